@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Thin fronts: each target is one script or one cmake call. `make test` is everything; see CONTRIBUTING.md.
+.PHONY: help setup build demo test lint format bench coverage parity clean
+
+help:
+	@echo "make setup | build | demo [TEXT=path] | test | lint | format | bench | coverage | parity | clean"
+
+setup:
+	@scripts/setup
+
+build: setup
+	@scripts/build release
+
+demo: build
+	@scripts/demo $(if $(TEXT),--text "$(TEXT)")
+
+test: setup
+	@scripts/test
+
+lint: setup
+	@scripts/lint-all
+
+format: setup
+	@scripts/format
+
+bench: setup
+	@scripts/bench
+
+coverage: setup
+	@scripts/coverage
+
+parity: build
+	@scripts/setup-parity
+	@scripts/parity
+
+clean:
+	rm -rf build

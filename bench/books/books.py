@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bits per byte on held-out books after the same minutes of training: weft with a long context beside a dense peer with 256 bytes.
+
+The first megabyte of the held-out text is scored by both, with at least half a context before each byte. Run it on a machine that does
+nothing else: the programs run one after the other.
+
+    bench/books/books.py --train BOOKS/train --held-out BOOKS/val --peer PEER.py
+"""
+import json
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import programs  # noqa: E402
+
+HELD_OUT_BYTES = 1_000_000
+
+
+def options():
+    parser = programs.parser(__doc__)
+    parser.add_argument("--train", nargs="+", required=True, help="files and folders to train on")
+    parser.add_argument("--held-out", nargs="+", required=True, help="files and folders to score")
+    parser.add_argument("--attention", default="causal & window(left=512)", help="pattern of weft's layers")
+    parser.add_argument("--context", type=int, default=2048, help="weft's context in bytes")
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--weft-flags", nargs="*", default=[], help="more flags of `weft train`, without their dashes: batch-size=8")
+    return parser.parse_args()
+
+
+def weft_bits(chosen, train, held_out, run):
+    trained = programs.weft(
+        chosen.weft, "train", "--train-text", train, "--attention", chosen.attention, "--context", chosen.context, "--layers",
+        chosen.layers, "--width", chosen.width, "--heads", chosen.heads, "--dtype", chosen.dtype, "--minutes", chosen.minutes,
+        *(f"--{flag}" for flag in chosen.weft_flags), "--out", run)
+    scored = programs.weft(chosen.weft, "eval", run, "--text", held_out, "--context", chosen.context, "--max-bytes", HELD_OUT_BYTES)
+    return {"train": trained, "eval": scored}
+
+
+def main():
+    chosen = options()
+    print("machine:", programs.machine(), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        train = programs.joined(chosen.train, folder / "train.txt")
+        held_out = programs.joined(chosen.held_out, folder / "held_out.txt")
+        ours = weft_bits(chosen, train, held_out, folder / "run")
+        print("weft:", json.dumps(ours), flush=True)
+        if chosen.peer:
+            theirs = programs.peer(chosen, train, held_out, 256)
+            print("peer:", json.dumps(theirs))
+            print(f"bits per byte: weft {ours['eval']['bits_per_byte']:.4f} (context {chosen.context}), "
+                  f"peer {theirs['bits_per_byte']:.4f} (context 256)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `weft` and a peer program for the comparisons in this folder, and says on which machine."""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RUN_PEER = pathlib.Path(__file__).resolve().parent / "run_peer.py"
+
+
+def parser(description):
+    result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result.add_argument("--weft", default=os.environ.get("WEFT_BINARY", ROOT / "build/release/bin/weft"), help="the weft program")
+    result.add_argument("--peer", default=os.environ.get("WEFT_PEER"), help="the peer's script (default: WEFT_PEER); none leaves it out")
+    result.add_argument("--peer-python", default=os.environ.get("WEFT_PEER_PYTHON", sys.executable), help="a Python that has torch")
+    result.add_argument("--peer-float32", action="store_true", help="run the peer with its autocast switched off")
+    result.add_argument("--minutes", type=float, default=5.0, help="training time of each program")
+    return result
+
+
+def joined(paths, destination):
+    """The .md and .txt files below `paths`, sorted, as one file: what a program that takes a single file is given."""
+    files = []
+    for path in map(pathlib.Path, paths):
+        files += [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in (".md", ".txt"))
+    if not files:
+        raise SystemExit(f"no text below {', '.join(map(str, paths))}")
+    destination.write_bytes(b"".join(file.read_bytes() for file in files))
+    return destination
+
+
+def run(command):
+    print("$", " ".join(map(str, command)), file=sys.stderr, flush=True)
+    return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def last_json(text):
+    return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
+
+
+def weft(program, *arguments):
+    """The JSON that a command prints."""
+    return last_json(run([program, *arguments, "--json"]))
+
+
+def peer(options, train, held_out, context):
+    """The JSON line of the peer: {"bits_per_byte", "bytes_seen", "minutes", ...}."""
+    command = [options.peer_python, RUN_PEER, *(["--float32"] if options.peer_float32 else []), options.peer]
+    return last_json(run([*command, train, held_out, "--minutes", options.minutes, "--context", context]))
+
+
+def machine():
+    """One line for a table of results."""
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
+    load = os.getloadavg()[0]
+    return f"{model or platform.processor()}, {os.cpu_count()} cores, load {load:.1f} at the start, {datetime.date.today()}"

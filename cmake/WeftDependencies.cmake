@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Libraries other than LibTorch. docs/dependencies.md says why each is here and under which licence.
+find_package(Threads REQUIRED)
+find_package(nlohmann_json 3.10 REQUIRED)
+
+find_path(SENTENCEPIECE_INCLUDE_DIR sentencepiece_processor.h)
+find_library(SENTENCEPIECE_LIBRARY sentencepiece)
+mark_as_advanced(SENTENCEPIECE_INCLUDE_DIR SENTENCEPIECE_LIBRARY)
+if(NOT SENTENCEPIECE_INCLUDE_DIR OR NOT SENTENCEPIECE_LIBRARY)
+  message(FATAL_ERROR "SentencePiece was not found: run scripts/setup, or install libsentencepiece-dev.")
+endif()
+add_library(weft_sentencepiece INTERFACE)
+target_include_directories(weft_sentencepiece SYSTEM INTERFACE ${SENTENCEPIECE_INCLUDE_DIR})
+target_link_libraries(weft_sentencepiece INTERFACE ${SENTENCEPIECE_LIBRARY})
+
+find_path(CAIRO_INCLUDE_DIR cairo.h PATH_SUFFIXES cairo)
+find_library(CAIRO_LIBRARY cairo)
+mark_as_advanced(CAIRO_INCLUDE_DIR CAIRO_LIBRARY)
+if(NOT CAIRO_INCLUDE_DIR OR NOT CAIRO_LIBRARY)
+  message(FATAL_ERROR "Cairo was not found: run scripts/setup, or install libcairo2-dev.")
+endif()
+add_library(weft_cairo INTERFACE)
+target_include_directories(weft_cairo SYSTEM INTERFACE ${CAIRO_INCLUDE_DIR})
+target_link_libraries(weft_cairo INTERFACE ${CAIRO_LIBRARY})
+
+if(WEFT_TORCH)
+  find_package(CLI11 2.1 REQUIRED)
+endif()
+if(WEFT_TESTS)
+  find_package(GTest 1.12 REQUIRED)
+  # The project's own environment first, then whatever runs the machine: scripted tests need only the standard library.
+  find_program(WEFT_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED)
+endif()
+if(WEFT_BENCH)
+  find_package(benchmark 1.7 REQUIRED)
+endif()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# Instruction sets by file name: a source whose name ends in _avx2 is compiled for AVX2, and so on. On another processor family such
+# files are left out of the build. Sources of these kinds include neither LibTorch nor STL containers (scripts/lint sees to it).
+set(WEFT_ISA_NAMES avx2 avx512 amx)
+set(WEFT_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
+set(WEFT_ISA_FLAGS_avx512
+    ${WEFT_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mprefer-vector-width=512)
+set(WEFT_ISA_FLAGS_amx ${WEFT_ISA_FLAGS_avx512} -mamx-tile -mamx-bf16)
+
+# Sets each source's flags by its suffix; `list_name` names a variable, from which files of foreign instruction sets are removed.
+function(weft_isa_flags sources)
+  set(kept "")
+  foreach(source IN LISTS ${list_name})
+    set(isa "")
+    foreach(name IN LISTS WEFT_ISA_NAMES)
+      if(source MATCHES "_${name}\\.cpp$")
+        set(isa ${name})
+      endif()
+    endforeach()
+    if(NOT isa)
+      list(APPEND kept ${source})
+    elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS ${WEFT_ISA_FLAGS_${isa}})
+      list(APPEND kept ${source})
+    endif()
+  endforeach()
+  set(${list_name} ${kept} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything that a person may choose about a build, in one place.
+option(WEFT_TORCH "Build the rooms that stand on LibTorch" ON)
+option(WEFT_CUDA "Link LibTorch's CUDA library where LibTorch has one" OFF)
+option(WEFT_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(WEFT_BENCH "Build the benchmarks" OFF)
+option(WEFT_FUZZ "Build the fuzzers of tests/fuzz" OFF)
+option(WEFT_WERROR "Turn warnings into errors" ON)
+option(WEFT_PCH "Precompile the LibTorch headers" ON)
+option(WEFT_UNITY "Join files that see LibTorch, five to a compilation: its headers cost 6 s each time" ON)
+option(WEFT_CCACHE "Use ccache when it is installed" ON)
+option(WEFT_COVERAGE "Measure which lines the tests reach" OFF)
+set(WEFT_SANITIZE "" CACHE STRING "Sanitizers, as the compiler names them: address,undefined or thread")
+set(WEFT_FUZZ_SECONDS 3 CACHE STRING "How long a test run drives each fuzzer")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
+endif()

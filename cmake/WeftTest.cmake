@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# weft_room_tests(room): tests/<room>/*_test.cpp as one program test_<room>, every case a ctest entry labelled with the room;
+# tests/<room>/*_test.py as one ctest entry a file. Scripts get WEFT_BINARY, WEFT_TEST_DATA_DIR and WEFT_SOURCE_DIR.
+include(GoogleTest)
+
+# Helpers that the tests of all rooms share; the part that names LibTorch is its own library.
+file(GLOB weft_support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
+set(weft_support_torch ${weft_support})
+list(FILTER weft_support EXCLUDE REGEX "/torch_[^/]*\\.cpp$")
+list(FILTER weft_support_torch INCLUDE REGEX "/torch_[^/]*\\.cpp$")
+
+# Gives a test target the includes, definitions and flags that all tests have.
+function(weft_test_settings target torch)
+  target_link_libraries(${target} PRIVATE weft_flags GTest::gtest GTest::gtest_main)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE WEFT_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/fixtures")
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
+  if(torch AND WEFT_PCH)
+    target_precompile_headers(${target} REUSE_FROM weft_pch)
+  endif()
+  if(torch AND WEFT_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+  endif()
+endfunction()
+
+function(weft_room_tests room)
+  get_property(torch_rooms GLOBAL PROPERTY WEFT_TORCH_ROOMS)
+  list(FIND torch_rooms ${room} torch)
+  math(EXPR torch "${torch} + 1")
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cpp)
+  weft_rooms_up_to(${room} rooms)
+  if(sources AND rooms)
+    add_executable(test_${room} ${sources} ${weft_support})
+    if(torch)
+      target_sources(test_${room} PRIVATE ${weft_support_torch})
+    endif()
+    target_link_libraries(test_${room} PRIVATE ${rooms})
+    weft_test_settings(test_${room} ${torch})
+    gtest_discover_tests(test_${room} TEST_PREFIX ${room}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                         PROPERTIES LABELS ${room} TIMEOUT 300)
+  endif()
+  weft_script_tests(${room})
+endfunction()
+
+function(weft_script_tests room)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${room}/*_test.py)
+  foreach(script IN LISTS scripts)
+    cmake_path(GET script STEM stem)
+    add_test(NAME ${room}.${stem} COMMAND ${WEFT_PYTHON} ${script})
+    set_tests_properties(${room}.${stem} PROPERTIES LABELS ${room} TIMEOUT 600 ENVIRONMENT
+      "WEFT_BINARY=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/weft;WEFT_TEST_DATA_DIR=${PROJECT_SOURCE_DIR}/tests/fixtures;WEFT_SOURCE_DIR=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+  endforeach()
+endfunction()

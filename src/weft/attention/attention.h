@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator: attention over a block layout, differentiable, on any device and floating dtype. All models call this.
+//   output = softmax(scale * Q K^T + log multiplicity, over the edges of the layout) V      (Vaswani et al. 2017, equation 1)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+#include "weft/attention/layout.h"
+
+namespace weft::attention {
+
+/// Which implementation computed a call.
+enum class Path {
+  kAuto,      ///< the best one for device, dtype and layout
+  kPortable,  ///< LibTorch's matrix products over the layout: every device and dtype, the reference
+  kFlash,     ///< LibTorch's fused CPU attention over the layout's blocks: CPU, no dropout, D = D_v
+  kScalar,    ///< the plain kernel of kernels/: CPU, for tests
+  kDense,     ///< LibTorch's scaled_dot_product_attention, only where the layout is exactly full or causal
+};
+
+/// "portable", "flash", ...: for logs and benchmark tables.
+const char* to_string(Path path) noexcept;
+
+struct AttentionOptions {
+  std::optional<double> scale;      ///< 1 / sqrt(head_dim) when absent
+  at::Tensor key_keep;              ///< bool [B, K], false marks a padded key; undefined keeps all
+  double dropout = 0.0;             ///< on the probabilities, Philox on (seed, batch, head, query, key)
+  std::uint64_t seed = 0;
+  Path path = Path::kAuto;
+};
+
+struct AttentionResult {
+  at::Tensor output;       ///< [B, H, Q, D_v], dtype of query; rows without edges are zero
+  at::Tensor log_sum_exp;  ///< [B, H, Q], float32 (float64 for float64 inputs), -infinity for rows without edges; no gradient
+  Path path;               ///< what was taken
+};
+
+/// query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], any strides; H a multiple of H_kv. Accumulates in float32 (float64 for float64).
+/// Errors: kArgument for shapes, dtypes or devices that do not fit, naming both; double backward is an error.
+AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const LayoutPtr& layout,
+                          const AttentionOptions& options = {});
+
+/// The dense float64 oracle: multiplicity asked for every pair, softmax over all of them. For tests and verification;
+/// memory and time grow with Q * K. Takes and returns float64; differentiable.
+at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                        const pattern::Pattern& pattern, const pattern::Site& site,
+                        std::span<const pattern::RowBinding> rows = {}, const AttentionOptions& options = {});
+
+}  // namespace weft::attention

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops over pieces: every query row belongs to one piece of its head, so outputs and query gradients are stored;
+// key and value gradients are added in the order of the pieces.
+#include "weft/attention/blocks/block_attention.h"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include "weft/attention/blocks/access.h"
+#include "weft/attention/blocks/inputs.h"
+#include "weft/attention/tensors.h"
+
+namespace weft::attention {
+namespace {
+
+at::TensorOptions accumulation_options(const Call& call) {
+  return call.query.options().dtype(accumulation_type(call.query));
+}
+
+// [B * H, padded rows, C] -> [B, H, rows, C].
+at::Tensor unflatten(const at::Tensor& flat, const at::Tensor& like, std::int64_t heads) {
+  return flat.view({like.size(0), heads, flat.size(1), flat.size(2)}).narrow(2, 0, like.size(2));
+}
+
+// What the backward pass reads of the forward pass, flat.
+struct FlatResults {
+  at::Tensor output_gradient;
+  at::Tensor output;
+  at::Tensor log_sum_exp;
+
+  PieceResults at(const Piece& piece) const {
+    return {select_queries(output_gradient, piece), select_queries(output, piece),
+            select_queries(log_sum_exp, piece).squeeze(-1)};
+  }
+};
+
+FlatResults flat_results(BlockInputs& inputs, const Forward& forward, const at::Tensor& output_gradient) {
+  FlatResults results{inputs.flat_queries(output_gradient), inputs.flat_queries(forward.output), {}};
+  const std::int64_t rows = forward.log_sum_exp.size(2);
+  const at::Tensor log_sum_exp = forward.log_sum_exp.reshape({-1, rows});
+  results.log_sum_exp = at::full({log_sum_exp.size(0), inputs.query().size(1), 1}, kInfinity, log_sum_exp.options());
+  results.log_sum_exp.squeeze(-1).narrow(1, 0, rows).copy_(log_sum_exp);
+  const at::Tensor empty = results.log_sum_exp == -kInfinity;
+  if (empty.any().item<bool>()) {
+    results.log_sum_exp.masked_fill_(empty, kInfinity);
+    results.output_gradient = results.output_gradient.masked_fill(empty, 0.0);
+    inputs.clear_queries(empty.squeeze(-1));
+  }
+  return results;
+}
+
+bool is_finite(const at::Tensor& tensor, const at::Tensor& key_keep) {
+  return all_finite(tensor) || (key_keep.defined() && all_finite(without_padding(tensor, key_keep)));
+}
+
+}  // namespace
+
+bool flash_supports(const Call& call) {
+  return call.query.is_cpu() && call.dropout.probability == 0 && call.query.size(3) == call.value.size(3) &&
+         is_finite(call.key, call.key_keep) && is_finite(call.value, call.key_keep);
+}
+
+Forward block_forward(const Call& call, BlockArithmetic arithmetic) {
+  const BlockInputs inputs(call, arithmetic);
+  const std::int64_t heads = call.query.size(0) * call.query.size(1);
+  const std::int64_t rows = inputs.query().size(1);
+  const at::Tensor output = at::zeros({heads, rows, call.value.size(3)}, call.query.options());
+  const at::Tensor log_sum_exp = at::full({heads, rows, 1}, -kInfinity, accumulation_options(call));
+  for (const Piece& piece : inputs.pieces()) {
+    const PieceInputs some = inputs.at(piece);
+    const PieceForward forward = arithmetic == BlockArithmetic::kFlash ? flash_forward(some) : portable_forward(some);
+    store_queries(output, piece, forward.output);
+    store_queries(log_sum_exp, piece, forward.log_sum_exp.unsqueeze(-1));
+  }
+  return {unflatten(output, call.query, call.query.size(1)),
+          unflatten(log_sum_exp, call.query, call.query.size(1)).squeeze(-1)};
+}
+
+Gradients block_backward(const Call& call, BlockArithmetic arithmetic, const Forward& forward,
+                         const at::Tensor& output_gradient) {
+  BlockInputs inputs(call, arithmetic);
+  const FlatResults results = flat_results(inputs, forward, output_gradient);
+  const at::TensorOptions options = accumulation_options(call);
+  const at::Tensor query = at::zeros(inputs.query().sizes(), call.query.options());
+  const at::Tensor key = at::zeros(inputs.key().sizes(), options);
+  const at::Tensor value = at::zeros(inputs.value().sizes(), options);
+  for (const Piece& piece : inputs.pieces()) {
+    const PieceInputs some = inputs.at(piece);
+    const PieceGradients gradients = arithmetic == BlockArithmetic::kFlash ? flash_backward(some, results.at(piece))
+                                                                          : portable_backward(some, results.at(piece));
+    store_queries(query, piece, gradients.query);
+    add_keys(key, piece, gradients.key);
+    add_keys(value, piece, gradients.value);
+  }
+  const std::int64_t heads = call.query.size(1);
+  return {unflatten(query, call.query, heads), sum_key_heads(unflatten(key, call.key, heads), call.key),
+          sum_key_heads(unflatten(value, call.value, heads), call.value)};
+}
+
+}  // namespace weft::attention

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of one piece: softmax(scale * Q K^T + bias) V and its gradients, written twice: with matrix products that
+// every device has, and with LibTorch's fused CPU attention.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace weft::attention {
+
+/// What a piece computes on. R products, F heads, q queries and k keys each; all in one dtype but the bias.
+struct PieceInputs {
+  at::Tensor query;         ///< [R, F, q, D]
+  at::Tensor key;           ///< [R, F, k, D]
+  at::Tensor value;         ///< [R, F, k, D_v]
+  at::Tensor bias;          ///< [R or 1, 1, q or 1, k], in the accumulation type, or undefined
+  at::Tensor dropout;       ///< [R, F, q, k], 0 or 1 / (1 - probability), or undefined
+  at::Tensor invalid_keys;  ///< bool [R, F, 1, k]: keys that held NaN or infinity (now zero), or undefined
+  double scale = 1.0;
+};
+
+/// output [R, F, q, D_v] and log_sum_exp [R, F, q]; rows without edges are zero and -infinity.
+struct PieceForward {
+  at::Tensor output;
+  at::Tensor log_sum_exp;
+};
+
+/// What the forward pass left: rows without edges have a log_sum_exp of +infinity here, so that their probabilities are 0.
+struct PieceResults {
+  at::Tensor output_gradient;
+  at::Tensor output;
+  at::Tensor log_sum_exp;
+};
+
+struct PieceGradients {
+  at::Tensor query;
+  at::Tensor key;
+  at::Tensor value;
+};
+
+PieceForward portable_forward(const PieceInputs& inputs);
+PieceGradients portable_backward(const PieceInputs& inputs, const PieceResults& results);
+
+/// CPU only, D = D_v, no dropout, no invalid keys.
+PieceForward flash_forward(const PieceInputs& inputs);
+PieceGradients flash_backward(const PieceInputs& inputs, const PieceResults& results);
+
+}  // namespace weft::attention

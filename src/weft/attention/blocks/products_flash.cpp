@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// LibTorch's fused CPU attention over one piece: no score matrix, strided views read in place. About four fifths of dense
+// attention's speed for an edge, where the separate products above reach a fifth.
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+
+#include <optional>
+
+#include "weft/attention/blocks/products.h"
+#include "weft/attention/tensors.h"
+
+namespace weft::attention {
+namespace {
+
+// The operator reads the bias by strides, so an expanded view costs nothing.
+std::optional<at::Tensor> expanded_bias(const PieceInputs& inputs) {
+  if (!inputs.bias.defined()) {
+    return std::nullopt;
+  }
+  return inputs.bias.expand({inputs.query.size(0), 1, inputs.query.size(2), inputs.key.size(2)});
+}
+
+}  // namespace
+
+PieceForward flash_forward(const PieceInputs& inputs) {
+  auto [output, log_sum_exp] = at::_scaled_dot_product_flash_attention_for_cpu(
+      inputs.query, inputs.key, inputs.value, 0.0, false, expanded_bias(inputs), inputs.scale);
+  if (inputs.bias.defined()) {
+    const at::Tensor empty = (inputs.bias == -kInfinity).all(-1);
+    if (empty.any().item<bool>()) {
+      output.masked_fill_(empty.unsqueeze(-1), 0.0);
+      log_sum_exp.masked_fill_(empty, -kInfinity);
+    }
+  }
+  return {output, log_sum_exp};
+}
+
+PieceGradients flash_backward(const PieceInputs& inputs, const PieceResults& results) {
+  auto [query, key, value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+      results.output_gradient, inputs.query, inputs.key, inputs.value, results.output, results.log_sum_exp, 0.0, false,
+      expanded_bias(inputs), inputs.scale);
+  return {query, key, value};
+}
+
+}  // namespace weft::attention

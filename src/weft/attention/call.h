@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One attention call as every path sees it, after validation, and what a path returns. Paths know nothing of autograd.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "weft/attention/layout.h"
+#include "weft/kernels/arguments.h"
+
+namespace weft::attention {
+
+/// Shapes as in attention(). A path gets key and value with padded keys set to zero.
+struct Call {
+  at::Tensor query;
+  at::Tensor key;
+  at::Tensor value;
+  at::Tensor key_keep;  ///< bool [B, K] or undefined
+  LayoutPtr layout;
+  double scale = 1.0;
+  kernels::Dropout dropout;
+};
+
+/// output [B, H, Q, D_v] in the dtype of query; log_sum_exp [B, H, Q] in float32 (float64 for float64).
+struct Forward {
+  at::Tensor output;
+  at::Tensor log_sum_exp;
+};
+
+/// In the shapes and dtypes of query, key and value.
+struct Gradients {
+  at::Tensor query;
+  at::Tensor key;
+  at::Tensor value;
+};
+
+}  // namespace weft::attention

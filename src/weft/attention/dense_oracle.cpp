@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The oracle: no layout, no blocks, one multiplicity a pair of positions, and plain autograd. Shares no code with the paths
+// that it judges, but the dropout draws that are part of the contract.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/softmax.h>
+#include <ATen/ops/where.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/attention/attention.h"
+#include "weft/attention/blocks/dropout_mask.h"
+#include "weft/attention/tensors.h"
+#include "weft/core/error.h"
+
+namespace weft::attention {
+namespace {
+
+// The site of one batch row, with its positions sorted.
+struct RowSite {
+  RowSite(const pattern::Site& base, const pattern::RowBinding& row) : input(row.input), site(base) {
+    std::sort(input.begin(), input.end());
+    input.erase(std::unique(input.begin(), input.end()), input.end());
+    site.input = input;
+    site.query_length = row.query_length.value_or(base.query_length);
+    site.key_length = row.key_length.value_or(base.key_length);
+  }
+  std::vector<std::int64_t> input;
+  pattern::Site site;
+};
+
+// Log multiplicities [H, Q, K] of one row of the batch; -infinity for no edge.
+void fill_bias(const pattern::Pattern& pattern, pattern::Site site, const at::Tensor& bias) {
+  bias.fill_(-kInfinity);
+  for (site.head = 0; site.head < site.heads; ++site.head) {
+    const at::Tensor head = bias[site.head];
+    auto values = head.accessor<double, 2>();
+    for (std::int64_t query = 0; query < site.query_length; ++query) {
+      for (std::int64_t key = 0; key < site.key_length; ++key) {
+        values[query][key] = std::log(static_cast<double>(pattern.multiplicity(site, query, key)));
+      }
+    }
+  }
+}
+
+// [B or 1, H, Q, K].
+at::Tensor bias_of(const pattern::Pattern& pattern, const pattern::Site& site, std::span<const pattern::RowBinding> rows) {
+  const std::int64_t count = std::max<std::int64_t>(1, static_cast<std::int64_t>(rows.size()));
+  const at::Tensor bias = at::empty({count, site.heads, site.query_length, site.key_length}, at::kDouble);
+  if (rows.empty()) {
+    fill_bias(pattern, site, bias[0]);
+  }
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    fill_bias(pattern, RowSite(site, rows[row]).site, bias[static_cast<std::int64_t>(row)]);
+  }
+  return bias;
+}
+
+}  // namespace
+
+at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                        const pattern::Pattern& pattern, const pattern::Site& site,
+                        std::span<const pattern::RowBinding> rows, const AttentionOptions& options) {
+  require(query.scalar_type() == at::kDouble && query.is_cpu(), "dense_oracle: query must be float64 on the CPU, found ",
+          query.scalar_type(), " on ", query.device());
+  require(site.heads == query.size(1) && site.query_length == query.size(2) && site.key_length == key.size(2),
+          "dense_oracle: the site has ", site.heads, " heads, ", site.query_length, " queries and ", site.key_length,
+          " keys, the tensors ", query.sizes(), " and ", key.sizes());
+  at::Tensor bias = bias_of(pattern, site, rows);
+  if (options.key_keep.defined()) {
+    bias = bias.masked_fill(options.key_keep.logical_not().unsqueeze(1).unsqueeze(1), -kInfinity);
+  }
+  const std::int64_t group = query.size(1) / key.size(1);
+  const at::Tensor keys = key.repeat_interleave(group, 1);
+  const at::Tensor scale = at::scalar_tensor(options.scale.value_or(1.0 / std::sqrt(double(query.size(3)))), at::kDouble);
+  const at::Tensor no_edge = bias == -kInfinity;
+  // A row without edges would be NaN through softmax: it is given scores first and zeros afterwards.
+  const at::Tensor empty = no_edge.all(-1, true);
+  const at::Tensor scores = (at::matmul(query, keys.transpose(2, 3)) * scale + bias)
+                                .masked_fill(no_edge, -kInfinity)
+                                .masked_fill(empty, 0.0);
+  at::Tensor probabilities = at::softmax(scores, -1).masked_fill(empty, 0.0);
+  if (options.dropout > 0) {
+    const kernels::Dropout dropout{static_cast<float>(options.dropout), options.seed, 0};
+    probabilities = probabilities * dense_dropout_mask(dropout, probabilities.sizes());
+  }
+  return at::matmul(probabilities, value.repeat_interleave(group, 1));
+}
+
+}  // namespace weft::attention

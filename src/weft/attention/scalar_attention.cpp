@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills AttentionArguments from tensors: strides as they are, a copy only where the columns are not contiguous.
+#include "weft/attention/scalar_attention.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include "weft/attention/tensors.h"
+#include "weft/attention/thread_pool.h"
+#include "weft/core/error.h"
+
+namespace weft::attention {
+namespace {
+
+kernels::DType dtype_of(at::ScalarType type) {
+  switch (type) {
+    case at::kDouble:
+      return kernels::DType::kFloat64;
+    case at::kBFloat16:
+      return kernels::DType::kBFloat16;
+    case at::kHalf:
+      return kernels::DType::kFloat16;
+    default:
+      return kernels::DType::kFloat32;
+  }
+}
+
+at::Tensor with_contiguous_columns(const at::Tensor& tensor) {
+  return tensor.size(3) <= 1 || tensor.stride(3) == 1 ? tensor : tensor.contiguous();
+}
+
+kernels::Input input_of(const at::Tensor& tensor) {
+  return {tensor.const_data_ptr(), tensor.stride(0), tensor.stride(1), tensor.stride(2)};
+}
+
+kernels::Output output_of(const at::Tensor& tensor) {
+  return {tensor.mutable_data_ptr(), tensor.stride(0), tensor.stride(1), tensor.stride(2)};
+}
+
+// The tensors that the arguments point into, with columns side by side.
+struct Held {
+  explicit Held(const Call& call)
+      : query(with_contiguous_columns(call.query)),
+        key(with_contiguous_columns(call.key)),
+        value(with_contiguous_columns(call.value)) {
+    if (call.key_keep.defined()) {
+      keep = call.key_keep.to(at::kByte).contiguous();
+    }
+  }
+  at::Tensor query;
+  at::Tensor key;
+  at::Tensor value;
+  at::Tensor keep;
+};
+
+kernels::AttentionArguments arguments_of(const Call& call, const Held& held, const Forward& forward) {
+  kernels::AttentionArguments arguments;
+  arguments.dtype = dtype_of(call.query.scalar_type());
+  arguments.batch = call.query.size(0);
+  arguments.heads = call.query.size(1);
+  arguments.key_heads = call.key.size(1);
+  arguments.query_length = call.query.size(2);
+  arguments.key_length = call.key.size(2);
+  arguments.head_dim = call.query.size(3);
+  arguments.value_dim = call.value.size(3);
+  arguments.scale = call.scale;
+  arguments.query = input_of(held.query);
+  arguments.key = input_of(held.key);
+  arguments.value = input_of(held.value);
+  arguments.output = output_of(forward.output);
+  arguments.log_sum_exp = forward.log_sum_exp.mutable_data_ptr();
+  arguments.key_keep = held.keep.defined() ? held.keep.const_data_ptr<std::uint8_t>() : nullptr;
+  arguments.layout = call.layout->blocks().view();
+  arguments.dropout = call.dropout;
+  const char* problem = kernels::validate(arguments);
+  require(problem == nullptr, "attention: ", problem == nullptr ? "" : problem);
+  return arguments;
+}
+
+}  // namespace
+
+Forward scalar_forward(const Call& call) {
+  const Held held(call);
+  const at::TensorOptions options = call.query.options();
+  const at::Tensor& query = call.query;
+  Forward forward{at::empty({query.size(0), query.size(1), query.size(2), call.value.size(3)}, options),
+                  at::empty({query.size(0), query.size(1), query.size(2)}, options.dtype(accumulation_type(query)))};
+  kernels::attention_forward(arguments_of(call, held, forward), kTorchThreads);
+  return forward;
+}
+
+Gradients scalar_backward(const Call& call, const Forward& forward, const at::Tensor& output_gradient) {
+  const Held held(call);
+  const Forward saved{with_contiguous_columns(forward.output), forward.log_sum_exp.contiguous()};
+  const at::Tensor incoming = with_contiguous_columns(output_gradient);
+  const Gradients result{at::empty(call.query.sizes(), call.query.options()), at::empty(call.key.sizes(), call.key.options()),
+                         at::empty(call.value.sizes(), call.value.options())};
+  kernels::AttentionGradients gradients;
+  gradients.output_gradient = input_of(incoming);
+  gradients.query_gradient = output_of(result.query);
+  gradients.key_gradient = output_of(result.key);
+  gradients.value_gradient = output_of(result.value);
+  gradients.transpose = call.layout->transpose().view();
+  kernels::attention_backward(arguments_of(call, held, saved), gradients, kTorchThreads);
+  return result;
+}
+
+}  // namespace weft::attention

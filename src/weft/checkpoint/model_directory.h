@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model as a directory: config.json, model.safetensors, and the tokeniser's own file if it has one. Every field and
+// tensor is checked in both directions, by name and shape, before a weight is used.
+#pragma once
+
+#include <filesystem>
+
+#include <torch/types.h>
+
+#include "weft/models/language_model.h"
+#include "weft/text/tokenizer.h"
+
+namespace weft::checkpoint {
+
+/// Reads and validates `directory`/config.json. Errors: kIo, kFormat or kArgument naming the file, the field and the
+/// rule.
+models::TransformerConfig load_config(const std::filesystem::path& directory);
+
+/// Writes config.json, model.safetensors and the tokeniser's file. A new directory appears whole; in one that exists
+/// (which may hold other files) each file is replaced atomically, config.json last. Errors: kIo; kArgument when the
+/// tokeniser does not fit the config.
+void save_model(const std::filesystem::path& directory, const models::LanguageModel& model,
+                const text::Tokenizer& tokenizer);
+
+struct LoadOptions {
+  torch::Device device = torch::kCPU;
+  bool check_finite = false;  ///< NaN or infinite weights become a kNumeric error that names the tensor
+};
+
+/// The model of a directory, in float32 and evaluation mode. Errors: as load_config; kFormat for tensors that are
+/// missing, surplus or of another shape than config.json says, naming the tensor and both shapes.
+models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options = {});
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors to and from safetensors.
+#include "weft/checkpoint/tensors.h"
+
+#include <ATen/ops/empty.h>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using formats::Dtype;
+
+constexpr std::pair<Dtype, at::ScalarType> kDtypes[] = {
+    {Dtype::BOOL, at::kBool},  {Dtype::U8, at::kByte},       {Dtype::I8, at::kChar}, {Dtype::I16, at::kShort},
+    {Dtype::F16, at::kHalf},   {Dtype::BF16, at::kBFloat16}, {Dtype::I32, at::kInt}, {Dtype::F32, at::kFloat},
+    {Dtype::F64, at::kDouble}, {Dtype::I64, at::kLong},
+};
+
+Dtype file_dtype(const std::string& name, const at::Tensor& tensor) {
+  for (const auto& [file, torch] : kDtypes) {
+    if (torch == tensor.scalar_type()) {
+      return file;
+    }
+  }
+  fail(ErrorKind::kArgument, "tensor ", quote(name), " has dtype ", tensor.scalar_type(),
+       ", which Weft does not write");
+}
+
+at::ScalarType torch_dtype(const formats::SafetensorsFile& file, const formats::TensorInfo& info) {
+  for (const auto& [known, torch] : kDtypes) {
+    if (known == info.dtype) {
+      return torch;
+    }
+  }
+  fail(ErrorKind::kUnsupported, file.path().string(), ": tensor ", quote(info.name), " has dtype ",
+       formats::dtype_name(info.dtype), ", which Weft does not read");
+}
+
+}  // namespace
+
+void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                  const std::map<std::string, std::string>& metadata) {
+  std::vector<at::Tensor> owners;  // keep what `sources` point to
+  std::vector<formats::TensorSource> sources;
+  for (const auto& [name, tensor] : tensors) {
+    require(tensor.defined(), "tensor ", quote(name), " has no values to write");
+    owners.push_back(tensor.detach().cpu().contiguous());
+    sources.push_back({name, file_dtype(name, tensor), tensor.sizes().vec(), owners.back().const_data_ptr()});
+  }
+  formats::write_safetensors(path, sources, metadata);
+}
+
+at::Tensor read_tensor(const formats::SafetensorsFile& file, const formats::TensorInfo& info) {
+  const at::Tensor tensor = at::empty(info.shape, at::TensorOptions(torch_dtype(file, info)));
+  if (tensor.numel() > 0) {
+    file.read(info, tensor.mutable_data_ptr());
+  }
+  return tensor;
+}
+
+NamedTensors load_tensors(const std::filesystem::path& path) {
+  const formats::SafetensorsFile file(path);
+  NamedTensors tensors;
+  for (const formats::TensorInfo& info : file.tensors()) {
+    tensors.emplace_back(info.name, read_tensor(file, info));
+  }
+  return tensors;
+}
+
+}  // namespace weft::checkpoint

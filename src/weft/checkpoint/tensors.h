@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// LibTorch tensors to and from safetensors files; LibTorch's own pickle is never touched.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "weft/formats/safetensors.h"
+
+namespace weft::checkpoint {
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+/// Writes tensors of any device and stride, contiguous and on the CPU, atomically. Errors: kIo; kArgument for a dtype
+/// that the format does not have or a name given twice.
+void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                  const std::map<std::string, std::string>& metadata = {});
+
+/// All tensors of a file in the file's order, as copies that own their memory. Errors: kIo, kFormat.
+NamedTensors load_tensors(const std::filesystem::path& path);
+
+/// One tensor of an open file, as a copy that owns its memory.
+at::Tensor read_tensor(const formats::SafetensorsFile& file, const formats::TensorInfo& info);
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mechanism itself says what it computes; where that is a pattern, compiling it at a length gives the density.
+#include "weft/cli/commands/attention_summary.h"
+
+#include "weft/attention/mechanism.h"
+#include "weft/cli/output.h"
+#include "weft/core/error.h"
+#include "weft/pattern/pattern.h"
+
+namespace weft::cli {
+namespace {
+
+std::optional<pattern::Pattern> as_pattern(const std::string& expression) {
+  try {
+    return pattern::Pattern::parse(expression);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<double> density(const std::string& effective, const models::TransformerConfig& config, std::int64_t layer,
+                              std::int64_t length) {
+  const std::optional<pattern::Pattern> pattern = as_pattern(effective);
+  if (!pattern || pattern->needs_input() || length <= 0) {
+    return std::nullopt;
+  }
+  pattern::Site site;
+  site.query_length = length;
+  site.key_length = length;
+  site.heads = config.num_attention_heads;
+  site.layer = layer;
+  site.maximum_length = config.max_position_embeddings;
+  return compile(*pattern, site, pattern::Tile{}).density();
+}
+
+attention::MechanismSite site_of(const models::TransformerConfig& config, std::int64_t layer) {
+  attention::MechanismSite site;
+  site.heads = config.num_attention_heads;
+  site.head_dim = config.head_dim();
+  site.layer = layer;
+  site.maximum_length = config.max_position_embeddings;
+  site.causal = config.is_decoder;
+  return site;
+}
+
+}  // namespace
+
+std::vector<AttentionSummary> summarize_attention(const models::TransformerConfig& config, std::int64_t length) {
+  std::vector<AttentionSummary> summaries;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string& given = config.attention_of(layer);
+    const std::string effective = attention::make_attention(given, site_of(config, layer))->description();
+    const std::optional<double> share = density(effective, config, layer, length);
+    if (!summaries.empty() && summaries.back().effective == effective && summaries.back().density == share) {
+      summaries.back().last_layer = layer;
+      continue;
+    }
+    const std::optional<pattern::Pattern> pattern = as_pattern(given);
+    summaries.push_back({layer, layer, pattern ? pattern->to_string() : given, effective, share});
+  }
+  return summaries;
+}
+
+std::string layer_range(const AttentionSummary& summary) {
+  if (summary.first_layer == summary.last_layer) {
+    return concat("layer ", summary.first_layer);
+  }
+  return concat("layers ", summary.first_layer, "-", summary.last_layer);
+}
+
+std::vector<std::pair<std::string, std::string>> attention_rows(const std::vector<AttentionSummary>& summaries,
+                                                                std::int64_t length) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const AttentionSummary& summary : summaries) {
+    const std::string name = summaries.size() == 1 ? "" : ", " + layer_range(summary);
+    rows.emplace_back("attention" + name, summary.effective);
+    if (summary.density) {
+      rows.emplace_back("density" + name,
+                        concat(percent(*summary.density), " of all pairs at ", digits(length), " tokens"));
+    }
+  }
+  return rows;
+}
+
+formats::Json attention_json(const std::vector<AttentionSummary>& summaries) {
+  formats::Json json = formats::Json::array();
+  for (const AttentionSummary& summary : summaries) {
+    formats::Json entry = {{"layers", {summary.first_layer, summary.last_layer}},
+                           {"expression", summary.expression},
+                           {"effective", summary.effective}};
+    entry["density"] = summary.density ? formats::Json(*summary.density) : formats::Json(nullptr);
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+}  // namespace weft::cli

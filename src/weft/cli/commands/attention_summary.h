@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the layers of a model attend to, in words: for `weft train` before it begins and for `weft info`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/formats/config_json.h"
+#include "weft/models/transformer_config.h"
+
+namespace weft::cli {
+
+/// Neighbouring layers with the same attention.
+struct AttentionSummary {
+  std::int64_t first_layer = 0;
+  std::int64_t last_layer = 0;
+  std::string expression;         ///< as configured, in canonical form where it is a pattern
+  std::string effective;          ///< what is computed: a decoder's pattern is cut to the past
+  std::optional<double> density;  ///< edges over pairs at `length`; absent for what is no pattern or needs `input`
+};
+
+/// Errors: kExpression for a mechanism string that does not parse or does not fit.
+std::vector<AttentionSummary> summarize_attention(const models::TransformerConfig& config, std::int64_t length);
+
+/// "layer 3" or "layers 0-5".
+std::string layer_range(const AttentionSummary& summary);
+
+/// Rows for name_table: the effective expression and its density, one or two a summary.
+std::vector<std::pair<std::string, std::string>> attention_rows(const std::vector<AttentionSummary>& summaries,
+                                                                std::int64_t length);
+
+formats::Json attention_json(const std::vector<AttentionSummary>& summaries);
+
+}  // namespace weft::cli

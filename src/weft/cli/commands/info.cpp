@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft info`: what a model or run directory holds, without loading its weights.
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/checkpoint/model_directory.h"
+#include "weft/cli/commands/attention_summary.h"
+#include "weft/cli/commands/run_summary.h"
+#include "weft/cli/commands/table.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/formats/safetensors.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+struct InfoOptions {
+  std::string directory;
+  bool tensors = false;
+  bool json = false;
+};
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t size : shape) {
+    text += (text.empty() ? "" : " x ") + std::to_string(size);
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+std::int64_t element_count(const formats::TensorInfo& tensor) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : tensor.shape) {
+    count *= size;
+  }
+  return count;
+}
+
+std::int64_t element_count(const formats::SafetensorsFile& file) {
+  std::int64_t count = 0;
+  for (const formats::TensorInfo& tensor : file.tensors()) {
+    count += element_count(tensor);
+  }
+  return count;
+}
+
+Json tensors_json(const formats::SafetensorsFile& file) {
+  Json tensors = Json::array();
+  for (const formats::TensorInfo& tensor : file.tensors()) {
+    tensors.push_back({{"name", tensor.name}, {"dtype", formats::dtype_name(tensor.dtype)}, {"shape", tensor.shape}});
+  }
+  return tensors;
+}
+
+std::string tensors_text(const formats::SafetensorsFile& file) {
+  Rows rows;
+  for (const formats::TensorInfo& tensor : file.tensors()) {
+    rows.emplace_back(tensor.name, concat(formats::dtype_name(tensor.dtype), "  ", shape_text(tensor.shape)));
+  }
+  return "tensors\n" + name_table(rows, "  ");
+}
+
+void print_info_json(const InfoOptions& options, const models::TransformerConfig& config,
+                     const formats::SafetensorsFile& weights) {
+  Json json = {{"family", "weft"},
+               {"kind", config.is_decoder ? "decoder" : "encoder"},
+               {"parameters", element_count(weights)},
+               {"layers", config.num_hidden_layers},
+               {"width", config.hidden_size},
+               {"heads", config.num_attention_heads},
+               {"positions", config.max_position_embeddings},
+               {"attention", attention_json(summarize_attention(config, config.max_position_embeddings))},
+               {"config", formats::to_json(config)}};
+  if (const std::optional<Json> run = run_json(options.directory)) {
+    json["training"] = *run;
+  }
+  if (options.tensors) {
+    json["tensors"] = tensors_json(weights);
+  }
+  print_json(json);
+}
+
+void print_info(const InfoOptions& options) {
+  const models::TransformerConfig config = checkpoint::load_config(options.directory);
+  const formats::SafetensorsFile weights(std::filesystem::path(options.directory) / "model.safetensors");
+  if (options.json) {
+    print_info_json(options, config, weights);
+    return;
+  }
+  Rows rows = model_rows(config, element_count(weights));
+  const std::int64_t length = config.max_position_embeddings;
+  for (auto& row : attention_rows(summarize_attention(config, length), length)) {
+    rows.push_back(std::move(row));
+  }
+  if (const std::optional<Json> run = run_json(options.directory)) {
+    for (auto& row : run_rows(*run)) {
+      rows.push_back(std::move(row));
+    }
+  }
+  std::cout << name_table(rows);
+  if (options.tensors) {
+    std::cout << tensors_text(weights);
+  }
+}
+
+}  // namespace
+
+void add_info(CLI::App& parent) {
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App& app = add_command(parent, "info", "what a model or run directory holds",
+                              "  weft info run\n  weft info run --tensors\n  weft info run --json");
+  app.add_option("DIR", options->directory, "run or model directory")->required();
+  app.add_flag("--tensors", options->tensors, "list every tensor with its dtype and shape");
+  add_json_flag(app, options->json);
+  app.callback([options] { print_info(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads training.json, the newest whole checkpoint and the last evaluation of metrics.jsonl.
+#include "weft/cli/commands/run_summary.h"
+
+#include "weft/cli/output.h"
+#include "weft/core/error.h"
+#include "weft/core/progress.h"
+#include "weft/formats/json_lines.h"
+#include "weft/training/run_directory.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+std::optional<training::Checkpoint> newest_checkpoint(const fs::path& run) {
+  std::optional<training::Checkpoint> newest;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints", ignored)) {
+    std::optional<training::Checkpoint> found = training::read_checkpoint(entry.path());
+    if (found && (!newest || found->step > newest->step)) {
+      newest = std::move(found);
+    }
+  }
+  return newest;
+}
+
+/// The last evaluation in the metrics, or null.
+Json last_evaluation(const fs::path& run) {
+  Json last = nullptr;
+  if (!fs::exists(run / "metrics.jsonl")) {
+    return last;
+  }
+  for (const Json& entry : formats::read_json_lines(run / "metrics.jsonl")) {
+    if (entry.contains("eval")) {
+      last = entry["eval"];
+      last["step"] = entry["step"];
+    }
+  }
+  return last;
+}
+
+std::string joined(const Json& texts) {
+  std::string line;
+  for (const Json& text : texts) {
+    line += (line.empty() ? "" : ", ") + text.get<std::string>();
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> model_rows(const models::TransformerConfig& config,
+                                                            std::int64_t parameters) {
+  const std::string kind = config.is_decoder ? "decoder" : "encoder";
+  return {{"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
+          {"shape",
+           concat(config.num_hidden_layers, " layers, width ", config.hidden_size, ", ", config.num_attention_heads,
+                  " heads, feed-forward ", config.feed_forward_size(), " (", config.hidden_act, ")")},
+          {"positions",
+           concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
+          {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
+}
+
+std::optional<Json> run_json(const fs::path& directory) {
+  if (!fs::exists(directory / "training.json")) {
+    return std::nullopt;
+  }
+  Json run = Json::object();
+  if (const std::optional<training::Checkpoint> checkpoint = newest_checkpoint(directory)) {
+    run["step"] = checkpoint->step;
+    for (const char* name : {"tokens", "seconds", "loss"}) {
+      run[name] = checkpoint->state.value(name, Json(nullptr));
+    }
+  }
+  run["evaluation"] = last_evaluation(directory);
+  run["config"] = formats::read_json(directory / "training.json");
+  return run;
+}
+
+std::vector<std::pair<std::string, std::string>> run_rows(const Json& run) {
+  const Json& config = run.at("config");
+  std::vector<std::pair<std::string, std::string>> rows;
+  if (run.contains("step")) {
+    const std::string length = config.value("steps", std::int64_t{0}) > 0
+                                   ? concat(" of ", digits(config["steps"].get<std::int64_t>()))
+                                   : concat(" in ", duration_text(run["seconds"].get<double>()), " of ",
+                                            duration_text(60 * config.value("minutes", 0.0)));
+    rows.emplace_back("trained", concat(digits(run["step"].get<std::int64_t>()), " steps", length, ", ",
+                                        digits(run["tokens"].get<std::int64_t>()), " tokens"));
+    rows.emplace_back("loss", concat(fixed(run["loss"].get<double>(), 4), " nats a token in the last step"));
+  }
+  rows.emplace_back("text", joined(config.value("train_text", Json::array())));
+  if (const Json& evaluation = run.at("evaluation"); evaluation.contains("bits_per_byte")) {
+    rows.emplace_back("held-out", concat(fixed(evaluation["bits_per_byte"].get<double>(), 4),
+                                         " bits per byte after step ", digits(evaluation["step"].get<std::int64_t>())));
+  }
+  return rows;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model and a run directory in a few rows, read without taking the run's lock.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/formats/config_json.h"
+#include "weft/models/transformer_config.h"
+
+namespace weft::cli {
+
+/// Rows for name_table: kind and size, shape, positions.
+std::vector<std::pair<std::string, std::string>> model_rows(const models::TransformerConfig& config,
+                                                            std::int64_t parameters);
+
+/// How a run was trained and how far it is: {"step", "tokens", "seconds", "loss", "evaluation", "config"}. Nothing when
+/// the directory is a model only. Errors: kIo, kFormat.
+std::optional<formats::Json> run_json(const std::filesystem::path& directory);
+
+/// Rows for name_table from run_json().
+std::vector<std::pair<std::string, std::string>> run_rows(const formats::Json& run);
+
+}  // namespace weft::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of commands. A command is a file that declares its flags on a CLI11 app and runs in that app's callback.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& parent);
+};
+
+/// Every command, in the order of `weft --help`.
+std::span<const Command> commands();
+
+void add_train(CLI::App& parent);
+void add_eval(CLI::App& parent);
+void add_generate(CLI::App& parent);
+void add_info(CLI::App& parent);
+void add_pattern(CLI::App& parent);
+void add_version(CLI::App& parent);
+
+}  // namespace weft::cli

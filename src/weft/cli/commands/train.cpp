@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft train`: text in, a trained language model and its held-out bits per byte out. Says first what will be computed.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/checkpoint/model_directory.h"
+#include "weft/cli/commands/attention_summary.h"
+#include "weft/cli/commands/run_summary.h"
+#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/train_config.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/threads.h"
+#include "weft/core/cpu.h"
+#include "weft/core/progress.h"
+#include "weft/data/text_corpus.h"
+#include "weft/training/train_language_model.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view kTrainExamples =
+    "  weft train --train-text books/train --eval-text books/val --attention 'strided(256)' --context 4096 \\\n"
+    "    --layers 6 --width 256 --heads 4 --minutes 5 --out run\n"
+    "  weft train --train-text corpus.txt --attention 'window(left=512) | global(8, side=keys)' --steps 1000 --out "
+    "run\n"
+    "  weft train --config run/training.json --steps 2000 --out other\n"
+    "  weft train --resume --out run";
+
+struct TrainOptions {
+  std::string out;
+  std::string config_file;
+  std::string tokenizer_file;
+  Json given = Json::object();
+  bool encoder = false;
+  bool resume = false;
+  bool json = false;
+};
+
+std::string dtype_text(const std::string& dtype) {
+  const std::string settled = training::settled_dtype(dtype);
+  const bool emulated = settled == "bfloat16" && !has_fast_bfloat16();
+  return settled +
+         (emulated ? ", emulated: this processor is slow at it, so products of rounded numbers run in float32" : "");
+}
+
+std::string text_size(const std::vector<std::string>& paths) {
+  const data::TextCorpus corpus(paths);
+  return concat(digits(corpus.bytes()), " bytes in ", corpus.files().size(),
+                corpus.files().size() == 1 ? " file" : " files");
+}
+
+std::string length_text(const training::TrainerConfig& config) {
+  return config.steps > 0 ? concat(digits(config.steps), " steps") : duration_text(60 * config.minutes);
+}
+
+/// Parameters of a model that is never filled: nothing is allocated for it.
+std::int64_t parameter_count(const models::TransformerConfig& config) {
+  return models::LanguageModelImpl(config, at::TensorOptions().device(at::kMeta)).parameter_count();
+}
+
+/// What is about to be computed, on stderr.
+void announce(const training::TrainerConfig& trainer, const models::TransformerConfig& model, std::int64_t threads) {
+  Rows rows = model_rows(model, parameter_count(model));
+  for (auto& row : attention_rows(summarize_attention(model, trainer.context), trainer.context)) {
+    rows.push_back(std::move(row));
+  }
+  rows.emplace_back("dtype", dtype_text(trainer.dtype));
+  rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
+  rows.emplace_back("batch", concat(trainer.batch_size * trainer.gradient_accumulation, " windows of ",
+                                    digits(trainer.context), " tokens a step, for ", length_text(trainer)));
+  rows.emplace_back("training text", text_size(trainer.train_text));
+  if (!trainer.eval_text.empty()) {
+    rows.emplace_back("held-out text", text_size(trainer.eval_text));
+  }
+  std::cerr << name_table(rows) << std::flush;
+}
+
+training::TrainResult start(const TrainOptions& options, const Json& fields, std::int64_t threads) {
+  const TrainPlan plan = plan_training(fields, options.tokenizer_file);
+  training::RunDirectory::check_free(options.out);
+  announce(plan.trainer, plan.model, threads);
+  return training::train_language_model(options.out, plan.trainer, plan.model, plan.tokenizer);
+}
+
+training::TrainResult resume(const TrainOptions& options, const Json& fields, std::int64_t threads) {
+  if (!options.tokenizer_file.empty()) {
+    throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
+  }
+  if (const std::optional<Json> run = run_json(options.out); run && run->contains("step")) {
+    training::TrainerConfig trainer;
+    formats::update_from_json(trainer, only_fields_of<training::TrainerConfig>(run->at("config")), options.out);
+    announce(trainer, checkpoint::load_config(options.out), threads);
+    std::cerr << "resuming after step " << digits(run->at("step").get<std::int64_t>()) << std::endl;
+  }
+  return training::resume_language_model(options.out, fields);
+}
+
+Json result_json(const std::string& out, const training::TrainResult& result) {
+  return {{"run", out},
+          {"steps", result.steps},
+          {"tokens", result.tokens},
+          {"seconds", result.seconds},
+          {"loss", result.loss},
+          {"tokens_per_second", result.tokens_per_second},
+          {"dtype", result.dtype},
+          {"evaluation", result.evaluation.empty() ? Json(nullptr) : result.evaluation}};
+}
+
+std::string result_text(const std::string& out, const training::TrainResult& result) {
+  Rows rows = {{"run", out},
+               {"trained", concat(digits(result.steps), " steps, ", digits(result.tokens), " tokens in ",
+                                  duration_text(result.seconds))},
+               {"speed", concat(digits(static_cast<std::int64_t>(result.tokens_per_second)), " tokens a second")},
+               {"loss", concat(fixed(result.loss, 4), " nats a token in the last step")}};
+  for (const auto& [name, value] : result.evaluation.items()) {
+    if (name == "bits_per_byte") {
+      rows.emplace_back("held-out",
+                        concat(fixed(value.get<double>(), 4), " bits per byte over ",
+                               digits(result.evaluation.value("bytes", std::int64_t{0})), " bytes, context ",
+                               digits(result.evaluation.value("context", std::int64_t{0}))));
+    } else if (name == "loss") {
+      rows.emplace_back("held-out", concat(fixed(value.get<double>(), 4), " nats a masked token"));
+    }
+  }
+  return name_table(rows);
+}
+
+void run_train(const TrainOptions& options) {
+  Json flags = options.given;
+  if (options.encoder) {
+    flags["is_decoder"] = false;
+  }
+  const Json fields = merged_fields(options.config_file, flags);
+  const std::int64_t threads = settle_threads(0);
+  const training::TrainResult result =
+      options.resume ? resume(options, fields, threads) : start(options, fields, threads);
+  if (options.json) {
+    print_json(result_json(options.out, result));
+  } else {
+    std::cout << result_text(options.out, result);
+  }
+}
+
+}  // namespace
+
+void add_train(CLI::App& parent) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App& app = add_command(parent, "train", "train a language model on text", std::string(kTrainExamples));
+  app.add_option("--out", options->out, "run directory to make, or to go on with")->required()->option_text("RUN");
+  app.add_flag("--resume", options->resume, "go on with the run in --out; flags given must be those of the run");
+  app.add_option("--config", options->config_file, "JSON file with any of the fields below, as field_name; flags win")
+      ->option_text("FILE");
+  app.add_option("--tokenizer", options->tokenizer_file,
+                 "SentencePiece model; without one the 256 bytes are the vocabulary")
+      ->option_text("FILE");
+  app.add_flag("--encoder", options->encoder, "train an encoder by masked language modelling instead of a decoder");
+  add_json_flag(app, options->json);
+  add_fields<training::TrainerConfig>(app, {.title = "Training"}, options->given);
+  add_fields<models::TransformerConfig>(
+      app,
+      {.title = "Model",
+       .aliases = {{"num_hidden_layers", "layers"}, {"hidden_size", "width"}, {"num_attention_heads", "heads"}},
+       .left_out = {"vocab_size", "tokenizer_class", "is_decoder"}},
+      options->given);
+  app.callback([options] { run_train(*options); });
+}
+
+}  // namespace weft::cli

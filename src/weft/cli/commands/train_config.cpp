@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One flat JSON object serves both configs: no field name is in both lists.
+#include "weft/cli/commands/train_config.h"
+
+#include "weft/cli/field_flags.h"
+#include "weft/data/masking.h"
+
+namespace weft::cli {
+
+using formats::Json;
+
+Json merged_fields(const std::string& file, const Json& flags) {
+  Json fields = Json::object();
+  if (!file.empty()) {
+    fields = formats::read_json(file);
+    std::vector<std::string_view> known = field_names<training::TrainerConfig>();
+    const std::vector<std::string_view> of_model = field_names<models::TransformerConfig>();
+    known.insert(known.end(), of_model.begin(), of_model.end());
+    const std::initializer_list<std::string_view> written = {"architectures", "model_type", "weft_version",
+                                                             "torch_version"};
+    formats::check_keys(fields, file, known, written);
+    for (const std::string_view name : written) {
+      fields.erase(std::string(name));
+    }
+  }
+  fields.update(flags);
+  return fields;
+}
+
+TrainPlan plan_training(const Json& fields, const std::string& tokenizer_file) {
+  TrainPlan plan;
+  formats::update_from_json(plan.trainer, only_fields_of<training::TrainerConfig>(fields), "weft train");
+  formats::update_from_json(plan.model, only_fields_of<models::TransformerConfig>(fields), "weft train");
+  plan.tokenizer = tokenizer_file.empty() ? text::make_byte_tokenizer() : text::load_sentencepiece(tokenizer_file);
+  plan.model.vocab_size = data::model_vocabulary(*plan.tokenizer, plan.model.is_decoder);
+  plan.model.tokenizer_class = plan.tokenizer->kind();
+  if (!fields.contains("max_position_embeddings")) {
+    plan.model.max_position_embeddings = plan.trainer.context;
+  }
+  training::check_config(plan.trainer, "weft train");
+  models::validate(plan.model, "weft train");
+  return plan;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the command line fails: `weft: error: ...`, perhaps a line `hint: ...`, and an exit code.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "weft/core/error.h"
+
+namespace weft::cli {
+
+inline constexpr int kKnownError = 1;
+inline constexpr int kMisuse = 2;
+inline constexpr int kInterruptedExit = 130;
+
+/// Flags or arguments that cannot be meant: exit code 2.
+class UsageError : public Error {
+ public:
+  explicit UsageError(const std::string& message, std::string hint = {})
+      : Error(ErrorKind::kArgument, message, std::move(hint)) {}
+};
+
+/// Prints what `failure` says to stderr and returns the exit code.
+int report(const std::exception& failure);
+
+/// Prints `weft: error: message` and, unless empty, `hint: hint` to stderr.
+void print_error(const std::string& message, const std::string& hint);
+
+}  // namespace weft::cli

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words to values and values to words, for flags.
+#include "weft/cli/field_flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "weft/core/quote.h"
+
+namespace weft::cli {
+namespace {
+
+template <typename Number>
+Number parse_number(const std::string& flag, const std::string& word, const char* expected) {
+  Number number{};
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  if (error == std::errc::result_out_of_range) {
+    throw UsageError(flag + ": " + quote(word) + " is beyond what can be represented");
+  }
+  if (error != std::errc{} || stop != end) {
+    throw UsageError(flag + " expects " + expected + ", found " + quote(word));
+  }
+  return number;
+}
+
+const std::string& only(const std::string& flag, const std::vector<std::string>& words) {
+  if (words.size() != 1) {
+    throw UsageError(flag + " expects one value, found " + std::to_string(words.size()));
+  }
+  return words.front();
+}
+
+}  // namespace
+
+std::string flag_name(std::string_view field) {
+  std::string name = "--" + std::string(field);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+void parse_value(const std::string& flag, const std::vector<std::string>& words, bool& value) {
+  value = only(flag, words) == "true";
+}
+
+void parse_value(const std::string& flag, const std::vector<std::string>& words, std::int64_t& value) {
+  value = parse_number<std::int64_t>(flag, only(flag, words), "a whole number");
+}
+
+void parse_value(const std::string& flag, const std::vector<std::string>& words, double& value) {
+  value = parse_number<double>(flag, only(flag, words), "a number");
+}
+
+void parse_value(const std::string& flag, const std::vector<std::string>& words, std::string& value) {
+  value = only(flag, words);
+}
+
+void parse_value(const std::string&, const std::vector<std::string>& words, std::vector<std::string>& value) {
+  value = words;
+}
+
+void parse_value(const std::string& flag, const std::vector<std::string>& words, std::vector<std::int64_t>& value) {
+  value.clear();
+  for (const std::string& word : words) {
+    value.push_back(parse_number<std::int64_t>(flag, word, "whole numbers"));
+  }
+}
+
+ValueHelp describe(bool value) { return {"", value ? "on" : "off"}; }
+ValueHelp describe(std::int64_t value) { return {"N", std::to_string(value)}; }
+ValueHelp describe(double value) { return {"X", short_number(value)}; }
+ValueHelp describe(const std::string& value) { return {"TEXT", value}; }
+ValueHelp describe(const std::vector<std::string>& value) { return {"TEXT...", value.empty() ? "" : value.front()}; }
+ValueHelp describe(const std::vector<std::int64_t>&) { return {"N...", ""}; }
+
+std::string help_text(std::string_view help, const std::vector<std::string>& remarks) {
+  std::string text(help);
+  for (std::size_t index = 0; index < remarks.size(); ++index) {
+    text += (index == 0 ? " (" : "; ") + remarks[index];
+  }
+  return text + (remarks.empty() ? "" : ")");
+}
+
+std::string short_number(double value) {
+  std::ostringstream stream;
+  stream.precision(10);
+  stream << value;
+  return stream.str();
+}
+
+}  // namespace weft::cli

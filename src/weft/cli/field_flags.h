@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags from field lists (core/fields.h): every field of a config is a flag with its help, range, choices and default.
+// What was given is collected as JSON and laid over a config file, so that flags win and one code path checks both.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include "weft/cli/failure.h"
+#include "weft/core/fields.h"
+#include "weft/formats/config_json.h"
+
+namespace weft::cli {
+
+/// What add_fields needs besides the fields.
+struct FlagGroup {
+  std::string title;  ///< heading in --help
+  std::map<std::string_view, std::string_view> aliases =
+      {};                                       ///< field -> a shorter flag, "num_hidden_layers" -> "layers"
+  std::vector<std::string_view> left_out = {};  ///< fields that are no flags here
+};
+
+/// "hidden_size" as "--hidden-size".
+std::string flag_name(std::string_view field);
+
+/// The words of a flag as a value. Errors: UsageError that names the flag and what was expected.
+void parse_value(const std::string& flag, const std::vector<std::string>& words, bool& value);
+void parse_value(const std::string& flag, const std::vector<std::string>& words, std::int64_t& value);
+void parse_value(const std::string& flag, const std::vector<std::string>& words, double& value);
+void parse_value(const std::string& flag, const std::vector<std::string>& words, std::string& value);
+void parse_value(const std::string& flag, const std::vector<std::string>& words, std::vector<std::string>& value);
+void parse_value(const std::string& flag, const std::vector<std::string>& words, std::vector<std::int64_t>& value);
+
+/// What help says about a value: "N", "X", "TEXT", "A|B"; and its default in words, empty when there is nothing to say.
+struct ValueHelp {
+  std::string placeholder;
+  std::string default_value;
+};
+ValueHelp describe(bool value);
+ValueHelp describe(std::int64_t value);
+ValueHelp describe(double value);
+ValueHelp describe(const std::string& value);
+ValueHelp describe(const std::vector<std::string>& value);
+ValueHelp describe(const std::vector<std::int64_t>& value);
+
+/// "help (0 to 10; default 0.001)".
+std::string help_text(std::string_view help, const std::vector<std::string>& remarks);
+
+/// A number as a person writes it: 0.001, 16777216, 1e+12.
+std::string short_number(double value);
+
+/// The rules of a field and its default, for help. A default that breaks the rule means that the field must be given.
+template <typename Config, typename Value>
+std::vector<std::string> remarks(const Field<Config, Value>& field) {
+  std::vector<std::string> found;
+  if (field.minimum && field.maximum) {
+    found.push_back(short_number(*field.minimum) + " to " + short_number(*field.maximum));
+  } else if (field.minimum) {
+    found.push_back("at least " + short_number(*field.minimum));
+  }
+  const Config defaults;
+  const std::string value = describe(defaults.*field.member).default_value;
+  try {
+    check_field(field, defaults, "");
+    if (!value.empty()) {
+      found.push_back("default " + value);
+    }
+  } catch (const Error&) {
+    found.push_back("required");
+  }
+  return found;
+}
+
+template <typename Config, typename Value>
+std::string placeholder(const Field<Config, Value>& field) {
+  std::string choices;
+  for (const std::string_view choice : field.choices) {
+    choices += (choices.empty() ? "" : "|") + std::string(choice);
+  }
+  const Config defaults;
+  return choices.empty() ? describe(defaults.*field.member).placeholder : choices;
+}
+
+/// Adds one field's flag; a value given is checked by the field's own rule and kept in `given`.
+template <typename Config, typename Value>
+void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup& group, formats::Json& given) {
+  std::string names = flag_name(field.name);
+  if (const auto alias = group.aliases.find(field.name); alias != group.aliases.end()) {
+    names = flag_name(alias->second) + "," + names;
+  }
+  const std::string flag = names.substr(0, names.find(','));
+  const auto keep = [&given, field, flag](const CLI::results_t& words) {
+    Config probe;
+    parse_value(flag, words, probe.*field.member);
+    try {
+      check_field(field, probe, flag);
+    } catch (const Error& error) {
+      throw UsageError(error.what(), error.hint());
+    }
+    given[std::string(field.name)] = probe.*field.member;
+    return true;
+  };
+  const std::string help = help_text(field.help, remarks(field));
+  if constexpr (std::is_same_v<Value, bool>) {
+    const std::string no = "!--no-" + names.substr(2);
+    app.add_flag_function(
+           names + "," + no, [keep](std::int64_t count) { keep({count > 0 ? "true" : "false"}); }, help)
+        ->group(group.title);
+  } else {
+    CLI::Option* option = app.add_option(names, CLI::callback_t(keep), help);
+    constexpr bool is_list =
+        std::is_same_v<Value, std::vector<std::string>> || std::is_same_v<Value, std::vector<std::int64_t>>;
+    option->type_size(1)->expected(1, is_list ? CLI::detail::expected_max_vector_size : 1);
+    option->option_text(placeholder(field))->group(group.title);
+  }
+}
+
+/// Adds a flag for every field of `Config`. `given` outlives the parse and receives what was given, by field name.
+template <typename Config>
+void add_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
+  Config::fields([&](const auto& field) {
+    for (const std::string_view name : group.left_out) {
+      if (name == field.name) {
+        return;
+      }
+    }
+    add_field(app, field, group, given);
+  });
+}
+
+/// The names of all fields of `Config`.
+template <typename Config>
+std::vector<std::string_view> field_names() {
+  std::vector<std::string_view> names;
+  Config::fields([&](const auto& field) { names.push_back(field.name); });
+  return names;
+}
+
+/// What of `json` belongs to `Config`.
+template <typename Config>
+formats::Json only_fields_of(const formats::Json& json) {
+  formats::Json mine = formats::Json::object();
+  for (const std::string_view name : field_names<Config>()) {
+    if (const auto found = json.find(std::string(name)); found != json.end()) {
+      mine[std::string(name)] = *found;
+    }
+  }
+  return mine;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How `--help` looks: two columns wrapped to 110, each flag with its range and default, an example at the end.
+#pragma once
+
+#include <string>
+
+#include <CLI/App.hpp>
+#include <CLI/Formatter.hpp>
+
+namespace weft::cli {
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter();
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  std::string make_subcommand(const CLI::App* command) const override;
+  std::string make_usage(const CLI::App* app, std::string name) const override;
+};
+
+/// `name` in a left column, `text` wrapped in the right one.
+std::string two_columns(const std::string& name, const std::string& text);
+
+/// Adds a command with its description and the examples that stand below its flags.
+CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& about, const std::string& examples);
+
+}  // namespace weft::cli

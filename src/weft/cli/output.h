@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What commands print: results on stdout, as JSON where a program reads them, and tables for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/formats/config_json.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+/// One line of JSON and a new line. Bytes that are no UTF-8 become U+FFFD.
+void print_json(const formats::Json& json);
+
+/// Lines "name  value" with the values in one column, each begun with `indent`.
+std::string name_table(const std::vector<std::pair<std::string, std::string>>& rows, std::string_view indent = "");
+
+/// 1234567 as "1,234,567".
+std::string digits(std::int64_t number);
+
+/// 0.0123 as "1.23%".
+std::string percent(double share);
+
+/// `value` with so many places behind the point.
+std::string fixed(double value, int places);
+
+/// Adds the flag --json.
+void add_json_flag(CLI::App& app, bool& json);
+
+}  // namespace weft::cli

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds the app from the table of commands. CLI11's parse errors are said again in Weft's words, with the nearest
+// known name.
+#include "weft/cli/run.h"
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "weft/cli/commands/table.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/help.h"
+#include "weft/core/quote.h"
+#include "weft/core/version.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kAbout =
+    "Weft: transformers on long sequences. Attention is a graph, written as a short expression.";
+
+constexpr std::string_view kProgramExamples =
+    "Examples:\n"
+    "  weft pattern show 'causal & (window(256) | global(4))' --length 4096\n"
+    "  weft train --train-text books/ --eval-text held-out.txt --attention 'strided(256)' --context 4096 --minutes 5 "
+    "--out run\n"
+    "  weft eval run --text held-out.txt\n"
+    "  weft generate run --prompt 'Once upon a time' --max-new-tokens 200\n\n"
+    "`weft COMMAND --help` says more. Exit codes: 0 done, 1 an error, 2 misuse, 130 interrupted with state saved.\n"
+    "Environment: WEFT_THREADS, WEFT_LOG=error|warning|info|debug, WEFT_ISA, NO_COLOR, HF_HUB_DISABLE_PROGRESS_BARS.";
+
+/// The innermost command that was named.
+const CLI::App& current(const CLI::App& app) {
+  const CLI::App* found = &app;
+  for (auto named = found->get_subcommands(); !named.empty(); named = found->get_subcommands()) {
+    found = named.front();
+  }
+  return *found;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "weft" : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+/// The name in `names` that `given` was perhaps meant to be, as a hint.
+std::string did_you_mean(const std::string& given, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view nearest = nearest_name(given, views);
+  return nearest.empty() ? "" : "did you mean " + std::string(nearest) + "? ";
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+[[noreturn]] void fail_on_extra(const CLI::App& app, const std::string& extra) {
+  const CLI::App& command = current(app);
+  const std::string help = "see " + full_name(command) + " --help";
+  if (extra.starts_with("-")) {
+    const std::string flag = extra.substr(0, extra.find('='));
+    throw UsageError(full_name(command) + " has no flag " + flag, did_you_mean(flag, flag_names(command)) + help);
+  }
+  const std::vector<std::string> names = command_names(command);
+  if (!names.empty()) {
+    throw UsageError(full_name(command) + " has no command " + quote(extra), did_you_mean(extra, names) + help);
+  }
+  throw UsageError(full_name(command) + ": unexpected argument " + quote(extra), help);
+}
+
+[[noreturn]] void fail_in_own_words(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extra = app.remaining(true);
+  if (!extra.empty()) {
+    fail_on_extra(app, extra.front());
+  }
+  const CLI::App& command = current(app);
+  std::string message = error.what();
+  message.resize(std::min(message.find('\n'), message.size()));
+  throw UsageError(full_name(command) + ": " + message, "see " + full_name(command) + " --help");
+}
+
+void parse(CLI::App& app, int count, char** arguments) {
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+  } catch (const CLI::CallForVersion&) {
+    std::cout << kVersion << '\n';
+  } catch (const CLI::ParseError& error) {
+    fail_in_own_words(app, error);
+  }
+  // A full disk or a closed pipe shows here at the latest.
+  std::cout.flush();
+  if (!std::cout) {
+    fail(ErrorKind::kIo, "writing to standard output failed");
+  }
+}
+
+}  // namespace
+
+int run(int count, char** arguments) {
+  try {
+    CLI::App app{std::string(kAbout), "weft"};
+    app.formatter(std::make_shared<HelpFormatter>());
+    app.footer(std::string(kProgramExamples));
+    app.set_version_flag("--version", std::string(kVersion), "print the version");
+    for (const Command& command : commands()) {
+      command.add(app);
+    }
+    app.require_subcommand(1);
+    parse(app, count, arguments);
+    return 0;
+  } catch (const std::exception& failure) {
+    return report(failure);
+  }
+}
+
+}  // namespace weft::cli

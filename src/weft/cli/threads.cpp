@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flag wins over WEFT_THREADS, and that over LibTorch.
+#include "weft/cli/threads.h"
+
+#include <string>
+
+#include <ATen/Parallel.h>
+#include <CLI/App.hpp>
+
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/core/environment.h"
+
+namespace weft::cli {
+
+void add_threads_flag(CLI::App& app, std::int64_t& threads) {
+  app.add_option_function<std::string>(
+         "--threads",
+         [&threads](const std::string& word) {
+           parse_value("--threads", {word}, threads);
+           if (threads < 0 || threads > 4096) {
+             throw UsageError("--threads must be 0 to 4096, found " + word);
+           }
+         },
+         "threads to compute with; 0 leaves the choice to WEFT_THREADS and LibTorch (default 0)")
+      ->option_text("N");
+}
+
+std::int64_t settle_threads(std::int64_t threads) {
+  const std::string variable = environment("WEFT_THREADS").value_or("");
+  if (threads == 0 && !variable.empty()) {
+    parse_value("WEFT_THREADS", {variable}, threads);
+    if (threads < 1 || threads > 4096) {
+      throw UsageError("WEFT_THREADS must be 1 to 4096, found " + variable);
+    }
+  }
+  if (threads > 0) {
+    at::set_num_threads(static_cast<int>(threads));
+  }
+  return at::get_num_threads();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processor features by CPUID, with the operating system's word on whether their registers are saved.
+#include "weft/core/cpu.h"
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "weft/core/error.h"
+
+namespace weft {
+namespace {
+
+#if defined(__x86_64__)
+// Whether Linux lets a process ask for the AMX tile data state, which is off until then.
+bool kernel_offers_tiles() noexcept {
+  constexpr int kGetSupportedStates = 0x1021;  // ARCH_GET_XCOMP_SUPP
+  constexpr unsigned long kTileData = 1UL << 18;
+  unsigned long states = 0;
+  return ::syscall(SYS_arch_prctl, kGetSupportedStates, &states) == 0 && (states & kTileData) != 0;
+}
+
+CpuFeatures detect() noexcept {
+  __builtin_cpu_init();
+  CpuFeatures features;
+  features.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16");
+  features.amx_bf16 = features.avx512_bf16 && __builtin_cpu_supports("amx-tile") &&
+                      __builtin_cpu_supports("amx-bf16") && kernel_offers_tiles();
+  return features;
+}
+#else
+CpuFeatures detect() noexcept { return {}; }
+#endif
+
+std::string model_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) {
+      const std::size_t colon = line.find(": ");
+      return colon == std::string::npos ? line : line.substr(colon + 2);
+    }
+  }
+  return "unknown processor";
+}
+
+int usable_threads() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0) {
+    return CPU_COUNT(&set);
+  }
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+const char* best_instruction_set() {
+  const CpuFeatures& features = cpu_features();
+  return features.amx_bf16      ? "amx"
+         : features.avx512_bf16 ? "avx512 with bf16"
+         : features.avx512      ? "avx512"
+         : features.avx2        ? "avx2"
+                                : "scalar";
+}
+
+}  // namespace
+
+const CpuFeatures& cpu_features() noexcept {
+  static const CpuFeatures features = detect();
+  return features;
+}
+
+bool has_fast_bfloat16() noexcept { return cpu_features().avx512; }
+
+std::string cpu_description() {
+  return concat(model_name(), ", ", usable_threads(), " threads, ", best_instruction_set());
+}
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Environment variables.
+#include "weft/core/environment.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace weft {
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+bool is_true(std::string_view value) noexcept {
+  const auto equals = [value](std::string_view word) {
+    return std::equal(value.begin(), value.end(), word.begin(), word.end(), [](char left, char right) {
+      return (left >= 'a' && left <= 'z' ? static_cast<char>(left - 'a' + 'A') : left) == right;
+    });
+  };
+  return equals("1") || equals("ON") || equals("YES") || equals("TRUE");
+}
+
+bool environment_is_true(const std::string& name) {
+  const std::optional<std::string> value = environment(name);
+  return value && is_true(*value);
+}
+
+}  // namespace weft

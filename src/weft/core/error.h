@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one exception type of Weft. A caller's mistake becomes an Error that says what was wrong, where, what was
+// expected and what was found, on one line; front ends map its kind to an exit code or an HTTP status.
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace weft {
+
+enum class ErrorKind {
+  kArgument,     ///< a value the caller gave is out of range or of the wrong shape
+  kExpression,   ///< a pattern or mechanism string does not parse or does not make sense
+  kFormat,       ///< a file's content breaks the rules of its format
+  kIo,           ///< the operating system refused a read or a write
+  kNumeric,      ///< a computation left the finite numbers
+  kUnsupported,  ///< a valid request that this build or machine cannot serve
+  kInterrupted,  ///< SIGINT or SIGTERM arrived and work was saved
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message, std::string hint = {})
+      : std::runtime_error(message), kind_(kind), hint_(std::move(hint)) {}
+  ErrorKind kind() const noexcept { return kind_; }
+  /// What the user may do about it, empty when there is nothing to add.
+  const std::string& hint() const noexcept { return hint_; }
+
+ private:
+  ErrorKind kind_;
+  std::string hint_;
+};
+
+/// Joins anything that prints to a stream: `concat("head_dim must be ", expected, ", found ", found)`.
+template <typename... Parts>
+std::string concat(const Parts&... parts) {
+  std::ostringstream stream;
+  (stream << ... << parts);
+  return stream.str();
+}
+
+/// Throws Error(kind) with the concatenated message.
+template <typename... Parts>
+[[noreturn]] void fail(ErrorKind kind, const Parts&... parts) {
+  throw Error(kind, concat(parts...));
+}
+
+/// Throws Error(kArgument) unless `condition` holds.
+template <typename... Parts>
+void require(bool condition, const Parts&... parts) {
+  if (!condition) [[unlikely]] {
+    fail(ErrorKind::kArgument, parts...);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// One field list behind every config: a struct names its fields once, and JSON, command-line flags, help, defaults and
+// validation are all derived from that list.
+//
+//   struct TrainerConfig {
+//     double learning_rate = 1e-3;
+//     template <typename Visitor>
+//     static void fields(Visitor&& visit) {
+//       visit(Field{"learning_rate", &TrainerConfig::learning_rate, "peak learning rate"}.range(0.0, 1.0));
+//     }
+//   };
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft {
+
+/// One member of `Config`: its name in JSON (snake_case), where it lives, one line of help, and the rule it obeys.
+/// Value types: bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<std::int64_t>.
+template <typename Config, typename Value>
+struct Field {
+  std::string_view name;
+  Value Config::* member;
+  std::string_view help;
+  std::optional<double> minimum = std::nullopt;
+  std::optional<double> maximum = std::nullopt;
+  std::vector<std::string_view> choices = {};
+
+  Field(std::string_view its_name, Value Config::* its_member, std::string_view its_help)
+      : name(its_name), member(its_member), help(its_help) {}
+
+  /// Both ends belong to the range.
+  Field& range(double low, double high) {
+    minimum = low;
+    maximum = high;
+    return *this;
+  }
+  Field& at_least(double low) {
+    minimum = low;
+    return *this;
+  }
+  Field& one_of(std::vector<std::string_view> values) {
+    choices = std::move(values);
+    return *this;
+  }
+};
+
+/// A bound for a message: whole for integers, which a stream would print as 2.14748e+09.
+template <typename Value>
+std::string bound_text(const std::optional<double>& bound) {
+  const double number = bound.value_or(0);
+  constexpr double kExactIntegers = 9007199254740992.0;
+  const bool whole = std::is_integral_v<Value> && number >= -kExactIntegers && number <= kExactIntegers;
+  return whole ? std::to_string(static_cast<long long>(number)) : concat(number);
+}
+
+/// Throws kArgument naming `where`, the field, the rule and the value found.
+template <typename Config, typename Value>
+void check_field(const Field<Config, Value>& field, const Config& config, std::string_view where) {
+  const Value& value = config.*field.member;
+  if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) {
+    const double number = static_cast<double>(value);
+    const bool low = field.minimum && !(number >= *field.minimum);  // the negation also catches NaN
+    const bool high = field.maximum && !(number <= *field.maximum);
+    require(!low, where, ": ", field.name, " must be at least ", bound_text<Value>(field.minimum), ", found ", value);
+    require(!high, where, ": ", field.name, " must be at most ", bound_text<Value>(field.maximum), ", found ", value);
+  } else if constexpr (std::is_same_v<Value, std::string>) {
+    bool known = field.choices.empty();
+    std::string expected;
+    for (const std::string_view choice : field.choices) {
+      known = known || value == choice;
+      expected += (expected.empty() ? "" : ", ") + std::string(choice);
+    }
+    require(known, where, ": ", field.name, " must be one of ", expected, ", found ", quote(value));
+  }
+}
+
+/// Checks every field of `config`; `where` names the file or flag group in the message.
+template <typename Config>
+void check_fields(const Config& config, std::string_view where) {
+  Config::fields([&](const auto& field) { check_field(field, config, where); });
+}
+
+}  // namespace weft

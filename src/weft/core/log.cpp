@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages and the one status line below them, both on stderr under one lock.
+#include "weft/core/log.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <iterator>
+#include <mutex>
+#include <string>
+
+#include "weft/core/environment.h"
+#include "weft/core/quote.h"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kNames[] = {"error", "warning", "info", "debug"};
+constexpr std::string_view kClearLine = "\r\x1b[K";
+
+struct Output {
+  std::mutex mutex;
+  std::string status;
+};
+
+// Never destroyed: a message may come while other statics go.
+Output& output() {
+  static Output& instance = *new Output;
+  return instance;
+}
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+LogLevel level_from_environment() {
+  const std::string word = environment("WEFT_LOG").value_or("warning");
+  const auto found = std::find(std::begin(kNames), std::end(kNames), word);
+  if (found == std::end(kNames)) {
+    write_log(LogLevel::kError, concat("WEFT_LOG must be error, warning, info or debug, found ", quote(word)));
+    return LogLevel::kWarning;
+  }
+  return static_cast<LogLevel>(found - std::begin(kNames));
+}
+
+std::atomic<int> chosen_level{-1};
+
+}  // namespace
+
+LogLevel parse_log_level(std::string_view text) {
+  const auto found = std::find(std::begin(kNames), std::end(kNames), text);
+  require(found != std::end(kNames), "the log level must be error, warning, info or debug, found ", quote(text));
+  return static_cast<LogLevel>(found - std::begin(kNames));
+}
+
+LogLevel log_level() {
+  const int chosen = chosen_level.load(std::memory_order_relaxed);
+  if (chosen >= 0) {
+    return static_cast<LogLevel>(chosen);
+  }
+  static const LogLevel from_environment = level_from_environment();
+  return from_environment;
+}
+
+void set_log_level(LogLevel level) { chosen_level.store(static_cast<int>(level), std::memory_order_relaxed); }
+
+void write_log(LogLevel level, std::string_view message) {
+  if (level != LogLevel::kError && log_level() < level) {
+    return;
+  }
+  std::string line = concat("weft: ", kNames[static_cast<int>(level)], ": ", message, "\n");
+  Output& out = output();
+  const std::lock_guard lock(out.mutex);
+  if (!out.status.empty()) {
+    line = std::string(kClearLine) + line + out.status;
+  }
+  print(line);
+}
+
+void show_status_line(std::string_view line) {
+  Output& out = output();
+  const std::lock_guard lock(out.mutex);
+  if (line.empty() && out.status.empty()) {
+    return;
+  }
+  out.status = line;
+  print(concat(kClearLine, line));
+}
+
+}  // namespace weft

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text from elsewhere made fit for a one-line message, and edit distance for suggestions.
+#include "weft/core/quote.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "weft/core/utf8_sequence.h"
+
+namespace weft {
+namespace {
+
+// Bytes of a printable UTF-8 character at the start of `text`, or 0.
+std::size_t printable_length(std::string_view text) {
+  const std::size_t length = utf8_sequence_length(text);
+  const auto first = static_cast<unsigned char>(text[0]);
+  const bool escaped = first < 0x20 || first == 0x7F || first == '\'' || first == '\\';
+  const bool second_control =
+      length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;  // U+0080 to U+009F
+  const bool breaks_line = text.starts_with("\u2028") || text.starts_with("\u2029");
+  return escaped || second_control || breaks_line ? 0 : length;
+}
+
+// Levenshtein distance of two short names.
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  for (std::size_t j = 0; j <= right.size(); ++j) {
+    row[j] = j;
+  }
+  for (std::size_t i = 1; i <= left.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= right.size(); ++j) {
+      const std::size_t replace = diagonal + (left[i - 1] == right[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string quote(std::string_view text, std::size_t maximum_bytes) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string result = "'";
+  std::size_t position = 0;
+  while (position < text.size() && result.size() <= maximum_bytes) {
+    const std::size_t length = printable_length(text.substr(position));
+    if (length > 0) {
+      result += text.substr(position, length);
+    } else if (text[position] == '\'' || text[position] == '\\') {
+      result += {'\\', text[position]};
+    } else {
+      const auto byte = static_cast<unsigned char>(text[position]);
+      result += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    }
+    position += std::max<std::size_t>(length, 1);
+  }
+  return result + (position < text.size() ? "'..." : "'");
+}
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLongestName = 64;
+  std::string_view best;
+  std::size_t least = std::min<std::size_t>(2, name.size() / 3) + 1;
+  for (const std::string_view candidate : candidates) {
+    if (name.size() > kLongestName || candidate.size() > kLongestName) {
+      continue;
+    }
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace weft

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text from elsewhere inside our messages: always one line, never longer than a person reads; and the nearest known
+// name, for "did you mean".
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// 'text' in single quotes, with control bytes, quotes and invalid UTF-8 as \xNN, cut to `maximum_bytes` with "..." at
+/// the cut.
+std::string quote(std::string_view text, std::size_t maximum_bytes = 80);
+
+/// The candidate within two edits (a third of the name's length when it is shorter) of `name`, or an empty view.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace weft

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding the files of a corpus, and reading any range of them.
+#include "weft/data/text_corpus.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "weft/core/descriptor.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string named(const fs::path& path) { return quote(path.native(), 4096); }
+
+bool hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
+
+// The regular files below `folder`, sorted by path; hidden files and folders are left out, links to folders not
+// followed.
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> found;
+  try {
+    for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
+      if (hidden(entry->path())) {
+        entry.disable_recursion_pending();
+      } else if (entry->is_regular_file()) {
+        found.push_back(entry->path());
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    fail(ErrorKind::kIo, "cannot read the folder ", named(error.path1().empty() ? folder : error.path1()), ": ",
+         error.code().message());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+TextCorpus::TextCorpus(const std::vector<std::string>& paths) {
+  require(!paths.empty(), "no text was given: expected files or folders");
+  for (const fs::path path : paths) {
+    const std::int64_t before = bytes_;
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) {
+      fail(ErrorKind::kIo, "cannot read ", named(path), ": ", error ? error.message() : "No such file or directory");
+    }
+    if (fs::is_directory(status)) {
+      add_folder(path);
+    } else {
+      add(path);
+    }
+    if (bytes_ == before) {
+      fail(ErrorKind::kIo, named(path), " holds no text: it is an empty ",
+           fs::is_directory(status) ? "folder" : "file");
+    }
+  }
+}
+
+void TextCorpus::add(const fs::path& file) {
+  const Descriptor descriptor = Descriptor::open_regular(file);
+  const auto size = static_cast<std::int64_t>(descriptor.size());
+  if (size > 0) {
+    files_.push_back({file, bytes_, size});
+    bytes_ += size;
+  }
+}
+
+void TextCorpus::add_folder(const fs::path& folder) {
+  for (const fs::path& file : files_below(folder)) {
+    add(file);
+  }
+}
+
+void TextCorpus::read(std::int64_t begin, std::int64_t count, char* destination) const {
+  require(begin >= 0 && count >= 0 && begin <= bytes_ - count, "bytes ", begin, " to ", begin + count,
+          " are not in a corpus of ", bytes_, " bytes");
+  auto file =
+      std::upper_bound(files_.begin(), files_.end(), begin,
+                       [](std::int64_t position, const TextFile& candidate) { return position < candidate.begin; });
+  for (--file; count > 0; ++file) {
+    const std::int64_t offset = begin - file->begin;
+    const std::int64_t wanted = std::min(count, file->bytes - offset);
+    const Descriptor descriptor = Descriptor::open_regular(file->path);
+    const auto got =
+        descriptor.read_at(static_cast<std::uint64_t>(offset), destination, static_cast<std::size_t>(wanted));
+    if (static_cast<std::int64_t>(got) != wanted) {
+      fail(ErrorKind::kIo, named(file->path), " has shrunk while it was read: it had ", file->bytes,
+           " bytes and now has ", descriptor.size());
+    }
+    begin += wanted;
+    count -= wanted;
+    destination += wanted;
+  }
+}
+
+std::string TextCorpus::text(std::int64_t maximum) const {
+  std::string result(static_cast<std::size_t>(maximum > 0 ? std::min(maximum, bytes_) : bytes_), '\0');
+  read(0, static_cast<std::int64_t>(result.size()), result.data());
+  return result;
+}
+
+}  // namespace weft::data

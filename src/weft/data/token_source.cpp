@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes as ids, and the scratch file of ids that a tokeniser made.
+#include "weft/data/token_source.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/core/descriptor.h"
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+
+namespace weft::data {
+namespace {
+
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
+
+class ByteTokens final : public TokenSource {
+ public:
+  explicit ByteTokens(std::shared_ptr<const TextCorpus> corpus) : corpus_(std::move(corpus)) {}
+  std::int64_t size() const override { return corpus_->bytes(); }
+
+  void read(std::int64_t begin, std::span<std::int64_t> ids) const override {
+    std::vector<unsigned char> bytes(ids.size());
+    corpus_->read(begin, static_cast<std::int64_t>(ids.size()), reinterpret_cast<char*>(bytes.data()));
+    std::copy(bytes.begin(), bytes.end(), ids.begin());
+  }
+
+ private:
+  std::shared_ptr<const TextCorpus> corpus_;
+};
+
+// A file without a name: it is gone with the process, however that ends.
+Descriptor scratch_file() {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / concat(".weft-tokens-", ::getpid(), "-", std::random_device{}());
+  Descriptor file(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return file;
+}
+
+class EncodedTokens final : public TokenSource {
+ public:
+  EncodedTokens() : file_(scratch_file()) {}
+  std::int64_t size() const override { return size_; }
+
+  void append(const std::vector<std::int64_t>& ids) {
+    const std::vector<std::int32_t> narrow(ids.begin(), ids.end());
+    file_.write_all(narrow.data(), narrow.size() * sizeof(std::int32_t));
+    size_ += static_cast<std::int64_t>(ids.size());
+  }
+
+  void read(std::int64_t begin, std::span<std::int64_t> ids) const override {
+    const auto count = static_cast<std::int64_t>(ids.size());
+    require(begin >= 0 && begin <= size_ - count, "tokens ", begin, " to ", begin + count, " are not in a corpus of ",
+            size_, " tokens");
+    std::vector<std::int32_t> narrow(ids.size());
+    const std::size_t bytes = narrow.size() * sizeof(std::int32_t);
+    const std::uint64_t offset = static_cast<std::uint64_t>(begin) * sizeof(std::int32_t);
+    if (file_.read_at(offset, narrow.data(), bytes) != bytes) {
+      fail(ErrorKind::kIo, "the scratch file of tokens has shrunk");
+    }
+    std::copy(narrow.begin(), narrow.end(), ids.begin());
+  }
+
+ private:
+  Descriptor file_;
+  std::int64_t size_ = 0;
+};
+
+// How much of `piece` to encode at once: up to its last line end, else up to a character's start.
+std::size_t whole_lines(const std::string& piece) {
+  const std::size_t line = piece.rfind('\n');
+  if (line != std::string::npos) {
+    return line + 1;
+  }
+  std::size_t end = piece.size();
+  while (end > piece.size() - 3 && (static_cast<unsigned char>(piece[end - 1]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return std::max<std::size_t>(end - 1, 1);
+}
+
+void encode_file(const TextCorpus& corpus, const TextFile& file, const text::Tokenizer& tokenizer,
+                 EncodedTokens& tokens) {
+  const std::int64_t end = file.begin + file.bytes;
+  for (std::int64_t position = file.begin; position < end;) {
+    std::string piece(static_cast<std::size_t>(std::min(kPieceBytes, end - position)), '\0');
+    corpus.read(position, static_cast<std::int64_t>(piece.size()), piece.data());
+    if (position + static_cast<std::int64_t>(piece.size()) < end) {
+      piece.resize(whole_lines(piece));
+    }
+    tokens.append(tokenizer.encode(piece));
+    position += static_cast<std::int64_t>(piece.size());
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> corpus,
+                                            const text::Tokenizer& tokenizer) {
+  if (tokenizer.kind() == "bytes") {
+    return std::make_shared<ByteTokens>(std::move(corpus));
+  }
+  auto tokens = std::make_shared<EncodedTokens>();
+  for (const TextFile& file : corpus->files()) {
+    encode_file(*corpus, file, tokenizer, *tokens);
+  }
+  return tokens;
+}
+
+std::uint64_t fingerprint(const TokenSource& source) {
+  constexpr std::int64_t kPlaces = 256;
+  constexpr std::int64_t kRun = 16;
+  std::uint64_t result = random_bits(static_cast<std::uint64_t>(source.size()), 0);
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(std::min(kRun, source.size())));
+  const std::int64_t last = source.size() - static_cast<std::int64_t>(ids.size());
+  for (std::int64_t place = 0; place < kPlaces; ++place) {
+    const auto begin = static_cast<std::int64_t>(random_below(
+        ~std::uint64_t{0} / (kPlaces - 1) * static_cast<std::uint64_t>(place), static_cast<std::uint64_t>(last) + 1));
+    source.read(begin, ids);
+    for (const std::int64_t id : ids) {
+      result = random_bits(result, static_cast<std::uint64_t>(id));
+    }
+  }
+  return result;
+}
+
+}  // namespace weft::data

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A corpus as token ids that can be read at any position. Bytes are read straight from the text; other vocabularies are
+// encoded once into a scratch file of 32-bit ids, so that memory does not grow with the corpus.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "weft/data/text_corpus.h"
+#include "weft/text/tokenizer.h"
+
+namespace weft::data {
+
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+  virtual std::int64_t size() const = 0;
+  /// Writes the ids at [begin, begin + ids.size()). Errors: kArgument outside of [0, size()), kIo.
+  virtual void read(std::int64_t begin, std::span<std::int64_t> ids) const = 0;
+};
+
+/// The corpus under `tokenizer`. Text is encoded a file at a time, in pieces of about a megabyte that end with a line.
+/// Errors: kIo, also when the scratch file (in the system's folder for temporary files) does not fit.
+std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> corpus, const text::Tokenizer& tokenizer);
+
+/// A number that tells two sources apart: their length and ids at 256 places. Kept in checkpoints.
+std::uint64_t fingerprint(const TokenSource& source);
+
+}  // namespace weft::data

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which window a row shows, and batches from windows.
+#include "weft/data/window_sampler.h"
+
+#include <ATen/ops/empty.h>
+
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+#include "weft/data/permutation.h"
+
+namespace weft::data {
+namespace {
+
+constexpr std::uint64_t kOrderStream = 0x6F72646572;
+constexpr std::uint64_t kOffsetStream = 0x6F6666736574;
+
+}  // namespace
+
+WindowSampler::WindowSampler(std::shared_ptr<const TokenSource> source, const SamplerOptions& options)
+    : source_(std::move(source)), options_(options) {
+  require(options.context >= 1 && options.batch_size >= 1 && options.parts >= 1 && options.lookahead >= 0,
+          "a sampler needs context, batch_size and parts of at least 1, found ", options.context, ", ",
+          options.batch_size, ", ", options.parts);
+  const std::int64_t usable = source_->size() - options.lookahead;
+  require(usable >= options.context, "context: the text must hold at least ", options.context, " + ", options.lookahead,
+          " tokens, found ", source_->size());
+  const std::int64_t whole = usable / options.context;
+  // One window fewer than fit leaves a whole window of room for the start, so that every token falls on every position.
+  windows_ = whole > 1 ? whole - 1 : 1;
+  slack_ = usable - windows_ * options.context;
+}
+
+std::int64_t WindowSampler::window(std::int64_t step, std::int64_t part, std::int64_t row) const {
+  const std::int64_t number = (step * options_.parts + part) * options_.batch_size + row;
+  const auto epoch = static_cast<std::uint64_t>(number / windows_);
+  const std::uint64_t start =
+      random_below(random_bits(options_.seed, epoch, kOffsetStream), static_cast<std::uint64_t>(slack_) + 1);
+  const std::uint64_t place =
+      permuted(static_cast<std::uint64_t>(number % windows_), static_cast<std::uint64_t>(windows_),
+               random_bits(options_.seed, epoch, kOrderStream));
+  return static_cast<std::int64_t>(start + place * static_cast<std::uint64_t>(options_.context));
+}
+
+at::Tensor WindowSampler::tokens(std::int64_t step, std::int64_t part) const {
+  const std::int64_t length = options_.context + options_.lookahead;
+  at::Tensor result = at::empty({options_.batch_size, length}, at::kLong);
+  auto* ids = result.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t row = 0; row < options_.batch_size; ++row) {
+    source_->read(window(step, part, row), {ids + row * length, static_cast<std::size_t>(length)});
+  }
+  return result;
+}
+
+Batch causal_batch(const at::Tensor& tokens) {
+  const std::int64_t context = tokens.size(1) - 1;
+  return {tokens.narrow(1, 0, context).contiguous(), tokens.narrow(1, 1, context).contiguous()};
+}
+
+}  // namespace weft::data

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training batches as a pure function of (seed, step, part, row): the position in the data is the step, and nothing
+// else needs to be saved. An epoch cuts the corpus into windows from a random start and shows each once, in random
+// order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/data/batch.h"
+#include "weft/data/token_source.h"
+
+namespace weft::data {
+
+struct SamplerOptions {
+  std::int64_t context = 0;     ///< tokens a row
+  std::int64_t batch_size = 1;  ///< rows a batch
+  std::int64_t parts = 1;       ///< batches a step (gradient accumulation)
+  std::int64_t lookahead = 1;   ///< tokens after the window that labels need: 1 for a decoder, 0 for an encoder
+  std::uint64_t seed = 0;
+};
+
+class WindowSampler {
+ public:
+  /// Errors: kArgument when the corpus is shorter than one window.
+  WindowSampler(std::shared_ptr<const TokenSource> source, const SamplerOptions& options);
+
+  /// First token of a row's window.
+  std::int64_t window(std::int64_t step, std::int64_t part, std::int64_t row) const;
+  /// int64 [batch_size, context + lookahead] for one part of a step.
+  at::Tensor tokens(std::int64_t step, std::int64_t part) const;
+  /// Windows shown before any is shown again.
+  std::int64_t windows_per_epoch() const noexcept { return windows_; }
+  const SamplerOptions& options() const noexcept { return options_; }
+  const TokenSource& source() const noexcept { return *source_; }
+
+ private:
+  std::shared_ptr<const TokenSource> source_;
+  SamplerOptions options_;
+  std::int64_t windows_ = 0;
+  std::int64_t slack_ = 0;
+};
+
+/// Next-token batch from tokens [B, context + 1]: inputs are the first `context`, labels the last.
+Batch causal_batch(const at::Tensor& tokens);
+
+}  // namespace weft::data

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A config's field list (core/fields.h) to and from JSON. Unknown fields, wrong types and values out of range are
+// errors that name the file, the field, the rule and the value found.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "weft/core/fields.h"
+
+namespace weft::formats {
+
+using Json = nlohmann::ordered_json;
+
+/// Parses JSON text of at most `maximum_depth` nested levels; duplicate keys, invalid UTF-8, NaN and trailing text are
+/// kFormat errors that name `where` and the byte offset.
+Json parse_json(std::string_view text, std::string_view where, int maximum_depth = 64);
+
+/// Reads and parses a JSON file of at most 64 MiB; `where` in messages is its path.
+Json read_json(const std::filesystem::path& path);
+
+/// The text of `json`, indented by `indent` blanks a level, or on one line when that is negative. Strings that are not
+/// UTF-8 are a kArgument error.
+std::string print_json(const Json& json, int indent = -1);
+
+}  // namespace weft::formats
+
+#include "weft/formats/config_json_fields.h"  // to_json(config), update_from_json(config, json, where, ignored_keys)

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every config to and from JSON by its field list. Included by config_json.h; the conversions of single values are in
+// config_json.cpp.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/fields.h"
+#include "weft/formats/config_json.h"
+
+namespace weft::formats {
+
+/// One value out of JSON. `where` names the file and field in the message. Integers must be written as such (3.0 is an
+/// error), numbers may be integers, and one string stands for a list of one string.
+void read_value(const Json& json, std::string_view where, bool& value);
+void read_value(const Json& json, std::string_view where, std::int64_t& value);
+void read_value(const Json& json, std::string_view where, double& value);
+void read_value(const Json& json, std::string_view where, std::string& value);
+void read_value(const Json& json, std::string_view where, std::vector<std::string>& value);
+void read_value(const Json& json, std::string_view where, std::vector<std::int64_t>& value);
+
+/// Throws kFormat unless `json` is an object whose keys are all among `known` or `ignored`; names the nearest known
+/// one.
+void check_keys(const Json& json, std::string_view where, const std::vector<std::string_view>& known,
+                std::initializer_list<std::string_view> ignored);
+
+/// Throws kNumeric for NaN and infinity, which JSON cannot hold.
+void check_writable(double value, std::string_view field);
+
+/// The config as a JSON object, field by field in the order of its list.
+template <class Config>
+Json to_json(const Config& config) {
+  Json json = Json::object();
+  Config::fields([&](const auto& field) {
+    const auto& value = config.*field.member;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>) {
+      check_writable(value, field.name);
+    }
+    json.emplace(std::string(field.name), value);
+  });
+  return json;
+}
+
+/// Sets the fields that `json` names and checks them all; `config` is unchanged when anything is wrong. A key that is
+/// neither a field nor `ignored` is an error. Errors: kFormat for keys and types, kArgument for values out of range.
+template <class Config>
+void update_from_json(Config& config, const Json& json, std::string_view where,
+                      std::initializer_list<std::string_view> ignored = {}) {
+  std::vector<std::string_view> known;
+  Config::fields([&](const auto& field) { known.push_back(field.name); });
+  check_keys(json, where, known, ignored);
+  Config updated = config;
+  Config::fields([&](const auto& field) {
+    const auto found = json.find(std::string(field.name));
+    if (found != json.end()) {
+      read_value(*found, concat(where, ": ", field.name), updated.*field.member);
+    }
+  });
+  check_fields(updated, where);
+  config = std::move(updated);
+}
+
+}  // namespace weft::formats

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Appending to, cutting and reading logs of JSON lines.
+#include "weft/formats/json_lines.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fcntl.h>
+
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+
+namespace weft::formats {
+namespace {
+
+// `text` without a last line that has no end.
+std::string_view whole_lines(std::string_view text) {
+  const std::size_t end = text.rfind('\n');
+  return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
+}
+
+// The last line of `text`, which ends with '\n', with that end.
+std::string_view last_line(std::string_view text) {
+  const std::size_t before = text.size() < 2 ? std::string_view::npos : text.rfind('\n', text.size() - 2);
+  return before == std::string_view::npos ? text : text.substr(before + 1);
+}
+
+Json parse_line(std::string_view line, std::string_view where) {
+  line.remove_suffix(1);
+  Json json = parse_json(line, where);
+  if (!json.is_object()) {
+    fail(ErrorKind::kFormat, where, ": every line must be a JSON object, found an item of type ", json.type_name());
+  }
+  return json;
+}
+
+std::optional<std::int64_t> step_of(const Json& json) {
+  const auto step = json.find("step");
+  return step != json.end() && step->is_number_integer() ? std::optional(step->get<std::int64_t>()) : std::nullopt;
+}
+
+}  // namespace
+
+JsonLinesWriter::JsonLinesWriter(const std::filesystem::path& path) : file_(path, O_RDWR | O_CREAT | O_APPEND) {
+  const std::string text = read_file(path);
+  size_ = whole_lines(text).size();
+  if (size_ < text.size()) {
+    file_.truncate(size_);
+  }
+}
+
+void JsonLinesWriter::append(const Json& value) {
+  const std::string line = print_json(value) + "\n";
+  try {
+    file_.write_all(line.data(), line.size());
+  } catch (const Error&) {
+    file_.truncate(size_);
+    throw;
+  }
+  size_ += line.size();
+}
+
+std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step) {
+  const std::string text = read_file(file_.path());
+  const std::string where = quote(file_.path().native(), 4096);
+  std::string_view rest = whole_lines(text);
+  std::int64_t removed = 0;
+  while (!rest.empty()) {
+    const std::string_view line = last_line(rest);
+    const std::optional<std::int64_t> found =
+        step_of(parse_line(line, concat(where, " at byte ", rest.size() - line.size())));
+    if (found && *found <= step) {
+      break;
+    }
+    rest.remove_suffix(line.size());
+    ++removed;
+  }
+  file_.truncate(rest.size());
+  size_ = rest.size();
+  file_.sync();
+  return removed;
+}
+
+std::vector<Json> read_json_lines(const std::filesystem::path& path) {
+  const std::string text = read_file(path);
+  const std::string where = quote(path.native(), 4096);
+  std::vector<Json> lines;
+  std::string_view rest = whole_lines(text);
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n') + 1);
+    lines.push_back(parse_line(line, concat(where, " line ", lines.size() + 1)));
+    rest.remove_prefix(line.size());
+  }
+  return lines;
+}
+
+}  // namespace weft::formats

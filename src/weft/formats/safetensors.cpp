@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening a safetensors file: the frame around the header, and the tensors' bytes.
+#include "weft/formats/safetensors.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::formats {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian and is mapped as it is");
+constexpr std::uint64_t kLengthBytes = 8;
+
+// The header's length in bytes, checked against the file.
+std::uint64_t header_length(const MappedFile& file, std::string_view where) {
+  const std::uint64_t size = file.bytes().size();
+  if (size < kLengthBytes) {
+    fail(ErrorKind::kFormat, where, ": not a safetensors file: it has ", size, " bytes, fewer than 8");
+  }
+  std::uint64_t length = 0;
+  file.read_at(0, &length, sizeof(length));
+  if (length > kMaximumSafetensorsHeader) {
+    fail(ErrorKind::kFormat, where, ": the header's length is ", length, ", but at most ", kMaximumSafetensorsHeader,
+         " is allowed");
+  }
+  if (length > size - kLengthBytes) {
+    fail(ErrorKind::kFormat, where, ": the header's length is ", length, ", but the file ends after ",
+         size - kLengthBytes);
+  }
+  return length;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path) {
+  const std::string where = quote(path.native(), 4096);
+  std::string text(header_length(file_, where), '\0');
+  file_.read_at(kLengthBytes, text.data(), text.size());
+  data_offset_ = kLengthBytes + text.size();
+  header_ = parse_safetensors_header(text, file_.bytes().size() - data_offset_, where);
+  index_.reserve(header_.tensors.size());
+  for (std::size_t i = 0; i < header_.tensors.size(); ++i) {
+    index_.emplace(header_.tensors[i].name, i);
+  }
+}
+
+const TensorInfo* SafetensorsFile::find(std::string_view name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &header_.tensors[found->second];
+}
+
+std::span<const std::byte> SafetensorsFile::bytes(const TensorInfo& tensor) const {
+  file_.check_unchanged();
+  return file_.bytes().subspan(data_offset_ + tensor.begin, tensor.end - tensor.begin);
+}
+
+void SafetensorsFile::read(const TensorInfo& tensor, void* destination) const {
+  file_.read_at(data_offset_ + tensor.begin, destination, tensor.end - tensor.begin);
+}
+
+}  // namespace weft::formats

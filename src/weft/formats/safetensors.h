@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// safetensors files (format: github.com/huggingface/safetensors), without Torch. The reader trusts nothing in the file;
+// the writer lays tensors out as the reference does, and atomically.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/core/files.h"
+#include "weft/formats/dtype.h"
+
+namespace weft::formats {
+
+/// The reference's limit on the header, in bytes.
+inline constexpr std::uint64_t kMaximumSafetensorsHeader = 100'000'000;
+/// LibTorch's limit on the dimensions of a tensor.
+inline constexpr std::size_t kMaximumDimensions = 64;
+
+struct TensorInfo {
+  std::string name;
+  Dtype dtype = Dtype::F32;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0;  ///< bytes from the start of the data, which follows the header
+  std::uint64_t end = 0;
+};
+
+using Metadata = std::map<std::string, std::string>;
+
+/// What a header says, checked: every tensor's size is that of its shape and dtype, and the tensors cover the data
+/// without hole or overlap.
+struct SafetensorsHeader {
+  std::vector<TensorInfo> tensors;  ///< in the order of their data
+  Metadata metadata;                ///< `__metadata__`
+};
+
+/// Reads a header's JSON for a file that has `data_bytes` bytes behind it. Errors: kFormat naming `where`, the tensor
+/// and the rule.
+SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes, std::string_view where);
+
+/// A safetensors file, memory-mapped. Errors of the constructor: kIo, kFormat.
+class SafetensorsFile {
+ public:
+  explicit SafetensorsFile(const std::filesystem::path& path);
+
+  /// In the order of their data.
+  const std::vector<TensorInfo>& tensors() const noexcept { return header_.tensors; }
+  /// The tensor of that name, or null.
+  const TensorInfo* find(std::string_view name) const;
+  const Metadata& metadata() const noexcept { return header_.metadata; }
+  const std::filesystem::path& path() const noexcept { return file_.path(); }
+
+  /// The bytes of a tensor of this file, mapped. A file that shrank before the call is a kIo error; one that shrinks
+  /// later is SIGBUS on touch, so prefer read() for files that others may write to.
+  std::span<const std::byte> bytes(const TensorInfo& tensor) const;
+  /// Copies a tensor's bytes, `end - begin` of them. A file that shrank is a kIo error.
+  void read(const TensorInfo& tensor, void* destination) const;
+
+ private:
+  MappedFile file_;
+  std::uint64_t data_offset_ = 0;
+  SafetensorsHeader header_;
+  std::unordered_map<std::string_view, std::size_t> index_;
+};
+
+/// A tensor to write: contiguous, row-major, little-endian. `data` may be null when the shape has no elements.
+struct TensorSource {
+  std::string name;
+  Dtype dtype = Dtype::F32;
+  std::vector<std::int64_t> shape;
+  const void* data = nullptr;
+};
+
+/// Writes `tensors` to `path` atomically: largest alignment first, then by name; the data starts at a multiple of 8
+/// bytes. `format: pt` is added to the metadata unless it names a format. Errors: kArgument for repeated names, bad
+/// shapes or text that is not UTF-8; kIo.
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorSource> tensors,
+                       const Metadata& metadata = {});
+
+}  // namespace weft::formats

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one argument of every attention kernel: a plain, validated struct over raw memory with named strides. Kernels are
+// noexcept on it. No STL container and no Torch here: files compiled for one instruction set include this header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/core/parallel.h"
+#include "weft/pattern/layout_view.h"
+
+namespace weft::kernels {
+
+enum class DType : std::uint8_t { kFloat32, kFloat64, kBFloat16, kFloat16 };
+
+/// The widest row of query, key or value that a kernel takes.
+inline constexpr std::int64_t kMaximumHeadDim = 256;
+
+/// A [batch, heads, rows, columns] array; the strides count elements and the columns are contiguous.
+template <typename Pointer>
+struct Array4 {
+  Pointer data = nullptr;
+  std::int64_t batch_stride = 0;
+  std::int64_t head_stride = 0;
+  std::int64_t row_stride = 0;
+};
+using Input = Array4<const void*>;
+using Output = Array4<void*>;
+
+/// Philox on (seed, batch, head, query, key): the kept entries are scaled by 1 / (1 - probability).
+struct Dropout {
+  float probability = 0.0F;
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;
+};
+
+/// Shapes: query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], output [B, H, Q, D_v], log_sum_exp [B, H, Q]
+/// contiguous. H is a multiple of H_kv (grouped key/value heads).
+struct AttentionArguments {
+  DType dtype = DType::kFloat32;
+  std::int64_t batch = 0;
+  std::int64_t heads = 0;
+  std::int64_t key_heads = 0;
+  std::int64_t query_length = 0;
+  std::int64_t key_length = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;
+  double scale = 1.0;
+  Input query;
+  Input key;
+  Input value;
+  Output output;
+  void* log_sum_exp = nullptr;              ///< float, or double with DType::kFloat64; -infinity for a row without edges
+  const std::uint8_t* key_keep = nullptr;   ///< [B, K]: 0 marks a padded key; null keeps all
+  pattern::LayoutView layout{};
+  Dropout dropout;
+};
+
+/// Gradients in the dtype of the forward call. `output`, `log_sum_exp` of AttentionArguments hold the forward's results.
+struct AttentionGradients {
+  Input output_gradient;           ///< [B, H, Q, D_v]
+  Output query_gradient;           ///< [B, H, Q, D]
+  Output key_gradient;             ///< [B, H_kv, K, D]
+  Output value_gradient;           ///< [B, H_kv, K, D_v]
+  pattern::TransposeView transpose{};
+};
+
+/// What is wrong with the arguments, as a static string, or null. Front ends turn it into an Error before the call.
+const char* validate(const AttentionArguments& arguments) noexcept;
+
+/// Output and log-sum-exp of softmax(scale * Q K^T + log multiplicity) V over the layout (Dao et al. 2022, online softmax).
+void attention_forward(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept;
+
+/// The five products dV = P^T dO, dP = dO V^T, dS = P (dP - rowsum(dO O)), dQ = dS K, dK = dS^T Q, block by block.
+void attention_backward(const AttentionArguments& arguments, const AttentionGradients& gradients,
+                        const ParallelFor& parallel) noexcept;
+
+}  // namespace weft::kernels

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain backward pass in two sweeps, each with one owner for what it writes: query gradients by rows, key and value
+// gradients by columns through the transpose. Sums are in a fixed order, whatever the number of threads.
+#include <cmath>
+#include <limits>
+
+#include "weft/kernels/block_row.h"
+#include "weft/kernels/dropout.h"
+#include "weft/kernels/rows.h"
+#include "weft/kernels/storage.h"
+
+namespace weft::kernels {
+namespace {
+
+// What both sweeps know of one query row.
+template <typename Storage>
+class BackwardRow {
+  using Sum = typename Storage::Sum;
+  using Memory = typename Storage::Memory;
+
+ public:
+  // What an edge passes on: dropped probability (for dV) and gradient of the raw score (for dQ and dK).
+  struct Edge {
+    Sum probability;
+    Sum score_gradient;
+  };
+
+  BackwardRow(const AttentionArguments& arguments, const AttentionGradients& gradients, const RowIndex& at) noexcept
+      : arguments_(arguments),
+        query_(row_of<Storage>(arguments.query, at)),
+        output_gradient_(row_of<Storage>(gradients.output_gradient, at)),
+        dropout_(arguments.dropout, at.batch, at.head, at.row) {
+    const Memory* output = row_of<Storage>(arguments.output, at);
+    const std::int64_t row = (at.batch * arguments.heads + at.head) * arguments.query_length + at.row;
+    log_sum_exp_ = static_cast<const Sum*>(arguments.log_sum_exp)[row];
+    delta_ = dot<Storage>(output_gradient_, output, arguments.value_dim);
+  }
+
+  bool is_empty() const noexcept { return log_sum_exp_ == -std::numeric_limits<Sum>::infinity(); }
+  const Memory* query() const noexcept { return query_; }
+  const Memory* output_gradient() const noexcept { return output_gradient_; }
+
+  Edge edge(const RowIndex& key, Sum log_weight) noexcept {
+    const Sum scale = static_cast<Sum>(arguments_.scale);
+    const Sum score = scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) + log_weight;
+    const Sum probability = std::exp(score - log_sum_exp_);
+    const Sum kept = static_cast<Sum>(dropout_.multiplier(key.row));
+    const Sum incoming = dot<Storage>(output_gradient_, row_of<Storage>(arguments_.value, key), arguments_.value_dim);
+    return {probability * kept, scale * probability * (kept * incoming - delta_)};
+  }
+
+ private:
+  const AttentionArguments& arguments_;
+  const Memory* query_;
+  const Memory* output_gradient_;
+  DropoutRow dropout_;
+  Sum log_sum_exp_;
+  Sum delta_;
+};
+
+template <typename Storage>
+class Backward {
+  using Sum = typename Storage::Sum;
+
+ public:
+  Backward(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept
+      : arguments_(arguments), gradients_(gradients), group_(arguments.heads / arguments.key_heads) {}
+
+  std::int64_t row_items() const noexcept { return arguments_.batch * arguments_.heads * arguments_.query_length; }
+  std::int64_t column_items() const noexcept { return arguments_.batch * arguments_.key_heads * arguments_.key_length; }
+
+  // Item = (batch * heads + head) * query_length + query.
+  void query_gradient(std::int64_t item) const noexcept {
+    const pattern::LayoutView& layout = arguments_.layout;
+    const RowIndex at{item / arguments_.query_length / arguments_.heads, item / arguments_.query_length % arguments_.heads,
+                      item % arguments_.query_length};
+    Sum sums[kMaximumHeadDim] = {};
+    BackwardRow<Storage> row(arguments_, gradients_, at);
+    const std::int64_t* row_begin = layout.row_begin + layout.group_of(at.batch, at.head) * layout.query_blocks +
+                                    at.row / layout.tile_query;
+    for (std::int64_t block = row_begin[0]; block < row_begin[1] && !row.is_empty(); ++block) {
+      add_block(row, at, BlockRow(arguments_, at.batch, block, at.row % layout.tile_query), sums);
+    }
+    store_row<Storage>(row_of<Storage>(gradients_.query_gradient, at), sums, Sum{1}, arguments_.head_dim);
+  }
+
+  // Item = (batch * key_heads + key_head) * key_length + key. Adds over the heads of the group, in their order.
+  void key_gradient(std::int64_t item) const noexcept {
+    const RowIndex key{item / arguments_.key_length / arguments_.key_heads,
+                       item / arguments_.key_length % arguments_.key_heads, item % arguments_.key_length};
+    ColumnSums sums;
+    for (std::int64_t head = key.head * group_; head < (key.head + 1) * group_; ++head) {
+      add_column(key, head, sums);
+    }
+    store_row<Storage>(row_of<Storage>(gradients_.key_gradient, key), sums.key, Sum{1}, arguments_.head_dim);
+    store_row<Storage>(row_of<Storage>(gradients_.value_gradient, key), sums.value, Sum{1}, arguments_.value_dim);
+  }
+
+ private:
+  struct ColumnSums {
+    Sum key[kMaximumHeadDim] = {};
+    Sum value[kMaximumHeadDim] = {};
+  };
+
+  void add_block(BackwardRow<Storage>& row, const RowIndex& at, const BlockRow& block, Sum* sums) const noexcept {
+    for (std::int64_t key = 0; key < block.keys(); ++key) {
+      if (block.has_edge(key)) {
+        const RowIndex key_row{at.batch, at.head / group_, block.first_key() + key};
+        const auto edge = row.edge(key_row, block.log_weight(key));
+        add_row<Storage>(sums, edge.score_gradient, row_of<Storage>(arguments_.key, key_row), arguments_.head_dim);
+      }
+    }
+  }
+
+  void add_column(const RowIndex& key, std::int64_t head, ColumnSums& sums) const noexcept {
+    const pattern::LayoutView& layout = arguments_.layout;
+    const std::int64_t key_block = key.row / layout.tile_key;
+    const std::int64_t* column =
+        gradients_.transpose.column_begin + layout.group_of(key.batch, head) * layout.key_blocks + key_block;
+    for (std::int64_t at = column[0]; at < column[1]; ++at) {
+      const std::int64_t first_query = std::int64_t{gradients_.transpose.query_block[at]} * layout.tile_query;
+      for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments_.query_length; ++query) {
+        const BlockRow block(arguments_, key.batch, gradients_.transpose.block[at], query);
+        if (block.has_edge(key.row % layout.tile_key)) {
+          add_edge(key, {key.batch, head, first_query + query}, block.log_weight(key.row % layout.tile_key), sums);
+        }
+      }
+    }
+  }
+
+  void add_edge(const RowIndex& key, const RowIndex& query, Sum log_weight, ColumnSums& sums) const noexcept {
+    BackwardRow<Storage> row(arguments_, gradients_, query);
+    if (!row.is_empty()) {
+      const auto edge = row.edge(key, log_weight);
+      add_row<Storage>(sums.key, edge.score_gradient, row.query(), arguments_.head_dim);
+      add_row<Storage>(sums.value, edge.probability, row.output_gradient(), arguments_.value_dim);
+    }
+  }
+
+  const AttentionArguments& arguments_;
+  const AttentionGradients& gradients_;
+  std::int64_t group_;
+};
+
+}  // namespace
+
+void attention_backward(const AttentionArguments& arguments, const AttentionGradients& gradients,
+                        const ParallelFor& parallel) noexcept {
+  with_storage(arguments.dtype, [&]<typename Storage>(Storage) {
+    const Backward<Storage> backward(arguments, gradients);
+    parallel_for(parallel, backward.row_items(), arguments.layout.tile_query, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t item = begin; item < end; ++item) {
+        backward.query_gradient(item);
+      }
+    });
+    parallel_for(parallel, backward.column_items(), arguments.layout.tile_key, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t item = begin; item < end; ++item) {
+        backward.key_gradient(item);
+      }
+    });
+  });
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The activations of the feed-forward layer by their names in a config.
+#pragma once
+
+#include <string_view>
+
+#include <ATen/core/Tensor.h>
+
+namespace weft::layers {
+
+enum class Activation {
+  kGelu,     ///< "gelu", exact (Hendrycks and Gimpel 2016)
+  kGeluNew,  ///< "gelu_new", its tanh approximation (GPT-2)
+  kRelu,     ///< "relu"
+  kSilu,     ///< "silu"
+  kSwiglu,   ///< "swiglu": silu of the first half times the second half (Shazeer 2020)
+};
+
+/// Errors: kArgument naming the activations there are.
+Activation parse_activation(std::string_view name);
+
+/// Whether the activation takes twice the width that it gives.
+bool is_gated(Activation activation) noexcept;
+
+/// x [..., width], or [..., 2 width] for a gated activation, -> [..., width].
+at::Tensor activate(const at::Tensor& x, Activation activation);
+
+}  // namespace weft::layers

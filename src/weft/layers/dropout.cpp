@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seeded dropout as a custom autograd function.
+#include "weft/layers/dropout.h"
+
+#include <ATen/Context.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/Generator.h>
+#include <ATen/ops/empty_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "weft/core/random.h"
+
+namespace weft::layers {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr std::int64_t kGroup = 4;  // elements drawn by one Philox call
+constexpr std::int64_t kGroupsOfATask = 4096;
+
+template <typename Scalar>
+void drop_group(const Scalar* input, Scalar* output, std::int64_t count, const Philox4& draw, float probability) {
+  const float scale = 1.0F / (1.0F - probability);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool kept = random_unit(draw.value[i]) >= probability;
+    output[i] = kept ? static_cast<Scalar>(input[i] * static_cast<Scalar>(scale)) : Scalar(0);
+  }
+}
+
+template <typename Scalar>
+void drop(const Scalar* input, Scalar* output, std::int64_t count, float probability, std::uint64_t seed) {
+  const std::int64_t groups = (count + kGroup - 1) / kGroup;
+  at::parallel_for(0, groups, kGroupsOfATask, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t group = begin; group < end; ++group) {
+      const std::int64_t first = group * kGroup;
+      const Philox4 draw = philox(seed, static_cast<std::uint64_t>(group), 0);
+      drop_group(input + first, output + first, std::min(kGroup, count - first), draw, probability);
+    }
+  });
+}
+
+at::Tensor drop_on_cpu(const at::Tensor& x, double probability, std::uint64_t seed) {
+  at::Tensor output = at::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "dropout", [&] {
+    drop(x.const_data_ptr<scalar_t>(), output.mutable_data_ptr<scalar_t>(), x.numel(), static_cast<float>(probability),
+         seed);
+  });
+  return output;
+}
+
+at::Tensor drop_on_device(const at::Tensor& x, double probability, std::uint64_t seed) {
+  at::Generator generator = at::globalContext().defaultGenerator(x.device()).clone();
+  generator.set_current_seed(seed);
+  return at::empty_like(x).bernoulli_(1.0 - probability, generator).mul_(1.0 / (1.0 - probability)).mul_(x);
+}
+
+at::Tensor drop(const at::Tensor& x, double probability, std::uint64_t seed) {
+  const at::Tensor dense = x.contiguous();
+  return x.is_cpu() ? drop_on_cpu(dense, probability, seed) : drop_on_device(dense, probability, seed);
+}
+
+struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double probability, std::int64_t seed) {
+    context->saved_data["probability"] = probability;
+    context->saved_data["seed"] = seed;
+    return drop(x, probability, static_cast<std::uint64_t>(seed));
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const double probability = context->saved_data["probability"].toDouble();
+    const auto seed = static_cast<std::uint64_t>(context->saved_data["seed"].toInt());
+    return {drop(gradients[0], probability, seed), {}, {}};
+  }
+};
+
+}  // namespace
+
+at::Tensor dropout(const at::Tensor& x, double probability, std::uint64_t seed) {
+  return probability <= 0.0 ? x : DropoutFunction::apply(x, probability, static_cast<std::int64_t>(seed));
+}
+
+std::uint64_t dropout_seed(std::uint64_t call_seed, std::int64_t layer, std::int64_t site) {
+  return random_bits(call_seed, static_cast<std::uint64_t>(layer), static_cast<std::uint64_t>(site));
+}
+
+}  // namespace weft::layers

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The position-wise feed-forward layer: down(activation(up(x))).
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/layers/activation.h"
+#include "weft/layers/block_config.h"
+#include "weft/layers/linear.h"
+
+namespace weft::layers {
+
+class FeedForwardImpl : public torch::nn::Module {
+ public:
+  FeedForwardImpl(const BlockConfig& config, const at::TensorOptions& options);
+  /// [..., hidden] -> [..., hidden].
+  at::Tensor forward(const at::Tensor& x);
+
+  Linear up{nullptr};    ///< hidden -> intermediate; twice that for a gated activation, the gate first
+  Linear down{nullptr};  ///< intermediate -> hidden
+
+ private:
+  Activation activation_;
+};
+TORCH_MODULE(FeedForward);
+
+}  // namespace weft::layers

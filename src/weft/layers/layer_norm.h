@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer normalisation over the last dimension (Ba et al. 2016), in the precision of its input and at least float32.
+#pragma once
+
+#include <cstdint>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+namespace weft::layers {
+
+class LayerNormImpl : public torch::nn::Module {
+ public:
+  /// Storage only; the model initialises.
+  LayerNormImpl(std::int64_t width, double epsilon, const at::TensorOptions& options);
+  /// [..., width] -> the same shape and dtype; statistics in float32 also for bfloat16 input.
+  at::Tensor forward(const at::Tensor& x);
+
+  at::Tensor weight;  ///< [width]
+  at::Tensor bias;    ///< [width]
+
+ private:
+  double epsilon_;
+};
+TORCH_MODULE(LayerNorm);
+
+}  // namespace weft::layers

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The linear layer as a custom autograd function.
+#include "weft/layers/linear.h"
+
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "weft/core/error.h"
+#include "weft/layers/precision.h"
+
+namespace weft::layers {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+at::Tensor rows_of(const at::Tensor& x) { return x.reshape({-1, x.size(-1)}); }
+
+std::vector<std::int64_t> with_last(const at::Tensor& x, std::int64_t size) {
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  shape.back() = size;
+  return shape;
+}
+
+/// x [rows, in] in operand form -> [rows, out], not yet rounded.
+at::Tensor multiply_and_add(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                            at::ScalarType dtype) {
+  const at::Tensor transposed = operand(weight, dtype).t();
+  return bias.defined() ? at::addmm(operand(bias, dtype), x, transposed) : at::mm(x, transposed);
+}
+
+struct LinearFunction : torch::autograd::Function<LinearFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias) {
+    const at::ScalarType dtype = product_dtype(weight);
+    const WithoutAutocast plain;
+    const at::Tensor rows = rows_of(x).to(dtype);
+    context->save_for_backward({rows, weight});
+    context->saved_data["with_bias"] = bias.defined();
+    context->saved_data["x_dtype"] = x.scalar_type();
+    return multiply_and_add(operand(rows, dtype), weight, bias, dtype).to(dtype).view(with_last(x, weight.size(0)));
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const WithoutAutocast plain;
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& x = saved[0];  // [rows, in]
+    const at::Tensor& weight = saved[1];
+    const at::ScalarType dtype = x.scalar_type();
+    const at::Tensor gradient = operand(rows_of(gradients[0]), dtype);  // [rows, out]
+    at::Tensor of_x;
+    at::Tensor of_weight;
+    at::Tensor of_bias;
+    if (context->needs_input_grad(0)) {
+      of_x = at::mm(gradient, operand(weight, dtype)).to(dtype).view(with_last(gradients[0], x.size(1)));
+      of_x = of_x.to(context->saved_data["x_dtype"].toScalarType());
+    }
+    if (context->needs_input_grad(1)) {
+      of_weight = at::mm(gradient.t(), operand(x, dtype)).to(weight.scalar_type());
+    }
+    if (context->saved_data["with_bias"].toBool() && context->needs_input_grad(2)) {
+      of_bias = gradient.sum(0, false, weight.scalar_type());
+    }
+    return {of_x, of_weight, of_bias};
+  }
+};
+
+}  // namespace
+
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  require(x.dim() >= 1 && x.size(-1) == weight.size(1), "linear: input has shape ", x.sizes(),
+          " but the weight is [out, in] = ", weight.sizes());
+  return LinearFunction::apply(x, weight, bias);
+}
+
+LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options)
+    : weight(register_parameter("weight", at::empty({out, in}, options))) {
+  if (with_bias) {
+    bias = register_parameter("bias", at::empty({out}, options));
+  }
+}
+
+}  // namespace weft::layers

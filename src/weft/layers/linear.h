@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// y = x W^T + b as one differentiable step that keeps only x and W, in the product dtype of precision.h: under bfloat16
+// autocast x, W and y are bfloat16 numbers, on any processor.
+#pragma once
+
+#include <cstdint>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+namespace weft::layers {
+
+/// x [..., in], weight [out, in], bias [out] or undefined -> [..., out] in the product dtype of `weight`. The gradients
+/// of weight and bias keep the parameters' dtype. Double backward is an error.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+
+class LinearImpl : public torch::nn::Module {
+ public:
+  /// Storage only; the model initialises.
+  LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options);
+  at::Tensor forward(const at::Tensor& x) { return linear(x, weight, bias); }
+
+  at::Tensor weight;  ///< [out, in]
+  at::Tensor bias;    ///< [out], or undefined
+};
+TORCH_MODULE(Linear);
+
+}  // namespace weft::layers

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunked cross entropy as a custom autograd function that computes its gradients in the forward pass.
+#include "weft/layers/linear_cross_entropy.h"
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "weft/core/error.h"
+#include "weft/layers/precision.h"
+
+namespace weft::layers {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr std::int64_t kScoresOfAChunk = std::int64_t{1} << 22;  // 16 MB of float32
+constexpr std::int64_t kSmallestChunk = 16;
+
+/// The head as operands of products, made once for all chunks.
+struct Head {
+  at::Tensor weight;  // [V, D], operand form
+  at::Tensor bias;    // [V] in the dtype of the sums
+  at::ScalarType dtype;
+};
+
+struct Chunk {
+  at::Tensor hidden;   // [C, D], operand form
+  at::Tensor logits;   // [C, V], float32 or float64
+  at::Tensor targets;  // [C, 1]
+};
+
+std::int64_t chunk_size(std::int64_t asked, std::int64_t vocabulary) {
+  return asked > 0 ? asked : std::max(kSmallestChunk, kScoresOfAChunk / vocabulary);
+}
+
+at::ScalarType sum_dtype(const at::Tensor& hidden) {
+  return hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+Head prepare(const HeadWeights& head, const at::Tensor& hidden, at::ScalarType dtype) {
+  return {operand(head.weight, dtype), head.bias.defined() ? head.bias.to(sum_dtype(hidden)) : head.bias, dtype};
+}
+
+Chunk score(const at::Tensor& hidden, const Head& head, const at::Tensor& labels, at::ScalarType sums) {
+  Chunk chunk{operand(hidden, head.dtype), {}, labels.unsqueeze(1)};
+  chunk.logits = at::mm(chunk.hidden, head.weight.t()).to(head.dtype).to(sums);
+  if (head.bias.defined()) {
+    chunk.logits.add_(head.bias);
+  }
+  return chunk;
+}
+
+void check(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels) {
+  require(hidden.dim() == 2 && head.weight.dim() == 2 && hidden.size(1) == head.weight.size(1), "loss: hidden states ",
+          hidden.sizes(), " do not fit a head [vocabulary, hidden] = ", head.weight.sizes());
+  require(labels.dim() == 1 && labels.size(0) == hidden.size(0) && labels.scalar_type() == at::kLong,
+          "loss: labels must be int64 [", hidden.size(0), "], found ", labels.scalar_type(), " ", labels.sizes());
+  const at::Tensor wrong =
+      labels.ne(kIgnoredLabel).logical_and_(labels.lt(0).logical_or_(labels.ge(head.weight.size(0))));
+  if (wrong.any().item<bool>()) {
+    fail(ErrorKind::kArgument, "loss: label ", labels.masked_select(wrong)[0].item<std::int64_t>(), " is neither ",
+         kIgnoredLabel, " nor an id below ", head.weight.size(0));
+  }
+}
+
+/// The gradients that the forward pass has gathered; a tensor is undefined where none is plan.
+struct Gradients {
+  at::Tensor hidden;  // [T, D]
+  at::Tensor weight;  // [V, D], float32 or float64
+  at::Tensor bias;    // [V]
+};
+
+/// Turns the chunk's logits into (softmax - one hot) * scale, in place, and adds what follows from it.
+void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, const at::Tensor& log_sum,
+                std::int64_t begin, double scale) {
+  at::Tensor difference = chunk.logits.sub_(log_sum).exp_();
+  difference.scatter_add_(1, chunk.targets, at::full_like(chunk.targets, -1, difference.options())).mul_(scale);
+  if (gradients.bias.defined()) {
+    gradients.bias.add_(difference.sum(0));
+  }
+  const at::Tensor rounded = operand(difference, head.dtype);
+  if (gradients.hidden.defined()) {
+    gradients.hidden.narrow(0, begin, rounded.size(0)).copy_(at::mm(rounded, head.weight));
+  }
+  if (gradients.weight.defined()) {
+    gradients.weight.add_(at::mm(rounded.t(), chunk.hidden));
+  }
+}
+
+at::Tensor log_sum_exp(const Chunk& chunk) { return chunk.logits.logsumexp(1, true); }
+
+/// How far to go at once, and which gradients to gather.
+struct Plan {
+  std::int64_t chunk = 1;
+  bool hidden = false;
+  bool weight = false;
+  bool bias = false;
+  bool gathers() const { return hidden || weight || bias; }
+};
+
+Gradients make_gradients(const at::Tensor& hidden, const HeadWeights& head, Plan plan) {
+  const at::TensorOptions sums = hidden.options().dtype(sum_dtype(hidden));
+  Gradients gradients;
+  gradients.hidden = plan.hidden ? at::empty_like(hidden) : at::Tensor();
+  gradients.weight = plan.weight ? at::zeros(head.weight.sizes(), sums) : at::Tensor();
+  gradients.bias = plan.bias ? at::zeros(head.bias.sizes(), sums) : at::Tensor();
+  return gradients;
+}
+
+struct LossFunction : torch::autograd::Function<LossFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& labels, Plan plan) {
+    const at::ScalarType dtype = product_dtype(hidden);
+    const WithoutAutocast plain;
+    const Head head = prepare({weight, bias}, hidden, dtype);
+    const at::ScalarType sums = sum_dtype(hidden);
+    Gradients gradients = make_gradients(hidden, {weight, bias}, plan);
+    at::Tensor total = at::zeros({}, hidden.options().dtype(at::kDouble));
+    const std::int64_t count = hidden.size(0);
+    for (std::int64_t begin = 0; begin < count; begin += plan.chunk) {
+      const std::int64_t rows = std::min(plan.chunk, count - begin);
+      const Chunk part = score(hidden.narrow(0, begin, rows), head, labels.narrow(0, begin, rows), sums);
+      const at::Tensor log_sum = log_sum_exp(part);
+      total.add_(log_sum.sub(part.logits.gather(1, part.targets)).sum(at::kDouble));
+      if (plan.gathers()) {
+        accumulate(gradients, part, head, log_sum, begin, 1.0 / static_cast<double>(count));
+      }
+    }
+    context->save_for_backward({gradients.hidden, gradients.weight, gradients.bias});
+    context->saved_data["weight_dtype"] = weight.scalar_type();
+    return total.div_(static_cast<double>(std::max<std::int64_t>(count, 1))).to(sums);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const WithoutAutocast plain;
+    const variable_list saved = context->get_saved_variables();
+    const at::ScalarType weight_dtype = context->saved_data["weight_dtype"].toScalarType();
+    const auto scaled = [&](const at::Tensor& gradient) {
+      return gradient.defined() ? gradient.mul(gradients[0]) : at::Tensor();
+    };
+    at::Tensor of_weight = scaled(saved[1]);
+    at::Tensor of_bias = scaled(saved[2]);
+    of_weight = of_weight.defined() ? of_weight.to(weight_dtype) : of_weight;
+    of_bias = of_bias.defined() ? of_bias.to(weight_dtype) : of_bias;
+    return {scaled(saved[0]), of_weight, of_bias, {}, {}};
+  }
+};
+
+}  // namespace
+
+Labelled keep_labelled(const at::Tensor& hidden, const at::Tensor& labels) {
+  const at::Tensor kept = labels.ne(kIgnoredLabel);
+  if (kept.all().item<bool>()) {
+    return {hidden, labels};
+  }
+  const at::Tensor rows = kept.nonzero().squeeze(1);
+  return {hidden.index_select(0, rows), labels.index_select(0, rows)};
+}
+
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
+                                std::int64_t chunk) {
+  check(hidden, head, labels);
+  const Labelled kept = keep_labelled(hidden, labels);
+  const bool recording = at::GradMode::is_enabled();
+  const Plan plan{chunk_size(chunk, head.weight.size(0)), recording && hidden.requires_grad(),
+                  recording && head.weight.requires_grad(),
+                  recording && head.bias.defined() && head.bias.requires_grad()};
+  return LossFunction::apply(kept.hidden, head.weight, head.bias, kept.labels, plan);
+}
+
+at::Tensor linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
+                                     std::int64_t chunk) {
+  check(hidden, head, labels);
+  const at::NoGradGuard without_gradients;
+  const at::ScalarType dtype = product_dtype(hidden);
+  const WithoutAutocast plain;
+  const Head prepared = prepare(head, hidden, dtype);
+  const at::ScalarType sums = sum_dtype(hidden);
+  const at::Tensor losses = at::zeros(labels.sizes(), hidden.options().dtype(sums));
+  const at::Tensor rows = labels.ne(kIgnoredLabel).nonzero().squeeze(1);
+  const std::int64_t step = chunk_size(chunk, head.weight.size(0));
+  for (std::int64_t begin = 0; begin < rows.size(0); begin += step) {
+    const at::Tensor chosen = rows.narrow(0, begin, std::min(step, rows.size(0) - begin));
+    const Chunk part = score(hidden.index_select(0, chosen), prepared, labels.index_select(0, chosen), sums);
+    losses.index_copy_(0, chosen, log_sum_exp(part).sub_(part.logits.gather(1, part.targets)).squeeze(1));
+  }
+  return losses;
+}
+
+}  // namespace weft::layers

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross entropy behind a linear head without its logits: a chunk of positions at a time, the gradients of hidden states
+// and head computed on the way, so that memory is that of one chunk however long the text is.
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+namespace weft::layers {
+
+/// Labels of this value are not predicted.
+inline constexpr std::int64_t kIgnoredLabel = -100;
+
+struct HeadWeights {
+  at::Tensor weight;  ///< [V, D]
+  at::Tensor bias;    ///< [V], or undefined
+};
+
+struct Labelled {
+  at::Tensor hidden;  ///< [T', D]
+  at::Tensor labels;  ///< [T']
+};
+
+/// The positions whose label is not -100, differentiable; no copy when that is all of them. hidden [T, D], labels [T].
+Labelled keep_labelled(const at::Tensor& hidden, const at::Tensor& labels);
+
+/// Mean over the labels other than -100 of -log softmax(hidden W^T + b)[label], in nats: a float32 scalar (float64 for
+/// float64 hidden). hidden [T, D], labels int64 [T]; zero, with zero gradients, when every label is ignored. Products
+/// follow precision.h; softmax and sums are float32. Logits exist for `chunk` positions at once; 0 chooses about four
+/// million scores. Ignored positions cost nothing. Errors: kArgument for shapes or labels outside [0, V). Double
+/// backward is an error.
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
+                                std::int64_t chunk);
+
+/// The loss of each label [T] in nats, 0 where it is -100; no gradient.
+at::Tensor linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
+                                     std::int64_t chunk);
+
+}  // namespace weft::layers

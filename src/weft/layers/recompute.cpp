@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Activation checkpointing as a custom autograd function.
+#include "weft/layers/recompute.h"
+
+#include <ATen/core/ivalue.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <utility>
+
+#include "weft/layers/precision.h"
+
+namespace weft::layers {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using Block = std::function<at::Tensor(const at::Tensor&)>;
+
+/// What the backward pass needs besides tensors.
+struct Recipe : torch::CustomClassHolder {
+  Recipe(Block block_, at::DeviceType device) : block(std::move(block_)), autocast(device) {}
+  Block block;
+  AutocastState autocast;
+};
+
+/// Gradients of `output` with respect to those of `inputs` that need one; undefined for the rest.
+variable_list gradients_of(const at::Tensor& output, const at::Tensor& gradient, const variable_list& inputs) {
+  variable_list needed;
+  for (const at::Tensor& input : inputs) {
+    if (input.requires_grad()) {
+      needed.push_back(input);
+    }
+  }
+  const variable_list found = torch::autograd::grad({output}, needed, {gradient}, std::nullopt, false, true);
+  variable_list all;
+  std::size_t next = 0;
+  for (const at::Tensor& input : inputs) {
+    all.push_back(input.requires_grad() ? found[next++] : at::Tensor());
+  }
+  return all;
+}
+
+struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
+  static at::Tensor forward(AutogradContext* context, const c10::intrusive_ptr<Recipe>& recipe, const at::Tensor& x,
+                            at::TensorList parameters) {
+    variable_list saved = {x};
+    saved.insert(saved.end(), parameters.begin(), parameters.end());
+    context->save_for_backward(saved);
+    context->saved_data["recipe"] = at::IValue::make_capsule(recipe);
+    return recipe->block(x);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto recipe = c10::static_intrusive_pointer_cast<Recipe>(context->saved_data["recipe"].toCapsule());
+    variable_list inputs = context->get_saved_variables();
+    const AutocastState::Scope autocast(recipe->autocast);
+    const at::AutoGradMode with_gradients(true);
+    inputs[0] = inputs[0].detach().requires_grad_(context->needs_input_grad(0));
+    variable_list result = gradients_of(recipe->block(inputs[0]), gradients[0], inputs);
+    result.insert(result.begin(), at::Tensor());  // the recipe has no gradient
+    return result;
+  }
+};
+
+}  // namespace
+
+at::Tensor recompute(const Block& function, const at::Tensor& x, const std::vector<at::Tensor>& parameters) {
+  if (!at::GradMode::is_enabled()) {
+    return function(x);
+  }
+  return RecomputeFunction::apply(c10::make_intrusive<Recipe>(function, x.device().type()), x,
+                                  at::TensorList(parameters));
+}
+
+}  // namespace weft::layers

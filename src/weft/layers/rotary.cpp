@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotary tables and the rotation itself: one pass over memory on a CPU, LibTorch operators elsewhere.
+#include "weft/layers/rotary.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/pow.h>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace weft::layers {
+namespace {
+
+constexpr std::int64_t kRowsOfATask = 256;
+
+/// Element strides of a [B, H, N, D] tensor whose columns are contiguous.
+template <typename Scalar>
+struct Rows {
+  Scalar* data;
+  std::int64_t batch_stride;
+  std::int64_t head_stride;
+  std::int64_t row_stride;
+
+  Scalar* at(std::int64_t batch, std::int64_t head, std::int64_t row) const {
+    return data + batch * batch_stride + head * head_stride + row * row_stride;
+  }
+};
+
+template <typename Scalar, typename Angle>
+void rotate_row(const Scalar* x, Scalar* y, const Angle* cosine, const Angle* sine, std::int64_t half, Angle sign) {
+  for (std::int64_t i = 0; i < half; ++i) {
+    const Angle first = static_cast<Angle>(x[i]);
+    const Angle second = static_cast<Angle>(x[i + half]);
+    y[i] = static_cast<Scalar>(first * cosine[i] - sign * second * sine[i]);
+    y[i + half] = static_cast<Scalar>(second * cosine[i] + sign * first * sine[i]);
+  }
+}
+
+template <typename Scalar, typename Angle>
+void rotate_rows(const at::Tensor& x, const at::Tensor& y, const Rotation& rotation, bool inverse) {
+  const Rows<const Scalar> input{x.const_data_ptr<Scalar>(), x.stride(0), x.stride(1), x.stride(2)};
+  const Rows<Scalar> output{y.mutable_data_ptr<Scalar>(), y.stride(0), y.stride(1), y.stride(2)};
+  const std::int64_t heads = x.size(1);
+  const std::int64_t length = x.size(2);
+  const std::int64_t half = x.size(3) / 2;
+  const Angle* cosine = rotation.cosine.const_data_ptr<Angle>();
+  const Angle* sine = rotation.sine.const_data_ptr<Angle>();
+  const Angle sign = inverse ? Angle(-1) : Angle(1);
+  at::parallel_for(0, x.size(0) * length, kRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t token = begin; token < end; ++token) {
+      const std::int64_t batch = token / length;
+      const std::int64_t row = token % length;
+      for (std::int64_t head = 0; head < heads; ++head) {
+        rotate_row(input.at(batch, head, row), output.at(batch, head, row), cosine + row * half, sine + row * half,
+                   half, sign);
+      }
+    }
+  });
+}
+
+void rotate_on_cpu(const at::Tensor& x, const at::Tensor& y, const Rotation& rotation, bool inverse) {
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "rotate", [&] {
+    using Angle = std::conditional_t<std::is_same_v<scalar_t, double>, double, float>;
+    rotate_rows<scalar_t, Angle>(x, y, rotation, inverse);
+  });
+}
+
+void rotate_on_device(const at::Tensor& x, const at::Tensor& y, const Rotation& rotation, bool inverse) {
+  const std::int64_t half = x.size(3) / 2;
+  const at::Tensor first = x.narrow(3, 0, half);
+  const at::Tensor second = x.narrow(3, half, half);
+  const at::Tensor sine = inverse ? rotation.sine.neg() : rotation.sine;
+  y.narrow(3, 0, half).copy_(first * rotation.cosine - second * sine);
+  y.narrow(3, half, half).copy_(second * rotation.cosine + first * sine);
+}
+
+}  // namespace
+
+Rotation RotaryTable::at_positions(std::int64_t first, std::int64_t count, const at::TensorOptions& options) {
+  const at::ScalarType dtype = options.dtype() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::TensorOptions wanted = at::TensorOptions(options.device()).dtype(dtype);
+  const bool fits = table_.defined() && table_.cosine.size(0) >= first + count &&
+                    table_.cosine.scalar_type() == dtype && table_.cosine.device() == options.device();
+  if (!fits) {
+    grow(first + count, wanted);
+  }
+  return {table_.cosine.narrow(0, first, count), table_.sine.narrow(0, first, count)};
+}
+
+void RotaryTable::grow(std::int64_t positions, const at::TensorOptions& options) {
+  constexpr std::int64_t kSmallest = 512;
+  const std::int64_t held = table_.defined() ? table_.cosine.size(0) : 0;
+  const std::int64_t rows = std::max({positions, kSmallest, held < positions ? 2 * held : held});
+  // float64 angles: at position 65,536 a float32 angle is off by 4e-3.
+  const at::TensorOptions exact = at::TensorOptions(at::kCPU).dtype(at::kDouble);
+  const at::Tensor exponents = at::arange(0, head_dim_, 2, exact) / -static_cast<double>(head_dim_);
+  const at::Tensor angles = at::outer(at::arange(rows, exact), at::pow(theta_, exponents));
+  table_ = {angles.cos().to(options), angles.sin().to(options)};
+}
+
+at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse, at::Tensor output) {
+  if (!output.defined()) {
+    output = at::empty(x.sizes(), x.options());
+  }
+  const at::Tensor rows = x.stride(3) == 1 ? x : x.contiguous();
+  if (x.is_cpu()) {
+    rotate_on_cpu(rows, output, rotation, inverse);
+  } else {
+    rotate_on_device(rows, output, rotation, inverse);
+  }
+  return output;
+}
+
+}  // namespace weft::layers

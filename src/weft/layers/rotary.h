@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotary position embedding (Su et al. 2021, equation 34): pair i of a head at position p is turned by the angle p *
+// theta^(-2i / D). Pairs are (i, i + D/2), a fixed permutation of the paper's neighbours that keeps each half
+// contiguous.
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+namespace weft::layers {
+
+/// Cosines and sines of consecutive positions, [N, D/2] each, float32 (float64 for float64 models); undefined means no
+/// rotation.
+struct Rotation {
+  at::Tensor cosine;
+  at::Tensor sine;
+  bool defined() const { return cosine.defined(); }
+};
+
+/// The angles of all positions asked for so far. Grows geometrically; there is no largest position.
+class RotaryTable {
+ public:
+  RotaryTable() = default;
+  RotaryTable(std::int64_t head_dim, double theta) : head_dim_(head_dim), theta_(theta) {}
+
+  /// The rotation of positions first .. first + count - 1 on `options`' device, in float32 or, if that is its dtype,
+  /// float64.
+  Rotation at_positions(std::int64_t first, std::int64_t count, const at::TensorOptions& options);
+
+ private:
+  void grow(std::int64_t positions, const at::TensorOptions& options);
+
+  std::int64_t head_dim_ = 0;
+  double theta_ = 10000.0;
+  Rotation table_;
+};
+
+/// x [B, H, N, D] with any strides -> a new contiguous [B, H, N, D] of the same dtype, turned by `rotation`, or back
+/// when `inverse`. `output` is written where it is defined and may have any strides with contiguous columns. No
+/// autograd.
+at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse, at::Tensor output = {});
+
+}  // namespace weft::layers

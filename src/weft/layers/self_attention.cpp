@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head self-attention.
+#include "weft/layers/self_attention.h"
+
+#include <tuple>
+
+#include "weft/layers/split_heads.h"
+
+namespace weft::layers {
+
+SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options)
+    : layer_(config.layer),
+      heads_(config.heads),
+      key_value_heads_(config.key_value_heads),
+      mechanism_(register_module("mechanism", attention::make_attention(config.attention, site_of(config)))) {
+  const std::int64_t fused = (heads_ + 2 * key_value_heads_) * config.head_dim();
+  qkv = register_module("qkv", Linear(config.hidden_size, fused, true, options));
+  output = register_module("output", Linear(config.hidden_size, config.hidden_size, true, options));
+}
+
+at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context) {
+  Heads heads = split_heads(qkv(x), {heads_, key_value_heads_}, context.rotation);
+  if (context.cache != nullptr) {
+    std::tie(heads.key, heads.value) = context.cache->append(layer_, heads.key, heads.value);
+  }
+  const at::Tensor mixed = mechanism_->forward(heads.query, heads.key, heads.value, context.attention);  // [B, H, N, D]
+  return output(mixed.transpose(1, 2).reshape(x.sizes()));
+}
+
+}  // namespace weft::layers

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// One transformer block.
+#include "weft/layers/transformer_block.h"
+
+#include "weft/layers/dropout.h"
+
+namespace weft::layers {
+
+TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options)
+    : attention(register_module("attention", SelfAttention(config, options))),
+      attention_norm(register_module("attention_norm", LayerNorm(config.hidden_size, config.layer_norm_eps, options))),
+      feed_forward(register_module("feed_forward", FeedForward(config, options))),
+      feed_forward_norm(
+          register_module("feed_forward_norm", LayerNorm(config.hidden_size, config.layer_norm_eps, options))),
+      layer_(config.layer),
+      norm_first_(config.norm_first),
+      dropout_(config.dropout) {}
+
+at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {
+  if (norm_first_) {
+    const at::Tensor middle = x + drop(attention->forward(attention_norm(x), context), context, 0);
+    return middle + drop(feed_forward(feed_forward_norm(middle)), context, 1);
+  }
+  const at::Tensor middle = attention_norm(x + drop(attention->forward(x, context), context, 0));
+  return feed_forward_norm(middle + drop(feed_forward(middle), context, 1));
+}
+
+at::Tensor TransformerBlockImpl::drop(const at::Tensor& x, const BlockContext& context, std::int64_t site) const {
+  return is_training() ? dropout(x, dropout_, dropout_seed(context.attention.seed, layer_, site)) : x;
+}
+
+}  // namespace weft::layers

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the layers room is told about a model: the parts of a TransformerConfig that each of its layers needs.
+#pragma once
+
+#include "weft/layers/block_config.h"
+#include "weft/layers/embeddings.h"
+#include "weft/models/transformer_config.h"
+
+namespace weft::models {
+
+layers::BlockConfig block_config(const TransformerConfig& config, std::int64_t layer);
+layers::EmbeddingsConfig embeddings_config(const TransformerConfig& config);
+
+}  // namespace weft::models

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weft's own language model: embeddings, a stack of transformer blocks, a last norm and a head. A decoder predicts the
+// next token, an encoder the masked ones; one class serves both, and no part of it asks which attention mechanism it
+// has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/layers/decoding_cache.h"
+#include "weft/layers/embeddings.h"
+#include "weft/layers/layer_norm.h"
+#include "weft/layers/rotary.h"
+#include "weft/layers/transformer_block.h"
+#include "weft/models/language_model_head.h"
+#include "weft/models/transformer_config.h"
+
+namespace weft::models {
+
+struct ModelInput {
+  at::Tensor input_ids;       ///< int64 [B, N]
+  at::Tensor attention_mask;  ///< bool or int64 [B, N], false or 0 marks padding; undefined when there is none
+  std::vector<std::vector<std::int64_t>>
+      global_positions;               ///< for each row of the batch, the positions bound to `input`
+  std::optional<std::uint64_t> seed;  ///< of all dropout in this call; drawn from LibTorch's CPU generator when absent
+};
+
+class LanguageModelImpl : public torch::nn::Module {
+ public:
+  /// Builds and initialises: weights normal(0, initializer_range), biases 0, norms 1. In a pre-norm model the
+  /// projections that write to the residual stream are scaled by 1 / sqrt(2 layers) (Radford et al. 2019, section 2.3).
+  /// Draws come from LibTorch's default generator. Errors: kArgument for a bad config, kExpression for a bad mechanism
+  /// string.
+  explicit LanguageModelImpl(const TransformerConfig& config);
+  /// Builds with storage as `options` say (device, dtype, meta) and no values in it: for whoever loads them.
+  LanguageModelImpl(const TransformerConfig& config, const at::TensorOptions& options);
+
+  /// [B, N, hidden] after the last norm. Errors: kArgument for shapes, ids outside the vocabulary, too long for learned
+  /// positions.
+  at::Tensor hidden_states(const ModelInput& input);
+  /// [B, N, vocab], all at once: for small inputs.
+  at::Tensor logits(const ModelInput& input);
+  /// Mean nats over the labels other than -100, a float32 scalar (float64 model: float64); 0 when there are none.
+  /// labels int64 [B, N]: labels[b, i] is the target AT position i, the caller shifts. Logits exist for loss_chunk_size
+  /// positions at once.
+  at::Tensor loss(const ModelInput& input, const at::Tensor& labels);
+  /// Nats of each label [B, N], 0 where it is -100. No gradient; in chunks like loss().
+  at::Tensor token_losses(const ModelInput& input, const at::Tensor& labels);
+  /// Runs only the new tokens int64 [B, n] behind those in `cache`, appends theirs, and returns the logits after the
+  /// last one [B, vocab]. No gradient. Errors: kUnsupported for an encoder.
+  at::Tensor decode(const at::Tensor& input_ids, layers::DecodingCache& cache);
+
+  const TransformerConfig& config() const noexcept { return config_; }
+  std::int64_t parameter_count() const;
+  /// Trade a second forward pass of every block for the memory of its activations (Chen et al. 2016).
+  void set_gradient_checkpointing(bool enabled) noexcept { config_.gradient_checkpointing = enabled; }
+
+ private:
+  /// Embeddings, blocks and last norm for ids [B, n] behind context.attention.query_offset tokens.
+  at::Tensor run(const at::Tensor& ids, layers::BlockContext& context);
+  at::Tensor run_layer(layers::TransformerBlock layer, const at::Tensor& hidden,
+                       const layers::BlockContext& context) const;
+
+  TransformerConfig config_;
+  layers::Embeddings embeddings_{nullptr};
+  std::vector<layers::TransformerBlock> layers_;
+  layers::LayerNorm norm_{nullptr};  // pre-norm models; the blocks of the others end in a norm
+  LanguageModelHead head_{nullptr};
+  std::optional<layers::RotaryTable> rotary_;
+};
+TORCH_MODULE(LanguageModel);
+
+}  // namespace weft::models

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heads of decoder and encoder.
+#include "weft/models/language_model_head.h"
+
+#include <ATen/ops/empty.h>
+
+namespace weft::models {
+namespace {
+
+/// The head has no gate: a gated feed-forward goes with the activation inside its gate.
+layers::Activation head_activation(const TransformerConfig& config) {
+  const layers::Activation activation = layers::parse_activation(config.hidden_act);
+  return layers::is_gated(activation) ? layers::Activation::kSilu : activation;
+}
+
+}  // namespace
+
+LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options)
+    : activation_(head_activation(config)), chunk_(config.loss_chunk_size) {
+  if (!config.tie_word_embeddings) {
+    weight = register_parameter("weight", at::empty({config.vocab_size, config.hidden_size}, options));
+  }
+  if (!config.is_decoder) {
+    bias = register_parameter("bias", at::empty({config.vocab_size}, options));
+    transform = register_module("transform", layers::Linear(config.hidden_size, config.hidden_size, true, options));
+    transform_norm =
+        register_module("transform_norm", layers::LayerNorm(config.hidden_size, config.layer_norm_eps, options));
+  }
+}
+
+at::Tensor LanguageModelHeadImpl::prepare(const at::Tensor& hidden) {
+  return transform ? transform_norm(layers::activate(transform(hidden), activation_)) : hidden;
+}
+
+layers::HeadWeights LanguageModelHeadImpl::weights(const at::Tensor& embedding) const {
+  return {weight.defined() ? weight : embedding, bias};
+}
+
+at::Tensor LanguageModelHeadImpl::logits(const at::Tensor& hidden, const at::Tensor& embedding) {
+  const layers::HeadWeights head = weights(embedding);
+  const at::Tensor scores = layers::linear(prepare(hidden), head.weight, head.bias);
+  return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+}
+
+at::Tensor LanguageModelHeadImpl::loss(const at::Tensor& hidden, const at::Tensor& embedding,
+                                       const at::Tensor& labels) {
+  const layers::Labelled kept = layers::keep_labelled(hidden, labels);
+  return layers::linear_cross_entropy(prepare(kept.hidden), weights(embedding), kept.labels, chunk_);
+}
+
+at::Tensor LanguageModelHeadImpl::token_losses(const at::Tensor& hidden, const at::Tensor& embedding,
+                                               const at::Tensor& labels) {
+  return layers::linear_cross_entropy_each(prepare(hidden), weights(embedding), labels, chunk_);
+}
+
+}  // namespace weft::models

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the last hidden states to scores over the vocabulary. A decoder's head is one product; an encoder's is that of
+// masked language models: dense layer, activation, layer norm, product and bias (Devlin et al. 2019, as released).
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/layers/activation.h"
+#include "weft/layers/layer_norm.h"
+#include "weft/layers/linear.h"
+#include "weft/layers/linear_cross_entropy.h"
+#include "weft/models/transformer_config.h"
+
+namespace weft::models {
+
+class LanguageModelHeadImpl : public torch::nn::Module {
+ public:
+  /// Storage only. The token embedding [V, D] comes with each call, and serves as the weight when the config ties them.
+  LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options);
+  /// hidden [..., D] -> [..., V], float32 or wider.
+  at::Tensor logits(const at::Tensor& hidden, const at::Tensor& embedding);
+  /// hidden [T, D], labels [T] -> mean nats, see layers::linear_cross_entropy.
+  at::Tensor loss(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
+  /// hidden [T, D], labels [T] -> nats [T], no gradient.
+  at::Tensor token_losses(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
+
+  at::Tensor weight;                  ///< [V, D] unless tied
+  at::Tensor bias;                    ///< [V], encoders
+  layers::Linear transform{nullptr};  ///< D -> D, encoders
+  layers::LayerNorm transform_norm{nullptr};
+
+ private:
+  at::Tensor prepare(const at::Tensor& hidden);
+  layers::HeadWeights weights(const at::Tensor& embedding) const;
+
+  layers::Activation activation_;
+  std::int64_t chunk_;
+};
+TORCH_MODULE(LanguageModelHead);
+
+}  // namespace weft::models

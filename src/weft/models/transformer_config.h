@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration of Weft's own model family (`model_type` "weft"): a decoder for causal or an encoder for masked
+// language modelling. The one field list gives JSON, command-line flags, help, defaults and validation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/fields.h"
+
+namespace weft::models {
+
+struct TransformerConfig {
+  std::int64_t vocab_size = 256;
+  std::int64_t hidden_size = 256;
+  std::int64_t num_hidden_layers = 6;
+  std::int64_t num_attention_heads = 4;
+  std::int64_t num_key_value_heads = 0;
+  std::int64_t intermediate_size = 0;
+  std::int64_t max_position_embeddings = 4096;
+  std::string position_embedding = "rotary";
+  std::string norm_position = "pre";
+  std::string hidden_act = "gelu";
+  std::vector<std::string> attention = {"full"};
+  bool is_decoder = true;
+  double hidden_dropout_prob = 0.0;
+  double attention_probs_dropout_prob = 0.0;
+  double initializer_range = 0.02;
+  bool tie_word_embeddings = true;
+  double layer_norm_eps = 1e-5;
+  double rope_theta = 10000.0;
+  std::int64_t loss_chunk_size = 0;
+  bool gradient_checkpointing = false;
+  std::string tokenizer_class = "bytes";
+
+  std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
+  std::int64_t key_value_heads() const noexcept {
+    return num_key_value_heads == 0 ? num_attention_heads : num_key_value_heads;
+  }
+  std::int64_t feed_forward_size() const noexcept {
+    return intermediate_size == 0 ? 4 * hidden_size : intermediate_size;
+  }
+  /// The mechanism string of a layer.
+  const std::string& attention_of(std::int64_t layer) const {
+    return attention.size() == 1 ? attention.front() : attention.at(static_cast<std::size_t>(layer));
+  }
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = TransformerConfig;
+    visit(Field{"vocab_size", &C::vocab_size, "number of token ids"}.range(1, 1 << 24));
+    visit(Field{"hidden_size", &C::hidden_size, "width of the hidden states"}.range(1, 1 << 18));
+    visit(Field{"num_hidden_layers", &C::num_hidden_layers, "number of layers"}.range(1, 4096));
+    visit(Field{"num_attention_heads", &C::num_attention_heads, "attention heads of a layer"}.range(1, 4096));
+    visit(
+        Field{"num_key_value_heads", &C::num_key_value_heads, "heads of keys and values; 0 is one for each query head"}
+            .range(0, 4096));
+    visit(
+        Field{"intermediate_size", &C::intermediate_size, "width inside the feed-forward; 0 is 4 * hidden_size"}.range(
+            0, 1 << 20));
+    visit(Field{"max_position_embeddings", &C::max_position_embeddings,
+                "length the model is made for; a hard limit with learned positions only"}
+              .range(1, std::int64_t{1} << 40));
+    visit(Field{"position_embedding", &C::position_embedding, "how a token knows its position"}.one_of(
+        {"rotary", "learned", "sinusoidal"}));
+    visit(Field{"norm_position", &C::norm_position, "layer norm before (pre) or after (post) a sublayer"}.one_of(
+        {"pre", "post"}));
+    visit(Field{"hidden_act", &C::hidden_act, "activation of the feed-forward"}.one_of(
+        {"gelu", "gelu_new", "relu", "silu", "swiglu"}));
+    visit(Field{"attention", &C::attention, "mechanism or pattern: one for all layers, or one for each layer"});
+    visit(Field{"is_decoder", &C::is_decoder, "causal language model; otherwise an encoder with a masked-LM head"});
+    visit(Field{"hidden_dropout_prob", &C::hidden_dropout_prob, "dropout on embeddings and sublayer outputs"}.range(
+        0.0, 0.999));
+    visit(Field{"attention_probs_dropout_prob", &C::attention_probs_dropout_prob, "dropout on attention probabilities"}
+              .range(0.0, 0.999));
+    visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}.range(0.0, 10.0));
+    visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, "the head uses the token embeddings"});
+    visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(1e-12, 1.0));
+    visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12));
+    visit(Field{"loss_chunk_size", &C::loss_chunk_size, "positions whose logits exist at once; 0 chooses"}.at_least(0));
+    visit(Field{"gradient_checkpointing", &C::gradient_checkpointing, "recompute each layer in the backward pass"});
+    visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of({"bytes", "sentencepiece"}));
+  }
+};
+
+/// Every field's own rule and the rules between fields. Errors: kArgument naming `where` (a file or flag group) and the
+/// fields.
+void validate(const TransformerConfig& config, std::string_view where);
+
+}  // namespace weft::models

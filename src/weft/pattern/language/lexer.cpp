@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lexer and its diagnostics.
+#include "weft/pattern/language/lexer.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace weft::pattern {
+namespace {
+
+constexpr std::size_t kShown = 100;  // columns of a long line that a message shows
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// One column a byte, whatever the byte.
+std::string printable(std::string_view text) {
+  std::string shown(text);
+  std::replace_if(shown.begin(), shown.end(), [](char c) { return c == '\t'; }, ' ');
+  std::replace_if(shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return shown;
+}
+
+std::string describe_byte(char c) {
+  constexpr const char* kDigits = "0123456789ABCDEF";
+  const auto value = static_cast<unsigned char>(c);
+  return c > ' ' && c <= '~' ? concat("character '", c, "'")
+                             : concat("byte 0x", kDigits[value / 16], kDigits[value % 16]);
+}
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view source) : source_(source) {}
+
+  std::vector<Token> run() {
+    std::vector<Token> tokens;
+    do {
+      tokens.push_back(next());
+    } while (tokens.back().kind != TokenKind::kEnd);
+    return tokens;
+  }
+
+ private:
+  char peek(std::size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
+
+  Token finish(TokenKind kind, std::size_t begin) const {
+    return {kind, {begin, at_}, source_.substr(begin, at_ - begin)};
+  }
+
+  Token next() {
+    while (at_ < source_.size() && is_space(source_[at_])) {
+      ++at_;
+    }
+    const std::size_t begin = at_;
+    if (at_ == source_.size()) {
+      return finish(TokenKind::kEnd, begin);
+    }
+    if (is_letter(peek())) {
+      while (is_letter(peek()) || is_digit(peek())) {
+        ++at_;
+      }
+      return finish(TokenKind::kName, begin);
+    }
+    if (is_digit(peek()) || (peek() == '-' && is_digit(peek(1)))) {
+      return number();
+    }
+    if (peek() == '"') {
+      return string();
+    }
+    ++at_;
+    if (std::string_view("()[],=*|&!").find(source_[begin]) == std::string_view::npos) {
+      fail_at(source_, {begin, at_}, "unexpected " + describe_byte(source_[begin]));
+    }
+    return finish(TokenKind::kSymbol, begin);
+  }
+
+  void skip_digits() {
+    while (is_digit(peek())) {
+      ++at_;
+    }
+  }
+
+  Token number() {
+    const std::size_t begin = at_++;
+    skip_digits();
+    bool real = false;
+    if (peek() == '.' && is_digit(peek(1))) {
+      real = true;
+      ++at_;
+      skip_digits();
+    }
+    const bool sign = peek(1) == '-' || peek(1) == '+';
+    if ((peek() == 'e' || peek() == 'E') && is_digit(peek(sign ? 2 : 1))) {
+      real = true;
+      at_ += sign ? 2 : 1;
+      skip_digits();
+    }
+    Token token = finish(real ? TokenKind::kReal : TokenKind::kInteger, begin);
+    const char* const end = token.text.data() + token.text.size();
+    if (!real && std::from_chars(token.text.data(), end, token.integer).ec != std::errc()) {
+      fail_at(source_, token.where, "the number does not fit in 64 bits");
+    }
+    if (std::from_chars(token.text.data(), end, token.real).ec != std::errc()) {
+      fail_at(source_, token.where, "the number is out of range");
+    }
+    return token;
+  }
+
+  Token string() {
+    const std::size_t begin = at_++;
+    const std::size_t end = source_.find_first_of("\"\n", at_);
+    if (end == std::string_view::npos || source_[end] != '"') {
+      fail_at(source_, {begin, begin + 1}, "the string has no closing quote");
+    }
+    Token token{TokenKind::kString, {begin, end + 1}, source_.substr(at_, end - at_)};
+    at_ = end + 1;
+    return token;
+  }
+
+  std::string_view source_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::vector<Token> tokenize(std::string_view source) {
+  if (source.size() > kMaximumExpression) {
+    fail(ErrorKind::kExpression, "pattern: an expression is at most ", kMaximumExpression, " bytes long, found ",
+         source.size());
+  }
+  return Lexer(source).run();
+}
+
+void fail_at(std::string_view source, Span where, const std::string& message, ErrorKind kind) {
+  const std::size_t before = where.begin == 0 ? std::string_view::npos : source.rfind('\n', where.begin - 1);
+  const std::size_t line_begin = before == std::string_view::npos ? 0 : before + 1;
+  const std::size_t line_end = std::min(source.find('\n', where.begin), source.size());
+  const std::size_t column = where.begin - line_begin;
+  const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n');
+  const std::size_t from =
+      line_begin + (column > kShown / 2 && line_end - line_begin > kShown ? column - kShown / 2 : 0);
+  const std::string_view shown = source.substr(from, std::min(line_end - from, kShown));
+  const std::size_t indent = where.begin - from;
+  const std::size_t room = shown.size() > indent ? shown.size() - indent : 1;
+  const std::size_t width = std::clamp<std::size_t>(where.end - std::min(where.begin, where.end), 1, room);
+  const std::string place = concat("\n  at line ", line, ", column ", column + 1);
+  if (shown.empty()) {
+    throw Error(kind, concat("pattern: ", message, place));
+  }
+  throw Error(kind, concat("pattern: ", message, "\n  ", printable(shown), "\n  ", std::string(indent, ' '), '^',
+                           std::string(width - 1, '~'), place));
+}
+
+std::string describe(const Token& token) {
+  constexpr std::size_t kLongest = 40;
+  const std::string text = printable(token.text.substr(0, kLongest)) + (token.text.size() > kLongest ? "..." : "");
+  switch (token.kind) {
+    case TokenKind::kEnd:
+      return "the end";
+    case TokenKind::kInteger:
+    case TokenKind::kReal:
+      return "the number " + text;
+    case TokenKind::kString:
+      return "the string \"" + text + "\"";
+    default:
+      return "'" + text + "'";
+  }
+}
+
+}  // namespace weft::pattern

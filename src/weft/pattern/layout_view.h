@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A BlockLayout as plain pointers, the form that kernels read. No STL container here: files compiled for one
+// instruction set include this header.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::pattern {
+
+/// Block kinds: every key of the block is an edge for every query of it (inside the lengths).
+inline constexpr std::int32_t kFullBlock = -1;
+
+constexpr bool is_full(std::int32_t kind) noexcept { return kind == kFullBlock; }
+constexpr bool is_partial(std::int32_t kind) noexcept { return kind >= 0; }
+constexpr bool is_weighted(std::int32_t kind) noexcept { return kind <= -2; }
+constexpr std::int32_t weight_index(std::int32_t kind) noexcept { return -2 - kind; }
+constexpr std::int32_t weighted_kind(std::int32_t index) noexcept { return -2 - index; }
+
+/// See BlockLayout for the meaning and shape of each array. A full block at the end of the keys is full for the keys
+/// that exist.
+struct LayoutView {
+  std::int32_t tile_query;
+  std::int32_t tile_key;
+  std::int64_t query_length;
+  std::int64_t key_length;
+  std::int64_t query_blocks;
+  std::int64_t key_blocks;
+  std::int64_t heads;
+  std::int64_t batch;  ///< 1 when one row serves the whole batch
+  const std::int32_t* group;
+  const std::int64_t* row_begin;
+  const std::int32_t* key_block;
+  const std::int32_t* kind;
+  const std::uint64_t* mask_bits;
+  const float* log_weight;
+
+  std::int64_t words() const noexcept { return (tile_key + 63) / 64; }
+  std::int64_t group_of(std::int64_t row, std::int64_t head) const noexcept {
+    return group[(batch == 1 ? 0 : row) * heads + head];
+  }
+  /// Mask words of a partial block: [tile_query][words].
+  const std::uint64_t* mask(std::int32_t kind_of_block) const noexcept {
+    return mask_bits + kind_of_block * tile_query * words();
+  }
+  /// Log multiplicities of a weighted block: [tile_query][tile_key].
+  const float* weight(std::int32_t kind_of_block) const noexcept {
+    return log_weight + static_cast<std::int64_t>(weight_index(kind_of_block)) * tile_query * tile_key;
+  }
+};
+
+struct TransposeView {
+  const std::int64_t* column_begin;
+  const std::int32_t* query_block;
+  const std::int64_t* block;
+};
+
+}  // namespace weft::pattern

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// block(b, P): P on the grid of blocks of b positions; and heads(...): which pattern each head has. Both hand the
+// question on to a pattern below, with another context or none.
+#include "weft/core/error.h"
+#include "weft/pattern/language/names.h"
+
+namespace weft::pattern {
+namespace {
+
+class Block final : public Node {
+ public:
+  Block(const Size& size, NodePtr pattern) : size_(size), pattern_(std::move(pattern)) {}
+
+  int multiplicity(const Context& context, std::int64_t query, std::int64_t key) const override {
+    const std::int64_t size = size_.at(context);
+    return pattern_->multiplicity(grid(context), query / size, key / size);
+  }
+
+  int uniform(const Context& context, const Range& query, const Range& key) const override {
+    const std::int64_t size = size_.at(context);
+    return pattern_->uniform(grid(context), {query.begin / size, (query.end - 1) / size + 1},
+                             {key.begin / size, (key.end - 1) / size + 1});
+  }
+
+  std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
+    const std::int64_t size = size_.at(context);
+    const std::int64_t first_block = first / size;
+    const int blocks = static_cast<int>((first + count - 1) / size - first_block) + 1;
+    const std::uint64_t coarse = pattern_->row_bits(grid(context), query / size, first_block, blocks);
+    if (size == 1 || coarse == 0) {
+      return coarse;
+    }
+    std::uint64_t bits = 0;
+    for (std::uint64_t rest = coarse; rest != 0; rest &= rest - 1) {
+      const std::int64_t begin = (first_block + std::countr_zero(rest)) * size;
+      bits |= interval_bits(begin, begin + (size - 1), first, count);
+    }
+    return bits;
+  }
+
+  void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
+    const std::int64_t size = size_.at(context);
+    numbers.insert(numbers.end(), {query.begin % size, key.begin % size});
+    pattern_->signature(grid(context), {query.begin / size, (query.end - 1) / size + 1},
+                        {key.begin / size, (key.end - 1) / size + 1}, numbers);
+  }
+
+  EdgeKind edge_kind(const Context& context, std::int64_t query, std::int64_t key) const override {
+    return pattern_->edge_kind(grid(context), query / size_.at(context), key / size_.at(context));
+  }
+  std::int64_t period(const Context& context) const override {
+    return saturating_product(pattern_->period(grid(context)), size_.at(context));
+  }
+  void check(const Context& context) const override {
+    check_size(context, size_, 1, *this, "the block size");
+    const std::int64_t size = size_.at(context);
+    if (context.query_offset % size != 0) {
+      fail(ErrorKind::kExpression, "pattern: ", to_string(*this),
+           ": the query offset must be a multiple of the block size ", size, ", found ", context.query_offset,
+           context.unit == 1 ? "" : " blocks");
+    }
+    pattern_->check(grid(context));
+  }
+  NodeKind kind() const override { return NodeKind::kBlock; }
+  std::span<const NodePtr> children() const override { return {&pattern_, 1}; }
+  void print(Printer& printer) const override {
+    printer.open("block");
+    printer.argument().number(size_);
+    printer.argument().node(*pattern_).close();
+  }
+
+ private:
+  Context grid(const Context& context) const {
+    const std::int64_t size = size_.at(context);
+    Context blocks = context;
+    blocks.query_offset = context.query_offset / size;
+    blocks.query_length = ceil_divide(context.query_offset + context.query_length, size) - blocks.query_offset;
+    blocks.key_length = ceil_divide(context.key_length, size);
+    blocks.unit = saturating_product(context.unit, size);
+    return blocks;
+  }
+
+  Size size_;
+  NodePtr pattern_;
+};
+
+class Heads final : public Node {
+ public:
+  explicit Heads(std::vector<HeadShare> shares) {
+    std::int64_t end = 0;
+    for (HeadShare& share : shares) {
+      end += share.count.value_or(0);
+      ends_.push_back(end);
+      patterns_.push_back(std::move(share.pattern));
+    }
+  }
+
+  int multiplicity(const Context& context, std::int64_t query, std::int64_t key) const override {
+    return of(context).multiplicity(context, query, key);
+  }
+  int uniform(const Context& context, const Range& query, const Range& key) const override {
+    return of(context).uniform(context, query, key);
+  }
+  std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
+    return of(context).row_bits(context, query, first, count);
+  }
+  void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
+    of(context).signature(context, query, key, numbers);
+  }
+  EdgeKind edge_kind(const Context& context, std::int64_t query, std::int64_t key) const override {
+    return of(context).edge_kind(context, query, key);
+  }
+  std::int64_t period(const Context& context) const override { return of(context).period(context); }
+  bool additive(const Context& context) const override { return of(context).additive(context); }
+  const Node& resolved(const Context& context) const override { return of(context).resolved(context); }
+
+  void check(const Context& context) const override {
+    const auto shares = static_cast<std::int64_t>(patterns_.size());
+    if (counted() && ends_.back() != context.heads) {
+      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " gives patterns to ", ends_.back(),
+           " heads, the site has ", context.heads);
+    }
+    if (!counted() && context.heads % shares != 0) {
+      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " has ", shares,
+           " equal shares, which do not divide ", context.heads, context.heads == 1 ? " head" : " heads");
+    }
+    Node::check(context);
+  }
+
+  NodeKind kind() const override { return NodeKind::kHeads; }
+  std::span<const NodePtr> children() const override { return patterns_; }
+  void print(Printer& printer) const override {
+    printer.open("heads");
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      printer.argument();
+      if (counted()) {
+        printer.number({ends_[i] - (i == 0 ? 0 : ends_[i - 1])}).text(" * ");
+      }
+      printer.node(*patterns_[i]);
+    }
+    printer.close();
+  }
+
+ private:
+  bool counted() const { return ends_.back() != 0; }
+
+  const Node& of(const Context& context) const {
+    if (counted()) {
+      const auto share = std::upper_bound(ends_.begin(), ends_.end(), context.head) - ends_.begin();
+      return *patterns_[static_cast<std::size_t>(share)];
+    }
+    const std::int64_t each = context.heads / static_cast<std::int64_t>(patterns_.size());
+    return *patterns_[static_cast<std::size_t>(context.head / each)];
+  }
+
+  std::vector<NodePtr> patterns_;
+  std::vector<std::int64_t> ends_;  // running sums of the counts; all 0 where shares are equal
+};
+
+}  // namespace
+
+NodePtr block(const Size& size, NodePtr pattern) { return std::make_shared<Block>(size, std::move(pattern)); }
+
+NodePtr block(std::int64_t size, NodePtr pattern) {
+  require(size >= 1 && size <= kMaximumSize, "pattern: a block size must be in [1, 2^62], found ", size);
+  return block(Size{size}, std::move(pattern));
+}
+
+NodePtr heads(std::vector<HeadShare> shares) {
+  require(!shares.empty(), "pattern: heads needs at least one pattern");
+  for (const HeadShare& share : shares) {
+    require(share.count.has_value() == shares.front().count.has_value(),
+            "pattern: either every pattern of heads has a count or none has");
+    require(share.count.value_or(1) >= 1 && share.count.value_or(1) <= (std::int64_t{1} << 31),
+            "pattern: a count of heads must be in [1, 2^31], found ", share.count.value_or(1));
+    require(!any_node(*share.pattern, [](const Node& node) { return node.kind() == NodeKind::kHeads; }),
+            "pattern: heads inside heads");
+  }
+  return std::make_shared<Heads>(std::move(shares));
+}
+
+NodePtr build_block(const Call& call) { return block(call.integer("b"), call.get("pattern").pattern); }
+NodePtr build_heads(const Call& call) { return heads(call.terms); }
+
+}  // namespace weft::pattern

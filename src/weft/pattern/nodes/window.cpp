@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns that depend on key - query alone: full, causal, window, ring and stride. Moving both positions by one
+// changes nothing, which is what makes them cheap to compile.
+#include "weft/pattern/language/names.h"
+
+namespace weft::pattern {
+namespace {
+
+/// A set of differences key - query.
+class Difference : public Node {
+ public:
+  explicit Difference(EdgeKind kind) : kind_(kind) {}
+
+  int multiplicity(const Context& context, std::int64_t query, std::int64_t key) const override {
+    return cover(context, {key - query, key - query + 1});
+  }
+  int uniform(const Context& context, const Range& query, const Range& key) const override {
+    return cover(context, differences(query, key));
+  }
+  std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
+    return bits(context, first - query, count);
+  }
+  void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
+    const int value = uniform(context, query, key);
+    numbers.push_back(value);
+    if (value == kMixed) {
+      numbers.push_back(phase(context, key.begin - query.begin));
+    }
+  }
+  EdgeKind edge_kind(const Context&, std::int64_t, std::int64_t) const override { return kind_; }
+  std::int64_t period(const Context&) const override { return 1; }
+
+ protected:
+  /// As Node::uniform for a range of differences; exact for one difference.
+  virtual int cover(const Context& context, const Range& range) const = 0;
+  /// Bit i is the difference first + i.
+  virtual std::uint64_t bits(const Context& context, std::int64_t first, int count) const = 0;
+
+  /// What tells ranges of differences apart that begin at `difference`.
+  virtual std::int64_t phase(const Context&, std::int64_t difference) const { return difference; }
+
+ private:
+  EdgeKind kind_;
+};
+
+class Full final : public Difference {
+ public:
+  Full() : Difference(EdgeKind::kFull) {}
+  int cover(const Context&, const Range&) const override { return 1; }
+  std::uint64_t bits(const Context&, std::int64_t, int count) const override { return low_bits(count); }
+  void print(Printer& printer) const override { printer.text("full"); }
+};
+
+class Causal final : public Difference {
+ public:
+  Causal() : Difference(EdgeKind::kFull) {}
+  int cover(const Context&, const Range& range) const override { return interval_cover(range, -kMaximumSize, 0); }
+  std::uint64_t bits(const Context&, std::int64_t first, int count) const override {
+    return interval_bits(-kMaximumSize, 0, first, count);
+  }
+  void print(Printer& printer) const override { printer.text("causal"); }
+};
+
+struct WindowShape {
+  Size width;  ///< of window(w); 0 where left and right are given
+  Size left;
+  Size right;
+  Size dilation{1};
+};
+
+class Window final : public Difference {
+ public:
+  explicit Window(const WindowShape& shape) : Difference(EdgeKind::kWindow), shape_(shape) {}
+
+  int cover(const Context& context, const Range& range) const override {
+    const auto [low, high] = bounds(context);
+    const int inside = interval_cover(range, low, high);
+    const std::int64_t dilation = shape_.dilation.at(context);
+    if (inside == 0 || dilation == 1) {
+      return inside;
+    }
+    const Range clipped{std::max(range.begin, low), std::min(range.end, high + 1)};
+    const int steps = periodic_cover(clipped, dilation, 0, 1);
+    return steps == 1 && inside != 1 ? kMixed : steps;
+  }
+
+  std::uint64_t bits(const Context& context, std::int64_t first, int count) const override {
+    const auto [low, high] = bounds(context);
+    const std::uint64_t inside = interval_bits(low, high, first, count);
+    const std::int64_t dilation = shape_.dilation.at(context);
+    return inside == 0 || dilation == 1 ? inside : inside & periodic_bits(dilation, 0, 1, first, count);
+  }
+
+  void check(const Context& context) const override {
+    check_size(context, shape_.width, shape_.width == Size{} ? 0 : 1, *this, "w");
+    check_size(context, shape_.dilation, 1, *this, "dilation");
+  }
+
+  void print(Printer& printer) const override {
+    printer.open("window");
+    const Size none;
+    if (shape_.width != none) {
+      printer.argument().number(shape_.width);
+    } else {
+      if (shape_.left != none || shape_.right == none) {
+        printer.argument("left").number(shape_.left);
+      }
+      if (shape_.right != none) {
+        printer.argument("right").number(shape_.right);
+      }
+    }
+    if (shape_.dilation != Size{1}) {
+      printer.argument("dilation").number(shape_.dilation);
+    }
+    printer.close();
+  }
+
+ private:
+  struct Bounds {
+    std::int64_t low;
+    std::int64_t high;
+  };
+  Bounds bounds(const Context& context) const {
+    const bool centred = shape_.width != Size{};
+    const std::int64_t half = shape_.width.at(context) / 2;
+    const std::int64_t dilation = shape_.dilation.at(context);
+    return {-saturating_product(centred ? half : shape_.left.at(context), dilation),
+            saturating_product(centred ? half : shape_.right.at(context), dilation)};
+  }
+
+  WindowShape shape_;
+};
+
+class Ring final : public Difference {
+ public:
+  explicit Ring(const Size& width) : Difference(EdgeKind::kWindow), width_(width) {}
+
+  int cover(const Context& context, const Range& range) const override {
+    const std::int64_t half = width_.at(context) / 2;
+    return periodic_cover(range, std::max<std::int64_t>(context.key_length, 1), -half, 2 * half + 1);
+  }
+  std::int64_t phase(const Context& context, std::int64_t difference) const override {
+    return floor_modulo(difference, std::max<std::int64_t>(context.key_length, 1));
+  }
+  std::uint64_t bits(const Context& context, std::int64_t first, int count) const override {
+    const std::int64_t half = width_.at(context) / 2;
+    return periodic_bits(std::max<std::int64_t>(context.key_length, 1), -half, 2 * half + 1, first, count);
+  }
+  void check(const Context& context) const override { check_size(context, width_, 1, *this, "w"); }
+  void print(Printer& printer) const override {
+    printer.open("ring");
+    printer.argument().number(width_).close();
+  }
+
+ private:
+  Size width_;
+};
+
+class Stride final : public Difference {
+ public:
+  explicit Stride(const Size& length) : Difference(EdgeKind::kStride), length_(length) {}
+
+  int cover(const Context& context, const Range& range) const override {
+    return periodic_cover(range, length_.at(context), 0, 1);
+  }
+  std::int64_t phase(const Context& context, std::int64_t difference) const override {
+    return floor_modulo(difference, length_.at(context));
+  }
+  std::uint64_t bits(const Context& context, std::int64_t first, int count) const override {
+    return periodic_bits(length_.at(context), 0, 1, first, count);
+  }
+  void check(const Context& context) const override { check_size(context, length_, 1, *this, "l"); }
+  void print(Printer& printer) const override {
+    printer.open("stride");
+    printer.argument().number(length_).close();
+  }
+
+ private:
+  Size length_;
+};
+
+}  // namespace
+
+NodePtr build_full(const Call&) { return std::make_shared<Full>(); }
+NodePtr build_causal(const Call&) { return std::make_shared<Causal>(); }
+NodePtr build_ring(const Call& call) { return std::make_shared<Ring>(call.integer("w")); }
+NodePtr build_stride(const Call& call) { return std::make_shared<Stride>(call.integer("l")); }
+
+NodePtr build_window(const Call& call) {
+  const bool sides = call.has("left") || call.has("right");
+  if (call.has("w") && sides) {
+    call.fail(call.has("left") ? "left" : "right", "window takes a width or left and right, not both");
+  }
+  if (!call.has("w") && !sides) {
+    call.fail("w", "window needs a width, or left and right: " + std::string(find_name("window")->usage));
+  }
+  return std::make_shared<Window>(WindowShape{.width = call.integer("w", 0),
+                                              .left = call.integer("left", 0),
+                                              .right = call.integer("right", 0),
+                                              .dilation = call.integer("dilation", 1)});
+}
+
+}  // namespace weft::pattern

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making a picture: the grid, the panels (one for each distinct structure among the heads), the figures.
+#include "weft/pattern/picture/picture.h"
+
+#include <algorithm>
+
+#include "weft/core/error.h"
+#include "weft/pattern/picture/cells.h"
+
+namespace weft::pattern {
+namespace {
+
+/// The smallest side with at most `maximum` cells along `length` that divides 64 or is a multiple of it.
+std::int64_t cell_side(std::int64_t length, std::int64_t maximum) {
+  for (std::int64_t side = 1; side < kPictureTile; side *= 2) {
+    if ((length + side - 1) / side <= maximum) {
+      return side;
+    }
+  }
+  const std::int64_t step = kPictureTile * maximum;
+  return std::max<std::int64_t>(1, (length + step - 1) / step) * kPictureTile;
+}
+
+/// What of `zoom` lies below `length`, begun at a whole cell.
+TokenRange clip(const TokenRange& zoom, std::int64_t length, std::int64_t cell) {
+  const std::int64_t end = std::min(zoom.end, length);
+  return {std::min(zoom.begin, end) / cell * cell, end};
+}
+
+Picture empty_picture(const Pattern& pattern, const PictureRequest& request) {
+  const Site& site = request.site;
+  const std::int64_t longest = std::max(site.query_length, site.key_length);
+  require(request.maximum_cells >= 1, "a picture needs at least 1 cell a side, found ", request.maximum_cells);
+  const TokenRange zoom = request.zoom.value_or(TokenRange{0, longest});
+  require(0 <= zoom.begin && zoom.begin < zoom.end && zoom.begin < longest, "zoom ", zoom.begin, ":", zoom.end,
+          " shows nothing of ", site.query_length, " queries and ", site.key_length, " keys");
+  Picture picture;
+  picture.expression = pattern.to_string();
+  picture.query_length = site.query_length;
+  picture.key_length = site.key_length;
+  picture.query_offset = site.query_offset;
+  picture.heads = site.heads;
+  picture.cell = cell_side(std::min(zoom.end, longest) - zoom.begin, request.maximum_cells);
+  picture.queries = clip(zoom, site.query_length, picture.cell);
+  picture.keys = clip(zoom, site.key_length, picture.cell);
+  picture.rows = (picture.queries.size() + picture.cell - 1) / picture.cell;
+  picture.columns = (picture.keys.size() + picture.cell - 1) / picture.cell;
+  return picture;
+}
+
+/// The kind that at least two of the three samples have, or the middle one's.
+EdgeKind kind_of(const Pattern& pattern, const Site& site, const CellCount& cell) {
+  const EdgeKind first = edge_kind(pattern, site, cell.first.query, cell.first.key);
+  const EdgeKind last = edge_kind(pattern, site, cell.last.query, cell.last.key);
+  return first == last ? first : edge_kind(pattern, site, cell.middle.query, cell.middle.key);
+}
+
+std::vector<PictureCell> coloured(const Pattern& pattern, const Site& site, const Picture& picture,
+                                  const std::vector<CellCount>& counts) {
+  std::vector<PictureCell> cells(counts.size());
+  for (std::size_t index = 0; index < counts.size(); ++index) {
+    if (counts[index].edges == 0) {
+      continue;
+    }
+    const std::int64_t row = static_cast<std::int64_t>(index) / picture.columns;
+    const std::int64_t column = static_cast<std::int64_t>(index) % picture.columns;
+    const std::int64_t height = std::min(picture.cell, picture.queries.size() - row * picture.cell);
+    const std::int64_t width = std::min(picture.cell, picture.keys.size() - column * picture.cell);
+    cells[index].coverage = static_cast<double>(counts[index].edges) / static_cast<double>(height * width);
+    cells[index].kind = kind_of(pattern, site, counts[index]);
+  }
+  return cells;
+}
+
+void add_figures(PictureFigures& figures, const BlockLayout& layout, std::int64_t group) {
+  const auto first = static_cast<std::size_t>(group * layout.query_blocks());
+  const auto last = first + static_cast<std::size_t>(layout.query_blocks());
+  for (std::int64_t block = layout.row_begin[first]; block < layout.row_begin[last]; ++block) {
+    const bool full = is_full(layout.kind[static_cast<std::size_t>(block)]);
+    figures.full_blocks += full ? 1 : 0;
+    figures.partial_blocks += full ? 0 : 1;
+  }
+  figures.possible_blocks += layout.query_blocks() * layout.key_blocks();
+  figures.edges += layout.group_edges[static_cast<std::size_t>(group)];
+}
+
+void finish_figures(Picture& picture, std::int64_t shown_heads) {
+  PictureFigures& figures = picture.figures;
+  const double pairs = static_cast<double>(shown_heads) * static_cast<double>(picture.query_length) *
+                       static_cast<double>(picture.key_length);
+  const double slots =
+      static_cast<double>((figures.full_blocks + figures.partial_blocks) * kPictureTile * kPictureTile);
+  figures.density = pairs == 0 ? 0 : static_cast<double>(figures.edges) / pairs;
+  figures.edges_per_slot = slots == 0 ? 0 : static_cast<double>(figures.edges) / slots;
+}
+
+}  // namespace
+
+Picture make_picture(const Pattern& pattern, const PictureRequest& request) {
+  const Site& site = request.site;
+  require(!request.head || (*request.head >= 0 && *request.head < site.heads), "head ", request.head.value_or(0),
+          " does not exist: the pattern is shown for ", site.heads, " heads, counted from 0");
+  pattern.check(site);
+  Picture picture = empty_picture(pattern, request);
+  const BlockLayout layout = compile(pattern, site, Tile{kPictureTile, kPictureTile});
+  std::vector<std::int64_t> panel_of(static_cast<std::size_t>(layout.groups), -1);
+  const std::int64_t first_head = request.head.value_or(0);
+  const std::int64_t end_head = request.head ? first_head + 1 : site.heads;
+  for (std::int64_t head = first_head; head < end_head; ++head) {
+    const std::int64_t group = layout.group[static_cast<std::size_t>(head)];
+    add_figures(picture.figures, layout, group);
+    std::int64_t& panel = panel_of[static_cast<std::size_t>(group)];
+    if (panel < 0) {
+      panel = static_cast<std::int64_t>(picture.panels.size());
+      Site of_head = site;
+      of_head.head = head;
+      picture.panels.push_back({{}, coloured(pattern, of_head, picture, count_cells(layout, picture, group))});
+    }
+    picture.panels[static_cast<std::size_t>(panel)].heads.push_back(head);
+  }
+  finish_figures(picture, end_head - first_head);
+  return picture;
+}
+
+}  // namespace weft::pattern

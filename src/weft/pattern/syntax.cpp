@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The canonical printer, and what all nodes share.
+#include "weft/pattern/syntax.h"
+
+#include <utility>
+
+#include "weft/core/error.h"
+
+namespace weft::pattern {
+
+Context::Context(const Site& site)
+    : query_length(site.query_length),
+      key_length(site.key_length),
+      query_offset(site.query_offset),
+      head(site.head),
+      heads(site.heads),
+      layer(site.layer),
+      maximum_length(site.maximum_length),
+      input(site.input) {}
+
+void check_size(const Context& context, const Size& size, std::int64_t minimum, const Node& node,
+                std::string_view name) {
+  if (size.at(context) < minimum) {
+    fail(ErrorKind::kExpression, "pattern: ", to_string(node), ": ", name, " must be at least ", minimum, ", found ",
+         size.at(context), size.layer ? " (the layer's number)" : "");
+  }
+}
+
+void Node::check(const Context& context) const {
+  for (const NodePtr& child : children()) {
+    child->check(context);
+  }
+}
+
+Printer& Printer::text(std::string_view piece) {
+  text_ += piece;
+  return *this;
+}
+
+Printer& Printer::number(const Size& size) {
+  if (size.layer && resolved_ == nullptr) {
+    return text("layer");
+  }
+  return text(std::to_string(resolved_ == nullptr ? size.value : size.at(*resolved_)));
+}
+
+Printer& Printer::node(const Node& node, Precedence minimum) {
+  const Node* shown = resolved_ == nullptr ? &node : &node.resolved(*resolved_);
+  while (names_ == Names::kExpanded && shown->expansion() != nullptr) {
+    shown = shown->expansion();
+  }
+  const bool parentheses = shown->precedence() < minimum;
+  text(parentheses ? "(" : "");
+  const bool first = std::exchange(first_, true);
+  shown->print(*this);
+  first_ = first;
+  return text(parentheses ? ")" : "");
+}
+
+Printer& Printer::argument(std::string_view key) {
+  text(std::exchange(first_, false) ? "" : ", ").text(key);
+  return text(key.empty() ? "" : "=");
+}
+
+void Printer::open(std::string_view name) {
+  text(name).text("(");
+  first_ = true;
+}
+
+Printer& Printer::close() { return text(")"); }
+
+std::string to_string(const Node& node) {
+  Printer printer;
+  return printer.node(node).take();
+}
+
+}  // namespace weft::pattern

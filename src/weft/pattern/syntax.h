@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The syntax tree. A node answers in three grains: one cell (the meaning), a word of up to 64 keys of one query, and a
+// rectangle of cells; and it prints itself. Positions are absolute, in cells of the grid that the Context describes.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/pattern/edge_kind.h"
+#include "weft/pattern/interval.h"
+#include "weft/pattern/site.h"
+
+namespace weft::pattern {
+
+class Node;
+class Printer;
+using NodePtr = std::shared_ptr<const Node>;
+
+/// The site on one grid: tokens at the root (unit 1), blocks inside `block`. Query positions are
+/// [query_offset, query_offset + query_length), key positions [0, key_length).
+struct Context {
+  std::int64_t query_length = 0;
+  std::int64_t key_length = 0;
+  std::int64_t query_offset = 0;
+  std::int64_t unit = 1;  ///< tokens a cell
+  std::int64_t head = 0;
+  std::int64_t heads = 1;
+  std::int64_t layer = 0;
+  std::int64_t maximum_length = 0;           ///< in tokens
+  std::span<const std::int64_t> input = {};  ///< in tokens, ascending
+
+  explicit Context(const Site& site);
+};
+
+/// A whole number in an expression, or `layer`.
+struct Size {
+  std::int64_t value = 0;
+  bool layer = false;
+  std::int64_t at(const Context& context) const noexcept { return layer ? context.layer : value; }
+  friend bool operator==(const Size&, const Size&) = default;
+};
+
+/// Throws kExpression when `size`, which may be `layer`, is below `minimum` here. `node` and `name` are for the
+/// message.
+void check_size(const Context& context, const Size& size, std::int64_t minimum, const Node& node,
+                std::string_view name);
+
+/// What a node is to those who walk a tree.
+enum class NodeKind { kPrimitive, kUnion, kIntersection, kComplement, kBlock, kHeads, kPlan, kName };
+
+using Signature = std::vector<std::int64_t>;
+
+enum class Precedence { kUnion, kIntersection, kUnary, kPrimary };
+
+class Node {
+ public:
+  virtual ~Node() = default;
+
+  /// 0 no edge, 1 an edge, more a weight.
+  virtual int multiplicity(const Context& context, std::int64_t query, std::int64_t key) const = 0;
+  /// The multiplicity that all cells of the rectangle share, or kMixed. May say kMixed for an even rectangle, but is
+  /// exact for a single cell.
+  virtual int uniform(const Context& context, const Range& query, const Range& key) const = 0;
+  /// Bit i is the edge query -> first_key + i, for i in [0, count), count <= 64; the other bits are 0.
+  virtual std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first_key,
+                                 int count) const = 0;
+  /// Appends numbers that tell contents apart: two rectangles of equal sizes with equal numbers have equal
+  /// multiplicities.
+  virtual void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const = 0;
+  /// What granted an edge that is there.
+  virtual EdgeKind edge_kind(const Context& context, std::int64_t query, std::int64_t key) const = 0;
+
+  /// p > 0 when multiplicity(q + p, k + p) == multiplicity(q, k) for all positions, in cells; 0 when there is no such
+  /// p.
+  virtual std::int64_t period(const Context& context) const = 0;
+  /// Whether overlaps inside a union add up: the released plans.
+  virtual bool additive(const Context&) const { return false; }
+  /// Throws kExpression where the node does not fit the site.
+  virtual void check(const Context& context) const;
+  /// The node that stands here for the context's head, names expanded.
+  virtual const Node& resolved(const Context&) const { return *this; }
+
+  /// What a name stands for; null for a node that is no name.
+  virtual const Node* expansion() const { return nullptr; }
+
+  virtual NodeKind kind() const { return NodeKind::kPrimitive; }
+  virtual bool uses_input() const { return false; }
+  virtual std::span<const NodePtr> children() const { return {}; }
+  virtual Precedence precedence() const { return Precedence::kPrimary; }
+  virtual void print(Printer& printer) const = 0;
+};
+
+/// Whether `predicate` holds for the node or any below it.
+template <typename Predicate>
+bool any_node(const Node& node, const Predicate& predicate) {
+  if (predicate(node)) {
+    return true;
+  }
+  for (const NodePtr& child : node.children()) {
+    if (any_node(*child, predicate)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Builds the canonical text of a tree.
+class Printer {
+ public:
+  enum class Names { kKept, kExpanded };
+
+  explicit Printer(Names names = Names::kKept) : names_(names) {}
+  /// Prints what stands for one head and layer: two heads with equal text have equal patterns.
+  explicit Printer(const Context& resolved) : names_(Names::kExpanded), resolved_(&resolved) {}
+
+  Printer& text(std::string_view piece);
+  Printer& number(const Size& size);
+  Printer& node(const Node& node, Precedence minimum = Precedence::kUnion);
+  /// Begins an argument: a comma where one is needed, and `key=` unless it is empty.
+  Printer& argument(std::string_view key = {});
+  void open(std::string_view name);
+  Printer& close();
+
+  bool expanded() const noexcept { return names_ == Names::kExpanded; }
+  const Context* resolved() const noexcept { return resolved_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  Names names_;
+  const Context* resolved_ = nullptr;
+  std::string text_;
+  bool first_ = true;
+};
+
+std::string to_string(const Node& node);
+
+}  // namespace weft::pattern

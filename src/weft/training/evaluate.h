@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bits per byte of a text under a decoder: each byte but the first is scored exactly once, with at least half a context
+// before it where the text has it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "weft/models/language_model.h"
+#include "weft/text/tokenizer.h"
+
+namespace weft::training {
+
+struct EvaluateOptions {
+  std::int64_t context = 0;           ///< tokens the model sees at once; 0 for its max_position_embeddings
+  std::int64_t max_bytes = 0;         ///< of the text, from its start; 0 for all
+  std::int64_t batch_tokens = 16384;  ///< tokens in flight; at least one window
+  std::string dtype = "auto";         ///< auto, float32 or bfloat16
+  std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< in tokens; may throw to stop
+};
+
+struct EvalResult {
+  double bits_per_byte = 0.0;
+  std::int64_t bytes = 0;  ///< that were scored: those of the text without those of its first token
+  std::int64_t context = 0;
+  double seconds = 0.0;
+};
+
+/// Errors: kUnsupported for an encoder, kArgument for a text of fewer than two tokens or a context the model cannot
+/// have, kNumeric when a loss is not finite.
+EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
+                    const EvaluateOptions& options = {});
+
+}  // namespace weft::training

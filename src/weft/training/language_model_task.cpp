@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches, losses and held-out figures of a language model.
+#include "weft/training/language_model_task.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "weft/checkpoint/model_directory.h"
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+#include "weft/data/masking.h"
+#include "weft/training/evaluate.h"
+#include "weft/training/precision.h"
+
+namespace weft::training {
+namespace {
+
+using formats::Json;
+
+constexpr std::uint64_t kDropoutStream = 0x64726F70;
+constexpr std::int64_t kMaskedEvaluationParts = 16;
+
+void check_vocabulary(const models::TransformerConfig& model, const text::Tokenizer& tokenizer) {
+  const std::int64_t needed = data::model_vocabulary(tokenizer, model.is_decoder);
+  require(model.vocab_size >= needed, "vocab_size must be at least ", needed, " (", tokenizer.vocabulary_size(),
+          " ids of the tokeniser", model.is_decoder ? "" : " and the mask", "), found ", model.vocab_size);
+}
+
+}  // namespace
+
+LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_ptr<const text::Tokenizer> tokenizer,
+                                     const TrainerConfig& config)
+    : model_(std::move(model)),
+      tokenizer_(std::move(tokenizer)),
+      config_(config),
+      sampler_(sampler_over(std::make_shared<data::TextCorpus>(config.train_text))) {
+  check_vocabulary(model_->config(), *tokenizer_);
+  if (!config.eval_text.empty()) {
+    held_out_ = std::make_shared<data::TextCorpus>(config.eval_text);
+  }
+}
+
+data::WindowSampler LanguageModelTask::sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const {
+  return {data::tokenize(corpus, *tokenizer_),
+          {config_.context, config_.batch_size, config_.gradient_accumulation, model_->config().is_decoder ? 1 : 0,
+           static_cast<std::uint64_t>(config_.seed)}};
+}
+
+std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() const {
+  std::vector<std::pair<std::string, at::Tensor>> result;
+  for (const auto& parameter : model_->named_parameters()) {
+    result.emplace_back(parameter.key(), parameter.value());
+  }
+  return result;
+}
+
+data::Batch LanguageModelTask::batch(const data::WindowSampler& sampler, std::int64_t step, std::int64_t part) const {
+  const at::Tensor tokens = sampler.tokens(step, part);
+  if (model_->config().is_decoder) {
+    return data::causal_batch(tokens);
+  }
+  const data::MaskingOptions masking{config_.mask_probability, tokenizer_->vocabulary_size(),
+                                     model_->config().vocab_size - 1, static_cast<std::uint64_t>(config_.seed)};
+  return data::masked_batch(tokens, masking, step, part);
+}
+
+at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
+  const data::Batch shown = batch(sampler_, step, part);
+  const std::uint64_t seed = random_bits(static_cast<std::uint64_t>(config_.seed) ^ kDropoutStream,
+                                         static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+  return model_->loss(models::ModelInput{shown.input_ids, {}, {}, seed}, shown.labels);
+}
+
+Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  if (!held_out_) {
+    return Json::object();
+  }
+  if (!model_->config().is_decoder) {
+    return evaluate_masked(progress);
+  }
+  EvaluateOptions options;
+  options.context = config_.context;
+  options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens_per_part()));
+  options.dtype = config_.dtype;
+  options.progress = progress;
+  const EvalResult result = training::evaluate(model_, *tokenizer_, held_out_->text(config_.max_eval_bytes), options);
+  return {{"bits_per_byte", result.bits_per_byte},
+          {"bytes", result.bytes},
+          {"context", result.context},
+          {"seconds", result.seconds}};
+}
+
+Json LanguageModelTask::evaluate_masked(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  const at::NoGradGuard no_grad;
+  const AutocastGuard autocast(config_.dtype);
+  const data::WindowSampler sampler = sampler_over(held_out_);
+  double nats = 0.0;
+  for (std::int64_t step = 0; step < kMaskedEvaluationParts; ++step) {
+    const data::Batch shown = batch(sampler, step, 0);
+    nats += model_->loss(models::ModelInput{shown.input_ids, {}, {}, {}}, shown.labels).item<double>();
+    progress(step + 1, kMaskedEvaluationParts);
+  }
+  return {{"loss", nats / static_cast<double>(kMaskedEvaluationParts)}, {"context", config_.context}};
+}
+
+Json LanguageModelTask::data_identity() const {
+  char print[17];
+  std::snprintf(print, sizeof print, "%016llx", static_cast<unsigned long long>(data::fingerprint(sampler_.source())));
+  return {{"tokens", sampler_.source().size()}, {"fingerprint", print}};
+}
+
+void LanguageModelTask::save(const std::filesystem::path& directory) const {
+  checkpoint::save_model(directory, model_, *tokenizer_);
+}
+
+void LanguageModelTask::load(const std::filesystem::path& directory) {
+  const at::NoGradGuard no_grad;
+  const models::LanguageModel loaded = checkpoint::load_model(directory);
+  const auto source = loaded->named_parameters();
+  for (auto& parameter : model_->named_parameters()) {
+    parameter.value().copy_(source[parameter.key()]);
+  }
+}
+
+}  // namespace weft::training

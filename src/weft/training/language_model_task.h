@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language modelling as the trainer sees it: windows of text, next-token labels for a decoder and masked ones for an
+// encoder.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "weft/data/text_corpus.h"
+#include "weft/data/window_sampler.h"
+#include "weft/models/language_model.h"
+#include "weft/text/tokenizer.h"
+#include "weft/training/task.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::training {
+
+class LanguageModelTask final : public Task {
+ public:
+  /// Opens and, where the vocabulary is not bytes, encodes the text. Errors: kIo naming the file; kArgument when text,
+  /// context, vocabulary and model do not go together.
+  LanguageModelTask(models::LanguageModel model, std::shared_ptr<const text::Tokenizer> tokenizer,
+                    const TrainerConfig& config);
+
+  std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
+  at::Tensor loss(std::int64_t step, std::int64_t part) override;
+  void set_training(bool on) override { model_->train(on); }
+  std::int64_t tokens_per_part() const override { return config_.batch_size * config_.context; }
+  formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
+  formats::Json data_identity() const override;
+  void save(const std::filesystem::path& directory) const override;
+  void load(const std::filesystem::path& directory) override;
+
+ private:
+  data::Batch batch(const data::WindowSampler& sampler, std::int64_t step, std::int64_t part) const;
+  data::WindowSampler sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const;
+  formats::Json evaluate_masked(const std::function<void(std::int64_t, std::int64_t)>& progress);
+
+  models::LanguageModel model_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  TrainerConfig config_;
+  data::WindowSampler sampler_;
+  std::shared_ptr<const data::TextCorpus> held_out_;
+};
+
+}  // namespace weft::training

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON lines are the record, written at once; events are buffered and reach the disk with each checkpoint and
+// evaluation.
+#include "weft/training/metrics_log.h"
+
+#include <chrono>
+#include <string>
+
+namespace weft::training {
+namespace {
+
+using formats::Json;
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::filesystem::path metrics_path(const std::filesystem::path& run) { return run / "metrics.jsonl"; }
+
+}  // namespace
+
+MetricsLog::MetricsLog(const std::filesystem::path& run, std::int64_t step)
+    : path_(metrics_path(run)), lines_(path_), events_(run, step > 0 ? step + 1 : 0) {
+  lines_.truncate_after_step(step);
+}
+
+void MetricsLog::append(Json entry, const char* tag_prefix) {
+  const double now = unix_seconds();
+  entry["time"] = now;
+  lines_.append(entry);
+  const Json& figures = entry.contains("eval") ? entry["eval"] : entry;
+  const auto step = entry.at("step").get<std::int64_t>();
+  for (const auto& [name, value] : figures.items()) {
+    if (value.is_number() && name != "step" && name != "time") {
+      events_.scalar(tag_prefix + name, value.get<double>(), step, now);
+    }
+  }
+}
+
+void MetricsLog::evaluation(std::int64_t step, const Json& figures) {
+  append({{"step", step}, {"eval", figures}}, "eval/");
+  sync();
+}
+
+std::optional<Json> MetricsLog::find_evaluation(std::int64_t step) const {
+  const std::vector<Json> lines = formats::read_json_lines(path_);
+  for (auto line = lines.rbegin(); line != lines.rend() && line->at("step").get<std::int64_t>() >= step; ++line) {
+    if (line->contains("eval")) {
+      return line->at("eval");
+    }
+  }
+  return std::nullopt;
+}
+
+void MetricsLog::sync() {
+  lines_.sync();
+  events_.flush();
+}
+
+}  // namespace weft::training

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is measured while training: one JSON line an entry in metrics.jsonl, and the same figures as TensorBoard
+// scalars.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "weft/formats/config_json.h"
+#include "weft/formats/event_file.h"
+#include "weft/formats/json_lines.h"
+
+namespace weft::training {
+
+class MetricsLog {
+ public:
+  /// Opens the log of a run that stands at `step`: what a killed process wrote about later steps is cut.
+  MetricsLog(const std::filesystem::path& run, std::int64_t step);
+
+  /// Figures of a training step: {"step", "loss", ...}. `entry` gets "time", seconds since 1970. Errors: kIo.
+  void train(formats::Json entry) { append(std::move(entry), "train/"); }
+  /// Figures of an evaluation: {"step", "eval": {...}}; TensorBoard has them as eval/<name>.
+  void evaluation(std::int64_t step, const formats::Json& figures);
+  /// The evaluation that the log has for `step`, if any.
+  std::optional<formats::Json> find_evaluation(std::int64_t step) const;
+  /// Everything written so far is on disk after this. Errors: kIo.
+  void sync();
+
+ private:
+  void append(formats::Json entry, const char* tag_prefix);
+
+  std::filesystem::path path_;
+  formats::JsonLinesWriter lines_;
+  formats::EventWriter events_;
+};
+
+}  // namespace weft::training

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making, locking and pruning a run directory. Whatever is written appears whole by a rename, and state.json, written
+// last, lists the sizes of the other files.
+#include "weft/training/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
+#include "weft/core/temporary_name.h"
+
+namespace weft::training {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+constexpr const char* kTraining = "training.json";
+constexpr const char* kState = "state.json";
+constexpr const char* kCheckpoints = "checkpoints";
+constexpr const char* kLock = "lock";
+
+std::string named(const fs::path& path) { return quote(path.native(), 4096); }
+
+// The path itself, links followed, without a trailing slash: what a rename needs.
+fs::path settled_path(const fs::path& path) {
+  fs::path settled = fs::weakly_canonical(fs::absolute(path));
+  return settled.has_filename() ? settled : settled.parent_path();
+}
+
+Descriptor lock_run(const fs::path& run) {
+  Descriptor lock(run / kLock, O_RDWR | O_CREAT);
+  if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
+    require(errno != EWOULDBLOCK, named(run), " is in use: another process trains in it");
+    fail_io("lock", run / kLock, errno);
+  }
+  return lock;
+}
+
+// N of "step-N", or nothing for any other name.
+std::optional<std::int64_t> step_of(const std::string& name) {
+  constexpr std::string_view kPrefix = "step-";
+  std::int64_t step = -1;
+  if (name.starts_with(kPrefix)) {
+    const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+    if (error == std::errc() && end == name.data() + name.size() && step >= 0) {
+      return step;
+    }
+  }
+  return std::nullopt;
+}
+
+// Steps of all checkpoint folders, whole or not, newest first.
+std::vector<std::int64_t> checkpoint_steps(const fs::path& run) {
+  std::vector<std::int64_t> steps;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / kCheckpoints, error)) {
+    if (const auto step = step_of(entry.path().filename().string())) {
+      steps.push_back(*step);
+    }
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+// Without its state.json a checkpoint is none, so that a removal cut short leaves nothing that looks whole.
+void remove_checkpoint(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove(path / kState, ignored);
+  fs::remove_all(path, ignored);
+}
+
+void write_checkpoint(const fs::path& directory, std::int64_t step, const RunDirectory::Fill& fill) {
+  Json state = fill(directory);
+  state["step"] = step;
+  Json sizes = Json::object();
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    sizes[entry.path().filename().string()] = entry.file_size();
+  }
+  state["files"] = std::move(sizes);
+  write_file_atomically(directory / kState, formats::print_json(state, 2) + "\n");
+}
+
+// A second name for `from`, or a copy where the file system has no links; replaces `to` in one step.
+void link_atomically(const fs::path& from, const fs::path& to) {
+  const fs::path temporary = temporary_name(to);
+  std::error_code error;
+  fs::create_hard_link(from, temporary, error);
+  if (error) {
+    write_file_atomically(to, read_file(from));
+    return;
+  }
+  fs::rename(temporary, to, error);
+  if (error) {
+    fail_io("replace", to, error.value());
+  }
+}
+
+// Makes the model files of a checkpoint those of the run.
+void publish(const fs::path& checkpoint, const fs::path& run) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(checkpoint)) {
+    const std::string name = entry.path().filename().string();
+    if (name != kState && name != kMomentsFile) {
+      link_atomically(entry.path(), run / name);
+    }
+  }
+  sync_directory(run);
+}
+
+}  // namespace
+
+fs::path checkpoint_path(const fs::path& run, std::int64_t step) { return run / kCheckpoints / concat("step-", step); }
+
+std::optional<Checkpoint> read_checkpoint(const fs::path& path) {
+  const auto step = step_of(path.filename().string());
+  std::error_code error;
+  if (!step || !fs::is_regular_file(path / kState, error)) {
+    return std::nullopt;
+  }
+  try {
+    Checkpoint checkpoint{*step, path, formats::read_json(path / kState)};
+    for (const auto& [name, size] : checkpoint.state.at("files").items()) {
+      if (fs::file_size(path / name) != size.get<std::uintmax_t>()) {
+        return std::nullopt;
+      }
+    }
+    return checkpoint.state.at("step").get<std::int64_t>() == *step ? std::optional(std::move(checkpoint))
+                                                                    : std::nullopt;
+  } catch (const std::exception& damage) {
+    log_warning(named(path), " is left out: ", damage.what());
+    return std::nullopt;
+  }
+}
+
+void RunDirectory::check_free(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(path, error) && !error)) {
+    throw Error(ErrorKind::kArgument,
+                concat(named(path), " exists and is not an empty folder: a new run cannot begin there"),
+                "choose another folder, or go on with the run in it by --resume");
+  }
+}
+
+RunDirectory RunDirectory::create(const fs::path& given, const Json& training, const Fill& fill) {
+  check_free(given);
+  const fs::path path = settled_path(given);
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  const fs::path staging = path.parent_path() / concat(".", path.filename().string(), ".starting-", ::getpid());
+  write_directory_atomically(staging, [&](const fs::path& run) {
+    const fs::path checkpoint = checkpoint_path(run, 0);
+    fs::create_directories(checkpoint);
+    write_checkpoint(checkpoint, 0, fill);
+    publish(checkpoint, run);
+    write_file_atomically(run / kLock, "");
+    write_file_atomically(run / kTraining, formats::print_json(training, 2) + "\n");
+  });
+  // A rename onto a folder succeeds only while that is empty, so that of two runs started at once one fails here.
+  fs::rename(staging, path, error);
+  if (error) {
+    std::error_code ignored;
+    fs::remove_all(staging, ignored);
+    check_free(path);
+    fail_io("create", path, error.value());
+  }
+  sync_directory(path.parent_path());
+  return {path, lock_run(path)};
+}
+
+RunDirectory RunDirectory::open(const fs::path& given) {
+  std::error_code error;
+  if (!fs::is_regular_file(given / kTraining, error)) {
+    throw Error(ErrorKind::kArgument, concat(named(given), " is no run directory: it has no ", kTraining),
+                "a new run begins without --resume");
+  }
+  const fs::path path = settled_path(given);
+  return {path, lock_run(path)};
+}
+
+Json RunDirectory::training() const { return formats::read_json(path_ / kTraining); }
+
+void RunDirectory::set_training(const Json& training) {
+  write_file_atomically(path_ / kTraining, formats::print_json(training, 2) + "\n");
+}
+
+Checkpoint RunDirectory::latest() const {
+  for (const std::int64_t step : checkpoint_steps(path_)) {
+    if (auto checkpoint = read_checkpoint(checkpoint_path(path_, step))) {
+      return *std::move(checkpoint);
+    }
+    log_warning(named(checkpoint_path(path_, step)), " is not whole and is left out");
+  }
+  fail(ErrorKind::kFormat, named(path_ / kCheckpoints), " holds no whole checkpoint");
+}
+
+void RunDirectory::save(std::int64_t step, std::int64_t keep, const Fill& fill) {
+  const fs::path path = checkpoint_path(path_, step);
+  write_directory_atomically(path, [&](const fs::path& directory) { write_checkpoint(directory, step, fill); });
+  publish(path, path_);
+  std::int64_t kept = 0;
+  for (const std::int64_t older : checkpoint_steps(path_)) {
+    if (++kept > keep) {
+      remove_checkpoint(checkpoint_path(path_, older));
+    }
+  }
+}
+
+void RunDirectory::restore(const Checkpoint& checkpoint) {
+  remove_abandoned_temporaries(path_);
+  remove_abandoned_temporaries(path_ / kCheckpoints);
+  for (const std::int64_t step : checkpoint_steps(path_)) {
+    if (step > checkpoint.step) {
+      remove_checkpoint(checkpoint_path(path_, step));
+    }
+  }
+  publish(checkpoint.path, path_);
+}
+
+}  // namespace weft::training

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// state.json and training.json, read and written.
+#include "weft/training/run_state.h"
+
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+
+#include <string>
+
+#include "weft/checkpoint/tensors.h"
+#include "weft/core/error.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
+#include "weft/core/version.h"
+
+namespace weft::training {
+namespace {
+
+using formats::Json;
+
+constexpr std::int64_t kStateFormat = 1;
+
+Json versions() { return {{"weft_version", std::string(kVersion)}, {"torch_version", TORCH_VERSION}}; }
+
+void check_data(const Json& recorded, const Json& found, const std::filesystem::path& checkpoint) {
+  for (const auto& [name, value] : recorded.items()) {
+    require(found.contains(name) && found[name] == value, "train_text: the data are not those of ",
+            quote(checkpoint.native(), 4096), ": ", name, " was ", value.dump(), ", found ",
+            found.contains(name) ? found[name].dump() : "none");
+  }
+}
+
+}  // namespace
+
+Json write_state(const std::filesystem::path& directory, const RunState& state, const TrainerConfig& config,
+                 const Task& task, const AdamW& optimizer) {
+  task.save(directory);
+  checkpoint::save_tensors(directory / kMomentsFile, optimizer.state());
+  Json json = {{"format", kStateFormat},
+               {"step", state.step},
+               {"tokens", state.tokens},
+               {"seconds", state.seconds},
+               {"loss", state.loss},
+               {"learning_rate_schedule", config.schedule},
+               {"random", {{"seed", config.seed}, {"step", state.step}}},
+               {"data", task.data_identity()},
+               {"threads", at::get_num_threads()}};
+  json.update(versions());
+  return json;
+}
+
+RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, Task& task) {
+  const Json& json = checkpoint.state;
+  const std::string where = (checkpoint.path / "state.json").string();
+  try {
+    const auto format = json.at("format").get<std::int64_t>();
+    if (format != kStateFormat) {
+      fail(ErrorKind::kFormat, where, ": format must be ", kStateFormat, ", found ", format,
+           "; another version of Weft wrote it");
+    }
+    check_data(json.at("data"), task.data_identity(), checkpoint.path);
+    const auto threads = json.at("threads").get<int>();
+    if (threads != at::get_num_threads()) {
+      log_warning("this run used ", threads, " threads before and has ", at::get_num_threads(),
+                  " now: losses will agree to rounding, not to the last bit");
+    }
+    require(json.at("random").at("seed").get<std::int64_t>() == config.seed, where,
+            ": seed must be that of training.json, ", config.seed, ", found ", json["random"]["seed"].dump());
+    task.load(checkpoint.path);
+    return {checkpoint.step, json.at("tokens").get<std::int64_t>(), json.at("seconds").get<double>(),
+            json.at("loss").get<double>()};
+  } catch (const Json::exception& error) {
+    fail(ErrorKind::kFormat, where, ": ", error.what());
+  }
+}
+
+void load_moments(const std::filesystem::path& checkpoint, AdamW& optimizer, std::int64_t step) {
+  optimizer.load_state(checkpoint::load_tensors(checkpoint / kMomentsFile), step);
+}
+
+Json training_json(const TrainerConfig& config) {
+  Json json = versions();
+  json.update(formats::to_json(config));
+  return json;
+}
+
+TrainerConfig config_from_json(const Json& json, const std::filesystem::path& where) {
+  TrainerConfig config;
+  formats::update_from_json(config, json, where.string(), {"weft_version", "torch_version"});
+  check_config(config, where.string());
+  return config;
+}
+
+}  // namespace weft::training

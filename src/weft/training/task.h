@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the trainer asks of whatever it trains: parameters, the loss of a part of a step, and files. A language model is
+// one such task.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "weft/formats/config_json.h"
+
+namespace weft::training {
+
+class Task {
+ public:
+  virtual ~Task() = default;
+  /// Named leaves that gradients flow to, in a fixed order.
+  virtual std::vector<std::pair<std::string, at::Tensor>> parameters() const = 0;
+  /// Mean loss of one part of a step: a scalar with a gradient. Equal arguments give equal batches.
+  virtual at::Tensor loss(std::int64_t step, std::int64_t part) = 0;
+  /// Dropout on or off.
+  virtual void set_training(bool on) = 0;
+  /// Tokens that one part of a step shows.
+  virtual std::int64_t tokens_per_part() const = 0;
+  /// Figures on held-out data, empty when there is none; `progress(done, total)` may throw to stop.
+  virtual formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) = 0;
+  /// What must be the same when a run is resumed: named numbers that describe the data.
+  virtual formats::Json data_identity() const = 0;
+  /// Writes a model directory.
+  virtual void save(const std::filesystem::path& directory) const = 0;
+  /// Loads the weights that save() wrote.
+  virtual void load(const std::filesystem::path& directory) = 0;
+};
+
+}  // namespace weft::training

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Setting up a run over text, anew or again; and holding a resumed run to the fields it began with.
+#include "weft/training/train_language_model.h"
+
+#include <ATen/Context.h>
+
+#include <algorithm>
+#include <array>
+
+#include "weft/checkpoint/model_directory.h"
+#include "weft/core/error.h"
+#include "weft/training/language_model_task.h"
+#include "weft/training/run_state.h"
+
+namespace weft::training {
+namespace {
+
+using formats::Json;
+
+// The data themselves are compared, so that files may have moved.
+constexpr std::array<std::string_view, 9> kChangeable = {"train_text",       "eval_text",          "threads",
+                                                         "log_every",        "eval_every",         "max_eval_bytes",
+                                                         "checkpoint_every", "checkpoint_minutes", "keep_checkpoints"};
+
+bool changeable(const std::string& name) {
+  return std::find(kChangeable.begin(), kChangeable.end(), name) != kChangeable.end();
+}
+
+// The part of `given` whose names are fields of `fields`, removed from `given`.
+Json take_fields(Json& given, const Json& fields) {
+  Json taken = Json::object();
+  for (const auto& [name, value] : fields.items()) {
+    if (given.contains(name)) {
+      taken[name] = given[name];
+      given.erase(name);
+    }
+  }
+  return taken;
+}
+
+void check_same(const Json& stands, const Json& given, const std::filesystem::path& where) {
+  for (const auto& [name, value] : stands.items()) {
+    if (!changeable(name) && given.at(name) != value) {
+      throw Error(
+          ErrorKind::kArgument,
+          concat(where, ": ", name, " is ", value.dump(), " in this run, and ", given.at(name).dump(), " was given"),
+          "leave it out to go on with the run, or begin a new one");
+    }
+  }
+}
+
+TrainerConfig merged_trainer(const TrainerConfig& stands, Json& given, const std::filesystem::path& where) {
+  TrainerConfig merged = stands;
+  formats::update_from_json(merged, take_fields(given, formats::to_json(stands)), "training");
+  check_same(formats::to_json(stands), formats::to_json(settled(merged)), where);
+  return settled(merged);
+}
+
+void check_model(const models::TransformerConfig& stands, Json& given, const std::filesystem::path& where) {
+  models::TransformerConfig merged = stands;
+  formats::update_from_json(merged, take_fields(given, formats::to_json(stands)), "model");
+  check_same(formats::to_json(stands), formats::to_json(merged), where);
+}
+
+}  // namespace
+
+TrainResult train_language_model(const std::filesystem::path& run, const TrainerConfig& given,
+                                 const models::TransformerConfig& model_config,
+                                 std::shared_ptr<const text::Tokenizer> tokenizer) {
+  check_config(given, "training");
+  RunDirectory::check_free(run);
+  const TrainerConfig config = settled(given);
+  at::manual_seed(static_cast<std::uint64_t>(config.seed));
+  const models::LanguageModel model(model_config);
+  return Trainer::start(run, config, std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config)).run();
+}
+
+TrainResult resume_language_model(const std::filesystem::path& path, const Json& given) {
+  RunDirectory run = RunDirectory::open(path);
+  const TrainerConfig stands = config_from_json(run.training(), run.path() / "training.json");
+  Json rest = given;
+  const TrainerConfig config = merged_trainer(stands, rest, run.path() / "training.json");
+  check_model(checkpoint::load_config(run.path()), rest, run.path() / "config.json");
+  require(rest.empty(), "no field of training or model is called '", rest.empty() ? "" : rest.begin().key(), "'");
+  run.set_training(training_json(config));
+  const Checkpoint checkpoint = run.latest();
+  const models::LanguageModel model = checkpoint::load_model(checkpoint.path);
+  std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(checkpoint.path);
+  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config);
+  Trainer trainer = Trainer::resume(std::move(run), config, std::move(task));
+  return trainer.run();
+}
+
+}  // namespace weft::training

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft train` as two calls: a new run over text, and one that goes on. Both stop with an Error as Trainer::run does.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "weft/formats/config_json.h"
+#include "weft/models/transformer_config.h"
+#include "weft/text/tokenizer.h"
+#include "weft/training/trainer.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::training {
+
+/// Builds the model from `model` and `config.seed` and trains it in a new run directory.
+/// `model.vocab_size` is data::model_vocabulary(tokenizer, model.is_decoder). A decoder learns the next token, an
+/// encoder masked ones.
+TrainResult train_language_model(const std::filesystem::path& run, const TrainerConfig& config,
+                                 const models::TransformerConfig& model,
+                                 std::shared_ptr<const text::Tokenizer> tokenizer);
+
+/// Goes on with a run. `given` holds the fields a user has set again, of TrainerConfig and TransformerConfig alike;
+/// each must be what the run has, but for `threads`, `log_every`, `eval_every`, `max_eval_bytes`, `checkpoint_every`,
+/// `checkpoint_minutes` and `keep_checkpoints`, which may change. Errors: kArgument that names the field, both values
+/// and the file.
+TrainResult resume_language_model(const std::filesystem::path& run,
+                                  const formats::Json& given = formats::Json::object());
+
+}  // namespace weft::training

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop itself. Order within a step: update, metrics, checkpoint, evaluation; a resumed run makes up for an
+// evaluation that a killed one still owed.
+#include "weft/training/trainer.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/core/interrupt.h"
+#include "weft/core/log.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
+#include "weft/training/metrics_log.h"
+#include "weft/training/run_state.h"
+#include "weft/training/schedule.h"
+#include "weft/training/training_clock.h"
+#include "weft/training/update.h"
+
+namespace weft::training {
+namespace {
+
+using formats::Json;
+
+std::string progress_note(double loss, double tokens_per_second) {
+  char note[64];
+  std::snprintf(note, sizeof note, "loss %.3f  %.3g tok/s", loss, tokens_per_second);
+  return note;
+}
+
+void use_threads(const TrainerConfig& config) {
+  if (config.threads > 0) {
+    at::set_num_threads(static_cast<int>(config.threads));
+  }
+}
+
+}  // namespace
+
+class Trainer::Loop {
+ public:
+  Loop(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task,
+       const std::optional<Checkpoint>& from);
+  TrainResult train();
+
+ private:
+  bool done() const;
+  double total() const { return config_.steps > 0 ? static_cast<double>(config_.steps) : 60.0 * config_.minutes; }
+  double position() const { return config_.steps > 0 ? static_cast<double>(state_.step) : state_.seconds; }
+  double learning_rate() const;
+  void train_on();
+  void advance();
+  void record(const UpdateResult& result);
+  bool checkpoint_due() const;
+  void save();
+  void evaluate_if_due();
+  [[noreturn]] void stop();
+  std::string last_loss() const;
+  TrainResult result() const;
+
+  RunDirectory run_;
+  TrainerConfig config_;
+  std::shared_ptr<Task> task_;
+  RunState state_;
+  Update update_;
+  TrainingClock clock_;
+  MetricsLog metrics_;
+  std::int64_t saved_step_;
+  double saved_seconds_;
+  std::int64_t first_tokens_;
+  double first_seconds_;
+  std::int64_t logged_tokens_;
+  double logged_seconds_;
+  double speed_ = 0.0;
+  Json evaluation_ = Json::object();
+};
+
+Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task,
+                    const std::optional<Checkpoint>& from)
+    : run_(std::move(run)),
+      config_(config),
+      task_(std::move(task)),
+      state_(from ? read_state(*from, config_, *task_) : RunState{}),
+      update_(*task_, config_),
+      clock_(state_.seconds),
+      metrics_(run_.path(), state_.step),
+      saved_step_(state_.step),
+      saved_seconds_(state_.seconds),
+      first_tokens_(state_.tokens),
+      first_seconds_(state_.seconds),
+      logged_tokens_(state_.tokens),
+      logged_seconds_(state_.seconds) {
+  if (from) {
+    load_moments(from->path, update_.optimizer(), state_.step);
+  }
+}
+
+bool Trainer::Loop::done() const {
+  return config_.steps > 0 ? state_.step >= config_.steps : state_.seconds >= 60.0 * config_.minutes;
+}
+
+double Trainer::Loop::learning_rate() const {
+  if (config_.steps > 0) {
+    const double steps = static_cast<double>(config_.steps);
+    return training::learning_rate(
+        config_, {static_cast<double>(state_.step) / steps, static_cast<double>(state_.step + 1) / steps});
+  }
+  const double part = std::min(1.0, clock_.seconds() / (60.0 * config_.minutes));
+  return training::learning_rate(config_, {part, part});
+}
+
+void Trainer::Loop::advance() {
+  const std::optional<UpdateResult> result = update_.run(state_.step, [this] { return learning_rate(); });
+  if (!result) {
+    stop();
+  }
+  ++state_.step;
+  state_.tokens += config_.gradient_accumulation * task_->tokens_per_part();
+  state_.seconds = clock_.seconds();
+  state_.loss = result->loss;
+  if (state_.step % config_.log_every == 0 || done()) {
+    record(*result);
+  }
+}
+
+void Trainer::Loop::record(const UpdateResult& result) {
+  speed_ = static_cast<double>(state_.tokens - logged_tokens_) / std::max(state_.seconds - logged_seconds_, 1e-9);
+  logged_tokens_ = state_.tokens;
+  logged_seconds_ = state_.seconds;
+  metrics_.train({{"step", state_.step},
+                  {"loss", result.loss},
+                  {"learning_rate", result.learning_rate},
+                  {"grad_norm", result.gradient_norm},
+                  {"tokens", state_.tokens},
+                  {"tokens_per_second", speed_},
+                  {"seconds", state_.seconds}});
+}
+
+bool Trainer::Loop::checkpoint_due() const {
+  if (config_.checkpoint_every > 0) {
+    return state_.step % config_.checkpoint_every == 0;
+  }
+  return config_.checkpoint_minutes > 0 && state_.seconds - saved_seconds_ >= 60.0 * config_.checkpoint_minutes;
+}
+
+void Trainer::Loop::save() {
+  metrics_.sync();
+  run_.save(state_.step, config_.keep_checkpoints, [this](const std::filesystem::path& directory) {
+    return write_state(directory, state_, config_, *task_, update_.optimizer());
+  });
+  saved_step_ = state_.step;
+  saved_seconds_ = state_.seconds;
+}
+
+void Trainer::Loop::evaluate_if_due() {
+  const bool due = done() || (config_.eval_every > 0 && state_.step > 0 && state_.step % config_.eval_every == 0);
+  if (!due) {
+    return;
+  }
+  if (const std::optional<Json> known = metrics_.find_evaluation(state_.step)) {
+    evaluation_ = *known;
+    return;
+  }
+  ProgressBar bar("evaluating", 1.0);
+  task_->set_training(false);
+  evaluation_ = task_->evaluate([&](std::int64_t part, std::int64_t whole) {
+    bar.update(static_cast<double>(part) / static_cast<double>(whole));
+    if (interrupted()) {
+      stop();
+    }
+  });
+  task_->set_training(true);
+  if (!evaluation_.empty()) {
+    metrics_.evaluation(state_.step, evaluation_);
+  }
+}
+
+std::string Trainer::Loop::last_loss() const {
+  return state_.step == 0 ? std::string() : concat("; the loss was ", state_.loss, " in step ", state_.step);
+}
+
+void Trainer::Loop::stop() {
+  if (saved_step_ != state_.step) {
+    save();
+  }
+  throw Error(ErrorKind::kInterrupted,
+              concat("stopped after step ", state_.step, ", which is saved in ", quote(run_.path().native(), 4096)),
+              "--resume goes on from there");
+}
+
+TrainResult Trainer::Loop::result() const {
+  const double seconds = state_.seconds - first_seconds_;
+  TrainResult result{state_.step, state_.tokens, state_.seconds, state_.loss, 0.0, config_.dtype, evaluation_};
+  result.tokens_per_second = seconds > 0 ? static_cast<double>(state_.tokens - first_tokens_) / seconds : 0.0;
+  return result;
+}
+
+void Trainer::Loop::train_on() {
+  ProgressBar bar("training", total(), position());
+  while (!done()) {
+    clock_.start();
+    advance();
+    clock_.stop();
+    bar.update(position(), progress_note(state_.loss, speed_));
+    if (done() || checkpoint_due()) {
+      save();
+    }
+    evaluate_if_due();
+  }
+}
+
+TrainResult Trainer::Loop::train() {
+  const InterruptGuard guard;
+  try {
+    task_->set_training(true);
+    evaluate_if_due();
+    train_on();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) {
+      throw;
+    }
+    throw Error(error.kind(),
+                concat(error.what(), last_loss(), "; ", quote(checkpoint_path(run_.path(), saved_step_).native(), 4096),
+                       " stands"),
+                error.hint());
+  }
+  return result();
+}
+
+Trainer::Trainer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer::~Trainer() = default;
+
+Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& given, std::shared_ptr<Task> task) {
+  check_config(given, "training");
+  const TrainerConfig config = settled(given);
+  use_threads(config);
+  const AdamW fresh(task->parameters(), {});
+  RunDirectory directory = RunDirectory::create(
+      run, training_json(config),
+      [&](const std::filesystem::path& checkpoint) { return write_state(checkpoint, {}, config, *task, fresh); });
+  return Trainer(std::make_unique<Loop>(std::move(directory), config, std::move(task), std::nullopt));
+}
+
+Trainer Trainer::resume(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task) {
+  use_threads(config);
+  const Checkpoint checkpoint = run.latest();
+  run.restore(checkpoint);
+  return Trainer(std::make_unique<Loop>(std::move(run), config, std::move(task), checkpoint));
+}
+
+TrainResult Trainer::run() { return loop_->train(); }
+
+}  // namespace weft::training

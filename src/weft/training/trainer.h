@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The training loop: loss, gradient, clipping, AdamW, metrics, checkpoints, and an end by steps, minutes or a signal.
+// It is the same for every task; train_language_model.h sets it up for text.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "weft/formats/config_json.h"
+#include "weft/training/run_directory.h"
+#include "weft/training/task.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::training {
+
+struct TrainResult {
+  std::int64_t steps = 0;          ///< in all, before a resume too
+  std::int64_t tokens = 0;         ///< shown in all
+  double seconds = 0.0;            ///< of training wall time in all
+  double loss = 0.0;               ///< of the last step, nats a token
+  double tokens_per_second = 0.0;  ///< since this process began
+  std::string dtype;               ///< float32 or bfloat16, as used
+  formats::Json evaluation;  ///< of the last step, empty without held-out data: bits_per_byte, bytes, context, seconds
+};
+
+class Trainer {
+ public:
+  /// A new run of `task` in `run`, which must not exist or be empty. `config` has been checked; it is settled here.
+  static Trainer start(const std::filesystem::path& run, const TrainerConfig& config, std::shared_ptr<Task> task);
+  /// Goes on after the last checkpoint of `run`, by `config`; `task` is as it was built at the start, its weights are
+  /// loaded here. Errors: kArgument when the task's data are not those of the run; kFormat for a checkpoint that does
+  /// not fit.
+  static Trainer resume(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task);
+
+  Trainer(Trainer&&) noexcept;
+  ~Trainer();
+
+  /// Trains to the end and leaves a checkpoint there. Errors: kInterrupted after SIGINT or SIGTERM, once state is
+  /// saved; kNumeric for a loss or gradient that is not finite; kIo. Each says which checkpoint stands.
+  TrainResult run();
+
+ private:
+  class Loop;
+  explicit Trainer(std::unique_ptr<Loop> loop);
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace weft::training

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules between the fields of a TrainerConfig, and what `auto` and relative paths mean here and now.
+#include "weft/training/trainer_config.h"
+
+#include <filesystem>
+
+#include "weft/core/cpu.h"
+
+namespace weft::training {
+namespace {
+
+void make_absolute(std::vector<std::string>& paths) {
+  for (std::string& path : paths) {
+    path = std::filesystem::absolute(path).lexically_normal().string();
+  }
+}
+
+}  // namespace
+
+void check_config(const TrainerConfig& config, std::string_view where) {
+  check_fields(config, where);
+  require(!config.train_text.empty(), where, ": train_text must name a file or folder, found none");
+  require((config.steps > 0) != (config.minutes > 0), where, ": one of steps and minutes must be above 0, found steps ",
+          config.steps, " and minutes ", config.minutes);
+  require(config.warmup_steps == 0 || config.steps > 0, where, ": warmup_steps needs steps, found minutes ",
+          config.minutes, "; a run by minutes has warmup_ratio");
+  require(config.warmup_steps <= config.steps, where, ": warmup_steps must be at most steps, ", config.steps,
+          ", found ", config.warmup_steps);
+  require(config.schedule != "inverse_sqrt" || config.warmup_steps > 0 || config.warmup_ratio > 0, where,
+          ": schedule inverse_sqrt needs warm-up, found warmup_steps 0 and warmup_ratio 0");
+}
+
+std::string settled_dtype(const std::string& dtype) {
+  if (dtype != "auto") {
+    return dtype;
+  }
+  return has_fast_bfloat16() ? "bfloat16" : "float32";
+}
+
+TrainerConfig settled(TrainerConfig config) {
+  make_absolute(config.train_text);
+  make_absolute(config.eval_text);
+  config.dtype = settled_dtype(config.dtype);
+  return config;
+}
+
+}  // namespace weft::training

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows that overlap by half: the first scores all its tokens, each later one the second half, and the last ends with
+// the text.
+#include "weft/training/window_scoring.h"
+
+#include <ATen/ops/stack.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/data/batch.h"
+
+namespace weft::training {
+namespace {
+
+// Inputs [begin, begin + length); of their targets, one further on, the first `skip` were scored before.
+struct Window {
+  std::int64_t begin;
+  std::int64_t skip;
+};
+
+std::vector<Window> windows_over(std::int64_t targets, std::int64_t length) {
+  const std::int64_t stride = std::max<std::int64_t>(1, length / 2);
+  std::vector<Window> windows;
+  for (std::int64_t scored = 0; scored < targets;) {
+    const std::int64_t end = scored == 0 ? length : std::min(scored + stride, targets);
+    windows.push_back({end - length, scored - (end - length)});
+    scored = end;
+  }
+  return windows;
+}
+
+struct WindowBatch {
+  at::Tensor inputs;
+  at::Tensor labels;
+};
+
+WindowBatch gather(const at::Tensor& ids, const Window* first, const Window* last, std::int64_t length) {
+  std::vector<at::Tensor> inputs;
+  std::vector<at::Tensor> labels;
+  for (; first != last; ++first) {
+    inputs.push_back(ids.narrow(0, first->begin, length));
+    labels.push_back(ids.narrow(0, first->begin + 1, length).clone());
+    labels.back().narrow(0, 0, first->skip).fill_(data::kIgnoredLabel);
+  }
+  return {at::stack(inputs), at::stack(labels)};
+}
+
+}  // namespace
+
+double summed_nats(const TokenLosses& losses, const at::Tensor& ids, const WindowOptions& options) {
+  require(options.context >= 1, "context must be at least 1, found ", options.context);
+  const std::int64_t targets = ids.numel() - 1;
+  require(targets >= 1, "a text of at least two tokens can be evaluated, found ", ids.numel());
+  const std::int64_t length = std::min(options.context, targets);
+  const std::vector<Window> windows = windows_over(targets, length);
+  const std::int64_t rows = std::max<std::int64_t>(1, options.batch_tokens / length);
+  double nats = 0.0;
+  for (std::int64_t next = 0, count = static_cast<std::int64_t>(windows.size()); next < count;) {
+    const std::int64_t end = std::min(next + rows, count);
+    const WindowBatch batch = gather(ids, windows.data() + next, windows.data() + end, length);
+    nats += losses(batch.inputs, batch.labels).sum(at::kDouble).item<double>();
+    if (!std::isfinite(nats)) {
+      fail(ErrorKind::kNumeric, "the loss became ", nats, " within tokens ",
+           windows[static_cast<std::size_t>(next)].begin, " to ",
+           windows[static_cast<std::size_t>(end - 1)].begin + length, " of the text");
+    }
+    next = end;
+    if (options.progress) {
+      options.progress(windows[static_cast<std::size_t>(end - 1)].begin + length, targets);
+    }
+  }
+  return nats;
+}
+
+}  // namespace weft::training

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every path against the dense float64 oracle, outputs and gradients, over random patterns, lengths, heads, padding and strides.
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "attention/random_call.h"
+#include "support/torch_gradcheck.h"
+
+namespace weft::test {
+namespace {
+
+using attention::Path;
+
+constexpr std::uint64_t kCases = 220;
+
+struct Answer {
+  at::Tensor output;
+  std::vector<at::Tensor> gradients;  // of query, key, value
+};
+
+Answer answer_of(const testing::TensorFunction& function, const RandomCall& call, at::ScalarType dtype) {
+  std::vector<at::Tensor> leaves;
+  for (const at::Tensor& tensor : {call.query, call.key, call.value}) {
+    leaves.push_back(tensor.to(dtype).detach().requires_grad_());
+  }
+  const at::Tensor output = function(leaves);
+  at::manual_seed(7);
+  const at::Tensor weight = at::randn(output.sizes(), at::kDouble);
+  const auto gradients = torch::autograd::grad({(output.to(at::kDouble) * weight).sum()}, leaves, {}, {}, false, true);
+  Answer answer{output.detach().to(at::kDouble), {}};
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    answer.gradients.push_back(gradients[i].defined() ? gradients[i].to(at::kDouble) : at::zeros_like(leaves[i], at::kDouble));
+  }
+  return answer;
+}
+
+Answer operator_answer(const RandomCall& call, Path path, at::ScalarType dtype) {
+  const auto layout = call.layout();
+  attention::AttentionOptions options = call.options;
+  options.path = path;
+  return answer_of(
+      [&](const std::vector<at::Tensor>& tensors) {
+        return attention::attention(tensors[0], tensors[1], tensors[2], layout, options).output;
+      },
+      call, dtype);
+}
+
+void expect_near(const at::Tensor& found, const at::Tensor& expected, double tolerance, const std::string& what) {
+  ASSERT_EQ(found.sizes(), expected.sizes()) << what;
+  if (found.numel() > 0) {
+    const double scale = 1 + expected.abs().max().item<double>();
+    const double difference = (found - expected).abs().max().item<double>();
+    EXPECT_LE(difference, tolerance * scale) << what;  // false for NaN
+  }
+}
+
+void expect_agreement(const RandomCall& call, const Answer& expected, const Answer& found, double tolerance,
+                      const std::string& what) {
+  const std::string where = what + " " + call.name();
+  expect_near(found.output, expected.output, tolerance, where + ", output");
+  constexpr const char* kNames[] = {", dQ", ", dK", ", dV"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    expect_near(found.gradients[i], expected.gradients[i], tolerance, where + kNames[i]);
+  }
+}
+
+bool flash_takes(const RandomCall& call) { return call.options.dropout == 0 && call.query.size(3) == call.value.size(3); }
+
+// Float64 leaves rounding only, but log multiplicities are float32 in a layout; float32 exponentials of the fused operator
+// are good to 20 ulps, and sums have up to 300 terms.
+constexpr double kTight = 1e-11;
+constexpr double kWeighted = 3e-7;
+constexpr double kFloat32 = 2e-5;
+
+TEST(Agreement, PathsEqualTheOracle) {
+  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+    SCOPED_TRACE(seed);
+    const RandomCall call(seed);
+    const auto oracle = [&call](const std::vector<at::Tensor>& tensors) { return call.oracle(tensors); };
+    const Answer expected = answer_of(oracle, call, at::kDouble);
+    const double tight = call.layout()->blocks().log_weight.empty() ? kTight : kWeighted;
+    expect_agreement(call, expected, operator_answer(call, Path::kPortable, at::kDouble), tight, "portable float64");
+    expect_agreement(call, expected, operator_answer(call, Path::kAuto, at::kFloat), kFloat32, "auto float32");
+    if (flash_takes(call)) {
+      expect_agreement(call, expected, operator_answer(call, Path::kFlash, at::kDouble), tight, "flash float64");
+    }
+    if (seed % 2 == 0) {
+      expect_agreement(call, expected, operator_answer(call, Path::kScalar, at::kDouble), tight, "scalar float64");
+    } else {
+      expect_agreement(call, expected, operator_answer(call, Path::kPortable, at::kFloat), kFloat32, "portable float32");
+      expect_agreement(call, expected, operator_answer(call, Path::kScalar, at::kFloat), kFloat32, "scalar float32");
+    }
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+TEST(Agreement, HalfTypesRoundStorageOnly) {
+  for (std::uint64_t seed = 1000; seed < 1060; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomCall call(seed);
+    for (at::Tensor* tensor : {&call.query, &call.key, &call.value}) {
+      *tensor = tensor->to(at::kBFloat16).to(at::kDouble);  // the oracle sees what is stored
+    }
+    const at::Tensor expected = call.oracle({call.query, call.key, call.value});
+    for (const Path path : {Path::kAuto, Path::kPortable, Path::kScalar}) {
+      const at::Tensor found = operator_answer(call, path, at::kBFloat16).output;
+      // One rounding to 8 bits is 2^-9 of the largest entry; a fused operator that rounds probabilities too adds as much.
+      expect_near(found, expected, 1.0 / 128, call.name());
+    }
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+TEST(Agreement, DropoutDropsTheSameEntriesOnEveryPath) {
+  for (std::uint64_t seed = 2000; seed < 2020; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomCall call(seed);
+    call.options.dropout = 0.5;
+    call.options.seed = seed;
+    const Answer scalar = operator_answer(call, Path::kScalar, at::kDouble);
+    expect_agreement(call, scalar, operator_answer(call, Path::kPortable, at::kDouble), kTight, "portable");
+  }
+}
+
+TEST(Agreement, LogSumExpIsTheSameOnEveryPath) {
+  for (std::uint64_t seed = 3000; seed < 3040; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomCall call(seed);
+    call.options.dropout = 0;
+    const auto run = [&call](Path path) {
+      attention::AttentionOptions options = call.options;
+      options.path = path;
+      return attention::attention(call.query, call.key, call.value, call.layout(), options).log_sum_exp;
+    };
+    const at::Tensor scalar = run(Path::kScalar);
+    EXPECT_TRUE(at::allclose(scalar, run(Path::kPortable), 1e-10, 1e-10)) << call.name();
+    EXPECT_TRUE(at::allclose(scalar, run(Path::kAuto), 1e-10, 1e-10)) << call.name();
+  }
+}
+
+TEST(Agreement, GradientsEqualCentralDifferences) {
+  const pattern::Pattern pattern = pattern::Pattern::parse("heads(window(5) | global(1), !window(3))");
+  pattern::Site site;
+  site.query_length = 9;
+  site.key_length = 11;
+  site.heads = 4;
+  const auto layout = std::make_shared<const attention::Layout>(pattern::compile(pattern, site, {4, 8}));
+  at::manual_seed(1);
+  const std::vector<at::Tensor> inputs{at::randn({2, 4, 9, 3}, at::kDouble), at::randn({2, 2, 11, 3}, at::kDouble),
+                                       at::randn({2, 2, 11, 3}, at::kDouble)};
+  for (const Path path : {Path::kPortable, Path::kFlash, Path::kScalar}) {
+    for (const double dropout : {0.0, 0.4}) {
+      if (path == Path::kFlash && dropout > 0) {
+        continue;
+      }
+      attention::AttentionOptions options;
+      options.path = path;
+      options.dropout = dropout;
+      options.key_keep = at::ones({2, 11}, at::kBool);
+      options.key_keep[1].narrow(0, 6, 5).fill_(false);
+      SCOPED_TRACE(attention::to_string(path));
+      testing::expect_gradients(
+          [&](const std::vector<at::Tensor>& tensors) {
+            return attention::attention(tensors[0], tensors[1], tensors[2], layout, options).output;
+          },
+          inputs);
+    }
+  }
+}
+
+TEST(Agreement, DenseGradientsEqualCentralDifferences) {
+  for (const char* expression : {"full", "causal"}) {
+    pattern::Site site;
+    site.query_length = site.key_length = 7;
+    site.heads = 2;
+    const auto layout =
+        std::make_shared<const attention::Layout>(pattern::compile(pattern::Pattern::parse(expression), site, {64, 64}));
+    at::manual_seed(2);
+    testing::expect_gradients(
+        [&](const std::vector<at::Tensor>& tensors) {
+          const auto result = attention::attention(tensors[0], tensors[1], tensors[2], layout);
+          EXPECT_EQ(result.path, Path::kDense);
+          return result.output;
+        },
+        {at::randn({1, 2, 7, 4}, at::kDouble), at::randn({1, 1, 7, 4}, at::kDouble), at::randn({1, 1, 7, 4}, at::kDouble)});
+  }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mechanisms by name: patterns through the module interface, causal models, padding, bound positions, one-token decoding.
+#include <gtest/gtest.h>
+
+#include "attention/small_calls.h"
+#include "support/expect_error.h"
+#include "weft/attention/mechanism.h"
+
+namespace weft::test {
+namespace {
+
+using attention::AttentionContext;
+using attention::make_attention;
+using attention::MechanismSite;
+
+MechanismSite site_of(std::int64_t heads, bool causal = false, double dropout = 0.0) {
+  MechanismSite site;
+  site.heads = heads;
+  site.head_dim = 8;
+  site.causal = causal;
+  site.dropout = dropout;
+  return site;
+}
+
+at::Tensor forward(const std::string& expression, const MechanismSite& site, const Tensors& tensors,
+                   const AttentionContext& context = {}) {
+  return make_attention(expression, site)->forward(tensors.query, tensors.key, tensors.value, context);
+}
+
+TEST(Mechanism, APatternIsTheOperatorOverItsLayout) {
+  const Tensors tensors = random_tensors({2, 2, 150, 8});
+  EXPECT_TRUE(at::equal(forward("window(20) | global(1)", site_of(2), tensors),
+                        run(tensors, layout_of("window(20) | global(1)", 150, 2)).output));
+}
+
+TEST(Mechanism, ACausalModelNeverSeesTheFuture) {
+  const Tensors tensors = random_tensors({1, 2, 100, 8});
+  EXPECT_TRUE(at::equal(forward("window(20) | global(3)", site_of(2, true), tensors),
+                        run(tensors, layout_of("causal & (window(20) | global(3))", 100, 2)).output));
+  for (const char* expression : {"full", "window(5) | global(last=2)", "!causal", "causal | window(9)", "strided(8)"}) {
+    Tensors changed = tensors;
+    changed.key = tensors.key.clone();
+    changed.key.narrow(2, 60, 40).zero_();
+    const at::Tensor before = forward(expression, site_of(2, true), tensors).narrow(2, 0, 60);
+    EXPECT_TRUE(at::equal(before, forward(expression, site_of(2, true), changed).narrow(2, 0, 60))) << expression;
+  }
+}
+
+TEST(Mechanism, DescriptionIsWhatIsComputed) {
+  EXPECT_EQ(make_attention(" window( 8 )|global(1) ", site_of(1))->description(), "window(8) | global(first=1)");
+  EXPECT_EQ(make_attention("window(8)", site_of(1, true))->description(), "causal & window(8)");
+  EXPECT_EQ(make_attention("causal & window(left=8)", site_of(1, true))->description(), "causal & window(left=8)");
+  EXPECT_EQ(make_attention("strided(8)", site_of(1, true))->description(), "strided(8)");
+  EXPECT_EQ(make_attention("heads(causal, strided(4))", site_of(2, true))->description(), "heads(causal, strided(4))");
+}
+
+TEST(Mechanism, OneTokenAtATimeIsTheSameAsAllAtOnce) {
+  const Tensors tensors = random_tensors({2, 2, 90, 8});
+  const auto mechanism = make_attention("window(left=30) | global(2)", site_of(2, true));
+  const at::Tensor whole = mechanism->forward(tensors.query, tensors.key, tensors.value, {});
+  for (const std::int64_t position : {0, 1, 31, 64, 89}) {
+    AttentionContext context;
+    context.query_offset = position;
+    const at::Tensor one =
+        mechanism->forward(tensors.query.narrow(2, position, 1), tensors.key.narrow(2, 0, position + 1),
+                           tensors.value.narrow(2, 0, position + 1), context);
+    EXPECT_TRUE(at::allclose(one, whole.narrow(2, position, 1), 1e-4, 1e-5)) << position;
+  }
+}
+
+TEST(Mechanism, RowsBindPositionsAndLengths) {
+  const Tensors tensors = random_tensors({2, 2, 100, 8});
+  AttentionContext context;
+  context.rows = {{{5}, {}, {}}, {{70, 20}, 80, 80}};
+  const at::Tensor output = forward("window(4) | global(input)", site_of(2), tensors, context);
+  EXPECT_TRUE((output[1].narrow(1, 80, 20) == 0).all().item<bool>()) << "beyond the row's own length";
+  const at::Tensor other = forward("window(4)", site_of(2), tensors, context);
+  EXPECT_FALSE(at::equal(output[0][0][5], other[0][0][5]));
+  EXPECT_TRUE((other[1].narrow(1, 80, 20) == 0).all().item<bool>());
+}
+
+TEST(Mechanism, DropsOnlyWhileTrainingAndByTheSeed) {
+  const Tensors tensors = random_tensors({1, 2, 60, 8});
+  const auto mechanism = make_attention("window(20)", site_of(2, false, 0.5));
+  const auto with_seed = [&](std::uint64_t seed) {
+    AttentionContext context;
+    context.seed = seed;
+    return mechanism->forward(tensors.query, tensors.key, tensors.value, context);
+  };
+  EXPECT_TRUE(at::equal(with_seed(1), with_seed(1)));
+  EXPECT_FALSE(at::equal(with_seed(1), with_seed(2)));
+  mechanism->eval();
+  EXPECT_TRUE(at::equal(with_seed(1), with_seed(2)));
+}
+
+TEST(Mechanism, KnownNamesThatAreNotHereYetSaySo) {
+  for (const char* expression : {"lsh(bucket=64, rounds=4)", " performer(features=256)", "nystrom(landmarks=64)",
+                                 "linformer(rank=256)"}) {
+    expect_error(ErrorKind::kUnsupported, {"known", "patterns"}, [&] { make_attention(expression, site_of(1)); });
+  }
+}
+
+TEST(Mechanism, ErrorsPointIntoWhatWasWritten) {
+  EXPECT_THROW(make_attention("windw(5)", site_of(1, true)), Error);
+  EXPECT_THROW(make_attention("", site_of(1)), Error);
+  expect_error(ErrorKind::kArgument, {"heads", "0"}, [&] { make_attention("full", site_of(0)); });
+  expect_error(ErrorKind::kArgument, {"dropout", "1.5"}, [&] { make_attention("full", site_of(1, false, 1.5)); });
+  expect_error(ErrorKind::kArgument, {"[batch, heads, length, head_dim]"},
+               [&] { make_attention("full", site_of(1))->forward(at::ones({2, 3}), at::ones({2, 3}), at::ones({2, 3}), {}); });
+}
+
+}  // namespace
+}  // namespace weft::test

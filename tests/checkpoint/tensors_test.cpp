@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors to safetensors files and back.
+#include <gtest/gtest.h>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "weft/checkpoint/tensors.h"
+
+namespace weft::checkpoint {
+namespace {
+
+TEST(Tensors, ComeBackWithEqualBitsInEveryDtype) {
+  const test::TemporaryDirectory directory;
+  NamedTensors tensors;
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kLong, at::kInt, at::kShort,
+                                     at::kChar, at::kByte, at::kBool}) {
+    tensors.emplace_back(concat("of ", dtype), at::randn({3, 5}).mul(3).to(dtype));
+  }
+  tensors.emplace_back("scalar", at::tensor(4.5));
+  tensors.emplace_back("empty", at::empty({0, 7}));
+  tensors.emplace_back("strided", at::arange(12).view({3, 4}).t());
+  save_tensors(directory / "t.safetensors", tensors, {{"note", "kept"}});
+  const formats::SafetensorsFile file(directory / "t.safetensors");
+  EXPECT_EQ(file.metadata().at("note"), "kept");
+  EXPECT_EQ(load_tensors(directory / "t.safetensors").size(), tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    ASSERT_NE(file.find(name), nullptr) << name;
+    const at::Tensor read = read_tensor(file, *file.find(name));
+    EXPECT_EQ(read.scalar_type(), tensor.scalar_type());
+    EXPECT_EQ(read.sizes(), tensor.sizes());
+    EXPECT_TRUE(read.equal(tensor)) << name;
+  }
+  EXPECT_EQ(directory.entries(), 1U);
+}
+
+TEST(Tensors, OwnTheirMemory) {
+  const test::TemporaryDirectory directory;
+  save_tensors(directory / "t.safetensors", {{"x", at::arange(1000)}});
+  const at::Tensor read = load_tensors(directory / "t.safetensors").front().second;
+  std::filesystem::resize_file(directory / "t.safetensors", 8);
+  EXPECT_TRUE(read.equal(at::arange(1000)));
+}
+
+TEST(Tensors, RefuseWhatTheFormatDoesNotHave) {
+  const test::TemporaryDirectory directory;
+  const auto save = [&](const NamedTensors& tensors) {
+    return [&, tensors] { save_tensors(directory / "t", tensors); };
+  };
+  test::expect_error(ErrorKind::kArgument, {"'z'", "ComplexFloat"}, save({{"z", at::empty({1}, at::kComplexFloat)}}));
+  test::expect_error(ErrorKind::kArgument, {"'none'"}, save({{"none", at::Tensor()}}));
+  test::expect_error(ErrorKind::kArgument, {"twice"}, save({{"twice", at::arange(1)}, {"twice", at::arange(1)}}));
+  test::expect_error(ErrorKind::kIo, {"nowhere"}, [&] { load_tensors(directory / "nowhere"); });
+  EXPECT_EQ(directory.entries(), 0U);
+}
+
+}  // namespace
+}  // namespace weft::checkpoint

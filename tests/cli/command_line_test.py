@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as such: help, version, misuse, and what it says then."""
+
+import subprocess
+import unittest
+
+from weft_program import BINARY, Case, environment, weft, weft_json
+
+COMMANDS = (["train"], ["eval"], ["generate"], ["info"], ["pattern"], ["pattern", "show"], ["version"])
+
+
+class HelpTest(Case):
+    def test_help_lists_every_command(self):
+        process = weft("--help")
+        self.assertEqual(process.returncode, 0)
+        for command in COMMANDS:
+            self.assertIn(command[0], process.stdout)
+        self.assertIn("Exit codes", process.stdout)
+
+    def test_every_command_explains_itself_with_an_example(self):
+        for command in COMMANDS:
+            process = weft(*command, "--help")
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertIn("Examples:\n  weft " + command[0], process.stdout)
+            self.assertLess(max(map(len, process.stdout.splitlines())), 130)
+
+    def test_help_names_ranges_choices_and_defaults(self):
+        text = weft("train", "--help").stdout
+        for part in ("--layers, --num-hidden-layers", "auto|float32|bfloat16", "default 0.001", "--checkpoint-every", "0 to 10"):
+            self.assertIn(part, text)
+
+    def test_version(self):
+        self.assertRegex(weft("--version").stdout, r"^\d+\.\d+\.\d+\n$")
+        found = weft_json("version")
+        self.assertEqual(set(found), {"weft", "libtorch", "cpu", "fast_bfloat16"})
+
+
+class MisuseTest(Case):
+    def test_unknown_command_suggests_the_nearest(self):
+        self.assert_fails(weft("trian"), 2, "'trian'", "did you mean train?")
+        self.assert_fails(weft("pattern", "shw", "full"), 2, "did you mean show?")
+
+    def test_unknown_flag_suggests_the_nearest(self):
+        self.assert_fails(weft("train", "--out", "x", "--stepz", "5"), 2, "--stepz", "did you mean --steps?")
+        self.assert_fails(weft("eval", "x", "--max-byte=5"), 2, "--max-byte", "did you mean --max-bytes?")
+
+    def test_nothing_and_too_much(self):
+        self.assert_fails(weft(), 2, "command")
+        self.assert_fails(weft("info"), 2, "DIR")
+        self.assert_fails(weft("info", "a", "b"), 2, "'b'")
+
+    def test_values_that_are_no_numbers(self):
+        arguments = ["train", "--out", self.run_directory, "--train-text", self.train_text]
+        self.assert_fails(weft(*arguments, "--steps", "ten"), 2, "--steps", "whole number", "'ten'")
+        self.assert_fails(weft(*arguments, "--steps", "1.5"), 2, "--steps")
+        self.assert_fails(weft(*arguments, "--steps", "99999999999999999999"), 2, "--steps")
+        self.assert_fails(weft(*arguments, "--learning-rate", "fast"), 2, "--learning-rate")
+
+    def test_values_out_of_range(self):
+        arguments = ["train", "--out", self.run_directory, "--train-text", self.train_text, "--steps", "2"]
+        self.assert_fails(weft(*arguments, "--learning-rate", "-1"), 2, "--learning-rate", "at least 0", "-1")
+        self.assert_fails(weft(*arguments, "--dtype", "float8"), 2, "--dtype", "bfloat16", "'float8'")
+        self.assert_fails(weft(*arguments, "--layers", "0"), 2, "--layers", "at least 1")
+
+    def test_threads_from_the_environment(self):
+        process = weft("info", self.run_directory, env=environment(WEFT_THREADS="many"))
+        self.assert_fails(process, 1)
+        process = weft("eval", self.run_directory, "--text", self.held_out, env=environment(WEFT_THREADS="many"))
+        self.assert_fails(process, 2, "WEFT_THREADS", "'many'")
+
+    def test_a_full_disk_behind_stdout_is_an_error(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            process = subprocess.run([BINARY, "version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("weft: error: writing to standard output failed", process.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags from a field list, through a real CLI11 app: names, values of every type, rules, and what help says.
+#include "weft/cli/field_flags.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "weft/cli/help.h"
+
+namespace weft::cli {
+namespace {
+
+struct SampleConfig {
+  bool quick = false;
+  bool careful = true;
+  std::int64_t step_count = 0;
+  double rate = 0.5;
+  std::string mode = "soft";
+  std::vector<std::string> files;
+  std::vector<std::int64_t> sizes;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = SampleConfig;
+    visit(Field{"quick", &C::quick, "be quick"});
+    visit(Field{"careful", &C::careful, "be careful"});
+    visit(Field{"step_count", &C::step_count, "how many steps"}.at_least(1));
+    visit(Field{"rate", &C::rate, "how fast"}.range(0, 1));
+    visit(Field{"mode", &C::mode, "how"}.one_of({"soft", "hard"}));
+    visit(Field{"files", &C::files, "what to read"});
+    visit(Field{"sizes", &C::sizes, "sizes to try"});
+  }
+};
+
+class FieldFlags : public ::testing::Test {
+ protected:
+  FieldFlags() {
+    app_.formatter(std::make_shared<HelpFormatter>());
+    add_fields<SampleConfig>(app_, {.title = "Sample", .aliases = {{"step_count", "steps"}}}, given_);
+  }
+
+  /// The fields that the words set, as JSON text.
+  std::string parsed(std::vector<std::string> words) {
+    std::reverse(words.begin(), words.end());
+    app_.parse(words);
+    return given_.dump();
+  }
+
+  CLI::App app_{"sample"};
+  formats::Json given_ = formats::Json::object();
+};
+
+TEST_F(FieldFlags, OnlyWhatIsGivenIsKept) { EXPECT_EQ(parsed({}), "{}"); }
+
+TEST_F(FieldFlags, EveryTypeIsRead) {
+  EXPECT_EQ(
+      parsed({"--quick", "--no-careful", "--step-count", "12", "--rate", "1e-3", "--mode", "hard", "--files", "a",
+              "b c", "--sizes", "1", "-2"}),
+      R"({"quick":true,"careful":false,"step_count":12,"rate":0.001,"mode":"hard","files":["a","b c"],"sizes":[1,-2]})");
+}
+
+TEST_F(FieldFlags, AnAliasSetsTheField) { EXPECT_EQ(parsed({"--steps=7"}), R"({"step_count":7})"); }
+
+TEST_F(FieldFlags, ExpressionsPassUnchanged) {
+  EXPECT_EQ(parsed({"--files", "!window(3) & global(at=[1, 2])", "heads(a, b)"}),
+            R"({"files":["!window(3) & global(at=[1, 2])","heads(a, b)"]})");
+}
+
+/// What the misuse of a flag says, or nothing when it passes.
+std::string complaint(CLI::App& app, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());
+  try {
+    app.parse(words);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST_F(FieldFlags, MisuseNamesTheFlagTheRuleAndTheValue) {
+  EXPECT_EQ(complaint(app_, {"--steps", "0"}), "--steps: step_count must be at least 1, found 0");
+  EXPECT_EQ(complaint(app_, {"--steps", "7x"}), "--steps expects a whole number, found '7x'");
+  EXPECT_EQ(complaint(app_, {"--rate", "1.5"}), "--rate: rate must be at most 1, found 1.5");
+  EXPECT_EQ(complaint(app_, {"--rate", "nan"}), "--rate: rate must be at least 0, found nan");
+  EXPECT_EQ(complaint(app_, {"--rate", ""}), "--rate expects a number, found ''");
+  EXPECT_EQ(complaint(app_, {"--mode", "odd"}), "--mode: mode must be one of soft, hard, found 'odd'");
+  EXPECT_EQ(complaint(app_, {"--sizes", "1", "two"}), "--sizes expects whole numbers, found 'two'");
+  EXPECT_NE(complaint(app_, {"--steps", "9223372036854775808"}).find("beyond"), std::string::npos);
+}
+
+TEST_F(FieldFlags, HelpSaysRulesChoicesAndDefaults) {
+  const std::string help = app_.help();
+  EXPECT_NE(help.find("--steps, --step-count N"), std::string::npos) << help;
+  EXPECT_NE(help.find("how many steps (at least 1; required)"), std::string::npos) << help;
+  EXPECT_NE(help.find("how fast (0 to 1; default 0.5)"), std::string::npos) << help;
+  EXPECT_NE(help.find("--mode soft|hard"), std::string::npos) << help;
+  EXPECT_NE(help.find("be careful (default on)"), std::string::npos) << help;
+}
+
+TEST(FieldFlagsNames, FieldsLeftOutAreNoFlags) {
+  CLI::App app{"sample"};
+  formats::Json given = formats::Json::object();
+  add_fields<SampleConfig>(app, {.title = "Sample", .left_out = {"mode"}}, given);
+  EXPECT_EQ(app.get_option_no_throw("--mode"), nullptr);
+  EXPECT_NE(app.get_option_no_throw("--rate"), nullptr);
+}
+
+TEST(FieldFlagsNames, OnlyFieldsOfAConfig) {
+  const formats::Json json = {{"rate", 0.25}, {"unknown", 1}};
+  EXPECT_EQ(only_fields_of<SampleConfig>(json).dump(), R"({"rate":0.25})");
+}
+
+TEST(HelpLayout, LongTextIsWrappedIntoTheRightColumn) {
+  std::string words;
+  for (int word = 0; word < 40; ++word) {
+    words += "word ";
+  }
+  std::istringstream lines(two_columns("--flag", words));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_LE(line.size(), 110U);
+    EXPECT_EQ(line.substr(0, 8), count == 0 ? "  --flag" : "        ");
+  }
+  EXPECT_EQ(count, 3);
+}
+
+}  // namespace
+}  // namespace weft::cli

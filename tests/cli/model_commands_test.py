@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft eval`, `weft generate` and `weft info` on one tiny trained run."""
+
+import math
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from weft_program import BINARY, Case, environment, weft, weft_json
+
+SHARED = {}
+
+
+def tearDownModule():
+    if SHARED:
+        shutil.rmtree(SHARED["folder"], ignore_errors=True)
+
+
+class ModelCase(Case):
+    """A case whose `model` is a run trained once for the whole file."""
+
+    def setUp(self):
+        super().setUp()
+        if not SHARED:
+            SHARED["folder"] = tempfile.mkdtemp(prefix="weft-model-")
+            self.train("--steps", "30", "--eval-text", self.held_out, out=pathlib.Path(SHARED["folder"]) / "run")
+        self.model = pathlib.Path(SHARED["folder"]) / "run"
+
+
+class EvalTest(ModelCase):
+    def test_every_byte_but_the_first_is_scored_once(self):
+        size = self.held_out.stat().st_size
+        found = weft_json("eval", self.model, "--text", self.held_out)
+        self.assertEqual(list(found), ["bits_per_byte", "bytes", "context", "seconds"])
+        self.assertEqual((found["bytes"], found["context"]), (size - 1, 64))
+        for context in (1, 7, 64, 100000):
+            found = weft_json("eval", self.model, "--text", self.held_out, "--context", context)
+            self.assertEqual((found["bytes"], found["context"]), (size - 1, context))
+
+    def test_max_bytes_cuts_the_text(self):
+        found = weft_json("eval", self.model, "--text", self.held_out, "--max-bytes", "200")
+        start = self.folder / "start.txt"
+        start.write_bytes(self.held_out.read_bytes()[:200])
+        same = weft_json("eval", self.model, "--text", start)
+        self.assertEqual(found["bytes"], 199)
+        self.assertEqual(found["bits_per_byte"], same["bits_per_byte"])
+
+    def test_folders_and_files_are_joined(self):
+        both = weft_json("eval", self.model, "--text", self.held_out, self.held_out)
+        self.assertEqual(both["bytes"], 2 * self.held_out.stat().st_size - 1)
+
+    def test_evaluation_after_training_says_the_same(self):
+        trained = weft_json("info", self.model)["training"]["evaluation"]
+        found = weft_json("eval", self.model, "--text", self.held_out, "--threads", "1", "--dtype", "float32")
+        self.assertTrue(math.isclose(trained["bits_per_byte"], found["bits_per_byte"], rel_tol=1e-6))
+
+    def test_table_for_people(self):
+        text = weft("eval", self.model, "--text", self.held_out).stdout
+        self.assertIn("bits per byte", text)
+
+    def test_refusals(self):
+        self.assert_fails(weft("eval", self.model), 2, "--text")
+        self.assert_fails(weft("eval", self.folder / "none", "--text", self.held_out), 1, "none")
+        self.assert_fails(weft("eval", self.model, "--text", self.folder / "none.txt"), 1, "none.txt")
+        (self.folder / "one.txt").write_text("a")
+        self.assert_fails(weft("eval", self.model, "--text", self.folder / "one.txt"), 1, "two tokens")
+
+
+class GenerateTest(ModelCase):
+    def generate(self, *more):
+        process = weft("generate", self.model, "--prompt", "graph token", *more)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process.stdout
+
+    def test_the_prompt_and_what_follows(self):
+        text = self.generate("--max-new-tokens", "20")
+        self.assertTrue(text.startswith("graph token"))
+        self.assertTrue(text.endswith("\n"))
+
+    def test_equal_seeds_give_equal_text(self):
+        one, two = self.generate("--seed", "3"), self.generate("--seed", "3")
+        self.assertEqual(one, two)
+        self.assertNotEqual(one, self.generate("--seed", "4"))
+
+    def test_greedy_ignores_the_seed(self):
+        arguments = ("--temperature", "0", "--max-new-tokens", "40")
+        self.assertEqual(self.generate(*arguments, "--seed", "1"), self.generate(*arguments, "--seed", "2"))
+        self.assertEqual(self.generate("--top-k", "1", "--max-new-tokens", "40"), self.generate(*arguments))
+
+    def test_json(self):
+        found = weft_json("generate", self.model, "--prompt", "key ", "--max-new-tokens", "9", "--top-p", "0.5")
+        self.assertEqual(list(found), ["prompt", "generated_text", "new_tokens", "finish_reason", "seconds"])
+        self.assertEqual((found["prompt"], found["new_tokens"], found["finish_reason"]), ("key ", 9, "length"))
+
+    def test_prompt_from_a_file(self):
+        (self.folder / "prompt.txt").write_text("value ")
+        text = weft("generate", self.model, "--prompt-file", self.folder / "prompt.txt", "--max-new-tokens", "5").stdout
+        self.assertTrue(text.startswith("value "))
+
+    def test_an_interrupt_ends_it_with_130(self):
+        process = subprocess.Popen([BINARY, "generate", str(self.model), "--prompt", "graph", "--max-new-tokens", "1000000"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        self.assertTrue(process.stdout.read(20))
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, stderr)
+
+    def test_refusals(self):
+        self.assert_fails(weft("generate", self.model), 2, "prompt")
+        self.assert_fails(weft("generate", self.model, "--prompt", ""), 2, "prompt")
+        self.assert_fails(weft("generate", self.model, "--prompt", "a", "--top-p", "2"), 2, "--top-p", "at most 1")
+        self.assert_fails(weft("generate", self.folder, "--prompt", "a"), 1, "config.json")
+
+
+class InfoTest(ModelCase):
+    def test_json(self):
+        found = weft_json("info", self.model, "--tensors")
+        self.assertEqual((found["family"], found["kind"]), ("weft", "decoder"))
+        self.assertEqual((found["layers"], found["width"], found["heads"], found["positions"]), (2, 32, 2, 64))
+        count = sum(math.prod(tensor["shape"]) for tensor in found["tensors"])
+        self.assertEqual(count, found["parameters"])
+        attention = found["attention"][0]
+        self.assertEqual(attention["layers"], [0, 1])
+        self.assertEqual(attention["effective"], "causal & (window(left=8) | stride(8))")
+        self.assertTrue(0 < attention["density"] < 0.5)
+        self.assertEqual(found["training"]["step"], 30)
+        self.assertEqual(found["training"]["config"]["steps"], 30)
+
+    def test_table_for_people(self):
+        text = weft("info", self.model, "--tensors").stdout
+        for part in ("decoder", "parameters", "2 layers", "window(left=8)", "30 steps of 30", "bits per byte", "32"):
+            self.assertIn(part, text)
+
+    def test_a_model_without_a_run(self):
+        for name in ("config.json", "model.safetensors"):
+            shutil.copy(self.model / name, self.folder / name)
+        self.assertNotIn("training", weft_json("info", self.folder))
+
+    def test_broken_directories(self):
+        self.assert_fails(weft("info", self.folder / "none"), 1, "none")
+        broken = self.folder / "broken"
+        broken.mkdir()
+        shutil.copy(self.model / "config.json", broken)
+        self.assert_fails(weft("info", broken), 1, "model.safetensors")
+        (broken / "model.safetensors").write_bytes(b"\xff" * 64)
+        self.assert_fails(weft("info", broken), 1, "model.safetensors")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft train` end to end on a tiny model: what it says, what it leaves behind, what it refuses."""
+
+import json
+import unittest
+
+from weft_program import Case, weft, weft_json
+
+
+class TrainTest(Case):
+    def test_a_run_from_text_to_figures(self):
+        found = weft_json(*self.train_arguments(self.run_directory, "--steps", "12", "--eval-text", self.held_out))
+        self.assertEqual(found["steps"], 12)
+        self.assertEqual(found["tokens"], 12 * 2 * 64)
+        self.assertEqual(found["dtype"], "float32")
+        self.assertEqual(found["evaluation"]["bytes"], self.held_out.stat().st_size - 1)
+        self.assertTrue(0 < found["evaluation"]["bits_per_byte"] < 9)
+        entries = [json.loads(line) for line in (self.run_directory / "metrics.jsonl").read_text().splitlines()]
+        trained = [entry for entry in entries if "loss" in entry]
+        self.assertEqual([entry["step"] for entry in trained], list(range(1, 13)))
+        self.assertLess(trained[-1]["loss"], trained[0]["loss"])
+        self.assertEqual(entries[-1]["eval"]["bits_per_byte"], found["evaluation"]["bits_per_byte"])
+        for name in ("config.json", "model.safetensors", "training.json"):
+            self.assertTrue((self.run_directory / name).is_file(), name)
+
+    def test_it_says_first_what_is_computed(self):
+        process = self.train("--steps", "1", "--eval-text", self.held_out)
+        for part in ("decoder", "parameters", "causal & (window(left=8) | stride(8))", "density", "float32", "threads",
+                     "2 windows of 64 tokens", "bytes in 1 file"):
+            self.assertIn(part, process.stderr)
+        self.assertIn("bits per byte", process.stdout)
+        self.assertIn("tokens a second", process.stdout)
+
+    def test_the_attention_of_a_decoder_is_cut_to_the_past(self):
+        process = self.train("--steps", "1", "--attention", "window(8)", "--num-hidden-layers", "2")
+        self.assertIn("causal & window(8)", process.stderr)
+
+    def test_attention_for_each_layer(self):
+        self.train("--steps", "1", "--attention", "full", "window(left=4)")
+        layers = weft_json("info", self.run_directory)["attention"]
+        self.assertEqual([entry["layers"] for entry in layers], [[0, 0], [1, 1]])
+
+    def test_equal_seeds_give_equal_runs(self):
+        for name in ("one", "two"):
+            self.train("--steps", "4", "--seed", "7", out=self.folder / name)
+        self.train("--steps", "4", "--seed", "8", out=self.folder / "three")
+        weights = [(self.folder / name / "model.safetensors").read_bytes() for name in ("one", "two", "three")]
+        self.assertEqual(weights[0], weights[1])
+        self.assertNotEqual(weights[0], weights[2])
+
+    def test_by_minutes(self):
+        found = weft_json(*self.train_arguments(self.run_directory, "--minutes", "0.02"))
+        self.assertGreaterEqual(found["seconds"], 1.2)
+        self.assertLess(found["seconds"], 6)
+        self.assertGreater(found["steps"], 0)
+
+    def test_bfloat16(self):
+        found = weft_json(*self.train_arguments(self.run_directory, "--steps", "2", "--dtype", "bfloat16"))
+        self.assertEqual(found["dtype"], "bfloat16")
+
+    def test_an_encoder(self):
+        found = weft_json(*self.train_arguments(self.run_directory, "--steps", "2", "--encoder"))
+        self.assertEqual(found["steps"], 2)
+        self.assertEqual(weft_json("info", self.run_directory)["kind"], "encoder")
+
+    def test_a_config_file_and_flags_that_win(self):
+        config = self.folder / "config.json"
+        config.write_text(json.dumps({"train_text": str(self.train_text), "context": 32, "steps": 3, "hidden_size": 32,
+                                      "num_hidden_layers": 1, "num_attention_heads": 2, "attention": "window(left=4)"}))
+        found = weft_json("train", "--config", config, "--steps", "2", "--out", self.run_directory)
+        self.assertEqual(found["steps"], 2)
+        self.assertEqual(found["tokens"], 2 * 8 * 32)
+        described = weft_json("info", self.run_directory)
+        self.assertEqual((described["layers"], described["positions"]), (1, 32))
+        again = weft_json("train", "--config", self.run_directory / "training.json", "--out", self.folder / "again",
+                          "--layers", "1", "--width", "32", "--heads", "2")
+        self.assertEqual(again["steps"], 2)
+
+
+class RefusalTest(Case):
+    def test_what_a_run_needs(self):
+        self.assert_fails(weft("train", "--train-text", self.train_text), 2, "--out")
+        self.assert_fails(weft("train", "--out", self.run_directory, "--steps", "1"), 1, "train_text")
+        self.assert_fails(weft("train", "--out", self.run_directory, "--train-text", self.train_text), 1, "steps", "minutes")
+
+    def test_nothing_is_left_where_nothing_began(self):
+        weft("train", "--out", self.run_directory, "--train-text", self.folder / "no.txt", "--steps", "1")
+        weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "windw(3)"))
+        self.assertFalse(self.run_directory.exists())
+
+    def test_text_that_is_not_there(self):
+        missing = self.folder / "no.txt"
+        process = weft("train", "--out", self.run_directory, "--train-text", missing, "--steps", "1")
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("no.txt", process.stderr)
+
+    def test_a_directory_that_is_taken(self):
+        self.train("--steps", "1")
+        process = weft(*self.train_arguments(self.run_directory, "--steps", "1"))
+        self.assert_fails(process, 1, str(self.run_directory))
+
+    def test_shapes_that_do_not_fit(self):
+        process = weft("train", "--train-text", self.train_text, "--out", self.run_directory, "--steps", "1", "--width", "30",
+                       "--heads", "4")
+        self.assert_fails(process, 1, "30", "4")
+        process = weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "full", "full", "full"))
+        self.assert_fails(process, 1, "attention")
+
+    def test_unknown_fields_of_a_config_file(self):
+        config = self.folder / "config.json"
+        config.write_text('{"contxt": 5}')
+        process = weft("train", "--config", config, "--out", self.run_directory)
+        self.assert_fails(process, 1, "contxt", "context", str(config))
+        config.write_text('{"context": "long"}')
+        self.assert_fails(weft("train", "--config", config, "--out", self.run_directory), 1, "context")
+
+    def test_tokenizer_and_resume_exclude_each_other(self):
+        self.train("--steps", "1")
+        process = weft("train", "--resume", "--out", self.run_directory, "--tokenizer", "x.model")
+        self.assert_fails(process, 2, "--tokenizer")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the command line share: running the program, a small text, and a model that trains in a second."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BINARY = os.environ.get("WEFT_BINARY") or str(pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/weft")
+
+# Small enough for many runs a minute, and with every part of the model in it. One thread, so that losses are equal to the bit.
+TINY = ["--context", "64", "--batch-size", "2", "--layers", "2", "--width", "32", "--heads", "2", "--dtype", "float32",
+        "--attention", "causal & (window(left=8) | stride(8))", "--threads", "1"]
+
+
+def environment(**extra):
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
+    return {**kept, "LC_ALL": "C.UTF-8", **extra}
+
+
+def weft(*arguments, **keywords):
+    """The finished process with text on stdout and stderr."""
+    keywords.setdefault("env", environment())
+    keywords.setdefault("timeout", 120)
+    keywords.setdefault("errors", "replace")
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, **keywords)
+
+
+def weft_json(*arguments):
+    """What `weft ... --json` prints, or a failure that shows stderr."""
+    process = weft(*arguments, "--json")
+    if process.returncode != 0:
+        raise AssertionError(f"weft {arguments} exited with {process.returncode}: {process.stderr}")
+    return json.loads(process.stdout)
+
+
+def losses(run):
+    """The loss of every step in a run's metrics, as written."""
+    lines = (pathlib.Path(run) / "metrics.jsonl").read_text().splitlines()
+    entries = [json.loads(line) for line in lines]
+    return [(entry["step"], entry["loss"]) for entry in entries if "loss" in entry]
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own that holds train.txt and held-out.txt."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weft-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        words = ["graph", "token", "query", "key", "value", "window", "stride", "block", "head", "layer"]
+        draw = random.Random(1)
+        for name, count in (("train.txt", 4000), ("held-out.txt", 400)):
+            text = " ".join(draw.choice(words) for _ in range(count))
+            (self.folder / name).write_text(text)
+        self.train_text = self.folder / "train.txt"
+        self.held_out = self.folder / "held-out.txt"
+        self.run_directory = self.folder / "run"
+
+    def train_arguments(self, out, *more):
+        return ["train", "--train-text", self.train_text, *TINY, "--out", out, *more]
+
+    def train(self, *more, out=None):
+        process = weft(*self.train_arguments(out or self.run_directory, *more))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process
+
+    def assert_fails(self, process, code, *parts):
+        """One line `weft: error: ...`, perhaps one `hint: ...`, and nothing on stdout."""
+        self.assertEqual(process.returncode, code, process.stdout + process.stderr)
+        self.assertEqual(process.stdout, "")
+        lines = process.stderr.splitlines()
+        errors = [line for line in lines if line.startswith("weft: error: ")]
+        self.assertEqual(len(errors), 1, process.stderr)
+        after = lines[lines.index(errors[0]) + 1:]
+        self.assertTrue(all(line.startswith("hint: ") for line in after), process.stderr)
+        self.assertLessEqual(len(after), 1)
+        for part in parts:
+            self.assertIn(part, "\n".join([errors[0], *after]))

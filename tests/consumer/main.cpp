@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user of the installed library writes: parse a pattern, lay it out, run attention over it. Compiled by a second project.
+#include <torch/types.h>
+
+#include <iostream>
+
+#include "weft/attention/attention.h"
+#include "weft/core/version.h"
+#include "weft/pattern/pattern.h"
+
+int main() {
+  const auto pattern = weft::pattern::Pattern::parse("causal & window(16)");
+  weft::pattern::Site site;
+  site.query_length = site.key_length = 100;
+  site.heads = 2;
+  const auto layout = weft::attention::cached_layout(pattern, site, weft::pattern::Tile{});
+
+  const auto query = torch::randn({1, 2, 100, 8});
+  const auto result = weft::attention::attention(query, query, query, layout);
+  std::cout << "weft " << weft::kVersion << ": " << pattern.to_string() << " gives " << result.output.sizes() << "\n";
+  return result.output.isfinite().all().item<bool>() ? 0 : 1;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signals become a flag under a guard and are what they were afterwards.
+#include "weft/core/interrupt.h"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+bool seen_by_earlier_handler = false;
+
+TEST(Interrupt, SignalsSetTheFlag) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const InterruptGuard guard;
+    EXPECT_FALSE(interrupted());
+    std::raise(number);
+    EXPECT_TRUE(interrupted());
+  }
+  EXPECT_TRUE(interrupted()) << "the flag outlives the guard, for the exit code";
+}
+
+TEST(Interrupt, NestedGuardsShareTheFlag) {
+  const InterruptGuard outer;
+  std::raise(SIGTERM);
+  {
+    const InterruptGuard inner;
+    EXPECT_TRUE(interrupted());
+  }
+  std::raise(SIGTERM);
+  EXPECT_TRUE(interrupted());
+}
+
+TEST(Interrupt, EarlierHandlersComeBack) {
+  const auto before = std::signal(SIGTERM, [](int) { seen_by_earlier_handler = true; });
+  {
+    const InterruptGuard guard;
+  }
+  std::raise(SIGTERM);
+  std::signal(SIGTERM, before);
+  EXPECT_TRUE(seen_by_earlier_handler);
+}
+
+TEST(InterruptDeathTest, SecondInterruptEndsTheProcess) {
+  EXPECT_EXIT(
+      {
+        const InterruptGuard guard;
+        std::raise(SIGTERM);
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      ::testing::KilledBySignal(SIGINT), "");
+}
+
+}  // namespace
+}  // namespace weft

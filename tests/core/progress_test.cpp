@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bar says, and when it says nothing: without a terminal, when switched off, and for short work.
+#include "weft/core/progress.h"
+
+#include <cstdlib>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace weft {
+namespace {
+
+TEST(Progress, Durations) {
+  EXPECT_EQ(duration_text(0.4), "0s");
+  EXPECT_EQ(duration_text(59.6), "1m00s");
+  EXPECT_EQ(duration_text(72), "1m12s");
+  EXPECT_EQ(duration_text(3 * 3600 + 5 * 60 + 59), "3h05m");
+  EXPECT_EQ(duration_text(2 * 86400 + 4 * 3600), "2d04h");
+  EXPECT_EQ(duration_text(-5), "0s");
+  EXPECT_EQ(duration_text(1e300), "long");
+  EXPECT_EQ(duration_text(std::strtod("nan", nullptr)), "long");
+}
+
+TEST(Progress, LineShowsShareNoteAndTimeLeft) {
+  const std::string line = progress_line({"train", 100, 0, 25, 30, "loss 2.31"}, 80);
+  EXPECT_EQ(line, "train  25% [=======                       ] loss 2.31  1m30s left");
+}
+
+TEST(Progress, EarlierSessionsDoNotCountForSpeed) {
+  // 10 of the 30 steps since the start at 60 took 10 s, so the last 30 take 30 s.
+  EXPECT_NE(progress_line({"train", 100, 60, 70, 10, ""}, 80).find("30s left"), std::string::npos);
+  EXPECT_EQ(progress_line({"train", 100, 60, 60, 10, ""}, 80).find("left"), std::string::npos);
+}
+
+TEST(Progress, UnknownTotalShowsElapsedTime) {
+  EXPECT_EQ(progress_line({"read", 0, 0, 7, 65, "7 files"}, 80), "read  7 files  1m05s");
+}
+
+TEST(Progress, NarrowTerminalsGetAShorterLine) {
+  for (int width : {0, 1, 5, 20, 40, 200}) {
+    const std::string line = progress_line({"train", 10, 0, 12, 3, "loss 2.31  12.3k tok/s"}, width);
+    EXPECT_LE(static_cast<int>(line.size()), std::max(0, width - 1));
+  }
+}
+
+TEST(Progress, SilentWithoutATerminal) {
+  ::testing::internal::CaptureStderr();
+  {
+    ProgressBar bar("work", 10);
+    EXPECT_FALSE(bar.enabled());
+    bar.update(5, "note");
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+// stderr is a pseudo-terminal while this lives; read() is what was drawn there.
+class Terminal {
+ public:
+  Terminal() : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)), saved_(::dup(STDERR_FILENO)) {
+    if (master_ < 0 || ::grantpt(master_) != 0 || ::unlockpt(master_) != 0) {
+      return;
+    }
+    const int slave = ::open(::ptsname(master_), O_RDWR | O_NOCTTY);
+    if (slave >= 0) {
+      ::dup2(slave, STDERR_FILENO);
+      ::close(slave);
+      ready_ = true;
+    }
+  }
+  ~Terminal() {
+    ::dup2(saved_, STDERR_FILENO);
+    ::close(saved_);
+    ::close(master_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  bool ready() const { return ready_; }
+  std::string read() const {
+    char text[4096];
+    const ssize_t count = ::read(master_, text, sizeof(text));
+    return count > 0 ? std::string(text, static_cast<std::size_t>(count)) : "";
+  }
+
+ private:
+  int master_;
+  int saved_;
+  bool ready_ = false;
+};
+
+TEST(Progress, DrawsOnATerminalAfterTwoSecondsAndCleansUp) {
+  const Terminal terminal;
+  if (!terminal.ready()) {
+    GTEST_SKIP() << "no pseudo-terminal here";
+  }
+  {
+    ProgressBar bar("work", 10);
+    EXPECT_TRUE(bar.enabled());
+    bar.update(5);
+    EXPECT_EQ(terminal.read(), "");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2050));
+    bar.update(6, "fine");
+    EXPECT_NE(terminal.read().find("work  60%"), std::string::npos);
+    bar.update(7);  // sooner than a tenth of a second later
+    EXPECT_EQ(terminal.read(), "");
+  }
+  EXPECT_EQ(terminal.read(), "\r\x1b[K");
+}
+
+TEST(Progress, SwitchedOffByTheEnvironment) {
+  const Terminal terminal;
+  if (!terminal.ready()) {
+    GTEST_SKIP() << "no pseudo-terminal here";
+  }
+  ::setenv("HF_HUB_DISABLE_PROGRESS_BARS", "YES", 1);
+  const ProgressBar bar("work", 10);
+  ::unsetenv("HF_HUB_DISABLE_PROGRESS_BARS");
+  EXPECT_FALSE(bar.enabled());
+}
+
+}  // namespace
+}  // namespace weft

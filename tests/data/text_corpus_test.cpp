@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files a corpus has, reads across their borders, and files that are wrong or go wrong.
+#include "weft/data/text_corpus.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "data/text_files.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace weft::data {
+namespace {
+
+TEST(TextCorpus, JoinsFilesInTheOrderGivenAndFoldersSorted) {
+  const test::TemporaryDirectory folder;
+  test::write_text(folder / "books/b.md", "bb");
+  test::write_text(folder / "books/a/z.txt", "az");
+  test::write_text(folder / "books/.hidden/x.txt", "no");
+  test::write_text(folder / "books/.hidden.txt", "no");
+  test::write_text(folder / "books/empty.txt", "");
+  test::write_text(folder / "first.txt", "1st");
+  const TextCorpus corpus({(folder / "first.txt").string(), (folder / "books").string()});
+  EXPECT_EQ(corpus.text(), "1stazbb");
+  EXPECT_EQ(corpus.text(4), "1sta");
+  EXPECT_EQ(corpus.bytes(), 7);
+  ASSERT_EQ(corpus.files().size(), 3U);
+  EXPECT_EQ(corpus.files()[1].begin, 3);
+}
+
+TEST(TextCorpus, ReadsAnyRange) {
+  const test::TemporaryDirectory folder;
+  std::string all;
+  for (int file = 0; file < 5; ++file) {
+    const std::string content(static_cast<std::size_t>(3 + file), static_cast<char>('a' + file));
+    test::write_text(folder / std::to_string(file), content);
+    all += content;
+  }
+  const TextCorpus corpus({folder.path().string()});
+  for (std::size_t begin = 0; begin <= all.size(); ++begin) {
+    for (std::size_t count = 0; begin + count <= all.size(); ++count) {
+      std::string got(count, '\0');
+      corpus.read(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(count), got.data());
+      ASSERT_EQ(got, all.substr(begin, count));
+    }
+  }
+  char byte = 0;
+  test::expect_error(ErrorKind::kArgument, {"25 bytes"}, [&] { corpus.read(25, 1, &byte); });
+  test::expect_error(ErrorKind::kArgument, {"25 bytes"}, [&] { corpus.read(-1, 1, &byte); });
+}
+
+TEST(TextCorpus, NamesWhatItCannotRead) {
+  const test::TemporaryDirectory folder;
+  const auto open = [&](const std::string& name) { TextCorpus corpus({(folder / name).string()}); };
+  test::write_text(folder / "empty.txt", "");
+  std::filesystem::create_directories(folder / "hollow/inner");
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  test::expect_error(ErrorKind::kIo, {"absent.txt", "No such file"}, [&] { open("absent.txt"); });
+  test::expect_error(ErrorKind::kIo, {"empty.txt", "empty"}, [&] { open("empty.txt"); });
+  test::expect_error(ErrorKind::kIo, {"hollow", "empty"}, [&] { open("hollow"); });
+  test::expect_error(ErrorKind::kIo, {"pipe"}, [&] { open("pipe"); });
+  test::expect_error(ErrorKind::kArgument, {"no text"}, [] { TextCorpus corpus(std::vector<std::string>{}); });
+}
+
+TEST(TextCorpus, AFileThatShrinksOrGoesAwayIsAnError) {
+  const test::TemporaryDirectory folder;
+  const auto path = folder / "text.txt";
+  test::write_text(path, std::string(100000, 'x'));
+  const TextCorpus corpus({path.string()});
+  std::filesystem::resize_file(path, 50000);
+  std::string text(100, '\0');
+  corpus.read(0, 100, text.data());
+  test::expect_error(ErrorKind::kIo, {"text.txt", "shrunk", "100000", "50000"},
+                     [&] { corpus.read(49950, 100, text.data()); });
+  std::filesystem::remove(path);
+  test::expect_error(ErrorKind::kIo, {"text.txt"}, [&] { corpus.read(0, 100, text.data()); });
+}
+
+}  // namespace
+}  // namespace weft::data

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of the kernels for tests: random numbers in strided memory whose gaps hold NaN, the call itself, and a dense
+// float64 answer to compare with.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/hand_layout.h"
+#include "weft/core/parallel.h"
+#include "weft/kernels/arguments.h"
+#include "weft/kernels/dropout.h"
+#include "weft/kernels/storage.h"
+
+namespace weft::test {
+
+struct Shape {
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t key_heads = 1;
+  std::int64_t query_length = 1;
+  std::int64_t key_length = 1;
+  std::int64_t head_dim = 1;
+  std::int64_t value_dim = 1;
+  pattern::Tile tile = {};
+};
+
+/// [batch, heads, rows, columns] laid out as [batch, rows, heads, columns + gap]; what is not an entry is NaN.
+template <typename Storage>
+class StridedArray {
+ public:
+  using Memory = typename Storage::Memory;
+  StridedArray(std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t columns)
+      : batch_(batch), heads_(heads), rows_(rows), columns_(columns),
+        memory_(static_cast<std::size_t>(batch * rows * heads * (columns + kGap)) + 1) {
+    for (Memory& entry : memory_) {
+      Storage::store(&entry, std::numeric_limits<typename Storage::Sum>::quiet_NaN());
+    }
+  }
+
+  Memory& at(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t column) {
+    return memory_[static_cast<std::size_t>(((batch * rows_ + row) * heads_ + head) * (columns_ + kGap) + column)];
+  }
+  double get(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t column) {
+    return static_cast<double>(Storage::load(&at(batch, head, row, column)));
+  }
+  void set(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t column, double value) {
+    Storage::store(&at(batch, head, row, column), static_cast<typename Storage::Sum>(value));
+  }
+  void fill_normal(std::mt19937_64& engine) {
+    std::normal_distribution<double> normal;
+    visit([&](Memory& entry) { Storage::store(&entry, static_cast<typename Storage::Sum>(normal(engine))); });
+  }
+  template <typename Visit>
+  void visit(const Visit& work) {
+    for (std::int64_t batch = 0; batch < batch_; ++batch) {
+      for (std::int64_t head = 0; head < heads_; ++head) {
+        for (std::int64_t row = 0; row < rows_; ++row) {
+          for (std::int64_t column = 0; column < columns_; ++column) {
+            work(at(batch, head, row, column));
+          }
+        }
+      }
+    }
+  }
+  /// The entries in [batch, heads, rows, columns] order.
+  std::vector<double> values() {
+    std::vector<double> result;
+    visit([&](Memory& entry) { result.push_back(static_cast<double>(Storage::load(&entry))); });
+    return result;
+  }
+
+  kernels::Input input() { return {memory_.data(), strides(0), strides(1), strides(2)}; }
+  kernels::Output output() { return {memory_.data(), strides(0), strides(1), strides(2)}; }
+
+ private:
+  static constexpr std::int64_t kGap = 3;
+  std::int64_t strides(int dimension) const {
+    const std::int64_t row = heads_ * (columns_ + kGap);
+    return dimension == 0 ? rows_ * row : (dimension == 1 ? columns_ + kGap : row);
+  }
+
+  std::int64_t batch_;
+  std::int64_t heads_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+  std::vector<Memory> memory_;
+};
+
+template <typename Storage>
+struct KernelCase {
+  using Array = StridedArray<Storage>;
+  using Sum = typename Storage::Sum;
+
+  KernelCase(const Shape& sizes, const Multiplicity& edges, std::uint64_t seed, kernels::DType type)
+      : shape(sizes),
+        multiplicity(edges),
+        dtype(type),
+        layout(hand_layout(sizes.tile, sizes.query_length, sizes.key_length, sizes.heads, edges)),
+        transpose(pattern::transpose(layout)),
+        query(sizes.batch, sizes.heads, sizes.query_length, sizes.head_dim),
+        key(sizes.batch, sizes.key_heads, sizes.key_length, sizes.head_dim),
+        value(sizes.batch, sizes.key_heads, sizes.key_length, sizes.value_dim),
+        output(sizes.batch, sizes.heads, sizes.query_length, sizes.value_dim),
+        output_gradient(sizes.batch, sizes.heads, sizes.query_length, sizes.value_dim),
+        query_gradient(sizes.batch, sizes.heads, sizes.query_length, sizes.head_dim),
+        key_gradient(sizes.batch, sizes.key_heads, sizes.key_length, sizes.head_dim),
+        value_gradient(sizes.batch, sizes.key_heads, sizes.key_length, sizes.value_dim),
+        log_sum_exp(static_cast<std::size_t>(sizes.batch * sizes.heads * sizes.query_length), Sum{-7}) {
+    std::mt19937_64 engine(seed);
+    for (Array* array : {&query, &key, &value, &output_gradient}) {
+      array->fill_normal(engine);
+    }
+  }
+
+  kernels::AttentionArguments arguments() {
+    kernels::AttentionArguments result;
+    result.dtype = dtype;
+    result.batch = shape.batch;
+    result.heads = shape.heads;
+    result.key_heads = shape.key_heads;
+    result.query_length = shape.query_length;
+    result.key_length = shape.key_length;
+    result.head_dim = shape.head_dim;
+    result.value_dim = shape.value_dim;
+    result.scale = scale;
+    result.query = query.input();
+    result.key = key.input();
+    result.value = value.input();
+    result.output = output.output();
+    result.log_sum_exp = log_sum_exp.data();
+    result.key_keep = keep.empty() ? nullptr : keep.data();
+    result.layout = layout.view();
+    result.dropout = dropout;
+    return result;
+  }
+
+  void forward(const ParallelFor& parallel = kSerial) {
+    ASSERT_EQ(kernels::validate(arguments()), nullptr) << kernels::validate(arguments());
+    kernels::attention_forward(arguments(), parallel);
+  }
+  void backward(const ParallelFor& parallel = kSerial) {
+    kernels::AttentionGradients gradients;
+    gradients.output_gradient = output_gradient.input();
+    gradients.query_gradient = query_gradient.output();
+    gradients.key_gradient = key_gradient.output();
+    gradients.value_gradient = value_gradient.output();
+    gradients.transpose = transpose.view();
+    kernels::attention_backward(arguments(), gradients, parallel);
+  }
+
+  bool keeps(std::int64_t batch, std::int64_t position) const {
+    return keep.empty() || keep[static_cast<std::size_t>(batch * shape.key_length + position)] != 0;
+  }
+  std::int64_t key_head(std::int64_t head) const { return head / (shape.heads / shape.key_heads); }
+  double score(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t position) {
+    double sum = 0;
+    for (std::int64_t column = 0; column < shape.head_dim; ++column) {
+      sum += query.get(batch, head, row, column) * key.get(batch, key_head(head), position, column);
+    }
+    return scale * sum;
+  }
+  /// Undropped probabilities of one row, by the definition; all zero for a row without edges.
+  std::vector<double> probabilities(std::int64_t batch, std::int64_t head, std::int64_t row) {
+    std::vector<double> result(static_cast<std::size_t>(shape.key_length), 0.0);
+    double total = 0;
+    for (std::int64_t position = 0; position < shape.key_length; ++position) {
+      const int times = keeps(batch, position) ? multiplicity(head, row, position) : 0;
+      result[static_cast<std::size_t>(position)] = times == 0 ? 0.0 : times * std::exp(score(batch, head, row, position));
+      total += result[static_cast<std::size_t>(position)];
+    }
+    for (double& probability : result) {
+      probability = total == 0 ? 0 : probability / total;
+    }
+    return result;
+  }
+  /// The answer for one row: averages of the values.
+  std::vector<double> expected_row(std::int64_t batch, std::int64_t head, std::int64_t row) {
+    const std::vector<double> weights = probabilities(batch, head, row);
+    kernels::DropoutRow draws(dropout, batch, head, row);
+    std::vector<double> result(static_cast<std::size_t>(shape.value_dim), 0.0);
+    for (std::int64_t position = 0; position < shape.key_length; ++position) {
+      const double weight = weights[static_cast<std::size_t>(position)] * draws.multiplier(position);
+      for (std::int64_t column = 0; column < shape.value_dim && weight != 0; ++column) {
+        result[static_cast<std::size_t>(column)] += weight * value.get(batch, key_head(head), position, column);
+      }
+    }
+    return result;
+  }
+  /// sum(output * output_gradient) by the definition: the loss whose gradients backward() gives.
+  double loss() {
+    double sum = 0;
+    for (std::int64_t item = 0; item < shape.batch * shape.heads * shape.query_length; ++item) {
+      const std::int64_t row = item % shape.query_length;
+      const std::int64_t head = item / shape.query_length % shape.heads;
+      const std::int64_t batch = item / shape.query_length / shape.heads;
+      const std::vector<double> outputs = expected_row(batch, head, row);
+      for (std::int64_t column = 0; column < shape.value_dim; ++column) {
+        sum += outputs[static_cast<std::size_t>(column)] * output_gradient.get(batch, head, row, column);
+      }
+    }
+    return sum;
+  }
+
+  Shape shape;
+  Multiplicity multiplicity;
+  kernels::DType dtype;
+  double scale = 0.5;
+  kernels::Dropout dropout;
+  std::vector<std::uint8_t> keep;
+  pattern::BlockLayout layout;
+  pattern::LayoutTranspose transpose;
+  Array query;
+  Array key;
+  Array value;
+  Array output;
+  Array output_gradient;
+  Array query_gradient;
+  Array key_gradient;
+  Array value_gradient;
+  std::vector<Sum> log_sum_exp;
+};
+
+using Float64Case = KernelCase<kernels::PlainStorage<double>>;
+using Float32Case = KernelCase<kernels::PlainStorage<float>>;
+using BFloat16Case = KernelCase<kernels::BFloat16Storage>;
+using Float16Case = KernelCase<kernels::Float16Storage>;
+
+/// Windows, causal triangles, scattered edges and weights, some rows of which are empty.
+inline int mixed_edges(std::int64_t head, std::int64_t query, std::int64_t key) {
+  if (query % 11 == 5) {
+    return 0;
+  }
+  if (head % 2 == 0) {
+    return key <= query && query - key < 9 ? 1 : 0;
+  }
+  return (query * 7 + key * 3) % 5 == 0 ? 1 + static_cast<int>(key % 3) : (key < 2 ? 1 : 0);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every autograd function of the layers room against central differences in float64, and against LibTorch's own
+// operators.
+#include <gtest/gtest.h>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/tensor.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/utils.h>
+
+#include "support/expect_error.h"
+#include "support/torch_gradcheck.h"
+#include "weft/layers/activation.h"
+#include "weft/layers/dropout.h"
+#include "weft/layers/linear.h"
+#include "weft/layers/linear_cross_entropy.h"
+#include "weft/layers/recompute.h"
+#include "weft/layers/rotary.h"
+#include "weft/layers/split_heads.h"
+
+namespace weft::layers {
+namespace {
+
+using testing::expect_gradients;
+
+at::TensorOptions float64() { return at::TensorOptions(at::kDouble); }
+
+at::Tensor leaf(at::IntArrayRef shape) { return at::randn(shape, float64()).requires_grad_(true); }
+
+class Operators : public ::testing::Test {
+ protected:
+  void SetUp() override { torch::manual_seed(7); }
+};
+
+TEST_F(Operators, LinearHasTheRightGradients) {
+  expect_gradients([](const auto& in) { return linear(in[0], in[1], in[2]); },
+                   {leaf({2, 3, 4}), leaf({5, 4}), leaf({5})});
+  expect_gradients([](const auto& in) { return linear(in[0], in[1], {}); }, {leaf({3, 4}), leaf({5, 4})});
+  expect_gradients([](const auto& in) { return linear(in[0].transpose(0, 1), in[1], {}); },
+                   {leaf({3, 2, 4}), leaf({5, 4})});
+}
+
+TEST_F(Operators, LinearGivesGradientsOnlyWhereTheyAreAskedFor) {
+  const at::Tensor x = leaf({3, 4});
+  const at::Tensor weight = at::randn({5, 4}, float64());
+  linear(x, weight, at::randn({5}, float64())).sum().backward();
+  EXPECT_TRUE(x.grad().defined());
+  EXPECT_FALSE(weight.grad().defined());
+}
+
+TEST_F(Operators, LinearEqualsLibTorch) {
+  const at::Tensor x = at::randn({2, 7, 16});
+  const at::Tensor weight = at::randn({8, 16});
+  const at::Tensor bias = at::randn({8});
+  // Both are one addmm of the same numbers.
+  EXPECT_TRUE(linear(x, weight, bias).allclose(at::linear(x, weight, bias), 1e-6, 1e-6));
+  test::expect_error(ErrorKind::kArgument, {"[2, 15]", "[8, 16]"}, [&] { linear(at::randn({2, 15}), weight, bias); });
+}
+
+TEST_F(Operators, SwigluHasTheRightGradients) {
+  expect_gradients([](const auto& in) { return activate(in[0], Activation::kSwiglu); }, {leaf({3, 2, 8})});
+  const at::Tensor x = at::randn({5, 8});
+  EXPECT_TRUE(activate(x, Activation::kSwiglu).equal(at::silu(x.narrow(1, 0, 4)) * x.narrow(1, 4, 4)));
+}
+
+TEST_F(Operators, DropoutHasTheRightGradients) {
+  expect_gradients([](const auto& in) { return dropout(in[0], 0.3, 11); }, {leaf({5, 7})});
+}
+
+TEST_F(Operators, SplitHeadsHasTheRightGradients) {
+  RotaryTable table(4, 100.0);
+  const Rotation rotation = table.at_positions(3, 5, float64());
+  for (const Rotation& used : {rotation, Rotation{}}) {
+    const auto joined = [&](const std::vector<at::Tensor>& in) {
+      const Heads heads = split_heads(in[0], {4, 2}, used);
+      return at::cat({heads.query.flatten(), heads.key.flatten(), heads.value.flatten()});
+    };
+    expect_gradients(joined, {leaf({2, 5, 32})});
+  }
+}
+
+TEST_F(Operators, SplitHeadsTakesUnusedOutputs) {
+  const at::Tensor fused = leaf({1, 3, 12});
+  split_heads(fused, {1, 1}, {}).value.sum().backward();
+  EXPECT_TRUE(fused.grad().narrow(2, 0, 8).eq(0).all().item<bool>());
+  EXPECT_TRUE(fused.grad().narrow(2, 8, 4).eq(1).all().item<bool>());
+}
+
+TEST_F(Operators, RecomputeHasTheRightGradients) {
+  const auto function = [](const std::vector<at::Tensor>& in) {
+    const auto block = [weight = in[1]](const at::Tensor& x) { return dropout(linear(x, weight, {}).tanh(), 0.2, 5); };
+    return recompute(block, in[0], {in[1]});
+  };
+  expect_gradients(function, {leaf({3, 4}), leaf({4, 4})});
+}
+
+TEST_F(Operators, RecomputeRunsTwiceWithGradientsAndOnceWithout) {
+  int runs = 0;
+  const auto block = [&runs](const at::Tensor& x) {
+    ++runs;
+    return x.tanh();
+  };
+  recompute(block, leaf({3}), {}).sum().backward();
+  EXPECT_EQ(runs, 2);
+  const at::NoGradGuard without_gradients;
+  recompute(block, at::randn({3}, float64()), {});
+  EXPECT_EQ(runs, 3);
+}
+
+class Loss : public Operators {
+ protected:
+  const at::Tensor labels_ = at::tensor({2, kIgnoredLabel, 0, 6, 6, kIgnoredLabel, 3}, at::kLong);
+};
+
+TEST_F(Loss, HasTheRightGradients) {
+  for (const std::int64_t chunk : {0, 1, 2, 5, 100}) {
+    const auto with_bias = [&](const auto& in) { return linear_cross_entropy(in[0], {in[1], in[2]}, labels_, chunk); };
+    expect_gradients(with_bias, {leaf({7, 4}), leaf({8, 4}), leaf({8})});
+    const auto without = [&](const auto& in) { return linear_cross_entropy(in[0], {in[1], {}}, labels_, chunk) * 3.0; };
+    expect_gradients(without, {leaf({7, 4}), leaf({8, 4})});
+  }
+}
+
+TEST_F(Loss, EqualsPlainCrossEntropy) {
+  const at::Tensor hidden = at::randn({7, 4}, float64());
+  const at::Tensor weight = at::randn({8, 4}, float64());
+  const at::Tensor bias = at::randn({8}, float64());
+  const at::Tensor scores = at::linear(hidden, weight, bias);
+  const at::Tensor expected = at::cross_entropy_loss(scores, labels_, {}, at::Reduction::Mean, kIgnoredLabel);
+  const at::Tensor each = at::cross_entropy_loss(scores, labels_, {}, at::Reduction::None, kIgnoredLabel);
+  for (const std::int64_t chunk : {0, 1, 3, 7}) {
+    // float64 sums in another order
+    EXPECT_NEAR(linear_cross_entropy(hidden, {weight, bias}, labels_, chunk).item<double>(), expected.item<double>(),
+                1e-13);
+    EXPECT_TRUE(linear_cross_entropy_each(hidden, {weight, bias}, labels_, chunk).allclose(each, 0, 1e-13));
+  }
+}
+
+TEST_F(Loss, IsZeroWithoutLabels) {
+  const at::Tensor hidden = leaf({2, 4});
+  const at::Tensor weight = leaf({8, 4});
+  const at::Tensor loss =
+      linear_cross_entropy(hidden, {weight, {}}, at::tensor({kIgnoredLabel, kIgnoredLabel}, at::kLong), 0);
+  EXPECT_EQ(loss.item<double>(), 0.0);
+  loss.backward();
+  EXPECT_EQ(hidden.grad().abs().max().item<double>(), 0.0);
+  EXPECT_EQ(weight.grad().abs().max().item<double>(), 0.0);
+}
+
+TEST_F(Loss, StaysFiniteForExtremeScores) {
+  const at::Tensor hidden = at::tensor({1e4F, -1e4F}).view({2, 1});
+  const at::Tensor weight = at::tensor({1.0F, -1.0F}).view({2, 1}).requires_grad_(true);
+  const at::Tensor loss = linear_cross_entropy(hidden, {weight, {}}, at::tensor({1, 1}, at::kLong), 1);
+  EXPECT_FLOAT_EQ(loss.item<float>(), 1e4F);
+  loss.backward();
+  EXPECT_TRUE(weight.grad().isfinite().all().item<bool>());
+}
+
+TEST_F(Loss, RefusesWrongLabels) {
+  const at::Tensor hidden = at::randn({2, 4});
+  const HeadWeights head{at::randn({8, 4}), {}};
+  const auto of = [&](const at::Tensor& labels) {
+    return [&, labels] { linear_cross_entropy(hidden, head, labels, 0); };
+  };
+  test::expect_error(ErrorKind::kArgument, {"label 8", "below 8"}, of(at::tensor({1, 8}, at::kLong)));
+  test::expect_error(ErrorKind::kArgument, {"label -1", "-100"}, of(at::tensor({-1, 2}, at::kLong)));
+  test::expect_error(ErrorKind::kArgument, {"int64 [2]", "[1]"}, of(at::tensor({1}, at::kLong)));
+  test::expect_error(ErrorKind::kArgument, {"int64"}, of(at::tensor({1.0, 2.0})));
+}
+
+}  // namespace
+}  // namespace weft::layers

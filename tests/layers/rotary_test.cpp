@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rotary positions and the split into heads.
+#include <gtest/gtest.h>
+
+#include <ATen/ops/randn.h>
+#include <torch/utils.h>
+
+#include <cmath>
+
+#include "weft/layers/rotary.h"
+#include "weft/layers/split_heads.h"
+
+namespace weft::layers {
+namespace {
+
+at::TensorOptions float64() { return at::TensorOptions(at::kDouble); }
+
+TEST(Rotary, TurnsEachPairByItsAngle) {
+  RotaryTable table(6, 10000.0);
+  const Rotation rotation = table.at_positions(40, 3, float64());
+  const at::Tensor x = at::randn({2, 3, 3, 6}, float64());
+  const at::Tensor y = rotate(x, rotation, false);
+  for (std::int64_t row = 0; row < 3; ++row) {
+    for (std::int64_t pair = 0; pair < 3; ++pair) {
+      const double angle = static_cast<double>(40 + row) * std::pow(10000.0, -2.0 * static_cast<double>(pair) / 6.0);
+      const double first = x[1][2][row][pair].item<double>();
+      const double second = x[1][2][row][pair + 3].item<double>();
+      EXPECT_NEAR(y[1][2][row][pair].item<double>(), first * std::cos(angle) - second * std::sin(angle), 1e-12);
+      EXPECT_NEAR(y[1][2][row][pair + 3].item<double>(), second * std::cos(angle) + first * std::sin(angle), 1e-12);
+    }
+  }
+  EXPECT_TRUE(rotate(y, rotation, true).allclose(x, 0, 1e-14));
+}
+
+TEST(Rotary, ScoresDependOnDistanceAlone) {
+  torch::manual_seed(1);
+  RotaryTable table(8, 10000.0);
+  const at::Tensor query = at::randn({1, 1, 1, 8}, float64());
+  const at::Tensor key = at::randn({1, 1, 1, 8}, float64());
+  const auto score = [&](std::int64_t q, std::int64_t k) {
+    const at::Tensor turned = rotate(query, table.at_positions(q, 1, float64()), false);
+    return turned.mul(rotate(key, table.at_positions(k, 1, float64()), false)).sum().item<double>();
+  };
+  EXPECT_NEAR(score(17, 5), score(65536 + 17, 65536 + 5), 1e-10);
+  EXPECT_GT(std::abs(score(17, 5) - score(17, 6)), 1e-6);
+}
+
+TEST(Rotary, LaterPositionsAreThoseOfALongerTable) {
+  RotaryTable grown(8, 10000.0);
+  grown.at_positions(0, 10, at::TensorOptions(at::kFloat));
+  RotaryTable whole(8, 10000.0);
+  const Rotation later = grown.at_positions(700, 9, at::TensorOptions(at::kFloat));
+  const Rotation all = whole.at_positions(0, 5000, at::TensorOptions(at::kFloat));
+  EXPECT_TRUE(later.cosine.equal(all.cosine.narrow(0, 700, 9)));
+  EXPECT_TRUE(later.sine.equal(all.sine.narrow(0, 700, 9)));
+}
+
+TEST(Rotary, RotatesLowPrecisionInFloat32) {
+  RotaryTable table(8, 10000.0);
+  const Rotation rotation = table.at_positions(0, 64, at::TensorOptions(at::kBFloat16));
+  EXPECT_EQ(rotation.cosine.scalar_type(), at::kFloat);
+  const at::Tensor x = at::randn({2, 2, 64, 8}).to(at::kBFloat16);
+  EXPECT_TRUE(rotate(x, rotation, false).equal(rotate(x.to(at::kFloat), rotation, false).to(at::kBFloat16)));
+}
+
+TEST(SplitHeads, LaysOutQueriesThenKeysThenValues) {
+  const at::Tensor fused = at::randn({2, 5, 32});
+  const Heads heads = split_heads(fused, {4, 2}, {});
+  EXPECT_TRUE(heads.query.equal(fused.narrow(2, 0, 16).view({2, 5, 4, 4}).transpose(1, 2)));
+  EXPECT_TRUE(heads.key.equal(fused.narrow(2, 16, 8).view({2, 5, 2, 4}).transpose(1, 2)));
+  EXPECT_TRUE(heads.value.equal(fused.narrow(2, 24, 8).view({2, 5, 2, 4}).transpose(1, 2)));
+  EXPECT_EQ(heads.value.const_data_ptr<float>(), fused.const_data_ptr<float>() + 24);  // no copy
+  RotaryTable table(4, 10000.0);
+  const Rotation rotation = table.at_positions(7, 5, fused.options());
+  EXPECT_TRUE(split_heads(fused, {4, 2}, rotation).key.equal(rotate(heads.key.contiguous(), rotation, false)));
+}
+
+}  // namespace
+}  // namespace weft::layers

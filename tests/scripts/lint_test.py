@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/lint must refuse what it forbids: every rule has a sample that fails, and a clean tree passes."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LINT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2])) / "scripts/lint"
+OPENING = "// SPDX-License-Identifier: Apache-2.0\n// A sample.\n"
+HEADER = OPENING + "#pragma once\n"
+# Spelled in two parts, so that this file does not trip over its own samples.
+LEFT_OVER = "// TO" + "DO: more\n"
+
+
+def lint(files):
+    """(exit status, output) of scripts/lint over a tree made of `files`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        result = subprocess.run([sys.executable, LINT, "--root", folder], capture_output=True, text=True)
+    return result.returncode, result.stdout + result.stderr
+
+
+def function(body_lines=1, parameters=0, branches=0):
+    names = ", ".join(f"int p{number}" for number in range(parameters))
+    body = "".join(f"  if (total > {number}) total += {number};\n" for number in range(branches))
+    body += "  total += 1;\n" * (body_lines - 3 - branches)
+    return f"int sample({names}) {{\n  int total = 0;\n{body}  return total;\n}}\n"
+
+
+class LintTest(unittest.TestCase):
+    def assert_refused(self, rule, path, files):
+        status, output = lint(files)
+        self.assertEqual(status, 1, output)
+        self.assertIn(f": {rule}: ", output)
+        self.assertTrue(any(line.startswith(f"{path}:") and f": {rule}: " in line for line in output.splitlines()), output)
+
+    def assert_text_refused(self, rule, text, path="src/weft/core/sample.cpp"):
+        self.assert_refused(rule, path, {path: text})
+
+    def assert_clean(self, files):
+        status, output = lint(files)
+        self.assertEqual(status, 0, output)
+
+    def test_clean_tree(self):
+        self.assert_clean({
+            "src/weft/core/sample.h": HEADER,
+            "src/weft/pattern/sample.cpp": OPENING + '#include "weft/core/sample.h"\n' + function(10, 3, 2),
+            "tests/core/sample_test.py": "# SPDX-License-Identifier: Apache-2.0\nprint(1)\n",
+        })
+
+    def test_file_lines(self):
+        self.assert_clean({"src/weft/core/sample.cpp": OPENING + "int x;\n" * 498})
+        self.assert_text_refused("file-lines", OPENING + "int x;\n" * 499)
+
+    def test_function_lines(self):
+        self.assert_clean({"src/weft/core/sample.cpp": OPENING + function(body_lines=58)})
+        self.assert_text_refused("function-lines", OPENING + function(body_lines=62))
+
+    def test_parameters(self):
+        self.assert_clean({"src/weft/core/sample.cpp": OPENING + function(4, parameters=6)})
+        self.assert_text_refused("parameters", OPENING + function(4, parameters=7))
+
+    def test_complexity(self):
+        self.assert_clean({"src/weft/core/sample.cpp": OPENING + function(30, branches=14)})
+        self.assert_text_refused("complexity", OPENING + function(30, branches=15))
+
+    def test_exception_is_used_once_it_is_needed(self):
+        exception = "parameters src/weft/core/sample.cpp sample: a schema\n"
+        self.assert_clean({"src/weft/core/sample.cpp": OPENING + function(4, 7), "scripts/lint-exceptions.txt": exception})
+        self.assert_refused("exception", "scripts/lint-exceptions.txt", {"scripts/lint-exceptions.txt": exception})
+
+    def test_folder_files(self):
+        files = {f"docs/page{number}.md": "text\n" for number in range(30)}
+        self.assert_clean(files)
+        self.assert_refused("folder-files", "docs", {**files, "docs/last.md": "text\n"})
+
+    def test_opening(self):
+        self.assert_text_refused("licence", "// A sample.\n")
+        self.assert_text_refused("opening", "// SPDX-License-Identifier: Apache-2.0\nint x;\n")
+        self.assert_text_refused("opening", OPENING + "// More.\n" * 6)
+        self.assert_text_refused("pragma-once", OPENING, "src/weft/core/sample.h")
+        self.assert_text_refused("licence", "#!/bin/sh\necho\n", "scripts/sample")
+
+    def test_leftovers(self):
+        self.assert_text_refused("leftover", OPENING + LEFT_OVER)
+        self.assert_text_refused("leftover", LEFT_OVER, "docs/page.md")
+
+    def test_dead_code(self):
+        for code in ("// return x;", "// if (x > 1) {", "// total = count(x);", "// }", "// #include <vector>", "// run(x);"):
+            self.assert_text_refused("dead-code", OPENING + code + "\n")
+        self.assert_text_refused("dead-code", "# SPDX-License-Identifier: Apache-2.0\n# x = run(1)\n", "scripts/sample.py")
+        prose = OPENING + "// [batch, heads]; rows without edges are zero\n// output = probabilities V\n/// f(x) = 1;\n"
+        self.assert_clean({"src/weft/core/sample.cpp": prose})
+        self.assert_clean({"src/weft/core/sample.cpp": OPENING + "//     run(x);\n"})
+
+    def test_preprocessor(self):
+        self.assert_text_refused("conditional", OPENING + "#ifdef DEBUG\n#endif\n")
+        self.assert_text_refused("macro", OPENING + "#define SQUARE(x) ((x) * (x))\n")
+        self.assert_clean({"src/weft/core/sample.cpp": OPENING + "#if defined(__AVX2__) && defined(__F16C__)\n#endif\n"})
+
+    def test_room_order(self):
+        files = {"src/weft/pattern/sample.h": HEADER, "src/weft/core/sample.cpp": OPENING + '#include "weft/pattern/sample.h"\n'}
+        self.assert_refused("room-order", "src/weft/core/sample.cpp", files)
+
+    def test_torch_free(self):
+        for header in ("torch/types.h", "ATen/core/Tensor.h", "c10/util/Half.h"):
+            self.assert_text_refused("torch-free", OPENING + f"#include <{header}>\n", "src/weft/pattern/sample.cpp")
+        self.assert_clean({"src/weft/attention/sample.cpp": OPENING + "#include <torch/types.h>\n"})
+
+    def test_wide_include(self):
+        self.assert_text_refused("wide-include", OPENING + "#include <torch/torch.h>\n", "src/weft/layers/sample.cpp")
+
+    def test_include_spelling(self):
+        self.assert_text_refused("include", OPENING + '#include "weft/core/missing.h"\n')
+        self.assert_text_refused("include", OPENING + '#include "../sample.h"\n')
+
+    def test_kernel_containers(self):
+        self.assert_text_refused("kernel-container", HEADER + "#include <vector>\n", "src/weft/kernels/sample.h")
+        through = {
+            "src/weft/core/sample.h": HEADER + "#include <string>\n",
+            "src/weft/kernels/sample_avx2.cpp": OPENING + '#include "weft/core/sample.h"\n',
+        }
+        self.assert_refused("kernel-container", "src/weft/kernels/sample_avx2.cpp", through)
+        self.assert_clean({"src/weft/kernels/sample.cpp": OPENING + "#include <vector>\n"})
+
+    def test_private_names(self):
+        private = OPENING + "namespace {\nint sample(int x) {\n  return x;\n}\n}  // namespace\n"
+        files = {"src/weft/layers/one.cpp": private, "src/weft/layers/two.cpp": private}
+        self.assert_refused("private-name", "src/weft/layers/two.cpp", files)
+        self.assert_clean({"src/weft/layers/one.cpp": private, "src/weft/models/two.cpp": private})
+        self.assert_clean({"src/weft/core/one.cpp": private, "src/weft/core/two.cpp": private})
+
+    def test_unknown_room(self):
+        self.assert_text_refused("room", OPENING, "src/weft/cellar/sample.cpp")
+
+    def test_machine_path(self):
+        self.assert_text_refused("machine-path", "See /ho" + "me/someone/notes.\n", "docs/page.md")
+
+
+if __name__ == "__main__":
+    unittest.main()

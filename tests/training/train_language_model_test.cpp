@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small language models through the whole of `weft train`: text in, a run directory out, again and resumed to the last
+// bit.
+#include "weft/training/train_language_model.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/types.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "data/text_files.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "training/fake_task.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/core/files.h"
+#include "weft/training/evaluate.h"
+#include "weft/training/language_model_task.h"
+
+namespace weft::training {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+models::TransformerConfig tiny_model() {
+  models::TransformerConfig config;
+  config.hidden_size = 32;
+  config.num_hidden_layers = 2;
+  config.num_attention_heads = 2;
+  config.max_position_embeddings = 32;
+  config.attention = {"window(8) & causal"};
+  config.hidden_dropout_prob = 0.1;
+  config.attention_probs_dropout_prob = 0.1;
+  return config;
+}
+
+class TrainLanguageModel : public ::testing::Test {
+ protected:
+  TrainLanguageModel() {
+    test::write_text(folder_ / "train/a.txt", test::random_text(3000, 1));
+    test::write_text(folder_ / "train/b.txt", test::random_text(3000, 1));
+    test::write_text(folder_ / "held_out.txt", test::random_text(700, 1));
+    config_.train_text = {(folder_ / "train").string()};
+    config_.eval_text = {(folder_ / "held_out.txt").string()};
+    config_.context = 32;
+    config_.batch_size = 4;
+    config_.steps = 12;
+    config_.learning_rate = 0.01;
+    config_.threads = 2;
+    config_.checkpoint_every = 4;
+  }
+
+  TrainResult train(const std::string& name, const models::TransformerConfig& model) const {
+    return train_language_model(folder_ / name, config_, model, text::make_byte_tokenizer());
+  }
+  // Leaves a run that is interrupted after `step`, by a task as train_language_model makes it.
+  void train_until(const std::string& name, std::int64_t step) const {
+    class Stopping final : public Task {
+     public:
+      Stopping(std::shared_ptr<Task> task, std::int64_t step) : task_(std::move(task)), step_(step) {}
+      std::vector<std::pair<std::string, at::Tensor>> parameters() const override { return task_->parameters(); }
+      at::Tensor loss(std::int64_t step, std::int64_t part) override {
+        if (step + 1 == step_) {
+          std::raise(SIGINT);
+        }
+        return task_->loss(step, part);
+      }
+      void set_training(bool on) override { task_->set_training(on); }
+      std::int64_t tokens_per_part() const override { return task_->tokens_per_part(); }
+      Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override {
+        return task_->evaluate(progress);
+      }
+      Json data_identity() const override { return task_->data_identity(); }
+      void save(const fs::path& directory) const override { task_->save(directory); }
+      void load(const fs::path& directory) override { task_->load(directory); }
+
+     private:
+      std::shared_ptr<Task> task_;
+      std::int64_t step_;
+    };
+    torch::manual_seed(static_cast<std::uint64_t>(config_.seed));
+    const models::LanguageModel model(tiny_model());
+    auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), settled(config_));
+    auto stopping = std::make_shared<Stopping>(std::move(task), step);
+    test::expect_error(ErrorKind::kInterrupted, {concat("step ", step)},
+                       [&] { Trainer::start(folder_ / name, config_, stopping).run(); });
+  }
+
+  test::TemporaryDirectory folder_;
+  TrainerConfig config_;
+};
+
+TEST_F(TrainLanguageModel, LeavesAModelThatLearntSomething) {
+  config_.steps = 60;
+  const TrainResult result = train("run", tiny_model());
+  const std::vector<double> losses = test::logged_losses(folder_ / "run");
+  EXPECT_NEAR(losses.front(), std::log(256.0), 0.3);  // an untrained model is near uniform
+  EXPECT_LT(losses.back(), 3.3);
+  EXPECT_EQ(result.evaluation.at("bytes"), 699);
+  EXPECT_EQ(result.evaluation.at("context"), 32);
+  models::LanguageModel model = checkpoint::load_model(folder_ / "run");
+  EvaluateOptions options;
+  options.dtype = result.dtype;
+  const auto tokenizer = text::load_tokenizer(folder_ / "run");
+  const EvalResult again = evaluate(model, *tokenizer, test::random_text(700, 1), options);
+  // Batches of other sizes: float32 products sum in another order.
+  EXPECT_NEAR(again.bits_per_byte, result.evaluation.at("bits_per_byte").get<double>(), 1e-4);
+  options.context = 8;
+  EXPECT_GT(evaluate(model, *tokenizer, test::random_text(700, 1), options).bits_per_byte, 0.0);
+}
+
+TEST_F(TrainLanguageModel, RepeatsAndResumesToTheLastBit) {
+  train("one", tiny_model());
+  train("two", tiny_model());
+  train_until("three", 7);
+  resume_language_model(folder_ / "three");
+  EXPECT_EQ(test::logged_losses(folder_ / "one").size(), 12U);
+  for (const char* other : {"two", "three"}) {
+    EXPECT_EQ(test::logged_losses(folder_ / "one"), test::logged_losses(folder_ / other)) << other;
+    EXPECT_EQ(read_file(folder_ / "one/model.safetensors"), read_file(folder_ / other / "model.safetensors")) << other;
+  }
+  config_.seed = 1;
+  train("other", tiny_model());
+  EXPECT_NE(test::logged_losses(folder_ / "one"), test::logged_losses(folder_ / "other"));
+}
+
+TEST_F(TrainLanguageModel, ResumesOnlyAsItBegan) {
+  train_until("run", 5);
+  const auto refuse = [&](const Json& given, std::initializer_list<std::string_view> words) {
+    test::expect_error(ErrorKind::kArgument, words, [&] { resume_language_model(folder_ / "run", given); });
+  };
+  refuse({{"learning_rate", 0.5}}, {"training.json", "learning_rate", "0.01", "0.5"});
+  refuse({{"hidden_size", 64}}, {"config.json", "hidden_size", "32", "64"});
+  refuse({{"stepz", 64}}, {"stepz"});
+  refuse({{"train_text", {(folder_ / "held_out.txt").string()}}}, {"train_text", "6000", "700"});
+  fs::rename(folder_ / "train", folder_ / "moved");
+  test::expect_error(ErrorKind::kIo, {"train", "No such file"}, [&] { resume_language_model(folder_ / "run"); });
+  const Json given = {
+      {"train_text", {(folder_ / "moved").string()}}, {"learning_rate", 0.01}, {"log_every", 2}, {"hidden_size", 32}};
+  EXPECT_EQ(resume_language_model(folder_ / "run", given).steps, 12);
+}
+
+TEST_F(TrainLanguageModel, TrainsAnEncoderOnMaskedText) {
+  models::TransformerConfig model = tiny_model();
+  model.is_decoder = false;
+  model.attention = {"window(8)"};
+  test::expect_error(ErrorKind::kArgument, {"vocab_size", "257", "256"}, [&] { train("small", model); });
+  EXPECT_FALSE(fs::exists(folder_ / "small"));
+  model.vocab_size = 257;
+  config_.steps = 40;
+  const TrainResult result = train("run", model);
+  EXPECT_LT(result.evaluation.at("loss").get<double>(), std::log(257.0) - 1);
+  test::expect_error(ErrorKind::kUnsupported, {"encoder"},
+                     [&] { evaluate(checkpoint::load_model(folder_ / "run"), *text::make_byte_tokenizer(), "text"); });
+}
+
+TEST_F(TrainLanguageModel, TextThatGoesAwayEndsTheRunAndTheCheckpointStands) {
+  test::write_text(folder_ / "one.txt", test::random_text(3000, 1));
+  config_.train_text = {(folder_ / "one.txt").string()};
+  torch::manual_seed(0);
+  const models::LanguageModel model(tiny_model());
+  auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), settled(config_));
+  Trainer trainer = Trainer::start(folder_ / "run", config_, task);
+  fs::resize_file(folder_ / "one.txt", 100);
+  test::expect_error(ErrorKind::kIo, {"one.txt", "shrunk", "step-", "stands"}, [&] { trainer.run(); });
+}
+
+}  // namespace
+}  // namespace weft::training

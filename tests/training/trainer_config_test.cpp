@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of a TrainerConfig, and its way through training.json.
+#include "weft/training/trainer_config.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+#include "training/fake_task.h"
+#include "weft/core/cpu.h"
+#include "weft/training/run_state.h"
+
+namespace weft::training {
+namespace {
+
+void expect_config_error(std::initializer_list<std::string_view> words,
+                         const std::function<void(TrainerConfig&)>& change) {
+  TrainerConfig config = test::fake_config(100);
+  change(config);
+  test::expect_error(ErrorKind::kArgument, words, [&] { check_config(config, "flags"); });
+}
+
+TEST(TrainerConfig, NamesTheFieldAndTheRule) {
+  check_config(test::fake_config(1), "flags");
+  expect_config_error({"flags", "train_text"}, [](TrainerConfig& c) { c.train_text.clear(); });
+  expect_config_error({"steps", "minutes"}, [](TrainerConfig& c) { c.steps = 0; });
+  expect_config_error({"steps", "minutes"}, [](TrainerConfig& c) { c.minutes = 1; });
+  expect_config_error({"context", "at least 1"}, [](TrainerConfig& c) { c.context = 0; });
+  expect_config_error({"schedule", "cosine", "'step'"}, [](TrainerConfig& c) { c.schedule = "step"; });
+  expect_config_error({"dtype", "'float16'"}, [](TrainerConfig& c) { c.dtype = "float16"; });
+  expect_config_error({"warmup_steps", "101"}, [](TrainerConfig& c) { c.warmup_steps = 101; });
+  expect_config_error({"beta2"}, [](TrainerConfig& c) { c.beta2 = 1.0; });
+  expect_config_error({"minutes"}, [](TrainerConfig& c) { c.minutes = std::nan(""); });
+  expect_config_error({"inverse_sqrt", "warm-up"}, [](TrainerConfig& c) {
+    c.schedule = "inverse_sqrt";
+    c.warmup_ratio = 0;
+  });
+  expect_config_error({"warmup_steps", "minutes", "warmup_ratio"}, [](TrainerConfig& c) {
+    c.steps = 0;
+    c.minutes = 1;
+    c.warmup_steps = 10;
+  });
+}
+
+TEST(TrainerConfig, SettlesWhatDependsOnThePlace) {
+  TrainerConfig config = test::fake_config(10);
+  config.train_text = {"some/../text.txt", "/absolute"};
+  config.dtype = "auto";
+  const TrainerConfig done = settled(config);
+  EXPECT_EQ(done.train_text[0], (std::filesystem::current_path() / "text.txt").string());
+  EXPECT_EQ(done.train_text[1], "/absolute");
+  EXPECT_EQ(done.dtype, has_fast_bfloat16() ? "bfloat16" : "float32");
+  EXPECT_EQ(settled_dtype("bfloat16"), "bfloat16");
+}
+
+TEST(TrainerConfig, GoesThroughTrainingJson) {
+  TrainerConfig config = test::fake_config(123);
+  config.eval_text = {"/a", "/b"};
+  config.learning_rate = 0.1 + 0.2;
+  const formats::Json json = training_json(config);
+  EXPECT_EQ(json.begin().key(), "weft_version");
+  EXPECT_EQ(formats::to_json(config_from_json(json, "training.json")), formats::to_json(config));
+  formats::Json wrong = json;
+  wrong["lerning_rate"] = 1;
+  test::expect_error(ErrorKind::kFormat, {"training.json", "lerning_rate"},
+                     [&] { config_from_json(wrong, "training.json"); });
+}
+
+}  // namespace
+}  // namespace weft::training

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs of a small task: resumed ones equal undisturbed ones to the last bit, and every way to end is orderly.
+#include "weft/training/trainer.h"
+
+#include <ATen/Parallel.h>
+
+#include <csignal>
+#include <filesystem>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "data/text_files.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "training/fake_task.h"
+#include "weft/core/files.h"
+#include "weft/training/run_state.h"
+
+namespace weft::training {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainResult start_fake(const fs::path& run, const TrainerConfig& config, const std::shared_ptr<test::FakeTask>& task) {
+  return Trainer::start(run, config, task).run();
+}
+
+TrainResult resume_fake(const fs::path& path, const std::shared_ptr<test::FakeTask>& task) {
+  RunDirectory run = RunDirectory::open(path);
+  const TrainerConfig config = config_from_json(run.training(), "training.json");
+  return Trainer::resume(std::move(run), config, task).run();
+}
+
+std::shared_ptr<test::FakeTask> fake_task() { return std::make_shared<test::FakeTask>(); }
+
+// A task that sends this process a signal at the start of step `at`.
+std::shared_ptr<test::FakeTask> interrupted_at(std::int64_t at, int signal = SIGINT) {
+  auto task = fake_task();
+  task->on_loss = [=](std::int64_t step) {
+    if (step == at) {
+      std::raise(signal);
+    }
+  };
+  return task;
+}
+
+TEST(Trainer, TrainsAndRecordsEveryStep) {
+  const test::TemporaryDirectory folder;
+  TrainerConfig config = test::fake_config(200);
+  config.eval_every = 80;
+  const auto task = fake_task();
+  const TrainResult result = start_fake(folder / "run", config, task);
+  const std::vector<double> losses = test::logged_losses(folder / "run");
+  ASSERT_EQ(losses.size(), 200U);
+  EXPECT_LT(losses.back(), 0.5 * losses.front());
+  EXPECT_EQ(result.steps, 200);
+  EXPECT_EQ(result.tokens, 200 * 8);
+  EXPECT_EQ(result.loss, losses.back());
+  EXPECT_GT(result.tokens_per_second, 0.0);
+  EXPECT_EQ(result.dtype, "float32");
+  EXPECT_EQ(task->evaluations, 3);
+  EXPECT_EQ(result.evaluation.at("training"), false);
+  EXPECT_EQ(read_file(folder / "run/model.safetensors"),
+            read_file(folder / "run/checkpoints/step-200/model.safetensors"));
+}
+
+TEST(Trainer, AResumedRunEqualsOneNeverStopped) {
+  at::set_num_threads(2);
+  const test::TemporaryDirectory folder;
+  TrainerConfig config = test::fake_config(60);
+  config.gradient_accumulation = 2;
+  config.eval_every = 10;
+  start_fake(folder / "whole", config, fake_task());
+  test::expect_error(ErrorKind::kInterrupted, {"after step 17", "saved"},
+                     [&] { start_fake(folder / "run", config, interrupted_at(17)); });
+  test::expect_error(ErrorKind::kInterrupted, {"after step 30"},
+                     [&] { resume_fake(folder / "run", interrupted_at(30, SIGTERM)); });
+  resume_fake(folder / "run", fake_task());
+  EXPECT_EQ(test::logged_losses(folder / "run"), test::logged_losses(folder / "whole"));
+  EXPECT_EQ(read_file(folder / "run/model.safetensors"), read_file(folder / "whole/model.safetensors"));
+}
+
+TEST(Trainer, AFinishedRunResumesToItsResult) {
+  const test::TemporaryDirectory folder;
+  const TrainResult first = start_fake(folder / "run", test::fake_config(5), fake_task());
+  const auto task = fake_task();
+  const TrainResult again = resume_fake(folder / "run", task);
+  EXPECT_EQ(again.steps, 5);
+  EXPECT_EQ(again.loss, first.loss);
+  EXPECT_EQ(again.evaluation, first.evaluation);
+  EXPECT_EQ(task->evaluations, 0);
+  EXPECT_EQ(test::logged_losses(folder / "run").size(), 5U);
+}
+
+TEST(Trainer, ByMinutesStopsInTimeAndResumesWithTheTimeLeft) {
+  const test::TemporaryDirectory folder;
+  TrainerConfig config = test::fake_config(0);
+  config.minutes = 0.01;  // 600 ms
+  config.schedule = "linear";
+  config.warmup_ratio = 0.0;
+  test::expect_error(ErrorKind::kInterrupted, {"saved"},
+                     [&] { start_fake(folder / "run", config, interrupted_at(20)); });
+  const double before = RunDirectory::open(folder / "run").latest().state.at("seconds").get<double>();
+  EXPECT_LT(before, 0.6);
+  const TrainResult result = resume_fake(folder / "run", fake_task());
+  EXPECT_GE(result.seconds, 0.6);
+  EXPECT_LT(result.seconds, 5.0);  // one step more, on a machine that may be busy
+  const auto lines = formats::read_json_lines(folder / "run/metrics.jsonl");
+  for (const formats::Json& line : lines) {
+    if (line.contains("loss")) {
+      // The rate belongs to the time after the backward pass, `seconds` to the end of the step.
+      EXPECT_GE(line.at("learning_rate").get<double>(), 0.01 * (1 - line.at("seconds").get<double>() / 0.6) - 1e-9);
+    }
+  }
+  EXPECT_EQ(test::logged_losses(folder / "run").size(), static_cast<std::size_t>(result.steps));
+}
+
+TEST(Trainer, SavesAsOftenAsAsked) {
+  const test::TemporaryDirectory folder;
+  TrainerConfig config = test::fake_config(25);
+  config.checkpoint_every = 10;
+  config.keep_checkpoints = 3;
+  config.log_every = 4;
+  start_fake(folder / "run", config, fake_task());
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder / "run/checkpoints")) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"step-10", "step-20", "step-25"}));
+  const auto lines = formats::read_json_lines(folder / "run/metrics.jsonl");
+  EXPECT_EQ(lines.size(), 8U);  // steps 4 to 24, the last, and its evaluation
+}
+
+TEST(Trainer, ALossThatIsNotFiniteEndsTheRunAndTheCheckpointStands) {
+  const test::TemporaryDirectory folder;
+  TrainerConfig config = test::fake_config(50);
+  config.checkpoint_every = 10;
+  const auto task = fake_task();
+  task->on_loss = [&task = *task](std::int64_t step) {
+    task.loss_factor = step == 24 ? std::numeric_limits<double>::quiet_NaN() : 1.0;
+  };
+  const std::string message =
+      test::expect_error(ErrorKind::kNumeric, {"loss", "nan", "step 25", "in step 24", "step-20", "stands"},
+                         [&] { start_fake(folder / "run", config, task); });
+  EXPECT_EQ(RunDirectory::open(folder / "run").latest().step, 20);
+  start_fake(folder / "whole", config, fake_task());
+  resume_fake(folder / "run", fake_task());
+  EXPECT_EQ(test::logged_losses(folder / "run"), test::logged_losses(folder / "whole"));
+}
+
+TEST(Trainer, AnInterruptedEvaluationIsMadeUpFor) {
+  const test::TemporaryDirectory folder;
+  TrainerConfig config = test::fake_config(20);
+  config.eval_every = 10;
+  const auto task = fake_task();
+  task->on_loss = [](std::int64_t step) {
+    if (step == 9) {
+      std::raise(SIGTERM);
+    }
+  };
+  test::expect_error(ErrorKind::kInterrupted, {"step 10"}, [&] { start_fake(folder / "run", config, task); });
+  const auto rest = fake_task();
+  resume_fake(folder / "run", rest);
+  EXPECT_EQ(rest->evaluations, 2);
+  EXPECT_EQ(formats::read_json_lines(folder / "run/metrics.jsonl").size(), 22U);
+}
+
+TEST(Trainer, RefusesOtherDataAndOtherWeights) {
+  const test::TemporaryDirectory folder;
+  test::expect_error(ErrorKind::kInterrupted, {},
+                     [&] { start_fake(folder / "run", test::fake_config(50), interrupted_at(3)); });
+  const auto other = fake_task();
+  other->data = 1001;
+  test::expect_error(ErrorKind::kArgument, {"train_text", "tokens", "1000", "1001"},
+                     [&] { resume_fake(folder / "run", other); });
+  test::write_text(checkpoint_path(folder / "run", 3) / "optimizer.safetensors", "");
+  resume_fake(folder / "run", fake_task());  // from step 0, which is whole
+  EXPECT_EQ(test::logged_losses(folder / "run").size(), 50U);
+}
+
+}  // namespace
+}  // namespace weft::training
