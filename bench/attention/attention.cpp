@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator alone: forward, and forward with backward, of a causal window against dense causal attention, at growing lengths.
-// Every pattern is compared with the oracle at a short length first: a wrong result gets no time.
+// The operator alone: forward, and forward with backward, of a causal window against dense causal attention, at growing
+// lengths. Every pattern is compared with the oracle at a short length first: a wrong result gets no time.
 #include <cstdio>
 
 #include <benchmark/benchmark.h>
@@ -36,7 +36,8 @@ Call make_call(const char* expression, std::int64_t length, bool with_gradient) 
   const auto random = [&] {
     return at::randn({1, kHeads, length, kHeadDim}, at::kFloat).set_requires_grad(with_gradient);
   };
-  return {random(), random(), random(), attention::cached_layout(pattern::Pattern::parse(expression), site_of(length), {})};
+  return {random(), random(), random(),
+          attention::cached_layout(pattern::Pattern::parse(expression), site_of(length), {})};
 }
 
 bool equals_oracle(const char* expression) {
@@ -44,7 +45,7 @@ bool equals_oracle(const char* expression) {
   const Call call = make_call(expression, kLength, false);
   const at::Tensor expected =
       attention::dense_oracle(call.query.to(at::kDouble), call.key.to(at::kDouble), call.value.to(at::kDouble),
-                              pattern::Pattern::parse(expression), site_of(kLength));
+                              {pattern::Pattern::parse(expression), site_of(kLength)});
   const at::Tensor found = attention::attention(call.query, call.key, call.value, call.layout).output;
   // float32 over 513 keys with values near 1.
   return (found.to(at::kDouble) - expected).abs().max().item<double>() < 1e-5;

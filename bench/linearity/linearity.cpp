@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and time of one training step of a small decoder against the length of its context. Each length runs in a process of
-// its own, whose peak of resident memory the operating system reports; a process that only builds model and optimiser is the start.
+// Memory and time of one training step of a small decoder against the length of its context. Each length runs in a
+// process of its own, whose peak of resident memory the operating system reports; a process that only builds model and
+// optimiser is the start.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +11,8 @@
 #include <cstdlib>
 #include <exception>
 
-#include <CLI/CLI.hpp>
 #include <torch/types.h>
+#include <CLI/CLI.hpp>
 
 #include "weft/core/cpu.h"
 #include "weft/models/language_model.h"
@@ -132,10 +133,12 @@ int main(int count, char** arguments) {
   CLI11_PARSE(app, count, arguments);
   options.model.max_position_embeddings = options.longest;
 
-  std::printf("linearity: %s, %ld layers, width %ld, %s, gradient checkpointing %s\n", options.model.attention[0].c_str(),
-              static_cast<long>(options.model.num_hidden_layers), static_cast<long>(options.model.hidden_size),
-              weft::cpu_description().c_str(), options.model.gradient_checkpointing ? "on" : "off");
+  std::printf("linearity: %s, %ld layers, width %ld, %s, gradient checkpointing %s\n",
+              options.model.attention[0].c_str(), static_cast<long>(options.model.num_hidden_layers),
+              static_cast<long>(options.model.hidden_size), weft::cpu_description().c_str(),
+              options.model.gradient_checkpointing ? "on" : "off");
   const double peak = print_table(options);
-  std::printf("peak at %ld tokens: %.3f GB, limit %.1f GB\n", static_cast<long>(options.longest), peak, options.limit_gb);
+  std::printf("peak at %ld tokens: %.3f GB, limit %.1f GB\n", static_cast<long>(options.longest), peak,
+              options.limit_gb);
   return peak <= options.limit_gb ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every path against the dense float64 oracle, outputs and gradients, over random patterns, lengths, heads, padding and strides.
+// Every path against the dense float64 oracle, outputs and gradients, over random patterns, lengths, heads, padding and
+// strides.
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -29,7 +30,8 @@ Answer answer_of(const testing::TensorFunction& function, const RandomCall& call
   const auto gradients = torch::autograd::grad({(output.to(at::kDouble) * weight).sum()}, leaves, {}, {}, false, true);
   Answer answer{output.detach().to(at::kDouble), {}};
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    answer.gradients.push_back(gradients[i].defined() ? gradients[i].to(at::kDouble) : at::zeros_like(leaves[i], at::kDouble));
+    answer.gradients.push_back(gradients[i].defined() ? gradients[i].to(at::kDouble)
+                                                      : at::zeros_like(leaves[i], at::kDouble));
   }
   return answer;
 }
@@ -64,10 +66,12 @@ void expect_agreement(const RandomCall& call, const Answer& expected, const Answ
   }
 }
 
-bool flash_takes(const RandomCall& call) { return call.options.dropout == 0 && call.query.size(3) == call.value.size(3); }
+bool flash_takes(const RandomCall& call) {
+  return call.options.dropout == 0 && call.query.size(3) == call.value.size(3);
+}
 
-// Float64 leaves rounding only, but log multiplicities are float32 in a layout; float32 exponentials of the fused operator
-// are good to 20 ulps, and sums have up to 300 terms.
+// Float64 leaves rounding only, but log multiplicities are float32 in a layout; float32 exponentials of the fused
+// operator are good to 20 ulps, and sums have up to 300 terms.
 constexpr double kTight = 1e-11;
 constexpr double kWeighted = 3e-7;
 constexpr double kFloat32 = 2e-5;
@@ -87,7 +91,8 @@ TEST(Agreement, PathsEqualTheOracle) {
     if (seed % 2 == 0) {
       expect_agreement(call, expected, operator_answer(call, Path::kScalar, at::kDouble), tight, "scalar float64");
     } else {
-      expect_agreement(call, expected, operator_answer(call, Path::kPortable, at::kFloat), kFloat32, "portable float32");
+      expect_agreement(call, expected, operator_answer(call, Path::kPortable, at::kFloat), kFloat32,
+                       "portable float32");
       expect_agreement(call, expected, operator_answer(call, Path::kScalar, at::kFloat), kFloat32, "scalar float32");
     }
     if (HasFailure()) {
@@ -106,7 +111,8 @@ TEST(Agreement, HalfTypesRoundStorageOnly) {
     const at::Tensor expected = call.oracle({call.query, call.key, call.value});
     for (const Path path : {Path::kAuto, Path::kPortable, Path::kScalar}) {
       const at::Tensor found = operator_answer(call, path, at::kBFloat16).output;
-      // One rounding to 8 bits is 2^-9 of the largest entry; a fused operator that rounds probabilities too adds as much.
+      // One rounding to 8 bits is 2^-9 of the largest entry; a fused operator that rounds probabilities too adds as
+      // much.
       expect_near(found, expected, 1.0 / 128, call.name());
     }
     if (HasFailure()) {
@@ -177,8 +183,8 @@ TEST(Agreement, DenseGradientsEqualCentralDifferences) {
     pattern::Site site;
     site.query_length = site.key_length = 7;
     site.heads = 2;
-    const auto layout =
-        std::make_shared<const attention::Layout>(pattern::compile(pattern::Pattern::parse(expression), site, {64, 64}));
+    const auto layout = std::make_shared<const attention::Layout>(
+        pattern::compile(pattern::Pattern::parse(expression), site, {64, 64}));
     at::manual_seed(2);
     testing::expect_gradients(
         [&](const std::vector<at::Tensor>& tensors) {
@@ -186,7 +192,8 @@ TEST(Agreement, DenseGradientsEqualCentralDifferences) {
           EXPECT_EQ(result.path, Path::kDense);
           return result.output;
         },
-        {at::randn({1, 2, 7, 4}, at::kDouble), at::randn({1, 1, 7, 4}, at::kDouble), at::randn({1, 1, 7, 4}, at::kDouble)});
+        {at::randn({1, 2, 7, 4}, at::kDouble), at::randn({1, 1, 7, 4}, at::kDouble),
+         at::randn({1, 1, 7, 4}, at::kDouble)});
   }
 }
 

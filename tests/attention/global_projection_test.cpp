@@ -26,13 +26,20 @@ struct Case {
   double dropout = 0.0;
 
   std::vector<at::Tensor> leaves() const {
-    return {output,          hidden_states,          projection.query.weight, projection.query.bias,
-            projection.key.weight, projection.key.bias, projection.value.weight, projection.value.bias};
+    return {output,
+            hidden_states,
+            projection.query.weight,
+            projection.query.bias,
+            projection.key.weight,
+            projection.key.bias,
+            projection.value.weight,
+            projection.value.bias};
   }
 };
 
 LinearWeights random_linear(std::int64_t width) {
-  return {at::randn({width, width}, at::kDouble).set_requires_grad(true), at::randn({width}, at::kDouble).set_requires_grad(true)};
+  return {at::randn({width, width}, at::kDouble).set_requires_grad(true),
+          at::randn({width}, at::kDouble).set_requires_grad(true)};
 }
 
 Case random_case(std::vector<std::vector<std::int64_t>> positions, std::int64_t heads, std::int64_t head_dim) {
@@ -181,9 +188,9 @@ TEST(GlobalProjection, HalfPrecisionAccumulatesInFloat32) {
   at::manual_seed(6);
   Case call = random_case({{3}, {22, 0}}, 3, 4);
   at::NoGradGuard no_grad;
-  for (at::Tensor* tensor : {&call.output, &call.hidden_states, &call.projection.query.weight, &call.projection.query.bias,
-                             &call.projection.key.weight, &call.projection.key.bias, &call.projection.value.weight,
-                             &call.projection.value.bias}) {
+  for (at::Tensor* tensor : {&call.output, &call.hidden_states, &call.projection.query.weight,
+                             &call.projection.query.bias, &call.projection.key.weight, &call.projection.key.bias,
+                             &call.projection.value.weight, &call.projection.value.bias}) {
     *tensor = tensor->to(at::kBFloat16).to(at::kDouble);
   }
   const at::Tensor expected = run(call);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attention layer of a fixture, rebuilt from Weft's pieces: its projections around the operator on a chosen route, compared
-// with what transformers computed, forwards and backwards, where the tokens are not padding.
+// One attention layer of a fixture, rebuilt from Weft's pieces: its projections around the operator on a chosen route,
+// compared with what transformers computed, forwards and backwards, where the tokens are not padding.
 #pragma once
 
 #include <cmath>
@@ -78,7 +78,7 @@ class JointLayer {
                     const std::vector<pattern::RowBinding>& rows = {}) const {
     const at::Tensor query = projected("query"), key = projected("key"), value = projected("value");
     if (!route_.path) {
-      return dense_oracle(query, key, value, pattern, site, rows, options_);
+      return dense_oracle(query, key, value, {pattern, site, rows}, options_);
     }
     const AttentionResult result =
         attention(query, key, value, cached_layout(pattern, site, route_.tile, rows), options_);
@@ -88,7 +88,8 @@ class JointLayer {
     return result.output;
   }
 
-  /// Compares the layer's output [B, H, N, D], and every gradient that the fixture holds, with what transformers computed.
+  /// Compares the layer's output [B, H, N, D], and every gradient that the fixture holds, with what transformers
+  /// computed.
   void expect_equal(const at::Tensor& output, double tolerance) const {
     const at::Tensor keep = fixture_.tensor("key_keep");
     const at::Tensor merged = output.transpose(1, 2).reshape(fixture_.tensor("output").sizes());
@@ -105,9 +106,7 @@ class JointLayer {
   }
 
  private:
-  void load(const std::string& name) {
-    leaves_[name] = fixture_.tensor(name).to(route_.dtype).set_requires_grad(true);
-  }
+  void load(const std::string& name) { leaves_[name] = fixture_.tensor(name).to(route_.dtype).set_requires_grad(true); }
 
   test::Fixture fixture_;
   Route route_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts that know when they are dense, the cache, the plan of batched rows, and LibTorch's threads behind ParallelFor.
+// Layouts that know when they are dense, the cache, the plan of batched rows, and LibTorch's threads behind
+// ParallelFor.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mechanisms by name: patterns through the module interface, causal models, padding, bound positions, one-token decoding.
+// Mechanisms by name: patterns through the module interface, causal models, padding, bound positions, one-token
+// decoding.
 #include <gtest/gtest.h>
 
 #include "attention/small_calls.h"
@@ -47,7 +48,7 @@ TEST(Mechanism, ACausalModelNeverSeesTheFuture) {
 }
 
 TEST(Mechanism, DescriptionIsWhatIsComputed) {
-  EXPECT_EQ(make_attention(" window( 8 )|global(1) ", site_of(1))->description(), "window(8) | global(first=1)");
+  EXPECT_EQ(make_attention(" window( 8 )|global(1) ", site_of(1))->description(), "window(8) | global(1)");
   EXPECT_EQ(make_attention("window(8)", site_of(1, true))->description(), "causal & window(8)");
   EXPECT_EQ(make_attention("causal & window(left=8)", site_of(1, true))->description(), "causal & window(left=8)");
   EXPECT_EQ(make_attention("strided(8)", site_of(1, true))->description(), "strided(8)");
@@ -94,8 +95,8 @@ TEST(Mechanism, DropsOnlyWhileTrainingAndByTheSeed) {
 }
 
 TEST(Mechanism, KnownNamesThatAreNotHereYetSaySo) {
-  for (const char* expression : {"lsh(bucket=64, rounds=4)", " performer(features=256)", "nystrom(landmarks=64)",
-                                 "linformer(rank=256)"}) {
+  for (const char* expression :
+       {"lsh(bucket=64, rounds=4)", " performer(features=256)", "nystrom(landmarks=64)", "linformer(rank=256)"}) {
     expect_error(ErrorKind::kUnsupported, {"known", "patterns"}, [&] { make_attention(expression, site_of(1)); });
   }
 }
@@ -105,8 +106,9 @@ TEST(Mechanism, ErrorsPointIntoWhatWasWritten) {
   EXPECT_THROW(make_attention("", site_of(1)), Error);
   expect_error(ErrorKind::kArgument, {"heads", "0"}, [&] { make_attention("full", site_of(0)); });
   expect_error(ErrorKind::kArgument, {"dropout", "1.5"}, [&] { make_attention("full", site_of(1, false, 1.5)); });
-  expect_error(ErrorKind::kArgument, {"[batch, heads, length, head_dim]"},
-               [&] { make_attention("full", site_of(1))->forward(at::ones({2, 3}), at::ones({2, 3}), at::ones({2, 3}), {}); });
+  expect_error(ErrorKind::kArgument, {"[batch, heads, length, head_dim]"}, [&] {
+    make_attention("full", site_of(1))->forward(at::ones({2, 3}), at::ones({2, 3}), at::ones({2, 3}), {});
+  });
 }
 
 }  // namespace

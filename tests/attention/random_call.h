@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random call of the operator: pattern, lengths, heads, padding, bound positions, strides; from a seed that a failing test
-// prints.
+// A random call of the operator: pattern, lengths, heads, padding, bound positions, strides; from a seed that a failing
+// test prints.
 #pragma once
 
 #include <string>
@@ -17,7 +17,9 @@ namespace weft::test {
 
 struct RandomCall {
   explicit RandomCall(std::uint64_t seed)
-      : draw(seed), expression(draw.expression(static_cast<int>(draw.between(0, 2)))), pattern(pattern::Pattern::parse(expression)) {
+      : draw(seed),
+        expression(draw.expression(static_cast<int>(draw.between(0, 2)))),
+        pattern(pattern::Pattern::parse(expression)) {
     draw_site();
     draw_rows();
     draw_tensors(seed);
@@ -28,12 +30,12 @@ struct RandomCall {
     return std::make_shared<const attention::Layout>(pattern::compile(pattern, site, tile, rows), expression);
   }
   at::Tensor oracle(const std::vector<at::Tensor>& tensors) const {
-    return attention::dense_oracle(tensors[0], tensors[1], tensors[2], pattern, site, rows, options);
+    return attention::dense_oracle(tensors[0], tensors[1], tensors[2], {pattern, site, rows}, options);
   }
   std::string name() const {
-    return concat(expression, " B=", batch, " Q=", site.query_length, " K=", site.key_length, " offset=", site.query_offset,
-                  " H_kv=", key_heads, " D=", query.size(3), " tile=", tile.query, "x", tile.key,
-                  " padded=", options.key_keep.defined(), " dropout=", options.dropout);
+    return concat(expression, " B=", batch, " Q=", site.query_length, " K=", site.key_length,
+                  " offset=", site.query_offset, " H_kv=", key_heads, " D=", query.size(3), " tile=", tile.query, "x",
+                  tile.key, " padded=", options.key_keep.defined(), " dropout=", options.dropout);
   }
 
   RandomPattern draw;
@@ -73,7 +75,8 @@ struct RandomCall {
       binding.input = positions();
       if (expression.find("block") == std::string::npos && draw.chance(20)) {
         binding.query_length = draw.between(0, site.query_length);
-        binding.key_length = draw.between(*std::max_element(binding.input.begin(), binding.input.end()) + 1, site.key_length);
+        binding.key_length =
+            draw.between(*std::max_element(binding.input.begin(), binding.input.end()) + 1, site.key_length);
       }
       rows.push_back(std::move(binding));
     }

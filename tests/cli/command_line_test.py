@@ -37,7 +37,7 @@ class HelpTest(Case):
 
 class MisuseTest(Case):
     def test_unknown_command_suggests_the_nearest(self):
-        self.assert_fails(weft("trian"), 2, "'trian'", "did you mean train?")
+        self.assert_fails(weft("trainn"), 2, "'trainn'", "did you mean train?")
         self.assert_fails(weft("pattern", "shw", "full"), 2, "did you mean show?")
 
     def test_unknown_flag_suggests_the_nearest(self):

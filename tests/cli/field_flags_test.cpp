@@ -58,15 +58,20 @@ TEST_F(FieldFlags, OnlyWhatIsGivenIsKept) { EXPECT_EQ(parsed({}), "{}"); }
 TEST_F(FieldFlags, EveryTypeIsRead) {
   EXPECT_EQ(
       parsed({"--quick", "--no-careful", "--step-count", "12", "--rate", "1e-3", "--mode", "hard", "--files", "a",
-              "b c", "--sizes", "1", "-2"}),
-      R"({"quick":true,"careful":false,"step_count":12,"rate":0.001,"mode":"hard","files":["a","b c"],"sizes":[1,-2]})");
+              "b c", "--sizes", "1", "2"}),
+      R"({"quick":true,"careful":false,"step_count":12,"rate":0.001,"mode":"hard","files":["a","b c"],"sizes":[1,2]})");
 }
 
 TEST_F(FieldFlags, AnAliasSetsTheField) { EXPECT_EQ(parsed({"--steps=7"}), R"({"step_count":7})"); }
 
+TEST_F(FieldFlags, TheLastOfEqualFlagsWinsAndListsGrow) {
+  EXPECT_EQ(parsed({"--steps", "1", "--files", "a", "--steps", "2", "--files", "b"}),
+            R"({"step_count":2,"files":["a","b"]})");
+}
+
 TEST_F(FieldFlags, ExpressionsPassUnchanged) {
   EXPECT_EQ(parsed({"--files", "!window(3) & global(at=[1, 2])", "heads(a, b)"}),
-            R"({"files":["!window(3) & global(at=[1, 2])","heads(a, b)"]})");
+            R"json({"files":["!window(3) & global(at=[1, 2])","heads(a, b)"]})json");
 }
 
 /// What the misuse of a flag says, or nothing when it passes.

@@ -48,10 +48,10 @@ class ShowTest(Case):
         self.assertEqual(found["edges"], 20)
 
     def test_heads(self):
-        found = weft_json("pattern", "show", "heads(full, 3 * causal)", "--length", "8", "--heads", "4")
+        found = weft_json("pattern", "show", "heads(1 * full, 3 * causal)", "--length", "8", "--heads", "4")
         self.assertEqual(found["equal_heads"], [[0], [1, 2, 3]])
         self.assertEqual(found["edges"], 64 + 3 * 36)
-        found = weft_json("pattern", "show", "heads(full, 3 * causal)", "--length", "8", "--heads", "4", "--head", "2")
+        found = weft_json("pattern", "show", "heads(1 * full, 3 * causal)", "--length", "8", "--heads", "4", "--head", "2")
         self.assertEqual(found["edges"], 36)
 
     def test_ascii_picture(self):

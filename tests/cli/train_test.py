@@ -32,7 +32,7 @@ class TrainTest(Case):
         self.assertIn("tokens a second", process.stdout)
 
     def test_the_attention_of_a_decoder_is_cut_to_the_past(self):
-        process = self.train("--steps", "1", "--attention", "window(8)", "--num-hidden-layers", "2")
+        process = self.train("--steps", "1", "--attention", "window(8)", "--num-hidden-layers", "1")
         self.assertIn("causal & window(8)", process.stderr)
 
     def test_attention_for_each_layer(self):

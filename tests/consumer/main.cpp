@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user of the installed library writes: parse a pattern, lay it out, run attention over it. Compiled by a second project.
+// What a user of the installed library writes: parse a pattern, lay it out, run attention over it. Compiled by a second
+// project.
 #include <torch/types.h>
 
 #include <iostream>

@@ -4,9 +4,10 @@
 // its own.
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <exception>
 #include <fstream>
 #include <functional>
+#include <string>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -32,7 +33,11 @@ constexpr int kCannotMount = 77;
 int in_child(const std::function<void()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
-    body();
+    try {
+      body();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
     ::_exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
@@ -40,9 +45,26 @@ int in_child(const std::function<void()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// Whether this process now has mounts of its own; who is not root becomes it in a namespace of users.
+bool separate_mounts() {
+  if (::unshare(CLONE_NEWNS) == 0) {
+    return true;
+  }
+  const std::string user = concat("0 ", ::geteuid(), " 1");
+  const std::string group = concat("0 ", ::getegid(), " 1");
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
+    return false;
+  }
+  std::ofstream("/proc/self/setgroups") << "deny";
+  std::ofstream("/proc/self/gid_map") << group;
+  std::ofstream map("/proc/self/uid_map");
+  map << user << std::flush;
+  return map.good();
+}
+
 // Mounts 64 KiB of memory at `directory`, for this process and its children only.
 void mount_small_disk(const std::filesystem::path& directory) {
-  const bool separate = ::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+  const bool separate = separate_mounts();
   if (!separate || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
       ::mount("weft", directory.c_str(), "tmpfs", 0, "size=64k") != 0) {
     ::_exit(kCannotMount);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzzer (LLVMFuzzerTestOneInput) where the compiler brings no libFuzzer: mutates a corpus for some seconds with a printed seed.
-// Usage: PROGRAM [--seconds=S] [--runs=N] [--seed=N] [FILE or FOLDER]...; named files alone are run once, unchanged (--runs=0).
+// Runs a fuzzer (LLVMFuzzerTestOneInput) where the compiler brings no libFuzzer: mutates a corpus for some seconds with
+// a printed seed. Usage: PROGRAM [--seconds=S] [--runs=N] [--seed=N] [FILE or FOLDER]...; named files alone are run
+// once, unchanged (--runs=0).
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -154,7 +155,8 @@ class Mutator {
                  other.begin() + static_cast<std::ptrdiff_t>(first + length));
   }
 
-  static constexpr std::uint8_t kEdgeBytes[] = {0, 1, 9, '"', '(', ')', '0', '9', '\\', '{', 127, 128, 192, 240, 254, 255};
+  static constexpr std::uint8_t kEdgeBytes[] = {0,    1,   9,   '"', '(', ')', '0', '9',
+                                                '\\', '{', 127, 128, 192, 240, 254, 255};
 
   std::vector<Input> corpus_;
   std::mt19937_64 random_;
@@ -181,7 +183,8 @@ int main(int argument_count, char** arguments) {
   Mutator mutator(corpus, settings.seed);
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t runs = 0;
-  while (runs < settings.runs && std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < settings.seconds) {
+  while (runs < settings.runs &&
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < settings.seconds) {
     run_one(mutator.next());
     ++runs;
   }

@@ -48,7 +48,7 @@ Ids without_cache(models::LanguageModel model, const SamplingConfig& config) {
 }
 
 TEST(Generate, EqualsGenerationWithoutACache) {
-  for (const std::string& attention : {"full", "strided(6)", "window(8) | global(1)"}) {
+  for (const std::string attention : {"full", "strided(6)", "window(8) | global(1)"}) {
     const models::LanguageModel model = model_with(attention);
     EXPECT_EQ(generate(model, kPrompt, sampling(40)).ids, without_cache(model, sampling(40))) << attention;
     SamplingConfig greedy = sampling(20);

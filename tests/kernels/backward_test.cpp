@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain backward kernel: central differences of the definition, empty rows, padding, half types, determinism over threads.
+// The plain backward kernel: central differences of the definition, empty rows, padding, half types, determinism over
+// threads.
 #include <gtest/gtest.h>
 
 #include "kernels/kernel_case.h"
@@ -67,7 +68,7 @@ TEST(BackwardKernel, EmptyRowsAndPaddedKeysGetZeroWhateverTheirMemoryHolds) {
   kernel_case.keep[9] = 0;
   kernel_case.key.set(0, 0, 9, 0, kNaN);
   kernel_case.value.set(0, 0, 9, 2, kNaN);
-  kernel_case.query.set(0, 0, 5, 1, kNaN);  // row 5 has no edge
+  kernel_case.query.set(0, 0, 5, 1, kNaN);             // row 5 has no edge
   kernel_case.output_gradient.set(0, 0, 16, 1, kNaN);  // nor has row 16
   kernel_case.forward();
   kernel_case.backward();

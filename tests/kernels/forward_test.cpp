@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain forward kernel against the definition, over shapes, tiles, dtypes and masks; what happens at empty rows, in padded
-// memory and with NaN.
+// The plain forward kernel against the definition, over shapes, tiles, dtypes and masks; what happens at empty rows, in
+// padded memory and with NaN.
 #include <gtest/gtest.h>
 
 #include "kernels/kernel_case.h"
@@ -89,8 +89,8 @@ TEST(ForwardKernel, EmptyRowsAreZeroAndMinusInfinity) {
   kernel_case.forward();
   for (std::int64_t row = 0; row < 40; ++row) {
     for (std::int64_t head = 0; head < 2; ++head) {
-      const bool empty = kernel_case.log_sum_exp[static_cast<std::size_t>(head * 40 + row)] ==
-                         -std::numeric_limits<float>::infinity();
+      const bool empty =
+          kernel_case.log_sum_exp[static_cast<std::size_t>(head * 40 + row)] == -std::numeric_limits<float>::infinity();
       EXPECT_TRUE(empty || row % 11 != 5);
       EXPECT_EQ(kernel_case.log_sum_exp[static_cast<std::size_t>((2 + head) * 40 + row)],
                 -std::numeric_limits<float>::infinity());

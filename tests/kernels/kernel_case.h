@@ -36,7 +36,10 @@ class StridedArray {
  public:
   using Memory = typename Storage::Memory;
   StridedArray(std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t columns)
-      : batch_(batch), heads_(heads), rows_(rows), columns_(columns),
+      : batch_(batch),
+        heads_(heads),
+        rows_(rows),
+        columns_(columns),
         memory_(static_cast<std::size_t>(batch * rows * heads * (columns + kGap)) + 1) {
     for (Memory& entry : memory_) {
       Storage::store(&entry, std::numeric_limits<typename Storage::Sum>::quiet_NaN());
@@ -171,7 +174,8 @@ struct KernelCase {
     double total = 0;
     for (std::int64_t position = 0; position < shape.key_length; ++position) {
       const int times = keeps(batch, position) ? multiplicity(head, row, position) : 0;
-      result[static_cast<std::size_t>(position)] = times == 0 ? 0.0 : times * std::exp(score(batch, head, row, position));
+      result[static_cast<std::size_t>(position)] =
+          times == 0 ? 0.0 : times * std::exp(score(batch, head, row, position));
       total += result[static_cast<std::size_t>(position)];
     }
     for (double& probability : result) {

@@ -17,7 +17,7 @@ constexpr std::int64_t kCount = 100'003;  // no multiple of the four elements of
 
 TEST(Dropout, DropsTheAskedShareAndScalesTheRest) {
   for (const double probability : {0.1, 0.5, 0.9}) {
-    const at::Tensor y = dropout(at::ones({kCount}), probability, 3);
+    const at::Tensor y = seeded_dropout(at::ones({kCount}), probability, 3);
     const double dropped = y.eq(0).sum().item<double>() / kCount;
     // four standard deviations of a binomial share
     EXPECT_NEAR(dropped, probability, 4.0 * std::sqrt(probability * (1.0 - probability) / kCount));
@@ -28,26 +28,26 @@ TEST(Dropout, DropsTheAskedShareAndScalesTheRest) {
 
 TEST(Dropout, IsAPureFunctionOfTheSeed) {
   const at::Tensor x = at::randn({kCount});
-  EXPECT_TRUE(dropout(x, 0.4, 5).equal(dropout(x, 0.4, 5)));
-  EXPECT_FALSE(dropout(x, 0.4, 5).equal(dropout(x, 0.4, 6)));
-  EXPECT_TRUE(dropout(x, 0.0, 5).is_same(x));
+  EXPECT_TRUE(seeded_dropout(x, 0.4, 5).equal(seeded_dropout(x, 0.4, 5)));
+  EXPECT_FALSE(seeded_dropout(x, 0.4, 5).equal(seeded_dropout(x, 0.4, 6)));
+  EXPECT_TRUE(seeded_dropout(x, 0.0, 5).is_same(x));
 }
 
 TEST(Dropout, DoesNotDependOnThreads) {
   const at::Tensor x = at::randn({kCount});
   const int threads = at::get_num_threads();
-  const at::Tensor many = dropout(x, 0.4, 5);
+  const at::Tensor many = seeded_dropout(x, 0.4, 5);
   at::set_num_threads(1);
-  const at::Tensor one = dropout(x, 0.4, 5);
+  const at::Tensor one = seeded_dropout(x, 0.4, 5);
   at::set_num_threads(threads);
   EXPECT_TRUE(many.equal(one));
 }
 
 TEST(Dropout, MasksAreEqualInEveryDtype) {
   const at::Tensor x = at::ones({1000});
-  const at::Tensor zeros = dropout(x, 0.3, 9).eq(0);
+  const at::Tensor zeros = seeded_dropout(x, 0.3, 9).eq(0);
   for (const at::ScalarType dtype : {at::kDouble, at::kBFloat16, at::kHalf}) {
-    EXPECT_TRUE(dropout(x.to(dtype), 0.3, 9).eq(0).equal(zeros));
+    EXPECT_TRUE(seeded_dropout(x.to(dtype), 0.3, 9).eq(0).equal(zeros));
   }
 }
 

@@ -40,7 +40,7 @@ TEST(Memory, RecomputationHoldsOneLayerAtATime) {
   const auto layer = [&](const at::Tensor& in) {
     at::Tensor out = in;
     for (int i = 0; i < 8; ++i) {
-      out = linear(out, weight, {}).tanh();
+      out = apply_linear(out, weight, {}).tanh();
     }
     return out;
   };

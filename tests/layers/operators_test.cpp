@@ -32,23 +32,25 @@ at::TensorOptions float64() { return at::TensorOptions(at::kDouble); }
 
 at::Tensor leaf(at::IntArrayRef shape) { return at::randn(shape, float64()).requires_grad_(true); }
 
+at::Tensor labels_of(const std::vector<std::int64_t>& labels) { return at::tensor(labels, at::kLong); }
+
 class Operators : public ::testing::Test {
  protected:
   void SetUp() override { torch::manual_seed(7); }
 };
 
 TEST_F(Operators, LinearHasTheRightGradients) {
-  expect_gradients([](const auto& in) { return linear(in[0], in[1], in[2]); },
+  expect_gradients([](const auto& in) { return apply_linear(in[0], in[1], in[2]); },
                    {leaf({2, 3, 4}), leaf({5, 4}), leaf({5})});
-  expect_gradients([](const auto& in) { return linear(in[0], in[1], {}); }, {leaf({3, 4}), leaf({5, 4})});
-  expect_gradients([](const auto& in) { return linear(in[0].transpose(0, 1), in[1], {}); },
+  expect_gradients([](const auto& in) { return apply_linear(in[0], in[1], {}); }, {leaf({3, 4}), leaf({5, 4})});
+  expect_gradients([](const auto& in) { return apply_linear(in[0].transpose(0, 1), in[1], {}); },
                    {leaf({3, 2, 4}), leaf({5, 4})});
 }
 
 TEST_F(Operators, LinearGivesGradientsOnlyWhereTheyAreAskedFor) {
   const at::Tensor x = leaf({3, 4});
   const at::Tensor weight = at::randn({5, 4}, float64());
-  linear(x, weight, at::randn({5}, float64())).sum().backward();
+  apply_linear(x, weight, at::randn({5}, float64())).sum().backward();
   EXPECT_TRUE(x.grad().defined());
   EXPECT_FALSE(weight.grad().defined());
 }
@@ -58,8 +60,9 @@ TEST_F(Operators, LinearEqualsLibTorch) {
   const at::Tensor weight = at::randn({8, 16});
   const at::Tensor bias = at::randn({8});
   // Both are one addmm of the same numbers.
-  EXPECT_TRUE(linear(x, weight, bias).allclose(at::linear(x, weight, bias), 1e-6, 1e-6));
-  test::expect_error(ErrorKind::kArgument, {"[2, 15]", "[8, 16]"}, [&] { linear(at::randn({2, 15}), weight, bias); });
+  EXPECT_TRUE(apply_linear(x, weight, bias).allclose(at::linear(x, weight, bias), 1e-6, 1e-6));
+  test::expect_error(ErrorKind::kArgument, {"[2, 15]", "[8, 16]"},
+                     [&] { apply_linear(at::randn({2, 15}), weight, bias); });
 }
 
 TEST_F(Operators, SwigluHasTheRightGradients) {
@@ -69,7 +72,7 @@ TEST_F(Operators, SwigluHasTheRightGradients) {
 }
 
 TEST_F(Operators, DropoutHasTheRightGradients) {
-  expect_gradients([](const auto& in) { return dropout(in[0], 0.3, 11); }, {leaf({5, 7})});
+  expect_gradients([](const auto& in) { return seeded_dropout(in[0], 0.3, 11); }, {leaf({5, 7})});
 }
 
 TEST_F(Operators, SplitHeadsHasTheRightGradients) {
@@ -93,7 +96,9 @@ TEST_F(Operators, SplitHeadsTakesUnusedOutputs) {
 
 TEST_F(Operators, RecomputeHasTheRightGradients) {
   const auto function = [](const std::vector<at::Tensor>& in) {
-    const auto block = [weight = in[1]](const at::Tensor& x) { return dropout(linear(x, weight, {}).tanh(), 0.2, 5); };
+    const auto block = [weight = in[1]](const at::Tensor& x) {
+      return seeded_dropout(apply_linear(x, weight, {}).tanh(), 0.2, 5);
+    };
     return recompute(block, in[0], {in[1]});
   };
   expect_gradients(function, {leaf({3, 4}), leaf({4, 4})});
@@ -114,7 +119,7 @@ TEST_F(Operators, RecomputeRunsTwiceWithGradientsAndOnceWithout) {
 
 class Loss : public Operators {
  protected:
-  const at::Tensor labels_ = at::tensor({2, kIgnoredLabel, 0, 6, 6, kIgnoredLabel, 3}, at::kLong);
+  const at::Tensor labels_ = labels_of({2, kIgnoredLabel, 0, 6, 6, kIgnoredLabel, 3});
 };
 
 TEST_F(Loss, HasTheRightGradients) {
@@ -144,8 +149,7 @@ TEST_F(Loss, EqualsPlainCrossEntropy) {
 TEST_F(Loss, IsZeroWithoutLabels) {
   const at::Tensor hidden = leaf({2, 4});
   const at::Tensor weight = leaf({8, 4});
-  const at::Tensor loss =
-      linear_cross_entropy(hidden, {weight, {}}, at::tensor({kIgnoredLabel, kIgnoredLabel}, at::kLong), 0);
+  const at::Tensor loss = linear_cross_entropy(hidden, {weight, {}}, labels_of({kIgnoredLabel, kIgnoredLabel}), 0);
   EXPECT_EQ(loss.item<double>(), 0.0);
   loss.backward();
   EXPECT_EQ(hidden.grad().abs().max().item<double>(), 0.0);
@@ -155,7 +159,7 @@ TEST_F(Loss, IsZeroWithoutLabels) {
 TEST_F(Loss, StaysFiniteForExtremeScores) {
   const at::Tensor hidden = at::tensor({1e4F, -1e4F}).view({2, 1});
   const at::Tensor weight = at::tensor({1.0F, -1.0F}).view({2, 1}).requires_grad_(true);
-  const at::Tensor loss = linear_cross_entropy(hidden, {weight, {}}, at::tensor({1, 1}, at::kLong), 1);
+  const at::Tensor loss = linear_cross_entropy(hidden, {weight, {}}, labels_of({1, 1}), 1);
   EXPECT_FLOAT_EQ(loss.item<float>(), 1e4F);
   loss.backward();
   EXPECT_TRUE(weight.grad().isfinite().all().item<bool>());
@@ -167,9 +171,9 @@ TEST_F(Loss, RefusesWrongLabels) {
   const auto of = [&](const at::Tensor& labels) {
     return [&, labels] { linear_cross_entropy(hidden, head, labels, 0); };
   };
-  test::expect_error(ErrorKind::kArgument, {"label 8", "below 8"}, of(at::tensor({1, 8}, at::kLong)));
-  test::expect_error(ErrorKind::kArgument, {"label -1", "-100"}, of(at::tensor({-1, 2}, at::kLong)));
-  test::expect_error(ErrorKind::kArgument, {"int64 [2]", "[1]"}, of(at::tensor({1}, at::kLong)));
+  test::expect_error(ErrorKind::kArgument, {"label 8", "below 8"}, of(labels_of({1, 8})));
+  test::expect_error(ErrorKind::kArgument, {"label -1", "-100"}, of(labels_of({-1, 2})));
+  test::expect_error(ErrorKind::kArgument, {"int64 [2]", "[1]"}, of(labels_of({1})));
   test::expect_error(ErrorKind::kArgument, {"int64"}, of(at::tensor({1.0, 2.0})));
 }
 

@@ -43,7 +43,7 @@ TEST(Precision, LinearRoundsOperandsAndResult) {
   const at::Tensor weight = at::randn({8, 64}).requires_grad_(true);
   const at::Tensor bias = at::randn({8}).requires_grad_(true);
   const Autocast autocast;
-  const at::Tensor y = linear(x, weight, bias);
+  const at::Tensor y = apply_linear(x, weight, bias);
   ASSERT_EQ(y.scalar_type(), at::kBFloat16);
   const at::Tensor exact = at::linear(rounded(x), rounded(weight), rounded(bias));
   // bfloat16 has 8 bits: rounding moves a value by at most 2^-8 of itself, and a sum near a midpoint may fall to either
@@ -75,7 +75,9 @@ TEST(Precision, RecomputationSeesTheAutocastOfTheForwardPass) {
   torch::manual_seed(5);
   const at::Tensor x = at::randn({4, 16}).requires_grad_(true);
   const at::Tensor weight = at::randn({16, 16}).requires_grad_(true);
-  const auto block = [&](const at::Tensor& in) { return linear(linear(in, weight, {}).tanh(), weight, {}); };
+  const auto block = [&](const at::Tensor& in) {
+    return apply_linear(apply_linear(in, weight, {}).tanh(), weight, {});
+  };
   const auto gradients = [&](bool again) {
     x.mutable_grad().reset();
     at::Tensor y;

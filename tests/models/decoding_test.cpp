@@ -39,9 +39,9 @@ void expect_cache_equals_whole(const TransformerConfig& config, std::initializer
 }
 
 TEST(Decoding, EqualsTheWholeForEveryPattern) {
-  for (const std::string& attention : {"full", "causal", "window(6)", "window(left=9)", "window(8, dilation=3)",
-                                       "strided(5)", "strided(4, split=true)", "fixed(6, 2)", "fixed(6, 2, split=true)",
-                                       "window(4) | global(2)", "heads(window(6), stride(3))", "!window(4)"}) {
+  for (const std::string attention : {"full", "causal", "window(6)", "window(left=9)", "window(8, dilation=3)",
+                                      "strided(5)", "strided(4, split=true)", "fixed(6, 2)", "fixed(6, 2, split=true)",
+                                      "window(4) | global(2)", "heads(window(6), stride(3))", "!window(4)"}) {
     TransformerConfig config = small_config();
     config.attention = {attention};
     expect_cache_equals_whole(config, {5, 1, 1, 3, 1, 1, 1, 7, 1});
@@ -49,8 +49,8 @@ TEST(Decoding, EqualsTheWholeForEveryPattern) {
 }
 
 TEST(Decoding, EqualsTheWholeForEveryKindOfModel) {
-  for (const std::string& position : {"rotary", "learned", "sinusoidal"}) {
-    for (const std::string& norm : {"pre", "post"}) {
+  for (const std::string position : {"rotary", "learned", "sinusoidal"}) {
+    for (const std::string norm : {"pre", "post"}) {
       TransformerConfig config = small_config();
       config.position_embedding = position;
       config.norm_position = norm;

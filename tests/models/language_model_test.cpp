@@ -187,7 +187,7 @@ TEST(LanguageModel, DropoutFollowsItsSeedAndTheTrainingMode) {
 
 TEST(LanguageModel, PaddingDoesNotMoveRealPositions) {
   const at::NoGradGuard without_gradients;
-  for (const std::string& attention :
+  for (const std::string attention :
        {"full", "window(6)", "window(4) | global(first=1, last=1)", "block(4, window(3))"}) {
     LanguageModel model = make_model(config_of({attention, "rotary"}, false));
     const at::Tensor ids = random_ids(2, 20);
@@ -234,7 +234,7 @@ TEST(LanguageModel, InitialWeightsAreThePublishedOnes) {
   config.hidden_size = 128;
   config.intermediate_size = 512;
   config.initializer_range = 0.02;
-  for (const std::string& norm : {"pre", "post"}) {
+  for (const std::string norm : {"pre", "post"}) {
     config.norm_position = norm;
     LanguageModel model = make_model(config);
     for (const auto& parameter : model->named_parameters()) {
@@ -270,7 +270,7 @@ TEST(LanguageModel, CountsItsParameters) {
 
 TEST(LanguageModel, RunsAtAnyLengthUnlessPositionsAreLearned) {
   const at::NoGradGuard without_gradients;
-  for (const std::string& position : {"rotary", "sinusoidal"}) {
+  for (const std::string position : {"rotary", "sinusoidal"}) {
     LanguageModel model = make_model(config_of({"window(8)", position}));
     EXPECT_TRUE(model->logits(input_of(random_ids(1, 100))).isfinite().all().item<bool>());
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block layout made the slow way from a function of positions, so that tests of kernels depend on no compiler of patterns.
+// A block layout made the slow way from a function of positions, so that tests of kernels depend on no compiler of
+// patterns.
 #pragma once
 
 #include <cmath>
@@ -49,8 +50,9 @@ class HandLayout {
     const std::int64_t keys = std::min<std::int64_t>(layout_.tile.key, layout_.key_length - first_key);
     const std::int64_t words = (layout_.tile.key + 63) / 64;
     std::vector<std::uint64_t> bits(static_cast<std::size_t>(layout_.tile.query * words), 0);
-    std::vector<float> weights(static_cast<std::size_t>(layout_.tile.query) * static_cast<std::size_t>(layout_.tile.key),
-                               -std::numeric_limits<float>::infinity());
+    std::vector<float> weights(
+        static_cast<std::size_t>(layout_.tile.query) * static_cast<std::size_t>(layout_.tile.key),
+        -std::numeric_limits<float>::infinity());
     std::int64_t edges = 0;
     int largest = 0;
     for (std::int64_t query = 0; query < queries; ++query) {
@@ -74,7 +76,8 @@ class HandLayout {
 
   void push_kind(bool weighted, bool full, const std::vector<std::uint64_t>& bits, const std::vector<float>& weights) {
     if (weighted) {
-      layout_.kind.push_back(pattern::weighted_kind(static_cast<std::int32_t>(layout_.log_weight.size() / weights.size())));
+      layout_.kind.push_back(
+          pattern::weighted_kind(static_cast<std::int32_t>(layout_.log_weight.size() / weights.size())));
       layout_.log_weight.insert(layout_.log_weight.end(), weights.begin(), weights.end());
     } else if (full) {
       layout_.kind.push_back(pattern::kFullBlock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ParallelFor on plain std::thread, so that thread sanitizers see the kernels of the rooms without Torch at work on several
-// threads, whatever the machine has.
+// A ParallelFor on plain std::thread, so that thread sanitizers see the kernels of the rooms without Torch at work on
+// several threads, whatever the machine has.
 #pragma once
 
 #include <algorithm>

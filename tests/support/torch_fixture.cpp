@@ -13,17 +13,23 @@ namespace {
 
 at::ScalarType scalar_type(formats::Dtype dtype) {
   switch (dtype) {
-    case formats::Dtype::BOOL: return at::kBool;
-    case formats::Dtype::F32: return at::kFloat;
-    case formats::Dtype::F64: return at::kDouble;
-    case formats::Dtype::I64: return at::kLong;
-    default: fail(ErrorKind::kFormat, "fixtures have no ", formats::dtype_name(dtype));
+    case formats::Dtype::BOOL:
+      return at::kBool;
+    case formats::Dtype::F32:
+      return at::kFloat;
+    case formats::Dtype::F64:
+      return at::kDouble;
+    case formats::Dtype::I64:
+      return at::kLong;
+    default:
+      fail(ErrorKind::kFormat, "fixtures have no ", formats::dtype_name(dtype));
   }
 }
 
 }  // namespace
 
-Fixture::Fixture(const std::string& name) : file_(std::string(WEFT_TEST_DATA_DIR) + "/" + name + ".safetensors") {}
+Fixture::Fixture(const std::string& name)
+    : file_(std::filesystem::path(WEFT_TEST_DATA_DIR) / (name + ".safetensors")) {}
 
 at::Tensor Fixture::tensor(const std::string& name) const {
   const formats::TensorInfo* info = file_.find(name);

@@ -101,6 +101,7 @@ inline training::TrainerConfig fake_config(std::int64_t steps) {
   config.learning_rate = 0.01;
   config.checkpoint_minutes = 0;
   config.dtype = "float32";
+  config.threads = 1;
   return config;
 }
 

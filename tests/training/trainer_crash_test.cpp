@@ -36,7 +36,6 @@ constexpr const char* kRunVariable = "WEFT_TEST_CRASH_RUN";
 TrainerConfig crash_config() {
   TrainerConfig config = test::fake_config(60);
   config.checkpoint_every = 3;
-  config.threads = 1;
   return config;
 }
 

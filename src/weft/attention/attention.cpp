@@ -31,7 +31,7 @@ void check_tensors(const at::Tensor& query, const at::Tensor& key, const at::Ten
           value.device());
 }
 
-void check_shapes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+void check_sizes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
   require(key.size(0) == query.size(0) && value.size(0) == query.size(0), "attention: query ", query.sizes(), ", key ",
           key.sizes(), " and value ", value.sizes(), " differ in batch");
   require(key.size(3) == query.size(3), "attention: query ", query.sizes(), " and key ", key.sizes(),
@@ -52,7 +52,8 @@ void check_options(const at::Tensor& key, const AttentionOptions& options) {
   }
   const at::Tensor& keep = options.key_keep;
   require(keep.dim() == 2 && keep.size(0) == key.size(0) && keep.size(1) == key.size(2),
-          "attention: key_keep must be [batch, key length] = [", key.size(0), ", ", key.size(2), "], found ", keep.sizes());
+          "attention: key_keep must be [batch, key length] = [", key.size(0), ", ", key.size(2), "], found ",
+          keep.sizes());
   require(keep.scalar_type() == at::kBool && keep.device() == key.device(), "attention: key_keep must be bool on ",
           key.device(), ", found ", keep.scalar_type(), " on ", keep.device());
 }
@@ -86,8 +87,8 @@ void check_path(const Call& call, Path path) {
 
 AttentionResult device_dense(const Call& call) {
   const bool grouped = call.query.size(1) != call.key.size(1);
-  return {at::scaled_dot_product_attention(call.query, call.key, call.value, {}, 0.0, !call.layout->is_full(), call.scale,
-                                           grouped),
+  return {at::scaled_dot_product_attention(call.query, call.key, call.value, {}, 0.0, !call.layout->is_full(),
+                                           call.scale, grouped),
           {},
           Path::kDense};
 }
@@ -109,10 +110,10 @@ const char* to_string(Path path) noexcept {
   }
 }
 
-AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const LayoutPtr& layout,
-                          const AttentionOptions& options) {
+AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const LayoutPtr& layout, const AttentionOptions& options) {
   check_tensors(query, key, value);
-  check_shapes(query, key, value);
+  check_sizes(query, key, value);
   check_options(key, options);
   require(layout != nullptr, "attention: a layout must be given");
   layout->check(query.size(0), query.size(1), query.size(2), key.size(2));

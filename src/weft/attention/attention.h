@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator: attention over a block layout, differentiable, on any device and floating dtype. All models call this.
-//   output = softmax(scale * Q K^T + log multiplicity, over the edges of the layout) V      (Vaswani et al. 2017, equation 1)
+//   output = softmax(scale * Q K^T + log multiplicity, over the edges of the layout) V   (Vaswani et al. 2017, equation
+//   1)
 #pragma once
 
 #include <cstdint>
@@ -25,28 +26,40 @@ enum class Path {
 const char* to_string(Path path) noexcept;
 
 struct AttentionOptions {
-  std::optional<double> scale;      ///< 1 / sqrt(head_dim) when absent
-  at::Tensor key_keep;              ///< bool [B, K], false marks a padded key; undefined keeps all
-  double dropout = 0.0;             ///< on the probabilities, Philox on (seed, batch, head, query, key)
+  std::optional<double> scale;  ///< 1 / sqrt(head_dim) when absent
+  at::Tensor key_keep;          ///< bool [B, K], false marks a padded key; undefined keeps all
+  double dropout = 0.0;         ///< on the probabilities, Philox on (seed, batch, head, query, key)
   std::uint64_t seed = 0;
   Path path = Path::kAuto;
 };
 
 struct AttentionResult {
-  at::Tensor output;       ///< [B, H, Q, D_v], dtype of query; rows without edges are zero
-  at::Tensor log_sum_exp;  ///< [B, H, Q], float32 (float64 for float64 inputs), -infinity for rows without edges; no gradient
-  Path path;               ///< what was taken
+  /// [B, H, Q, D_v], dtype of query; rows without edges are zero.
+  at::Tensor output;
+  /// [B, H, Q], float32 (float64 for float64 inputs), -infinity for rows without edges; no gradient. Undefined where
+  /// another device than the CPU took the dense path: its operator does not give it.
+  at::Tensor log_sum_exp;
+  /// What was taken.
+  Path path;
 };
 
-/// query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], any strides; H a multiple of H_kv. Accumulates in float32 (float64 for float64).
-/// Errors: kArgument for shapes, dtypes or devices that do not fit, naming both; double backward is an error.
-AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const LayoutPtr& layout,
-                          const AttentionOptions& options = {});
+/// query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], any strides; H a multiple of H_kv. Accumulates in
+/// float32 (float64 for float64). Under autocast the inputs are cast to its dtype, as by scaled_dot_product_attention.
+/// NaN or infinity in a key or value makes the rows NaN that attend to it, and no other. Errors: kArgument for shapes,
+/// dtypes or devices that do not fit, naming both; a second derivative is an error.
+AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const LayoutPtr& layout, const AttentionOptions& options = {});
+
+/// What the oracle asks for its edges: the pattern at a site, for every row of the batch or with a binding a row.
+struct OracleSite {
+  const pattern::Pattern& pattern;
+  const pattern::Site& site;
+  std::span<const pattern::RowBinding> rows = {};
+};
 
 /// The dense float64 oracle: multiplicity asked for every pair, softmax over all of them. For tests and verification;
 /// memory and time grow with Q * K. Takes and returns float64; differentiable.
 at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                        const pattern::Pattern& pattern, const pattern::Site& site,
-                        std::span<const pattern::RowBinding> rows = {}, const AttentionOptions& options = {});
+                        const OracleSite& edges, const AttentionOptions& options = {});
 
 }  // namespace weft::attention

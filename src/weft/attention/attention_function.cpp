@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves query, key, value, output and log-sum-exp; the scores are computed again in the backward pass. Autocast is held off
-// inside: it would round float32 products to bfloat16.
+// Saves query, key, value, output and log-sum-exp; the scores are computed again in the backward pass. Autocast is held
+// off inside: it would round float32 products to bfloat16.
 #include "weft/attention/attention_function.h"
 
 #include <ATen/autocast_mode.h>
@@ -57,10 +57,13 @@ struct SavedCall : torch::CustomClassHolder {
   Path path;
 };
 
-// Connects first gradients to the graph only to refuse the second ones.
+// Connects a first gradient to what it came from, only to refuse the second one.
 class RefuseSecondDerivative : public torch::autograd::Function<RefuseSecondDerivative> {
  public:
-  static variable_list forward(AutogradContext*, const variable_list& gradients, const variable_list&) { return gradients; }
+  static at::Tensor forward(AutogradContext*, const at::Tensor& gradient, const at::Tensor&, const at::Tensor&,
+                            const at::Tensor&, const at::Tensor&) {
+    return gradient;
+  }
   static variable_list backward(AutogradContext*, const variable_list&) {
     fail(ErrorKind::kUnsupported, "attention has no second derivative: its backward pass is not differentiable");
   }
@@ -92,7 +95,9 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
     call.value = saved[2];
     variable_list result = first_gradients(call, state->path, {saved[3], saved[4]}, gradients[0]);
     if (at::GradMode::is_enabled()) {
-      result = RefuseSecondDerivative::apply(result, variable_list{gradients[0], saved[0], saved[1], saved[2]});
+      for (at::Tensor& gradient : result) {
+        gradient = RefuseSecondDerivative::apply(gradient, gradients[0], saved[0], saved[1], saved[2]);
+      }
     }
     return {result[0], result[1], result[2], at::Tensor(), at::Tensor()};
   }
@@ -104,7 +109,8 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
     return call;
   }
 
-  static variable_list first_gradients(const Call& call, Path path, const Forward& forward, const at::Tensor& gradient) {
+  static variable_list first_gradients(const Call& call, Path path, const Forward& forward,
+                                       const at::Tensor& gradient) {
     const at::NoGradGuard no_grad;
     const at::Tensor incoming = gradient.defined() ? gradient : at::zeros_like(forward.output);
     const Gradients result = run_backward(filled(call), path, forward, incoming);

@@ -7,7 +7,8 @@
 
 namespace weft::attention {
 
-/// Runs `call` on `path` (not kAuto) and records it for autograd. Returns output and log-sum-exp; the latter has no gradient.
+/// Runs `call` on `path` (not kAuto) and records it for autograd. Returns output and log-sum-exp; the latter has no
+/// gradient.
 Forward differentiable_attention(const Call& call, Path path);
 
 }  // namespace weft::attention

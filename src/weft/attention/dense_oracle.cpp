@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle: no layout, no blocks, one multiplicity a pair of positions, and plain autograd. Shares no code with the paths
-// that it judges, but the dropout draws that are part of the contract.
+// The oracle: no layout, no blocks, one multiplicity a pair of positions, and plain autograd. Shares no code with the
+// paths that it judges, but the dropout draws that are part of the contract.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -46,14 +46,15 @@ void fill_bias(const pattern::Pattern& pattern, pattern::Site site, const at::Te
 }
 
 // [B or 1, H, Q, K].
-at::Tensor bias_of(const pattern::Pattern& pattern, const pattern::Site& site, std::span<const pattern::RowBinding> rows) {
-  const std::int64_t count = std::max<std::int64_t>(1, static_cast<std::int64_t>(rows.size()));
+at::Tensor bias_of(const OracleSite& edges) {
+  const pattern::Site& site = edges.site;
+  const std::int64_t count = std::max<std::int64_t>(1, static_cast<std::int64_t>(edges.rows.size()));
   const at::Tensor bias = at::empty({count, site.heads, site.query_length, site.key_length}, at::kDouble);
-  if (rows.empty()) {
-    fill_bias(pattern, site, bias[0]);
+  if (edges.rows.empty()) {
+    fill_bias(edges.pattern, site, bias[0]);
   }
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    fill_bias(pattern, RowSite(site, rows[row]).site, bias[static_cast<std::int64_t>(row)]);
+  for (std::size_t row = 0; row < edges.rows.size(); ++row) {
+    fill_bias(edges.pattern, RowSite(site, edges.rows[row]).site, bias[static_cast<std::int64_t>(row)]);
   }
   return bias;
 }
@@ -61,26 +62,26 @@ at::Tensor bias_of(const pattern::Pattern& pattern, const pattern::Site& site, s
 }  // namespace
 
 at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                        const pattern::Pattern& pattern, const pattern::Site& site,
-                        std::span<const pattern::RowBinding> rows, const AttentionOptions& options) {
-  require(query.scalar_type() == at::kDouble && query.is_cpu(), "dense_oracle: query must be float64 on the CPU, found ",
-          query.scalar_type(), " on ", query.device());
+                        const OracleSite& edges, const AttentionOptions& options) {
+  const pattern::Site& site = edges.site;
+  require(query.scalar_type() == at::kDouble && query.is_cpu(),
+          "dense_oracle: query must be float64 on the CPU, found ", query.scalar_type(), " on ", query.device());
   require(site.heads == query.size(1) && site.query_length == query.size(2) && site.key_length == key.size(2),
           "dense_oracle: the site has ", site.heads, " heads, ", site.query_length, " queries and ", site.key_length,
           " keys, the tensors ", query.sizes(), " and ", key.sizes());
-  at::Tensor bias = bias_of(pattern, site, rows);
+  at::Tensor bias = bias_of(edges);
   if (options.key_keep.defined()) {
     bias = bias.masked_fill(options.key_keep.logical_not().unsqueeze(1).unsqueeze(1), -kInfinity);
   }
   const std::int64_t group = query.size(1) / key.size(1);
   const at::Tensor keys = key.repeat_interleave(group, 1);
-  const at::Tensor scale = at::scalar_tensor(options.scale.value_or(1.0 / std::sqrt(double(query.size(3)))), at::kDouble);
+  const at::Tensor scale =
+      at::scalar_tensor(options.scale.value_or(1.0 / std::sqrt(double(query.size(3)))), at::kDouble);
   const at::Tensor no_edge = bias == -kInfinity;
   // A row without edges would be NaN through softmax: it is given scores first and zeros afterwards.
   const at::Tensor empty = no_edge.all(-1, true);
-  const at::Tensor scores = (at::matmul(query, keys.transpose(2, 3)) * scale + bias)
-                                .masked_fill(no_edge, -kInfinity)
-                                .masked_fill(empty, 0.0);
+  const at::Tensor scores =
+      (at::matmul(query, keys.transpose(2, 3)) * scale + bias).masked_fill(no_edge, -kInfinity).masked_fill(empty, 0.0);
   at::Tensor probabilities = at::softmax(scores, -1).masked_fill(empty, 0.0);
   if (options.dropout > 0) {
     const kernels::Dropout dropout{static_cast<float>(options.dropout), options.seed, 0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global queries row by row of the batch, for rows differ in how many they have. Two ways to the same numbers: project all keys
-// and values, or fold the projections into the few queries and outputs; the one with fewer operations is taken.
+// Global queries row by row of the batch, for rows differ in how many they have. Two ways to the same numbers: project
+// all keys and values, or fold the projections into the few queries and outputs; the one with fewer operations is
+// taken.
 #include "weft/attention/global_projection.h"
 
 #include <algorithm>
@@ -49,12 +50,13 @@ at::Tensor split_heads(const at::Tensor& rows, std::int64_t heads) {
   return rows.view({rows.size(0), heads, -1}).transpose(0, 1);
 }
 
-/// softmax over the keys [H, G, K]; zeros where no key is kept. The lowest finite number, not -infinity: a row without keys
-/// would be NaN, and its gradient too.
+/// softmax over the keys [H, G, K]; zeros where no key is kept. The lowest finite number, not -infinity: a row without
+/// keys would be NaN, and its gradient too.
 at::Tensor probabilities(const at::Tensor& scores, const RowCall& call) {
   at::Tensor result;
   if (call.padded.defined()) {
-    result = scores.masked_fill(call.padded, std::numeric_limits<float>::lowest()).softmax(-1).masked_fill(call.padded, 0.0);
+    result =
+        scores.masked_fill(call.padded, std::numeric_limits<float>::lowest()).softmax(-1).masked_fill(call.padded, 0.0);
   } else {
     result = scores.softmax(-1);
   }
@@ -62,7 +64,8 @@ at::Tensor probabilities(const at::Tensor& scores, const RowCall& call) {
 }
 
 at::Tensor attend_projected(const RowCall& call, const GlobalProjection& projection) {
-  const at::Tensor key = split_heads(at::linear(call.states, projection.key.weight, projection.key.bias), projection.heads);
+  const at::Tensor key =
+      split_heads(at::linear(call.states, projection.key.weight, projection.key.bias), projection.heads);
   const at::Tensor value =
       split_heads(at::linear(call.states, projection.value.weight, projection.value.bias), projection.heads);
   return at::matmul(probabilities(at::matmul(call.queries, key.transpose(1, 2)), call), value);
@@ -108,7 +111,8 @@ at::Tensor dropout_multipliers(const Inputs& inputs, std::int64_t row, const std
   double* multipliers = result.mutable_data_ptr<double>();
   at::parallel_for(0, heads * queries, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t line = begin; line < end; ++line) {
-      kernels::DropoutRow draws(inputs.dropout, row, line / queries, positions[static_cast<std::size_t>(line % queries)]);
+      kernels::DropoutRow draws(inputs.dropout, row, line / queries,
+                                positions[static_cast<std::size_t>(line % queries)]);
       for (std::int64_t key = 0; key < keys; ++key) {
         multipliers[line * keys + key] = draws.multiplier(key);
       }
@@ -144,8 +148,8 @@ void check_linear(const LinearWeights& linear, std::int64_t outputs, std::int64_
               linear.weight.size(1) == width,
           "the global ", name, " projection's weight must be [", outputs, ", ", width, "], found ",
           linear.weight.defined() ? linear.weight.sizes() : at::IntArrayRef());
-  require(!linear.bias.defined() || (linear.bias.dim() == 1 && linear.bias.size(0) == outputs),
-          "the global ", name, " projection's bias must be [", outputs, "], found ",
+  require(!linear.bias.defined() || (linear.bias.dim() == 1 && linear.bias.size(0) == outputs), "the global ", name,
+          " projection's bias must be [", outputs, "], found ",
           linear.bias.defined() ? linear.bias.sizes() : at::IntArrayRef());
 }
 
@@ -155,8 +159,8 @@ void check_shapes(const at::Tensor& output, const at::Tensor& hidden_states, std
               output.size(2) == hidden_states.size(1),
           "global rows need output [B, H, N, D] and hidden states [B, N, M], found ", output.sizes(), " and ",
           hidden_states.sizes());
-  require(output.size(1) == projection.heads, "the global projections have ", projection.heads, " heads, the output has ",
-          output.size(1));
+  require(output.size(1) == projection.heads, "the global projections have ", projection.heads,
+          " heads, the output has ", output.size(1));
   require(static_cast<std::int64_t>(rows) == output.size(0), "global positions are bound for ", rows,
           " rows, the batch has ", output.size(0));
   require(!options.key_keep.defined() || options.key_keep.sizes() == hidden_states.sizes().slice(0, 2),
@@ -179,8 +183,8 @@ at::Tensor with_global_rows(const at::Tensor& output, const at::Tensor& hidden_s
   const at::ScalarType dtype = hidden_states.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const Inputs inputs{hidden_states,
                       options.key_keep,
-                      {convert(projection.query, dtype), convert(projection.key, dtype), convert(projection.value, dtype),
-                       projection.heads},
+                      {convert(projection.query, dtype), convert(projection.key, dtype),
+                       convert(projection.value, dtype), projection.heads},
                       options.scale.value_or(1.0 / std::sqrt(static_cast<double>(output.size(3)))),
                       {static_cast<float>(options.dropout), options.seed, kDropoutOffset}};
   std::vector<std::int64_t> batch_index, position_index;

@@ -104,9 +104,9 @@ bool Layout::is_causal() const {
 
 void Layout::check(std::int64_t batch, std::int64_t heads, std::int64_t query_length, std::int64_t key_length) const {
   const std::string name = expression_.empty() ? "" : concat(" of `", expression_, "`");
-  require(query_length == blocks_.query_length && key_length == blocks_.key_length, "the layout", name, " was made for ",
-          blocks_.query_length, " queries and ", blocks_.key_length, " keys, but the tensors have ", query_length,
-          " queries and ", key_length, " keys");
+  require(query_length == blocks_.query_length && key_length == blocks_.key_length, "the layout", name,
+          " was made for ", blocks_.query_length, " queries and ", blocks_.key_length, " keys, but the tensors have ",
+          query_length, " queries and ", key_length, " keys");
   require(heads == blocks_.heads, "the layout", name, " was made for ", blocks_.heads, " heads, but query has ", heads);
   require(blocks_.batch == 1 || batch == blocks_.batch, "the layout", name, " was made for ", blocks_.batch,
           " batch rows, but the tensors have ", batch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiled layout as the LibTorch side holds it: immutable, shared, tied to its lengths and heads, with the transpose made
-// when it is first asked for, and a cache so that a pattern is compiled once per length.
+// A compiled layout as the LibTorch side holds it: immutable, shared, tied to its lengths and heads, with the transpose
+// made when it is first asked for, and a cache so that a pattern is compiled once per length.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,8 @@ class Layout {
   /// Whether every head is exactly `full`, or exactly `causal` with equal lengths: then dense SDPA computes the same.
   bool is_full() const;
   bool is_causal() const;
-  /// Throws kArgument that names both when query/key lengths or heads differ from the layout's, or the batch does not fit.
+  /// Throws kArgument that names both when query/key lengths or heads differ from the layout's, or the batch does not
+  /// fit.
   void check(std::int64_t batch, std::int64_t heads, std::int64_t query_length, std::int64_t key_length) const;
 
  private:
@@ -39,7 +40,8 @@ class Layout {
 
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-/// compile() behind a least-recently-used cache (64 layouts or 256 MB), keyed by pattern, site, tile and rows. Thread-safe.
+/// compile() behind a least-recently-used cache (64 layouts or 256 MB), keyed by pattern, site, tile and rows.
+/// Thread-safe.
 LayoutPtr cached_layout(const pattern::Pattern& pattern, const pattern::Site& site, pattern::Tile tile,
                         std::span<const pattern::RowBinding> rows = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least-recently-used cache of compiled layouts, so that a model compiles a pattern once for each length and not once
-// for each layer and call.
+// The least-recently-used cache of compiled layouts, so that a model compiles a pattern once for each length and not
+// once for each layer and call.
 #include <list>
 #include <mutex>
 #include <unordered_map>
@@ -70,8 +70,9 @@ std::string key_of(const std::string& expression, const pattern::Site& site, pat
                    std::span<const pattern::RowBinding> rows) {
   const bool names_layer = expression.find("layer") != std::string::npos;
   std::ostringstream key;
-  key << expression << '@' << site.query_length << ',' << site.key_length << ',' << site.query_offset << ',' << site.heads
-      << ',' << (names_layer ? site.layer : -1) << ',' << site.maximum_length << ',' << tile.query << ',' << tile.key << ':';
+  key << expression << '@' << site.query_length << ',' << site.key_length << ',' << site.query_offset << ','
+      << site.heads << ',' << (names_layer ? site.layer : -1) << ',' << site.maximum_length << ',' << tile.query << ','
+      << tile.key << ':';
   for (const std::int64_t position : site.input) {
     key << position << ',';
   }

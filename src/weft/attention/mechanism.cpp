@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of mechanism names. A row is a name and the function that builds it from the whole expression; the recipe is
-// docs/recipes/add-a-mechanism.md.
+// The table of mechanism names. A row is a name and the function that builds it from the whole expression; the recipe
+// is docs/recipes/add-a-mechanism.md.
 #include "weft/attention/mechanism.h"
 
 #include <array>
@@ -26,8 +26,8 @@ std::shared_ptr<AttentionImpl> refuse(const std::string& expression, const Mecha
 }
 
 constexpr std::array kMechanisms{
-    Mechanism{"lsh", refuse},         Mechanism{"linear", refuse},    Mechanism{"random_features", refuse},
-    Mechanism{"performer", refuse},   Mechanism{"nystrom", refuse},   Mechanism{"linformer", refuse},
+    Mechanism{"lsh", refuse},           Mechanism{"linear", refuse},  Mechanism{"random_features", refuse},
+    Mechanism{"performer", refuse},     Mechanism{"nystrom", refuse}, Mechanism{"linformer", refuse},
     Mechanism{"adaptive_span", refuse},
 };
 
@@ -38,7 +38,8 @@ std::string_view first_name(std::string_view expression) {
     return {};
   }
   std::size_t end = begin;
-  while (end < expression.size() && (std::isalnum(static_cast<unsigned char>(expression[end])) != 0 || expression[end] == '_')) {
+  while (end < expression.size() &&
+         (std::isalnum(static_cast<unsigned char>(expression[end])) != 0 || expression[end] == '_')) {
     ++end;
   }
   return expression.substr(begin, end - begin);

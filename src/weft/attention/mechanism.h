@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mechanisms: one string names how a layer attends, in configs, on the command line and in Python. The table of names is
-// here; a string that starts with none of them is a pattern expression.
+// Mechanisms: one string names how a layer attends, in configs, on the command line and in Python. The table of names
+// is here; a string that starts with none of them is a pattern expression.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ namespace weft::attention {
 
 /// What differs from call to call. A model passes it on and never asks which mechanism it has.
 struct AttentionContext {
-  at::Tensor key_keep;                       ///< bool [B, K], false marks a padded key; undefined keeps all
-  std::vector<pattern::RowBinding> rows;     ///< positions bound to `input` and lengths, one a batch row; empty when none
-  std::int64_t query_offset = 0;             ///< position of the first query; keys start at position 0
-  std::uint64_t seed = 0;                    ///< of the dropout in this call; the layer mixes in its number
+  at::Tensor key_keep;                    ///< bool [B, K], false marks a padded key; undefined keeps all
+  std::vector<pattern::RowBinding> rows;  ///< positions bound to `input` and lengths, one a batch row; empty when none
+  std::int64_t query_offset = 0;          ///< position of the first query; keys start at position 0
+  std::uint64_t seed = 0;                 ///< of the dropout in this call; the layer mixes in its number
 };
 
 /// What is fixed when a layer is built.
@@ -27,8 +27,8 @@ struct MechanismSite {
   std::int64_t head_dim = 64;
   std::int64_t layer = 0;
   std::int64_t maximum_length = 0;
-  bool causal = false;    ///< a decoder: the mechanism must not see the future; a pattern is intersected with `causal`
-  double dropout = 0.0;   ///< on the attention probabilities while training
+  bool causal = false;   ///< a decoder: the mechanism must not see the future; a pattern is intersected with `causal`
+  double dropout = 0.0;  ///< on the attention probabilities while training
 };
 
 class AttentionImpl : public torch::nn::Module {

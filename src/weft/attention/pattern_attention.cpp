@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pattern at a layer: `causal` joined where the model decodes, a tile for the length of the call, the layout from the cache.
+// A pattern at a layer: `causal` joined where the model decodes, a tile for the length of the call, the layout from the
+// cache.
 #include "weft/attention/pattern_attention.h"
 
 #include <algorithm>
@@ -37,7 +38,8 @@ bool implies_causal(const Node& node) {
 // Parsed alone first, so that an error points into what the user wrote.
 Pattern parse_for(const std::string& expression, bool causal) {
   Pattern pattern = Pattern::parse(expression);
-  return causal && !implies_causal(pattern.root()) ? Pattern::parse(concat("causal & (", pattern.to_string(), ")")) : pattern;
+  return causal && !implies_causal(pattern.root()) ? Pattern::parse(concat("causal & (", pattern.to_string(), ")"))
+                                                   : pattern;
 }
 
 bool has_own_length(const pattern::RowBinding& row) { return row.query_length || row.key_length; }
@@ -45,7 +47,14 @@ bool has_own_length(const pattern::RowBinding& row) { return row.query_length ||
 }  // namespace
 
 PatternAttention::PatternAttention(const std::string& expression, const MechanismSite& site)
-    : site_(site), pattern_(parse_for(expression, site.causal)) {}
+    : site_(site), pattern_(parse_for(expression, site.causal)) {
+  const std::int64_t length = site.maximum_length > 0 ? site.maximum_length : 1;
+  pattern_.check({.query_length = length,
+                  .key_length = length,
+                  .heads = site.heads,
+                  .layer = site.layer,
+                  .maximum_length = site.maximum_length});
+}
 
 LayoutPtr PatternAttention::layout_for(const at::Tensor& query, const at::Tensor& key,
                                        const AttentionContext& context) const {
@@ -60,13 +69,16 @@ LayoutPtr PatternAttention::layout_for(const at::Tensor& query, const at::Tensor
   const pattern::Tile tile{site.query_length == 1 ? 1 : 64, 64};
   const auto& rows = context.rows;
   const bool rows_differ = pattern_.needs_input() || std::any_of(rows.begin(), rows.end(), has_own_length);
-  return cached_layout(pattern_, site, tile, rows_differ ? std::span<const pattern::RowBinding>(rows) : std::span<const pattern::RowBinding>());
+  return cached_layout(
+      pattern_, site, tile,
+      rows_differ ? std::span<const pattern::RowBinding>(rows) : std::span<const pattern::RowBinding>());
 }
 
 at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                      const AttentionContext& context) {
-  require(query.dim() == 4 && key.dim() == 4, "attention: query and key must be [batch, heads, length, head_dim], found ",
-          query.sizes(), " and ", key.sizes());
+  require(query.dim() == 4 && key.dim() == 4,
+          "attention: query and key must be [batch, heads, length, head_dim], found ", query.sizes(), " and ",
+          key.sizes());
   AttentionOptions options;
   options.key_keep = context.key_keep;
   if (is_training() && site_.dropout > 0) {

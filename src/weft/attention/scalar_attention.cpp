@@ -93,7 +93,8 @@ Gradients scalar_backward(const Call& call, const Forward& forward, const at::Te
   const Held held(call);
   const Forward saved{with_contiguous_columns(forward.output), forward.log_sum_exp.contiguous()};
   const at::Tensor incoming = with_contiguous_columns(output_gradient);
-  const Gradients result{at::empty(call.query.sizes(), call.query.options()), at::empty(call.key.sizes(), call.key.options()),
+  const Gradients result{at::empty(call.query.sizes(), call.query.options()),
+                         at::empty(call.key.sizes(), call.key.options()),
                          at::empty(call.value.sizes(), call.value.options())};
   kernels::AttentionGradients gradients;
   gradients.output_gradient = input_of(incoming);

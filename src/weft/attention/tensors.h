@@ -19,8 +19,8 @@ inline at::ScalarType accumulation_type(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-/// The dtype that LibTorch's fused CPU attention is given. Half types are multiplied in float32 where the processor is slow at
-/// them: rounded storage around float32 products.
+/// The dtype that LibTorch's fused CPU attention is given. Half types are multiplied in float32 where the processor is
+/// slow at them: rounded storage around float32 products.
 inline at::ScalarType fused_type(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kBFloat16 && has_fast_bfloat16() ? at::kBFloat16 : accumulation_type(tensor);
 }
@@ -38,14 +38,14 @@ inline at::Tensor sum_key_heads(const at::Tensor& gradient, const at::Tensor& ke
   return gradient.unflatten(1, {key.size(1), gradient.size(1) / key.size(1)}).sum(2).to(key.scalar_type());
 }
 
-/// `tensor` [B, heads, K, C] with the padded keys set to zero: NaN or infinity in padded memory would survive a product with
-/// probability zero.
+/// `tensor` [B, heads, K, C] with the padded keys set to zero: NaN or infinity in padded memory would survive a product
+/// with probability zero.
 inline at::Tensor without_padding(const at::Tensor& tensor, const at::Tensor& key_keep) {
   return key_keep.defined() ? tensor.masked_fill(key_keep.logical_not().unsqueeze(1).unsqueeze(-1), 0.0) : tensor;
 }
 
-/// Whether no entry is NaN or infinite, in one reduction: both survive a sum. False may also mean that the sum left the range
-/// of the dtype; true is certain.
+/// Whether no entry is NaN or infinite, in one reduction: both survive a sum. False may also mean that the sum left the
+/// range of the dtype; true is certain.
 inline bool all_finite(const at::Tensor& tensor) {
   return std::isfinite(tensor.sum(accumulation_type(tensor)).item<double>());
 }

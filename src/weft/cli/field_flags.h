@@ -119,6 +119,11 @@ void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup
     constexpr bool is_list =
         std::is_same_v<Value, std::vector<std::string>> || std::is_same_v<Value, std::vector<std::int64_t>>;
     option->type_size(1)->expected(1, is_list ? CLI::detail::expected_max_vector_size : 1);
+    if (is_list) {
+      option->allow_extra_args();
+    } else {
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
     option->option_text(placeholder(field))->group(group.title);
   }
 }

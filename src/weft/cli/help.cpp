@@ -59,6 +59,13 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
   return "\n" + CLI::Formatter::make_usage(app, std::move(name));
 }
 
+std::string HelpFormatter::make_group(std::string group, bool is_positional,
+                                      std::vector<const CLI::Option*> options) const {
+  // CLI11 puts a blank line behind every group but the last, and one before each.
+  const std::string text = CLI::Formatter::make_group(group, is_positional, options);
+  return is_positional || options.front()->get_group() == "Options" ? text : text.substr(1);
+}
+
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& about,
                       const std::string& examples) {
   CLI::App& command = *parent.add_subcommand(name, about);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/App.hpp>
 #include <CLI/Formatter.hpp>
@@ -15,6 +16,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
   std::string make_subcommand(const CLI::App* command) const override;
   std::string make_usage(const CLI::App* app, std::string name) const override;
+  std::string make_group(std::string group, bool is_positional, std::vector<const CLI::Option*> options) const override;
 };
 
 /// `name` in a left column, `text` wrapped in the right one.

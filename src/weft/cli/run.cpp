@@ -120,6 +120,7 @@ int run(int count, char** arguments) {
     CLI::App app{std::string(kAbout), "weft"};
     app.formatter(std::make_shared<HelpFormatter>());
     app.footer(std::string(kProgramExamples));
+    app.set_help_flag("-h,--help", "print this help");
     app.set_version_flag("--version", std::string(kVersion), "print the version");
     for (const Command& command : commands()) {
       command.add(app);

@@ -34,8 +34,8 @@ struct Dropout {
   std::uint64_t offset = 0;
 };
 
-/// Shapes: query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], output [B, H, Q, D_v], log_sum_exp [B, H, Q]
-/// contiguous. H is a multiple of H_kv (grouped key/value heads).
+/// Shapes: query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], output [B, H, Q, D_v], log_sum_exp [B, H,
+/// Q] contiguous. H is a multiple of H_kv (grouped key/value heads).
 struct AttentionArguments {
   DType dtype = DType::kFloat32;
   std::int64_t batch = 0;
@@ -50,25 +50,27 @@ struct AttentionArguments {
   Input key;
   Input value;
   Output output;
-  void* log_sum_exp = nullptr;              ///< float, or double with DType::kFloat64; -infinity for a row without edges
-  const std::uint8_t* key_keep = nullptr;   ///< [B, K]: 0 marks a padded key; null keeps all
+  void* log_sum_exp = nullptr;             ///< float, or double with DType::kFloat64; -infinity for a row without edges
+  const std::uint8_t* key_keep = nullptr;  ///< [B, K]: 0 marks a padded key; null keeps all
   pattern::LayoutView layout{};
   Dropout dropout;
 };
 
-/// Gradients in the dtype of the forward call. `output`, `log_sum_exp` of AttentionArguments hold the forward's results.
+/// Gradients in the dtype of the forward call. `output`, `log_sum_exp` of AttentionArguments hold the forward's
+/// results.
 struct AttentionGradients {
-  Input output_gradient;           ///< [B, H, Q, D_v]
-  Output query_gradient;           ///< [B, H, Q, D]
-  Output key_gradient;             ///< [B, H_kv, K, D]
-  Output value_gradient;           ///< [B, H_kv, K, D_v]
+  Input output_gradient;  ///< [B, H, Q, D_v]
+  Output query_gradient;  ///< [B, H, Q, D]
+  Output key_gradient;    ///< [B, H_kv, K, D]
+  Output value_gradient;  ///< [B, H_kv, K, D_v]
   pattern::TransposeView transpose{};
 };
 
 /// What is wrong with the arguments, as a static string, or null. Front ends turn it into an Error before the call.
 const char* validate(const AttentionArguments& arguments) noexcept;
 
-/// Output and log-sum-exp of softmax(scale * Q K^T + log multiplicity) V over the layout (Dao et al. 2022, online softmax).
+/// Output and log-sum-exp of softmax(scale * Q K^T + log multiplicity) V over the layout (Dao et al. 2022, online
+/// softmax).
 void attention_forward(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept;
 
 /// The five products dV = P^T dO, dP = dO V^T, dS = P (dP - rowsum(dO O)), dQ = dS K, dK = dS^T Q, block by block.

@@ -42,7 +42,8 @@ class BackwardRow {
 
   Edge edge(const RowIndex& key, Sum log_weight) noexcept {
     const Sum scale = static_cast<Sum>(arguments_.scale);
-    const Sum score = scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) + log_weight;
+    const Sum score =
+        scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) + log_weight;
     const Sum probability = std::exp(score - log_sum_exp_);
     const Sum kept = static_cast<Sum>(dropout_.multiplier(key.row));
     const Sum incoming = dot<Storage>(output_gradient_, row_of<Storage>(arguments_.value, key), arguments_.value_dim);
@@ -72,12 +73,12 @@ class Backward {
   // Item = (batch * heads + head) * query_length + query.
   void query_gradient(std::int64_t item) const noexcept {
     const pattern::LayoutView& layout = arguments_.layout;
-    const RowIndex at{item / arguments_.query_length / arguments_.heads, item / arguments_.query_length % arguments_.heads,
-                      item % arguments_.query_length};
+    const RowIndex at{item / arguments_.query_length / arguments_.heads,
+                      item / arguments_.query_length % arguments_.heads, item % arguments_.query_length};
     Sum sums[kMaximumHeadDim] = {};
     BackwardRow<Storage> row(arguments_, gradients_, at);
-    const std::int64_t* row_begin = layout.row_begin + layout.group_of(at.batch, at.head) * layout.query_blocks +
-                                    at.row / layout.tile_query;
+    const std::int64_t* row_begin =
+        layout.row_begin + layout.group_of(at.batch, at.head) * layout.query_blocks + at.row / layout.tile_query;
     for (std::int64_t block = row_begin[0]; block < row_begin[1] && !row.is_empty(); ++block) {
       add_block(row, at, BlockRow(arguments_, at.batch, block, at.row % layout.tile_query), sums);
     }
@@ -119,7 +120,8 @@ class Backward {
         gradients_.transpose.column_begin + layout.group_of(key.batch, head) * layout.key_blocks + key_block;
     for (std::int64_t at = column[0]; at < column[1]; ++at) {
       const std::int64_t first_query = std::int64_t{gradients_.transpose.query_block[at]} * layout.tile_query;
-      for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments_.query_length; ++query) {
+      for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments_.query_length;
+           ++query) {
         const BlockRow block(arguments_, key.batch, gradients_.transpose.block[at], query);
         if (block.has_edge(key.row % layout.tile_key)) {
           add_edge(key, {key.batch, head, first_query + query}, block.log_weight(key.row % layout.tile_key), sums);
@@ -148,16 +150,18 @@ void attention_backward(const AttentionArguments& arguments, const AttentionGrad
                         const ParallelFor& parallel) noexcept {
   with_storage(arguments.dtype, [&]<typename Storage>(Storage) {
     const Backward<Storage> backward(arguments, gradients);
-    parallel_for(parallel, backward.row_items(), arguments.layout.tile_query, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t item = begin; item < end; ++item) {
-        backward.query_gradient(item);
-      }
-    });
-    parallel_for(parallel, backward.column_items(), arguments.layout.tile_key, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t item = begin; item < end; ++item) {
-        backward.key_gradient(item);
-      }
-    });
+    parallel_for(parallel, backward.row_items(), arguments.layout.tile_query,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t item = begin; item < end; ++item) {
+                     backward.query_gradient(item);
+                   }
+                 });
+    parallel_for(parallel, backward.column_items(), arguments.layout.tile_key,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t item = begin; item < end; ++item) {
+                     backward.key_gradient(item);
+                   }
+                 });
   });
 }
 

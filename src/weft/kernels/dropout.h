@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dropout draw of one score: a pure function of (seed, batch, head, query, key), so that every tile, thread, instruction
-// set and path drops the same entries and the backward pass draws them again instead of keeping them.
+// The dropout draw of one score: a pure function of (seed, batch, head, query, key), so that every tile, thread,
+// instruction set and path drops the same entries and the backward pass draws them again instead of keeping them.
 #pragma once
 
 #include <cstdint>

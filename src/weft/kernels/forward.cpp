@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain forward pass: a row at a time, a block at a time, an edge at a time. What fused kernels are tested against in the
-// rooms without Torch, and the proof that AttentionArguments carries all that they need.
+// The plain forward pass: a row at a time, a block at a time, an edge at a time. What fused kernels are tested against
+// in the rooms without Torch, and the proof that AttentionArguments carries all that they need.
 #include "weft/kernels/block_row.h"
 #include "weft/kernels/dropout.h"
 #include "weft/kernels/rows.h"

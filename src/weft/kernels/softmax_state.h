@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The online softmax of one row (Milakov and Gimelshein 2018; Dao et al. 2022): scores arrive in spans, and earlier sums are
-// rescaled when the maximum grows. The maximum is always finite, so that a row without edges is zero and never NaN.
-// No STL container here: files compiled for one instruction set include this header.
+// The online softmax of one row (Milakov and Gimelshein 2018; Dao et al. 2022): scores arrive in spans, and earlier
+// sums are rescaled when the maximum grows. The maximum is always finite, so that a row without edges is zero and never
+// NaN. No STL container here: files compiled for one instruction set include this header.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,8 @@ struct SoftmaxState {
   Sum maximum = std::numeric_limits<Sum>::lowest();
   Sum sum = 0;
 
-  /// Replaces scores [count] (-infinity for no edge) with exp(score - maximum). Returns the factor for what was summed before.
+  /// Replaces scores [count] (-infinity for no edge) with exp(score - maximum). Returns the factor for what was summed
+  /// before.
   Sum update(Sum* scores, std::int64_t count) noexcept {
     const Sum before = maximum;
     for (std::int64_t at = 0; at < count; ++at) {

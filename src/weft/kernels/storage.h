@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each DType lies in memory and what it is summed in: float32 for float32, bfloat16 and float16, float64 for float64.
-// No STL container here: files compiled for one instruction set include this header.
+// How each DType lies in memory and what it is summed in: float32 for float32, bfloat16 and float16, float64 for
+// float64. No STL container here: files compiled for one instruction set include this header.
 #pragma once
 
 #include <bit>

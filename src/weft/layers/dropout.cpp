@@ -79,7 +79,7 @@ struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
 
 }  // namespace
 
-at::Tensor dropout(const at::Tensor& x, double probability, std::uint64_t seed) {
+at::Tensor seeded_dropout(const at::Tensor& x, double probability, std::uint64_t seed) {
   return probability <= 0.0 ? x : DropoutFunction::apply(x, probability, static_cast<std::int64_t>(seed));
 }
 

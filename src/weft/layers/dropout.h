@@ -12,7 +12,7 @@ namespace weft::layers {
 /// Zeroes each element with `probability` and scales the rest by 1 / (1 - probability). CPU: Philox on (seed, element
 /// index), equal on every CPU; other devices: the device's generator under `seed`, equal on that device. Double
 /// backward is an error.
-at::Tensor dropout(const at::Tensor& x, double probability, std::uint64_t seed);
+at::Tensor seeded_dropout(const at::Tensor& x, double probability, std::uint64_t seed);
 
 /// An independent seed for one use of dropout: `site` numbers the uses within a layer.
 std::uint64_t dropout_seed(std::uint64_t call_seed, std::int64_t layer, std::int64_t site);

@@ -33,7 +33,8 @@ at::Tensor multiply_and_add(const at::Tensor& x, const at::Tensor& weight, const
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& bias) {
+                            const std::optional<at::Tensor>& given_bias) {
+    const at::Tensor bias = given_bias.value_or(at::Tensor());
     const at::ScalarType dtype = product_dtype(weight);
     const WithoutAutocast plain;
     const at::Tensor rows = rows_of(x).to(dtype);
@@ -69,10 +70,10 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   require(x.dim() >= 1 && x.size(-1) == weight.size(1), "linear: input has shape ", x.sizes(),
           " but the weight is [out, in] = ", weight.sizes());
-  return LinearFunction::apply(x, weight, bias);
+  return LinearFunction::apply(x, weight, optional(bias));
 }
 
 LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options)

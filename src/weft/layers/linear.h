@@ -12,13 +12,13 @@ namespace weft::layers {
 
 /// x [..., in], weight [out, in], bias [out] or undefined -> [..., out] in the product dtype of `weight`. The gradients
 /// of weight and bias keep the parameters' dtype. Double backward is an error.
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
 class LinearImpl : public torch::nn::Module {
  public:
   /// Storage only; the model initialises.
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options);
-  at::Tensor forward(const at::Tensor& x) { return linear(x, weight, bias); }
+  at::Tensor forward(const at::Tensor& x) { return apply_linear(x, weight, bias); }
 
   at::Tensor weight;  ///< [out, in]
   at::Tensor bias;    ///< [out], or undefined

@@ -116,7 +116,8 @@ Gradients make_gradients(const at::Tensor& hidden, const HeadWeights& head, Plan
 
 struct LossFunction : torch::autograd::Function<LossFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& weight,
-                            const at::Tensor& bias, const at::Tensor& labels, Plan plan) {
+                            const std::optional<at::Tensor>& given_bias, const at::Tensor& labels, Plan plan) {
+    const at::Tensor bias = given_bias.value_or(at::Tensor());
     const at::ScalarType dtype = product_dtype(hidden);
     const WithoutAutocast plain;
     const Head head = prepare({weight, bias}, hidden, dtype);
@@ -172,7 +173,7 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& hea
   const Plan plan{chunk_size(chunk, head.weight.size(0)), recording && hidden.requires_grad(),
                   recording && head.weight.requires_grad(),
                   recording && head.bias.defined() && head.bias.requires_grad()};
-  return LossFunction::apply(kept.hidden, head.weight, head.bias, kept.labels, plan);
+  return LossFunction::apply(kept.hidden, head.weight, optional(head.bias), kept.labels, plan);
 }
 
 at::Tensor linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,

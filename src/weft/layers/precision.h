@@ -7,6 +7,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <optional>
+
 namespace weft::layers {
 
 /// The dtype that a product's operands and result are rounded to: autocast's on this device when it is on, else that of
@@ -27,6 +29,11 @@ at::Tensor operand(const at::Tensor& tensor, at::ScalarType dtype);
 
 /// Whether products of `dtype` on this device are computed in float32.
 bool is_emulated(at::DeviceType device, at::ScalarType dtype);
+
+/// An undefined tensor as nullopt: autograd functions take a tensor that may be missing only in this form.
+inline std::optional<at::Tensor> optional(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional<at::Tensor>(tensor) : std::nullopt;
+}
 
 /// Operators below it do not autocast.
 class WithoutAutocast {

@@ -26,7 +26,7 @@ at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext
 }
 
 at::Tensor TransformerBlockImpl::drop(const at::Tensor& x, const BlockContext& context, std::int64_t site) const {
-  return is_training() ? dropout(x, dropout_, dropout_seed(context.attention.seed, layer_, site)) : x;
+  return is_training() ? seeded_dropout(x, dropout_, dropout_seed(context.attention.seed, layer_, site)) : x;
 }
 
 }  // namespace weft::layers

@@ -38,7 +38,7 @@ layers::HeadWeights LanguageModelHeadImpl::weights(const at::Tensor& embedding) 
 
 at::Tensor LanguageModelHeadImpl::logits(const at::Tensor& hidden, const at::Tensor& embedding) {
   const layers::HeadWeights head = weights(embedding);
-  const at::Tensor scores = layers::linear(prepare(hidden), head.weight, head.bias);
+  const at::Tensor scores = layers::apply_linear(prepare(hidden), head.weight, head.bias);
   return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 

@@ -3,8 +3,10 @@
 // evaluation.
 #include "weft/training/metrics_log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace weft::training {
 namespace {
@@ -20,7 +22,7 @@ std::filesystem::path metrics_path(const std::filesystem::path& run) { return ru
 }  // namespace
 
 MetricsLog::MetricsLog(const std::filesystem::path& run, std::int64_t step)
-    : path_(metrics_path(run)), lines_(path_), events_(run, step > 0 ? step + 1 : 0) {
+    : path_(metrics_path(run)), lines_(path_), events_(run, step + 1) {
   lines_.truncate_after_step(step);
 }
 
@@ -39,17 +41,15 @@ void MetricsLog::append(Json entry, const char* tag_prefix) {
 
 void MetricsLog::evaluation(std::int64_t step, const Json& figures) {
   append({{"step", step}, {"eval", figures}}, "eval/");
-  sync();
+  events_.flush();
 }
 
 std::optional<Json> MetricsLog::find_evaluation(std::int64_t step) const {
   const std::vector<Json> lines = formats::read_json_lines(path_);
-  for (auto line = lines.rbegin(); line != lines.rend() && line->at("step").get<std::int64_t>() >= step; ++line) {
-    if (line->contains("eval")) {
-      return line->at("eval");
-    }
-  }
-  return std::nullopt;
+  const auto found = std::find_if(lines.rbegin(), lines.rend(), [step](const Json& line) {
+    return line.at("step").get<std::int64_t>() == step && line.contains("eval");
+  });
+  return found == lines.rend() ? std::nullopt : std::optional(found->at("eval"));
 }
 
 void MetricsLog::sync() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform rows are strided views of the flat tensor (for a window, neighbouring rows overlap and nothing is copied); other
-// rows are gathered block by block.
+// Uniform rows are strided views of the flat tensor: for a window, neighbouring rows overlap and nothing is copied.
+// Other rows are gathered block by block.
 #include "weft/attention/blocks/access.h"
 
 #include <ATen/ops/arange.h>
@@ -78,10 +78,9 @@ void store_queries(const at::Tensor& flat, const Piece& piece, const at::Tensor&
     return;
   }
   at::Tensor target = by_blocks(flat, piece.heads, piece.layout->tile.query);
-  target.index_copy_(1, query_index(piece, flat),
-                     values.to(flat.scalar_type())
-                         .transpose(0, 1)
-                         .reshape({piece.heads.count(), piece.count, target.size(2)}));
+  target.index_copy_(
+      1, query_index(piece, flat),
+      values.to(flat.scalar_type()).transpose(0, 1).reshape({piece.heads.count(), piece.count, target.size(2)}));
 }
 
 at::Tensor select_keys(const at::Tensor& flat, const Piece& piece) {
@@ -105,10 +104,9 @@ void add_keys(const at::Tensor& flat, const Piece& piece, const at::Tensor& valu
   if (!piece.rows->uniform) {
     at::Tensor target = by_blocks(flat, piece.heads, piece.layout->tile.key);
     const std::int64_t blocks = piece.count * piece.rows->width;
-    target.index_add_(1, key_index(piece, flat),
-                      values.to(flat.scalar_type())
-                          .transpose(0, 1)
-                          .reshape({piece.heads.count(), blocks, target.size(2)}));
+    target.index_add_(
+        1, key_index(piece, flat),
+        values.to(flat.scalar_type()).transpose(0, 1).reshape({piece.heads.count(), blocks, target.size(2)}));
     return;
   }
   // Rows overlap, so they are added one after another.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes the query and key rows of a piece in flat [heads, tokens, columns] tensors: in place where the rows are
-// uniform, else by gathering whole blocks.
+// Reads and writes the query and key rows of a piece in flat [heads, tokens, columns] tensors: in place where the rows
+// are uniform, else by gathering whole blocks.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -60,7 +60,8 @@ void write_bias(const Piece& piece, at::Tensor& bias) {
   at::parallel_for(0, bias.size(0) * width, 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; ++at) {
       const std::int64_t row = at / width;
-      writer.write(piece.block_begin(row) + at % width, out + row * bias.stride(0) + at % width * piece.layout->tile.key);
+      writer.write(piece.block_begin(row) + at % width,
+                   out + row * bias.stride(0) + at % width * piece.layout->tile.key);
     }
   });
 }

@@ -9,8 +9,8 @@
 
 namespace weft::attention {
 
-/// [products or 1, 1, query_tokens or 1, key_tokens] of float32 or float64 as `options` say; undefined when every slot is an
-/// edge. Covers the blocks and keys beyond the key length, not padding.
+/// [products or 1, 1, query_tokens or 1, key_tokens] of float32 or float64 as `options` say; undefined when every slot
+/// is an edge. Covers the blocks and keys beyond the key length, not padding.
 at::Tensor layout_bias(const Piece& piece, const at::TensorOptions& options);
 
 }  // namespace weft::attention

@@ -87,7 +87,7 @@ Gradients block_backward(const Call& call, BlockArithmetic arithmetic, const For
   for (const Piece& piece : inputs.pieces()) {
     const PieceInputs some = inputs.at(piece);
     const PieceGradients gradients = arithmetic == BlockArithmetic::kFlash ? flash_backward(some, results.at(piece))
-                                                                          : portable_backward(some, results.at(piece));
+                                                                           : portable_backward(some, results.at(piece));
     store_queries(query, piece, gradients.query);
     add_keys(key, piece, gradients.key);
     add_keys(value, piece, gradients.value);

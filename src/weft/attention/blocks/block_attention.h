@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention over a layout, piece by piece, with LibTorch operators: kPortable and kFlash. Keeps query, key, value, output
-// and log-sum-exp only; the workspace is a few copies of the inputs and one bounded piece.
+// Attention over a layout, piece by piece, with LibTorch operators: kPortable and kFlash. Keeps query, key, value,
+// output and log-sum-exp only; the workspace is a few copies of the inputs and one bounded piece.
 #pragma once
 
 #include "weft/attention/call.h"

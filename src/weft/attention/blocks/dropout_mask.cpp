@@ -17,7 +17,7 @@ struct MaskRow {
 };
 
 // Row `at` of a [products, heads, queries, keys] mask.
-MaskRow row_of(const at::Tensor& mask, std::int64_t at) {
+MaskRow mask_row(const at::Tensor& mask, std::int64_t at) {
   return {at / (mask.size(1) * mask.size(2)), at / mask.size(2) % mask.size(1), at % mask.size(2)};
 }
 
@@ -38,12 +38,13 @@ void draw_row(const Piece& piece, const kernels::Dropout& dropout, const MaskRow
 }  // namespace
 
 at::Tensor dropout_mask(const Piece& piece, const kernels::Dropout& dropout, const at::Tensor& like) {
-  at::Tensor mask = at::empty({piece.products(), piece.heads.count(), piece.query_tokens(), piece.key_tokens()}, at::kFloat);
+  at::Tensor mask =
+      at::empty({piece.products(), piece.heads.count(), piece.query_tokens(), piece.key_tokens()}, at::kFloat);
   auto* out = mask.mutable_data_ptr<float>();
   const std::int64_t rows = mask.size(0) * mask.size(1) * mask.size(2);
   at::parallel_for(0, rows, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; ++at) {
-      draw_row(piece, dropout, row_of(mask, at), out + at * mask.size(3));
+      draw_row(piece, dropout, mask_row(mask, at), out + at * mask.size(3));
     }
   });
   return mask.to(like.device(), like.scalar_type()).mul_(1.0 / (1.0 - double{dropout.probability}));
@@ -53,7 +54,7 @@ at::Tensor dense_dropout_mask(const kernels::Dropout& dropout, at::IntArrayRef s
   at::Tensor mask = at::empty(sizes, at::kDouble);
   auto* out = mask.mutable_data_ptr<double>();
   for (std::int64_t at = 0; at < sizes[0] * sizes[1] * sizes[2]; ++at) {
-    const MaskRow row = row_of(mask, at);
+    const MaskRow row = mask_row(mask, at);
     kernels::DropoutRow draws(dropout, row.product, row.head, row.query);
     for (std::int64_t key = 0; key < sizes[3]; ++key) {
       *out++ = draws.multiplier(key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of a call in the form that pieces are cut from: flat, contiguous, padded to whole blocks with zeros, in the
-// dtype of the products.
+// The tensors of a call in the form that pieces are cut from: flat, contiguous, padded to whole blocks with zeros, in
+// the dtype of the products.
 #pragma once
 
 #include <vector>

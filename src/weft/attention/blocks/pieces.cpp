@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces are made in a fixed order that depends on the shapes alone, so that sums over pieces are the same in every run.
+// Pieces are made in a fixed order that depends on the shapes alone, so that sums over pieces are the same in every
+// run.
 #include "weft/attention/blocks/pieces.h"
 
 #include <algorithm>

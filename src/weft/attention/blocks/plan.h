@@ -17,7 +17,7 @@ struct RowBatch {
   bool shared_kinds = true;                ///< every row has the kinds of the first
   bool has_bias = false;                   ///< a block is partial or weighted, or reaches beyond the keys
   bool query_bias = false;                 ///< the bias differs from query to query: a block is partial or weighted
-  bool uniform = false;                    ///< consecutive key blocks; rows and their first key blocks at constant steps
+  bool uniform = false;  ///< consecutive key blocks; rows and their first key blocks at constant steps
   std::int64_t query_step = 1;
   std::int64_t key_step = 0;
 

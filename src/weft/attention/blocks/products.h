@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of one piece: softmax(scale * Q K^T + bias) V and its gradients, written twice: with matrix products that
-// every device has, and with LibTorch's fused CPU attention.
+// The arithmetic of one piece: softmax(scale * Q K^T + bias) V and its gradients, written twice: with matrix products
+// that every device has, and with LibTorch's fused CPU attention.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,7 +24,8 @@ struct PieceForward {
   at::Tensor log_sum_exp;
 };
 
-/// What the forward pass left: rows without edges have a log_sum_exp of +infinity here, so that their probabilities are 0.
+/// What the forward pass left: rows without edges have a log_sum_exp of +infinity here, so that their probabilities are
+/// 0.
 struct PieceResults {
   at::Tensor output_gradient;
   at::Tensor output;
