@@ -5,6 +5,7 @@
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
+#include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
 
 namespace weft::test {
@@ -66,6 +67,41 @@ TEST(Mechanism, OneTokenAtATimeIsTheSameAsAllAtOnce) {
         mechanism->forward(tensors.query.narrow(2, position, 1), tensors.key.narrow(2, 0, position + 1),
                            tensors.value.narrow(2, 0, position + 1), context);
     EXPECT_TRUE(at::allclose(one, whole.narrow(2, position, 1), 1e-4, 1e-5)) << position;
+  }
+}
+
+TEST(Mechanism, ATokenOfALongCacheTakesNoMemoryOfTheCache) {
+  const at::NoGradGuard no_grad;
+  const Tensors cache = random_tensors({1, 2, 32768, 8});
+  const auto mechanism = make_attention("window(left=100) | global(1)", site_of(2, true));
+  AttentionContext context;
+  context.query_offset = 32000;
+  const at::Tensor query = cache.query.narrow(2, 32000, 1);
+  const auto decode = [&] {
+    mechanism->forward(query, cache.key.narrow(2, 0, 32001), cache.value.narrow(2, 0, 32001), context);
+  };
+  decode();
+  EXPECT_LT(testing::peak_tensor_bytes(decode), 100000) << "the cache has 4 MB";
+}
+
+TEST(Mechanism, OneTokenWorksForEveryGroupingOfHeads) {
+  const at::NoGradGuard no_grad;
+  const Tensors all = random_tensors({2, 4, 70, 8});
+  for (const char* expression : {"window(left=9)", "heads(window(left=9), causal)", "heads(1 * stride(3), 3 * full)",
+                                 "window(left=200) & !window(left=500)"}) {
+    for (const std::int64_t key_heads : {1, 2, 4}) {
+      const Tensors tensors{all.query, all.key.narrow(1, 0, key_heads), all.value.narrow(1, 0, key_heads)};
+      AttentionContext context;
+      context.key_keep = at::rand({2, 70}) < 0.8;
+      context.key_keep[1].narrow(0, 0, 64).fill_(false);
+      const auto mechanism = make_attention(expression, site_of(4, true));
+      const at::Tensor whole = mechanism->forward(tensors.query, tensors.key, tensors.value, context);
+      context.query_offset = 66;
+      context.key_keep = context.key_keep.narrow(1, 0, 67);
+      const at::Tensor one = mechanism->forward(tensors.query.narrow(2, 66, 1), tensors.key.narrow(2, 0, 67),
+                                                tensors.value.narrow(2, 0, 67), context);
+      EXPECT_TRUE(at::allclose(one, whole.narrow(2, 66, 1), 1e-4, 1e-5)) << expression << " " << key_heads;
+    }
   }
 }
 

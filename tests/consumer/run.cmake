@@ -9,7 +9,7 @@ endfunction()
 
 step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${stage}/installed)
 step(${CMAKE_COMMAND} -S ${SOURCE} -B ${stage}/build -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${COMPILER}
-     "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" -D CMAKE_PREFIX_PATH=${stage}/installed)
+     -D CMAKE_PREFIX_PATH=${stage}/installed)
 step(${CMAKE_COMMAND} --build ${stage}/build)
 step(${stage}/build/consumer)
 step(${stage}/installed/bin/weft --version)

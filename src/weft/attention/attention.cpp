@@ -4,11 +4,13 @@
 
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <cmath>
 
 #include "weft/attention/attention_function.h"
 #include "weft/attention/blocks/block_attention.h"
+#include "weft/attention/blocks/decode.h"
 #include "weft/attention/dense_attention.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
@@ -120,6 +122,12 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
   Call call{autocast(query), autocast(key), autocast(value), options.key_keep, layout};
   call.scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(3))));
   call.dropout = {static_cast<float>(options.dropout), options.seed, 0};
+  if (options.path == Path::kAuto && is_decoding(call)) {
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    if (const auto decoded = decode_forward(call)) {
+      return {decoded->output, decoded->log_sum_exp, decode_path(call)};
+    }
+  }
   const Path path = options.path == Path::kAuto ? choose_path(call) : options.path;
   check_path(call, path);
   if (path == Path::kDense && !call.query.is_cpu()) {

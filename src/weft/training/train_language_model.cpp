@@ -82,7 +82,6 @@ TrainResult resume_language_model(const std::filesystem::path& path, const Json&
   const TrainerConfig config = merged_trainer(stands, rest, run.path() / "training.json");
   check_model(checkpoint::load_config(run.path()), rest, run.path() / "config.json");
   require(rest.empty(), "no field of training or model is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  run.set_training(training_json(config));
   const Checkpoint checkpoint = run.latest();
   const models::LanguageModel model = checkpoint::load_model(checkpoint.path);
   std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(checkpoint.path);

@@ -95,6 +95,7 @@ Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_p
       logged_seconds_(state_.seconds) {
   if (from) {
     load_moments(from->path, update_.optimizer(), state_.step);
+    run_.set_training(training_json(config_));  // only now: a refused resumption changes nothing
   }
 }
 
