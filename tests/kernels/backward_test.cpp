@@ -62,7 +62,7 @@ TEST(BackwardKernel, EqualsCentralDifferencesWithPaddingAndDropout) {
 }
 
 TEST(BackwardKernel, EmptyRowsAndPaddedKeysGetZeroWhateverTheirMemoryHolds) {
-  const double kNaN = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   Float32Case kernel_case({1, 1, 1, 30, 30, 4, 4, {8, 8}}, mixed_edges, 3, DType::kFloat32);
   kernel_case.keep.assign(30, 1);
   kernel_case.keep[9] = 0;

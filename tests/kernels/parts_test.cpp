@@ -68,6 +68,7 @@ TEST(Dropout, DrawsDependOnEveryCoordinateAndOnNothingElse) {
   const kernels::Dropout dropout{0.5F, 3, 0};
   const auto draws = [](const kernels::Dropout& some, std::int64_t batch, std::int64_t head, std::int64_t query) {
     std::vector<bool> kept;
+    kept.reserve(256);
     kernels::DropoutRow row(some, batch, head, query);
     for (std::int64_t key = 0; key < 256; ++key) {
       kept.push_back(row.keeps(key));

@@ -13,12 +13,12 @@
 namespace weft::layers {
 namespace {
 
-at::TensorOptions float64() { return at::TensorOptions(at::kDouble); }
+at::TensorOptions in_double() { return at::TensorOptions(at::kDouble); }
 
 TEST(Rotary, TurnsEachPairByItsAngle) {
   RotaryTable table(6, 10000.0);
-  const Rotation rotation = table.at_positions(40, 3, float64());
-  const at::Tensor x = at::randn({2, 3, 3, 6}, float64());
+  const Rotation rotation = table.at_positions(40, 3, in_double());
+  const at::Tensor x = at::randn({2, 3, 3, 6}, in_double());
   const at::Tensor y = rotate(x, rotation, false);
   for (std::int64_t row = 0; row < 3; ++row) {
     for (std::int64_t pair = 0; pair < 3; ++pair) {
@@ -35,11 +35,11 @@ TEST(Rotary, TurnsEachPairByItsAngle) {
 TEST(Rotary, ScoresDependOnDistanceAlone) {
   torch::manual_seed(1);
   RotaryTable table(8, 10000.0);
-  const at::Tensor query = at::randn({1, 1, 1, 8}, float64());
-  const at::Tensor key = at::randn({1, 1, 1, 8}, float64());
+  const at::Tensor query = at::randn({1, 1, 1, 8}, in_double());
+  const at::Tensor key = at::randn({1, 1, 1, 8}, in_double());
   const auto score = [&](std::int64_t q, std::int64_t k) {
-    const at::Tensor turned = rotate(query, table.at_positions(q, 1, float64()), false);
-    return turned.mul(rotate(key, table.at_positions(k, 1, float64()), false)).sum().item<double>();
+    const at::Tensor turned = rotate(query, table.at_positions(q, 1, in_double()), false);
+    return turned.mul(rotate(key, table.at_positions(k, 1, in_double()), false)).sum().item<double>();
   };
   EXPECT_NEAR(score(17, 5), score(65536 + 17, 65536 + 5), 1e-10);
   EXPECT_GT(std::abs(score(17, 5) - score(17, 6)), 1e-6);

@@ -82,9 +82,10 @@ TEST(Hostile, NumbersBeyond64Bits) {
 
 TEST(Hostile, HugeSizesMeanWhatTheySay) {
   const std::string huge = "4611686018427387904";
-  for (const std::string& name : {"window(" + huge + ")", "ring(" + huge + ")", "segment(" + huge + ")",
-                                  "window(left=" + huge + ", right=" + huge + ", dilation=1)", "global(" + huge + ")",
-                                  "axial(" + huge + ", " + huge + ")", "summary(" + huge + ", " + huge + ")"}) {
+  for (const std::string& name :
+       {concat("window(", huge, ")"), concat("ring(", huge, ")"), concat("segment(", huge, ")"),
+        concat("window(left=", huge, ", right=", huge, ", dilation=1)"), concat("global(", huge, ")"),
+        concat("axial(", huge, ", ", huge, ")"), concat("summary(", huge, ", ", huge, ")")}) {
     EXPECT_EQ(compile(Pattern::parse(name), square(70), {}).edges(), 4900) << name;
   }
   EXPECT_EQ(compile(Pattern::parse("stride(" + huge + ")"), square(70), {}).edges(), 70);

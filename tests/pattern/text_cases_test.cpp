@@ -50,7 +50,7 @@ std::vector<Record> read_records(const std::filesystem::path& path) {
       for (std::string word; words >> word;) {
         records.back().site[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
       }
-    } else if (!line.starts_with("#")) {
+    } else if (!line.starts_with('#')) {
       const std::size_t space = std::min(line.find(' '), line.size());
       records.push_back({path.filename().string() + ":" + std::to_string(number),
                          line.substr(0, space),
@@ -95,7 +95,7 @@ std::string draw(const std::vector<int>& cells, const Site& site) {
     for (std::int64_t k = 0; k < site.key_length; ++k) {
       picture += ".#23456789"[std::min(cells[static_cast<std::size_t>(i * site.key_length + k)], 9)];
     }
-    picture += "\n";
+    picture += '\n';
   }
   return picture;
 }

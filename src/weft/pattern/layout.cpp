@@ -11,6 +11,7 @@ namespace {
 template <typename PerGroup>
 std::int64_t sum_over_heads(const BlockLayout& layout, const PerGroup& per_group) {
   std::vector<std::int64_t> values;
+  values.reserve(static_cast<std::size_t>(layout.groups));
   for (std::int64_t group = 0; group < layout.groups; ++group) {
     values.push_back(per_group(group));
   }

@@ -3,6 +3,7 @@
 // keys are not repeated.
 #include "weft/attention/blocks/decode.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>

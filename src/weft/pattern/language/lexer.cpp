@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 
 namespace weft::pattern {
 namespace {
@@ -97,11 +98,12 @@ class Lexer {
       skip_digits();
     }
     Token token = finish(real ? TokenKind::kReal : TokenKind::kInteger, begin);
-    const char* const end = token.text.data() + token.text.size();
-    if (!real && std::from_chars(token.text.data(), end, token.integer).ec != std::errc()) {
+    const char* const first = std::to_address(token.text.begin());
+    const char* const end = std::to_address(token.text.end());
+    if (!real && std::from_chars(first, end, token.integer).ec != std::errc()) {
       fail_at(source_, token.where, "the number does not fit in 64 bits");
     }
-    if (std::from_chars(token.text.data(), end, token.real).ec != std::errc()) {
+    if (std::from_chars(first, end, token.real).ec != std::errc()) {
       fail_at(source_, token.where, "the number is out of range");
     }
     return token;

@@ -262,7 +262,8 @@ void draw_figure(cairo_t* context, const Picture& picture, const FigureLayout& l
   const double left = (layout.width - used) / 2;
   for (std::size_t index = 0; index < picture.panels.size(); ++index) {
     const auto across = static_cast<double>(static_cast<std::int64_t>(index) % layout.panels_across);
-    const auto down = static_cast<double>(static_cast<std::int64_t>(index) / layout.panels_across);
+    const std::int64_t row = static_cast<std::int64_t>(index) / layout.panels_across;
+    const auto down = static_cast<double>(row);
     draw_panel(context, picture, picture.panels[index], left + across * layout.panel_width + kAxis,
                layout.panels_top + down * layout.panel_height + kAxis, layout.cell);
   }
