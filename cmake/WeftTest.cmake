@@ -37,7 +37,8 @@ function(weft_room_tests room)
     target_link_libraries(test_${room} PRIVATE ${rooms})
     weft_test_settings(test_${room} ${torch})
     gtest_discover_tests(test_${room} TEST_PREFIX ${room}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                         PROPERTIES LABELS ${room} TIMEOUT 300)
+                         PROPERTIES LABELS ${room} TIMEOUT 300
+                         ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.txt:print_suppressions=0")
   endif()
   weft_script_tests(${room})
 endfunction()
