@@ -68,7 +68,7 @@ TEST(RunDirectory, TakesTheNewestCheckpointThatIsWhole) {
   RunDirectory run = RunDirectory::open(path);
   const Checkpoint latest = run.latest();
   EXPECT_EQ(latest.step, 2);
-  run.restore(latest);
+  run.restore(latest, 2);
   EXPECT_EQ(read_file(path / "model.safetensors"), "at 2");
   EXPECT_FALSE(fs::exists(path / "checkpoints/step-9"));
   EXPECT_FALSE(fs::exists(path / "checkpoints/.step-7.1-1.weft-tmp"));

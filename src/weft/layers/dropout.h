@@ -14,7 +14,8 @@ namespace weft::layers {
 /// backward is an error.
 at::Tensor seeded_dropout(const at::Tensor& x, double probability, std::uint64_t seed);
 
-/// An independent seed for one use of dropout: `site` numbers the uses within a layer.
+/// An independent seed for one use of dropout: `site` numbers the uses within a layer from 1; 0 is the attention
+/// mechanism's.
 std::uint64_t dropout_seed(std::uint64_t call_seed, std::int64_t layer, std::int64_t site);
 
 }  // namespace weft::layers

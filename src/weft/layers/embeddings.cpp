@@ -50,7 +50,7 @@ at::Tensor EmbeddingsImpl::forward(const at::Tensor& ids, std::int64_t first_pos
   if (norm) {
     hidden = norm(hidden);
   }
-  return is_training() ? seeded_dropout(hidden, config_.dropout, dropout_seed(seed, kDropoutLayer, 0)) : hidden;
+  return is_training() ? seeded_dropout(hidden, config_.dropout, dropout_seed(seed, kDropoutLayer, 1)) : hidden;
 }
 
 }  // namespace weft::layers

@@ -5,6 +5,13 @@
 #include "weft/layers/dropout.h"
 
 namespace weft::layers {
+namespace {
+
+// Uses of dropout, see dropout_seed.
+constexpr std::int64_t kAttentionSite = 1;
+constexpr std::int64_t kFeedForwardSite = 2;
+
+}  // namespace
 
 TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options)
     : attention(register_module("attention", SelfAttention(config, options))),
@@ -18,11 +25,11 @@ TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::
 
 at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {
   if (norm_first_) {
-    const at::Tensor middle = x + drop(attention->forward(attention_norm(x), context), context, 0);
-    return middle + drop(feed_forward(feed_forward_norm(middle)), context, 1);
+    const at::Tensor middle = x + drop(attention->forward(attention_norm(x), context), context, kAttentionSite);
+    return middle + drop(feed_forward(feed_forward_norm(middle)), context, kFeedForwardSite);
   }
-  const at::Tensor middle = attention_norm(x + drop(attention->forward(x, context), context, 0));
-  return feed_forward_norm(middle + drop(feed_forward(middle), context, 1));
+  const at::Tensor middle = attention_norm(x + drop(attention->forward(x, context), context, kAttentionSite));
+  return feed_forward_norm(middle + drop(feed_forward(middle), context, kFeedForwardSite));
 }
 
 at::Tensor TransformerBlockImpl::drop(const at::Tensor& x, const BlockContext& context, std::int64_t site) const {

@@ -206,6 +206,10 @@ void RunDirectory::save(std::int64_t step, std::int64_t keep, const Fill& fill) 
   const fs::path path = checkpoint_path(path_, step);
   write_directory_atomically(path, [&](const fs::path& directory) { write_checkpoint(directory, step, fill); });
   publish(path, path_);
+  prune(keep);
+}
+
+void RunDirectory::prune(std::int64_t keep) {
   std::int64_t kept = 0;
   for (const std::int64_t older : checkpoint_steps(path_)) {
     if (++kept > keep) {
@@ -214,7 +218,7 @@ void RunDirectory::save(std::int64_t step, std::int64_t keep, const Fill& fill) 
   }
 }
 
-void RunDirectory::restore(const Checkpoint& checkpoint) {
+void RunDirectory::restore(const Checkpoint& checkpoint, std::int64_t keep) {
   remove_abandoned_temporaries(path_);
   remove_abandoned_temporaries(path_ / kCheckpoints);
   for (const std::int64_t step : checkpoint_steps(path_)) {
@@ -223,6 +227,7 @@ void RunDirectory::restore(const Checkpoint& checkpoint) {
     }
   }
   publish(checkpoint.path, path_);
+  prune(keep);
 }
 
 }  // namespace weft::training

@@ -48,11 +48,12 @@ class RunDirectory {
   /// Writes checkpoints/step-N whole or not at all, makes it the model of the run, and removes all but the newest
   /// `keep`.
   void save(std::int64_t step, std::int64_t keep, const Fill& fill);
-  /// Makes the model of `checkpoint` that of the run, and removes what a killed process left half-made and later
-  /// checkpoints.
-  void restore(const Checkpoint& checkpoint);
+  /// Makes the model of `checkpoint` that of the run, and removes what a killed process left half-made, later
+  /// checkpoints, and all but the newest `keep`.
+  void restore(const Checkpoint& checkpoint, std::int64_t keep);
 
  private:
+  void prune(std::int64_t keep);
   RunDirectory(std::filesystem::path path, Descriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::filesystem::path path_;

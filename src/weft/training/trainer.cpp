@@ -249,7 +249,7 @@ Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& gi
 Trainer Trainer::resume(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task) {
   use_threads(config);
   const Checkpoint checkpoint = run.latest();
-  run.restore(checkpoint);
+  run.restore(checkpoint, config.keep_checkpoints);
   return Trainer(std::make_unique<Loop>(std::move(run), config, std::move(task), checkpoint));
 }
 
