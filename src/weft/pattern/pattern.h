@@ -37,8 +37,7 @@ class Pattern {
   /// Whether the pattern names `input`, so that a call has to bind positions.
   bool needs_input() const;
 
-  /// Errors: kExpression where the pattern does not fit the site (heads do not add up, offset no multiple of a block,
-  /// ...).
+  /// Errors: kExpression where the pattern does not fit the site (heads do not add up, a grid too small, ...).
   void check(const Site& site) const;
 
   const Node& root() const noexcept { return *root_; }
