@@ -79,6 +79,7 @@ std::vector<std::string> remarks(const Field<Config, Value>& field) {
   return found;
 }
 
+/// What stands for a field's value in help: its choices, or what describe() says about its type.
 template <typename Config, typename Value>
 std::string placeholder(const Field<Config, Value>& field) {
   std::string choices;

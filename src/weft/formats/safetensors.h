@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kMaximumSafetensorsHeader = 100'000'000;
 /// LibTorch's limit on the dimensions of a tensor.
 inline constexpr std::size_t kMaximumDimensions = 64;
 
+/// What a header says about one tensor.
 struct TensorInfo {
   std::string name;
   Dtype dtype = Dtype::F32;
@@ -30,6 +31,7 @@ struct TensorInfo {
   std::uint64_t end = 0;
 };
 
+/// The free text of a header, sorted by key.
 using Metadata = std::map<std::string, std::string>;
 
 /// What a header says, checked: every tensor's size is that of its shape and dtype, and the tensors cover the data

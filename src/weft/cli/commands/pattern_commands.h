@@ -8,6 +8,7 @@ class App;
 
 namespace weft::cli {
 
+/// Each adds its command, flags and callback to the app of `weft pattern`.
 void add_pattern_show(CLI::App& parent);
 
 }  // namespace weft::cli

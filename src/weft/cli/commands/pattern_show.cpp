@@ -152,6 +152,7 @@ pattern::PictureRequest request_for(const ShowConfig& config, const std::vector<
   return request;
 }
 
+// With cells of its own: a figure has more room than a terminal.
 void write_figures(const pattern::Pattern& pattern, const ShowConfig& config, pattern::PictureRequest request) {
   request.maximum_cells = kFigureCells;
   const pattern::Picture picture = make_picture(pattern, request);

@@ -85,6 +85,7 @@ void announce(const training::TrainerConfig& trainer, const models::TransformerC
   std::cerr << name_table(rows) << std::flush;
 }
 
+// Everything that can be refused is refused before the first line is announced.
 training::TrainResult start(const TrainOptions& options, const Json& fields, std::int64_t threads) {
   const TrainPlan plan = plan_training(fields, options.tokenizer_file);
   training::RunDirectory::check_free(options.out);
@@ -96,6 +97,7 @@ training::TrainResult resume(const TrainOptions& options, const Json& fields, st
   if (!options.tokenizer_file.empty()) {
     throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
   }
+  // Announced from what the run says of itself; resume_language_model() then holds the given fields to it.
   if (const std::optional<Json> run = run_json(options.out); run && run->contains("step")) {
     training::TrainerConfig trainer;
     formats::update_from_json(trainer, only_fields_of<training::TrainerConfig>(run->at("config")), options.out);
