@@ -61,19 +61,21 @@ def run(command):
     return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def last_json(text):
-    return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
+def json_of(text):
+    """The lines of JSON in what a program printed, as one object."""
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return {name: value for line in lines for name, value in line.items()}
 
 
 def weft(program, *arguments):
     """The JSON that a command prints."""
-    return last_json(run([program, *arguments, "--json"]))
+    return json_of(run([program, *arguments, "--json"]))
 
 
 def peer(options, train, held_out, context):
-    """The JSON line of the peer: {"bits_per_byte", "bytes_seen", "minutes", ...}."""
+    """What the peer printed, {"bits_per_byte", "bytes_seen", "minutes", ...}, and run_peer.py's "clock_seconds"."""
     command = [options.peer_python, RUN_PEER, *(["--float32"] if options.peer_float32 else []), options.peer]
-    return last_json(run([*command, train, held_out, "--minutes", options.minutes, "--context", context]))
+    return json_of(run([*command, train, held_out, "--minutes", options.minutes, "--context", context]))
 
 
 def machine():

@@ -3,7 +3,7 @@
 """Training tokens a second at equal shape: 6 layers of width 256, 32 windows of 256 bytes, dense causal attention; weft beside a peer.
 
 The two programs take turns, and who begins changes from round to round, so that a machine that slows down slows both. Each is
-reported by the median of its rounds. Steps that are begun before the end of the time count for the peer, whose clock is read before a step.
+reported by the median of its rounds: tokens shown over the seconds that its training really took, the step that runs over included.
 
     bench/throughput/throughput.py --text BOOKS/train --minutes 1 --rounds 3 --peer PEER.py [--peer-float32]
 """
@@ -43,7 +43,7 @@ def peer_speed(chosen, text, folder):
     held_out = folder / "held_out.txt"
     held_out.write_bytes(text.read_bytes()[:HELD_OUT_BYTES])
     trained = programs.peer(chosen, text, held_out, CONTEXT)
-    return trained["bytes_seen"] / (trained["minutes"] * 60)
+    return trained["bytes_seen"] / trained["clock_seconds"]
 
 
 def measure(chosen, text, folder):

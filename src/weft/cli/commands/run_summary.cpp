@@ -75,13 +75,14 @@ std::string progress_text(const Json& run) {
 std::vector<std::pair<std::string, std::string>> model_rows(const models::TransformerConfig& config,
                                                             std::int64_t parameters) {
   const std::string kind = config.is_decoder ? "decoder" : "encoder";
-  return {{"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
-          {"shape",
-           concat(config.num_hidden_layers, " layers, width ", config.hidden_size, ", ", config.num_attention_heads,
-                  " heads, feed-forward ", config.feed_forward_size(), " (", config.hidden_act, ")")},
-          {"positions",
-           concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
-          {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
+  return {
+      {"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
+      {"shape", concat(config.num_hidden_layers, config.num_hidden_layers == 1 ? " layer, width " : " layers, width ",
+                       config.hidden_size, ", ", config.num_attention_heads, " heads, feed-forward ",
+                       config.feed_forward_size(), " (", config.hidden_act, ")")},
+      {"positions",
+       concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
+      {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
 }
 
 std::optional<Json> run_json(const fs::path& directory) {
