@@ -76,7 +76,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 [[noreturn]] void fail_on_extra(const CLI::App& app, const std::string& extra) {
   const CLI::App& command = current(app);
   const std::string help = "see " + full_name(command) + " --help";
-  if (extra.starts_with("-")) {
+  if (extra.starts_with('-')) {
     const std::string flag = extra.substr(0, extra.find('='));
     throw UsageError(full_name(command) + " has no flag " + flag, did_you_mean(flag, flag_names(command)) + help);
   }

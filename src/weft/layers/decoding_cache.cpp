@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/core/error.h"
 
@@ -34,7 +35,7 @@ void reserve(at::Tensor& held, const at::Tensor& added, std::int64_t length, std
   if (length > 0) {
     grown.narrow(2, 0, length).copy_(held.narrow(2, 0, length));
   }
-  held = grown;
+  held = std::move(grown);
 }
 
 at::Tensor append_to(at::Tensor& held, const at::Tensor& added, std::int64_t length) {

@@ -20,7 +20,7 @@ using Block = std::function<at::Tensor(const at::Tensor&)>;
 
 /// What the backward pass needs besides tensors.
 struct Recipe : torch::CustomClassHolder {
-  Recipe(Block block_, at::DeviceType device) : block(std::move(block_)), autocast(device) {}
+  Recipe(Block its_block, at::DeviceType device) : block(std::move(its_block)), autocast(device) {}
   Block block;
   AutocastState autocast;
 };

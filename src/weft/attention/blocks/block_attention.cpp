@@ -3,6 +3,7 @@
 // key and value gradients are added in the order of the pieces.
 #include "weft/attention/blocks/block_attention.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 

@@ -2,6 +2,7 @@
 // Flattens, pads and converts the tensors of a call, and joins what masks a piece: the layout, padding, invalid keys.
 #include "weft/attention/blocks/inputs.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LibTorch's fused CPU attention over one piece: no score matrix, strided views read in place. About four fifths of
 // dense attention's speed for an edge, where the separate products above reach a fifth.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 

@@ -2,9 +2,7 @@
 // The commands below `weft pattern`.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include <CLI/App.hpp>
 
 namespace weft::cli {
 

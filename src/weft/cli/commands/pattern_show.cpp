@@ -99,6 +99,7 @@ std::optional<pattern::TokenRange> zoom_range(const std::string& text) {
   return pattern::TokenRange{ends[0], ends[1]};
 }
 
+// "auto" asks terminal and locale; a style that is named holds even where stdout is a pipe.
 pattern::TerminalStyle chosen_style(const std::string& name) {
   if (name == "auto") {
     return terminal_style();
@@ -108,6 +109,7 @@ pattern::TerminalStyle chosen_style(const std::string& name) {
                              : pattern::TerminalStyle::kAscii;
 }
 
+// The figures below the picture, without the picture.
 formats::Json picture_json(const pattern::Picture& picture) {
   const pattern::PictureFigures& figures = picture.figures;
   formats::Json panels = formats::Json::array();
@@ -177,6 +179,7 @@ void show(const ShowOptions& options) {
     throw UsageError("the expression names `input`, which a call binds to positions", "for example: --input 0,5");
   }
   pattern::PictureRequest request = request_for(config, input);
+  // Figures go to files, their paths to stdout; the terminal picture is for a call that names no file.
   const bool writes = !config.svg.empty() || !config.png.empty();
   if (writes) {
     write_figures(pattern, config, request);

@@ -5,9 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace CLI {
-class App;
-}
+#include <CLI/App.hpp>
 
 namespace weft::cli {
 
