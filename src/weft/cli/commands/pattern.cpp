@@ -17,6 +17,7 @@ void add_pattern(CLI::App& parent) {
   add_pattern_show(app);
   add_pattern_stats(app);
   add_pattern_compare(app);
+  add_pattern_cost(app);
   add_pattern_sweep(app);
 }
 

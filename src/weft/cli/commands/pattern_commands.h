@@ -11,5 +11,6 @@ void add_pattern_show(CLI::App& parent);
 void add_pattern_stats(CLI::App& parent);
 void add_pattern_sweep(CLI::App& parent);
 void add_pattern_compare(CLI::App& parent);
+void add_pattern_cost(CLI::App& parent);
 
 }  // namespace weft::cli

@@ -91,9 +91,8 @@ formats::Json compare_json(const std::vector<Compared>& compared) {
 }
 
 void compare(const CompareOptions& options) {
-  PatternSiteConfig config;
   CompareConfig sheet;
-  formats::update_from_json(config, only_fields_of<PatternSiteConfig>(options.given), "weft pattern compare");
+  const PatternSiteConfig config = read_site(options.given, "weft pattern compare");
   formats::update_from_json(sheet, only_fields_of<CompareConfig>(options.given), "weft pattern compare");
   std::vector<pattern::Pattern> patterns;
   for (const std::string& expression : options.expressions) {

@@ -21,10 +21,16 @@ std::vector<std::int64_t> number_list(const std::string& flag, const std::string
   return values;
 }
 
-BoundSite bind_site(const PatternSiteConfig& config, const std::vector<pattern::Pattern>& patterns) {
-  if (config.length == 0) {
-    throw UsageError("a pattern is measured at a length: give --length N", "for example: --length 1024");
+PatternSiteConfig read_site(const formats::Json& given, const std::string& command) {
+  if (!given.contains("length")) {
+    throw UsageError(command + " needs --length N", "for example: --length 1024");
   }
+  PatternSiteConfig config;
+  formats::update_from_json(config, only_fields_of<PatternSiteConfig>(given), command);
+  return config;
+}
+
+BoundSite bind_site(const PatternSiteConfig& config, const std::vector<pattern::Pattern>& patterns) {
   BoundSite bound;
   bound.input = number_list("--input", config.input, ',');
   std::sort(bound.input.begin(), bound.input.end());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/core/fields.h"
+#include "weft/formats/config_json.h"
 #include "weft/pattern/pattern.h"
 
 namespace weft::cli {
@@ -43,7 +44,10 @@ struct BoundSite {
   pattern::Site site;
 };
 
-/// Errors: UsageError where --length is missing, or where a pattern names `input` and no positions are given.
+/// The site's flags out of all that were given. Errors: UsageError where --length is missing.
+PatternSiteConfig read_site(const formats::Json& given, const std::string& command);
+
+/// Errors: UsageError where a pattern names `input` and no positions are given.
 BoundSite bind_site(const PatternSiteConfig& config, const std::vector<pattern::Pattern>& patterns);
 
 }  // namespace weft::cli

@@ -123,9 +123,8 @@ std::string stats_text(const pattern::GraphStatistics& stats) {
 }
 
 void show_stats(const StatsOptions& options) {
-  PatternSiteConfig config;
   StatsConfig stats;
-  formats::update_from_json(config, only_fields_of<PatternSiteConfig>(options.given), "weft pattern stats");
+  const PatternSiteConfig config = read_site(options.given, "weft pattern stats");
   formats::update_from_json(stats, only_fields_of<StatsConfig>(options.given), "weft pattern stats");
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   const BoundSite bound = bind_site(config, {pattern});
