@@ -67,6 +67,9 @@ std::vector<pattern::SheetEntry> sheet_of(const std::vector<Compared>& compared,
     request.head = std::max<std::int64_t>(head, 0);
     request.maximum_cells = cells;
     entries.push_back({each.pattern.to_string(), make_picture(each.pattern, request), figures_of(each.statistics)});
+    if (site.heads > 1 && head < 0) {
+      entries.back().figures.push_back(concat("drawn is head 0, measured all ", site.heads));
+    }
   }
   return entries;
 }
