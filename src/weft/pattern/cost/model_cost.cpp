@@ -40,7 +40,7 @@ struct Sizes {
         inner(static_cast<double>(shape.feed_forward)),
         layers(static_cast<double>(shape.layers)),
         bytes(static_cast<double>(shape.element_bytes)),
-        head_width(static_cast<double>(shape.width / shape.heads)) {}
+        head_width(static_cast<double>(shape.width) / static_cast<double>(shape.heads)) {}
 };
 
 /// Backwards every product is two.

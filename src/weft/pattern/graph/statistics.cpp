@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/pattern/graph/reach.h"
@@ -29,11 +30,10 @@ std::vector<std::int64_t> heads_of(const Site& site, const std::optional<std::in
 
 /// The layout of some heads only, for its figures.
 LayoutStatistics statistics_of(BlockLayout layout, const std::vector<std::int64_t>& heads) {
-  std::vector<std::int32_t> groups;
-  for (const std::int64_t head : heads) {
-    groups.push_back(layout.group[static_cast<std::size_t>(head)]);
-  }
-  layout.group = groups;
+  std::vector<std::int32_t> groups(heads.size());
+  std::transform(heads.begin(), heads.end(), groups.begin(),
+                 [&](std::int64_t head) { return layout.group[static_cast<std::size_t>(head)]; });
+  layout.group = std::move(groups);
   layout.heads = std::ssize(heads);
   return statistics(layout);
 }

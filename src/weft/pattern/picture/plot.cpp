@@ -20,8 +20,8 @@ constexpr double kTop = kMargin + 42;  // below title and names
 constexpr Text kCell{10, false, false, kInk};
 
 struct Frame {
-  double low = 0;  // powers of ten
-  double high = 1;
+  int low = 0;  // powers of ten
+  int high = 1;
   double x(double value) const { return kLeft + (std::log10(value) - low) / (high - low) * kWidth; }
   static double y(double value) { return kTop + (1 - value) * kHeight; }
 };
@@ -38,11 +38,11 @@ Frame frame_of(const Plot& plot) {
     }
   }
   require(largest > 0, "a plot needs at least one point");
-  const double low = std::floor(std::log10(smallest) + 1e-9);
-  return {low, std::max(std::ceil(std::log10(largest) - 1e-9), low + 1)};
+  const int low = static_cast<int>(std::floor(std::log10(smallest) + 1e-9));
+  return {low, std::max(static_cast<int>(std::ceil(std::log10(largest) - 1e-9)), low + 1)};
 }
 
-std::string short_power(double exponent) {
+std::string short_power(int exponent) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", std::pow(10, exponent));
   return text;
@@ -52,7 +52,7 @@ void draw_frame(cairo_t* context, const Plot& plot, const Frame& frame) {
   set_colour(context, kGrey);
   cairo_set_line_width(context, 0.75);
   cairo_rectangle(context, kLeft, kTop, kWidth, kHeight);
-  for (double exponent = frame.low; exponent <= frame.high; ++exponent) {
+  for (int exponent = frame.low; exponent <= frame.high; ++exponent) {
     cairo_move_to(context, frame.x(std::pow(10, exponent)), kTop + kHeight);
     cairo_rel_line_to(context, 0, 4);
   }
@@ -61,7 +61,7 @@ void draw_frame(cairo_t* context, const Plot& plot, const Frame& frame) {
     cairo_rel_line_to(context, -4, 0);
   }
   cairo_stroke(context);
-  for (double exponent = frame.low; exponent <= frame.high; ++exponent) {
+  for (int exponent = frame.low; exponent <= frame.high; ++exponent) {
     draw_text(context, kTick, short_power(exponent), frame.x(std::pow(10, exponent)), kTop + kHeight + 15, 0.5);
   }
   for (int tenth = 0; tenth <= 10; tenth += 2) {
@@ -123,10 +123,9 @@ Drawing plot_drawing(const Plot& plot) {
   return {width, height, [&plot, frame, width, height, table_top](cairo_t* context) {
             fill(context, {1, 1, 1}, 0, 0, width, height);
             draw_text(context, kTitle, plot.title, kMargin, kMargin + 8);
-            std::vector<LegendEntry> names;
-            for (const PlotCurve& curve : plot.curves) {
-              names.push_back({curve.colour, curve.name});
-            }
+            std::vector<LegendEntry> names(plot.curves.size());
+            std::transform(plot.curves.begin(), plot.curves.end(), names.begin(),
+                           [](const PlotCurve& curve) { return LegendEntry{curve.colour, curve.name}; });
             draw_legend(context, names, kLeft, kMargin + 18, width - kMargin);
             draw_frame(context, plot, frame);
             for (const PlotCurve& curve : plot.curves) {

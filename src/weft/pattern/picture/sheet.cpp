@@ -40,10 +40,9 @@ std::vector<LegendEntry> legend_of(const std::vector<SheetEntry>& entries) {
   }
   std::sort(kinds.begin(), kinds.end());
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
-  std::vector<LegendEntry> legend;
-  for (const EdgeKind kind : kinds) {
-    legend.push_back({edge_style(kind).colour, edge_kind_name(kind)});
-  }
+  std::vector<LegendEntry> legend(kinds.size());
+  std::transform(kinds.begin(), kinds.end(), legend.begin(),
+                 [](EdgeKind kind) { return LegendEntry{edge_style(kind).colour, edge_kind_name(kind)}; });
   legend.push_back({kEmptyCell, "no edge"});
   return legend;
 }
@@ -68,7 +67,8 @@ void measure(cairo_t* context, Sheet& sheet) {
 void draw_entry(cairo_t* context, const Sheet& sheet, std::size_t index) {
   const SheetEntry& entry = sheet.entries[index];
   const double x = kMargin + static_cast<double>(index % sheet.across) * (kSide + kSpace);
-  const double top = kMargin + static_cast<double>(index / sheet.across) * sheet.place_height;
+  const std::size_t row = index / sheet.across;
+  const double top = kMargin + static_cast<double>(row) * sheet.place_height;
   const std::vector<std::string>& title = sheet.titles[index];
   double y = top + sheet.title_height - 6 - static_cast<double>(title.size() - 1) * kSmallLine;
   for (const std::string& line : title) {
