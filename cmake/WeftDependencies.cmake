@@ -23,6 +23,17 @@ add_library(weft_cairo INTERFACE)
 target_include_directories(weft_cairo SYSTEM INTERFACE ${CAIRO_INCLUDE_DIR})
 target_link_libraries(weft_cairo INTERFACE ${CAIRO_LIBRARY})
 
+# Eigenvalues of graphs: headers only, of Eigen those under MPL-2.0.
+find_path(EIGEN_INCLUDE_DIR Eigen/Core PATH_SUFFIXES eigen3)
+find_path(SPECTRA_INCLUDE_DIR Spectra/SymEigsSolver.h)
+mark_as_advanced(EIGEN_INCLUDE_DIR SPECTRA_INCLUDE_DIR)
+if(NOT EIGEN_INCLUDE_DIR OR NOT SPECTRA_INCLUDE_DIR)
+  message(FATAL_ERROR "Eigen or Spectra was not found: run scripts/setup, or install libeigen3-dev and libspectra-dev.")
+endif()
+add_library(weft_spectra INTERFACE)
+target_include_directories(weft_spectra SYSTEM INTERFACE ${EIGEN_INCLUDE_DIR} ${SPECTRA_INCLUDE_DIR})
+target_compile_definitions(weft_spectra INTERFACE EIGEN_MPL2_ONLY)
+
 if(WEFT_TORCH)
   find_package(CLI11 2.1 REQUIRED)
 endif()

@@ -3,6 +3,7 @@
 // form, asked token by token (the meaning, and the oracle of all tests) and compiled to a block layout (the fast form).
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,9 +19,10 @@ class Node;  // the syntax tree, see syntax.h
 
 class Pattern {
  public:
-  /// Parses an expression of docs/pattern-language.md. Errors: kExpression with line, column, a caret under the place,
-  /// and the nearest known name.
-  static Pattern parse(std::string_view expression);
+  /// Parses an expression of docs/pattern-language.md. Files of edges("...") lie below `directory`, which is the
+  /// working directory where empty. Errors: kExpression with line, column, a caret under the place, and the nearest
+  /// known name; kIo and kFormat for such a file.
+  static Pattern parse(std::string_view expression, const std::filesystem::path& directory = {});
 
   explicit Pattern(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
 

@@ -8,5 +8,9 @@ namespace weft::cli {
 
 /// Each adds its command, flags and callback to the app of `weft pattern`.
 void add_pattern_show(CLI::App& parent);
+void add_pattern_stats(CLI::App& parent);
+void add_pattern_sweep(CLI::App& parent);
+void add_pattern_compare(CLI::App& parent);
+void add_pattern_cost(CLI::App& parent);
 
 }  // namespace weft::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/cli/commands/pattern_commands.h"
+#include "weft/cli/commands/pattern_site.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
@@ -75,24 +76,11 @@ struct ShowOptions {
   bool json = false;
 };
 
-/// The numbers between `separator`s; an empty text is none.
-std::vector<std::int64_t> numbers(const std::string& flag, const std::string& text, char separator) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  std::vector<std::int64_t> values;
-  parse_value(flag, words, values);
-  return values;
-}
-
 std::optional<pattern::TokenRange> zoom_range(const std::string& text) {
   if (text.empty()) {
     return std::nullopt;
   }
-  const std::vector<std::int64_t> ends = numbers("--zoom", text, ':');
+  const std::vector<std::int64_t> ends = number_list("--zoom", text, ':');
   if (ends.size() != 2 || ends[0] < 0 || ends[0] >= ends[1]) {
     throw UsageError("--zoom expects A:B with A below B, found " + quote(text));
   }
@@ -173,7 +161,7 @@ void show(const ShowOptions& options) {
   }
   formats::update_from_json(config, options.given, "weft pattern show");
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
-  std::vector<std::int64_t> input = numbers("--input", config.input, ',');
+  std::vector<std::int64_t> input = number_list("--input", config.input, ',');
   std::sort(input.begin(), input.end());
   if (pattern.needs_input() && input.empty()) {
     throw UsageError("the expression names `input`, which a call binds to positions", "for example: --input 0,5");
