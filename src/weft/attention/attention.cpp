@@ -9,9 +9,9 @@
 #include <cmath>
 
 #include "weft/attention/attention_function.h"
-#include "weft/attention/blocks/block_attention.h"
 #include "weft/attention/blocks/decode.h"
 #include "weft/attention/dense_attention.h"
+#include "weft/attention/kernel_attention.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -69,11 +69,8 @@ at::Tensor autocast(const at::Tensor& tensor) {
 }
 
 Path choose_path(const Call& call) {
-  if (call.query.is_cpu()) {
-    if (!flash_supports(call)) {
-      return Path::kPortable;
-    }
-    return is_dense(call) ? Path::kDense : Path::kFlash;
+  if (fused_supports(call)) {
+    return Path::kFused;
   }
   return is_dense(call) ? Path::kDense : Path::kPortable;
 }
@@ -81,8 +78,12 @@ Path choose_path(const Call& call) {
 void check_path(const Call& call, Path path) {
   require(path != Path::kDense || is_dense(call),
           "attention: the dense path serves full and causal layouts without padding or dropout only");
-  require(path != Path::kFlash || flash_supports(call),
-          "attention: the flash path serves finite CPU tensors of one head_dim without dropout only");
+  require(path != Path::kFused || fused_supports(call),
+          "attention: the fused path serves float32, bfloat16 and float16 on a CPU with AVX2, head_dim up to 256 and "
+          "tiles of 64 keys only; found ",
+          call.query.scalar_type(), ", head_dim ", call.query.size(3), ", tile ", call.layout->blocks().tile.query, " x ",
+          call.layout->blocks().tile.key);
+  require(path != Path::kDecode, "attention: the decode path cannot be asked for, one query row without gradients takes it");
   require(path != Path::kScalar || call.query.is_cpu(), "attention: the scalar path serves the CPU only, found ",
           call.query.device());
 }
@@ -99,10 +100,12 @@ AttentionResult device_dense(const Call& call) {
 
 const char* to_string(Path path) noexcept {
   switch (path) {
+    case Path::kFused:
+      return "fused";
     case Path::kPortable:
       return "portable";
-    case Path::kFlash:
-      return "flash";
+    case Path::kDecode:
+      return "decode";
     case Path::kScalar:
       return "scalar";
     case Path::kDense:
@@ -125,7 +128,7 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
   if (options.path == Path::kAuto && is_decoding(call)) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     if (const auto decoded = decode_forward(call)) {
-      return {decoded->output, decoded->log_sum_exp, decode_path(call)};
+      return {decoded->output, decoded->log_sum_exp, Path::kDecode};
     }
   }
   const Path path = options.path == Path::kAuto ? choose_path(call) : options.path;

@@ -14,7 +14,7 @@
 
 #include "weft/attention/blocks/block_attention.h"
 #include "weft/attention/dense_attention.h"
-#include "weft/attention/scalar_attention.h"
+#include "weft/attention/kernel_attention.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -24,29 +24,36 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+// LibTorch's products know no padding: 0 x NaN is NaN.
+Call filled(Call call) {
+  call.key = without_padding(call.key, call.key_keep);
+  call.value = without_padding(call.value, call.key_keep);
+  return call;
+}
+
 Forward run_forward(const Call& call, Path path) {
   switch (path) {
-    case Path::kFlash:
-      return block_forward(call, BlockArithmetic::kFlash);
+    case Path::kFused:
+      return kernel_forward(call, kernels::chosen_isa());
     case Path::kScalar:
-      return scalar_forward(call);
+      return kernel_forward(call, kernels::InstructionSet::kScalar);
     case Path::kDense:
       return dense_forward(call);
     default:
-      return block_forward(call, BlockArithmetic::kPortable);
+      return block_forward(filled(call));
   }
 }
 
 Gradients run_backward(const Call& call, Path path, const Forward& forward, const at::Tensor& output_gradient) {
   switch (path) {
-    case Path::kFlash:
-      return block_backward(call, BlockArithmetic::kFlash, forward, output_gradient);
+    case Path::kFused:
+      return kernel_backward(call, kernels::chosen_isa(), forward, output_gradient);
     case Path::kScalar:
-      return scalar_backward(call, forward, output_gradient);
+      return kernel_backward(call, kernels::InstructionSet::kScalar, forward, output_gradient);
     case Path::kDense:
       return dense_backward(call, forward, output_gradient);
     default:
-      return block_backward(call, BlockArithmetic::kPortable, forward, output_gradient);
+      return block_backward(filled(call), forward, output_gradient);
   }
 }
 
@@ -77,7 +84,7 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
     call.query = query;
     call.key = key;
     call.value = value;
-    Forward result = run_forward(filled(call), path);
+    Forward result = run_forward(call, path);
     context->save_for_backward({query, key, value, result.output, result.log_sum_exp});
     context->mark_non_differentiable({result.log_sum_exp});
     call.query = call.key = call.value = at::Tensor();
@@ -103,17 +110,11 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
   }
 
  private:
-  static Call filled(Call call) {
-    call.key = without_padding(call.key, call.key_keep);
-    call.value = without_padding(call.value, call.key_keep);
-    return call;
-  }
-
   static variable_list first_gradients(const Call& call, Path path, const Forward& forward,
                                        const at::Tensor& gradient) {
     const at::NoGradGuard no_grad;
     const at::Tensor incoming = gradient.defined() ? gradient : at::zeros_like(forward.output);
-    const Gradients result = run_backward(filled(call), path, forward, incoming);
+    const Gradients result = run_backward(call, path, forward, incoming);
     return {result.query, result.key, result.value};
   }
 };
