@@ -24,6 +24,7 @@ void add_eval(CLI::App& parent);
 void add_generate(CLI::App& parent);
 void add_info(CLI::App& parent);
 void add_pattern(CLI::App& parent);
+void add_bench(CLI::App& parent);
 void add_version(CLI::App& parent);
 
 }  // namespace weft::cli

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
+
+#include "weft/kernels/workspace.h"
 
 namespace weft::kernels {
 
@@ -33,9 +34,8 @@ template <class Isa, typename Number>
 class Buffer {
  public:
   explicit Buffer(std::int64_t count) noexcept
-      : data_(static_cast<Number*>(std::aligned_alloc(
-            64, static_cast<std::size_t>(round_up(count * static_cast<std::int64_t>(sizeof(Number)) + 1, 64))))) {}
-  ~Buffer() { std::free(data_); }
+      : bytes_(count * static_cast<std::int64_t>(sizeof(Number))), data_(static_cast<Number*>(take_workspace(bytes_))) {}
+  ~Buffer() { give_workspace_back(data_, bytes_); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -45,6 +45,7 @@ class Buffer {
   Number& operator[](std::int64_t at) const noexcept { return data_[at]; }
 
  private:
+  std::int64_t bytes_;
   Number* data_;
 };
 
