@@ -7,7 +7,7 @@ set(WEFT_ISA_FLAGS_avx512
     ${WEFT_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12's own avx512fintrin.h starts intrinsics from undefined registers and then warns of it (its bug 105593).
-  list(APPEND WEFT_ISA_FLAGS_avx512 -Wno-maybe-uninitialized)
+  list(APPEND WEFT_ISA_FLAGS_avx512 -Wno-maybe-uninitialized -Wno-uninitialized)
 endif()
 set(WEFT_ISA_FLAGS_avx512bf16 ${WEFT_ISA_FLAGS_avx512} -mavx512bf16)
 set(WEFT_ISA_FLAGS_amx ${WEFT_ISA_FLAGS_avx512bf16} -mamx-tile -mamx-bf16)

@@ -96,8 +96,8 @@ TEST(Operator, TakesTheFusedPathWhereTheProcessorHasOne) {
   options.path = Path::kFused;
   const auto doubles = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };
   expect_error(ErrorKind::kArgument, {"fused path", "Double"}, [&] {
-    attention::attention(doubles(tensors.query), doubles(tensors.key), doubles(tensors.value),
-                         layout_of("full", 70, 4), options);
+    attention::attention(doubles(tensors.query), doubles(tensors.key), doubles(tensors.value), layout_of("full", 70, 4),
+                         options);
   });
 }
 

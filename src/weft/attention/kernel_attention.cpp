@@ -76,8 +76,8 @@ kernels::AttentionArguments arguments_of(const Call& call, const Held& held, con
   return arguments;
 }
 
-// [B, H, N, columns] with heads and positions in the order in which `like` has them in memory: a model that splits heads
-// by a transposed view joins them again without a copy.
+// [B, H, N, columns] with heads and positions in the order in which `like` has them in memory: a model that splits
+// heads by a transposed view joins them again without a copy.
 at::Tensor empty_like_heads(const at::Tensor& like, std::int64_t columns) {
   if (like.stride(1) < like.stride(2)) {
     return at::empty({like.size(0), like.size(2), like.size(1), columns}, like.options()).transpose(1, 2);
@@ -87,8 +87,7 @@ at::Tensor empty_like_heads(const at::Tensor& like, std::int64_t columns) {
 
 void check(kernels::Status status, kernels::InstructionSet isa) {
   if (status == kernels::Status::kOutOfMemory) {
-    fail(ErrorKind::kUnsupported, "attention: no memory for the workspace of the ", kernels::to_string(isa),
-         " kernel");
+    fail(ErrorKind::kUnsupported, "attention: no memory for the workspace of the ", kernels::to_string(isa), " kernel");
   }
   require(status == kernels::Status::kOk, "attention: the ", kernels::to_string(isa),
           " kernel does not take this dtype or tile");
@@ -108,9 +107,9 @@ bool fused_supports(const Call& call) {
 Forward kernel_forward(const Call& call, kernels::InstructionSet isa) {
   const Held held(call);
   const at::Tensor& query = call.query;
-  Forward forward{empty_like_heads(query, call.value.size(3)),
-                  at::empty({query.size(0), query.size(1), query.size(2)},
-                            query.options().dtype(accumulation_type(query)))};
+  Forward forward{
+      empty_like_heads(query, call.value.size(3)),
+      at::empty({query.size(0), query.size(1), query.size(2)}, query.options().dtype(accumulation_type(query)))};
   check(kernels::fused_forward(isa, arguments_of(call, held, forward), kTorchThreads), isa);
   return forward;
 }

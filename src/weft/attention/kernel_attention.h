@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bridge from LibTorch tensors to the kernels of kernels/, on LibTorch's threads, with any of their instruction sets.
+// The bridge from LibTorch tensors to the kernels of kernels/, on LibTorch's threads, with any of their instruction
+// sets.
 #pragma once
 
 #include "weft/attention/call.h"
@@ -7,8 +8,8 @@
 
 namespace weft::attention {
 
-/// Whether the fused kernels of this process take the call: CPU, float32, bfloat16 or float16, head_dim and value_dim up
-/// to 256, tiles of at most 64 queries and exactly 64 keys, a processor with AVX2 (WEFT_ISA may say otherwise).
+/// Whether the fused kernels of this process take the call: CPU, float32, bfloat16 or float16, head_dim and value_dim
+/// up to 256, tiles of at most 64 queries and exactly 64 keys, a processor with AVX2 (WEFT_ISA may say otherwise).
 bool fused_supports(const Call& call);
 
 /// CPU only; key and value may hold anything where they are padded. Results lie in memory as query (key, value) do.

@@ -19,10 +19,10 @@ struct ParallelFor {
 
 /// Everything on the calling thread, in one range.
 inline constexpr ParallelFor kSerial{[](std::int64_t count, std::int64_t, ParallelFor::Body body, void* context) {
-  if (count > 0) {
-    body(context, 0, count);
-  }
-},
+                                       if (count > 0) {
+                                         body(context, 0, count);
+                                       }
+                                     },
                                      [] { return std::int64_t{1}; }};
 
 /// Calls `work(begin, end)` over ranges of [0, count) through `parallel`.

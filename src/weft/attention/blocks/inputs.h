@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "weft/attention/call.h"
 #include "weft/attention/blocks/pieces.h"
 #include "weft/attention/blocks/products.h"
+#include "weft/attention/call.h"
 
 namespace weft::attention {
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One call kept ready with its tensors and layout, and the five things that are timed on it.
 #include "weft/cli/bench/attention_bench.h"
 
 #include <functional>
@@ -77,9 +78,7 @@ AttentionTimes time_attention(const AttentionCase& call, bool with_backward) {
   times.workspace_bytes = kernels::workspace_peak();
   times.forward_ms = medians[0];
   times.gemm_gflops = 2.0 * 4096 * 768 * 3072 / medians[1] / 1e6;
-  const auto measured = [&](std::size_t at) {
-    return works[at] ? std::optional<double>(medians[at]) : std::nullopt;
-  };
+  const auto measured = [&](std::size_t at) { return works[at] ? std::optional<double>(medians[at]) : std::nullopt; };
   times.dense_forward_ms = measured(2);
   times.forward_backward_ms = measured(3);
   times.dense_forward_backward_ms = measured(4);

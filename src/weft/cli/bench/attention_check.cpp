@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The oracle for everything at up to 600 tokens; beyond, single rows from multiplicity, which cost a row each.
 #include "weft/cli/bench/attention_check.h"
 
 #include <algorithm>
@@ -46,8 +47,7 @@ AttentionCheck check_against_oracle(const AttentionCase& call, bool with_gradien
     exact.push_back(given.back().detach().to(at::kDouble).set_requires_grad(with_gradients));
   }
   const at::Tensor found = attention::attention(given[0], given[1], given[2], layout_of(call, length)).output;
-  const at::Tensor expected =
-      attention::dense_oracle(exact[0], exact[1], exact[2], {call.pattern, call.site(length)});
+  const at::Tensor expected = attention::dense_oracle(exact[0], exact[1], exact[2], {call.pattern, call.site(length)});
   AttentionCheck check;
   check.max_abs_error = difference(found.detach(), expected.detach());
   require_near(check.max_abs_error, call, "outputs");

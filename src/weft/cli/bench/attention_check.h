@@ -25,8 +25,9 @@ struct AttentionCase {
 
 /// The largest error of outputs and query gradients found, as |difference| over what the dtype allows is at most 1.
 struct AttentionCheck {
-  double max_abs_error = 0;           ///< of outputs
-  double max_abs_gradient_error = 0;  ///< of gradients, relative to the largest of each tensor; 0 without a check of them
+  double max_abs_error = 0;  ///< of outputs
+  double max_abs_gradient_error =
+      0;  ///< of gradients, relative to the largest of each tensor; 0 without a check of them
 };
 
 /// Errors: kNumeric when a result is off by more than the dtype allows (float32: 1e-5; bfloat16: 2^-6, two roundings to

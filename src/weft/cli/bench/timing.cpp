@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A clock, turns and medians.
 #include "weft/cli/bench/timing.h"
 
 #include <algorithm>

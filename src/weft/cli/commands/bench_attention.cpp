@@ -23,7 +23,8 @@ namespace {
 
 constexpr const char* kBenchAttentionExamples =
     "  weft bench attention --pattern 'window(512)' --length 4096\n"
-    "  WEFT_ISA=avx2 weft bench attention --pattern 'bigbird(block=64)' --length 16384 --dtype bfloat16 --backward --json";
+    "  WEFT_ISA=avx2 weft bench attention --pattern 'bigbird(block=64)' --length 16384 --dtype bfloat16 --backward "
+    "--json";
 
 struct BenchAttentionConfig {
   std::string pattern = "window(512)";
@@ -57,7 +58,8 @@ formats::Json or_null(const std::optional<double>& value) {
 }
 
 // Dense time x density / our time: 1 means that an edge costs what it costs in dense attention.
-std::optional<double> efficiency(const std::optional<double>& dense, const std::optional<double>& ours, double density) {
+std::optional<double> efficiency(const std::optional<double>& dense, const std::optional<double>& ours,
+                                 double density) {
   return dense && ours ? std::optional<double>(*dense * density / *ours) : std::nullopt;
 }
 
@@ -124,9 +126,9 @@ void run_bench_attention(const BenchAttentionOptions& options) {
 
 void add_bench_attention(CLI::App& parent) {
   auto options = std::make_shared<BenchAttentionOptions>();
-  CLI::App& app = add_command(parent, "attention",
-                              "check a pattern against the reference, then time it beside dense attention",
-                              kBenchAttentionExamples);
+  CLI::App& app =
+      add_command(parent, "attention", "check a pattern against the reference, then time it beside dense attention",
+                  kBenchAttentionExamples);
   add_fields<BenchAttentionConfig>(app, {.title = "Options"}, options->given);
   app.add_flag("--backward", options->backward, "forward with backward too, and gradients checked");
   add_threads_flag(app, options->threads);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused backward pass over the transposed layout, five products a block. For a block of keys and each block of
 // queries that sees it: P^T = exp(S^T - log-sum-exp), dP^T = V dO^T, dS^T = P^T (dP^T - delta); then dV += P^T dO,
-// dK += dS^T Q, dQ += dS K. Key gradients stay in the cache; query gradients are float32 sums in memory, in the order of
-// the key blocks.
+// dK += dS^T Q, dQ += dS K. Key gradients stay in the cache; query gradients are float32 sums in memory, in the order
+// of the key blocks.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,8 @@ class FusedBackward {
     const KeyBlock<Unit>& keys = keys_.get(place.batch, place.key_head, place.key_block);
     const std::int64_t group = arguments_.heads / arguments_.key_heads;
     for (std::int64_t head = place.key_head * group; head < (place.key_head + 1) * group; ++head) {
-      const std::int64_t* column = gradients_.transpose.column_begin +
-                                   layout.group_of(place.batch, head) * layout.key_blocks + place.key_block;
+      const std::int64_t* column =
+          gradients_.transpose.column_begin + layout.group_of(place.batch, head) * layout.key_blocks + place.key_block;
       for (std::int64_t at = column[0]; at < column[1]; ++at) {
         const std::int64_t query_block = gradients_.transpose.query_block[at];
         add_block({place.batch, head, query_block * layout.tile_query}, place.key_block * kTile,
@@ -74,8 +74,7 @@ class FusedBackward {
   // `first` is the first query of the block.
   void add_block(const RowIndex& first, std::int64_t first_key, std::int64_t block, const KeyBlock<Unit>& keys,
                  const QuerySums& sums) noexcept {
-    const QueryBlock<Unit>& queries =
-        queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
+    const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
     const BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
     for (std::int64_t panel = 0; panel * kPanel < queries.queries; ++panel) {
       const KeyRange range = mask.range(panel, Units::kPerUnit);
@@ -170,12 +169,12 @@ class FusedBackward {
     product<Isa, Units>(
         {pair_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
          queries.query.steps + first_unit * queries.query.step_stride, queries.query.step_stride, query_units},
-        {key_sums_.data() + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes},
-        Added<Isa>{});
+        {key_sums_.data() + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes}, Added<Isa>{});
     const Unit* gradients = pair_keys<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors);
     product<Isa, Units>({{gradients, 1, kPanel},
                          keys.key.steps + panel.range.begin / Units::kPerUnit * keys.key.step_stride,
-                         keys.key.step_stride, Packer::units(count)},
+                         keys.key.step_stride,
+                         Packer::units(count)},
                         {query_sums.data, query_sums.stride, panel.queries, key_width_ / Isa::kLanes}, Added<Isa>{});
   }
 

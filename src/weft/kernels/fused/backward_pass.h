@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who runs which part of the backward pass. Many heads: a thread owns a head, and adds up its query gradients alone. Few
-// heads: one head at a time, each thread has a range of its keys and query sums of its own, which are added up in the
-// order of the ranges. Either way the bits depend on nothing but the number of threads.
+// Who runs which part of the backward pass. Many heads: a thread owns a head, and adds up its query gradients alone.
+// Few heads: one head at a time, each thread has a range of its keys and query sums of its own, which are added up in
+// the order of the ranges. Either way the bits depend on nothing but the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +55,9 @@ class BackwardPass {
   double column_cost(const RowIndex& place, std::int64_t key_block) const noexcept {
     std::int64_t blocks = 0;
     for (std::int64_t head = place.head * group_; head < (place.head + 1) * group_; ++head) {
-      const std::int64_t* column =
-          gradients_.transpose.column_begin +
-          arguments_.layout.group_of(place.batch, head) * arguments_.layout.key_blocks + key_block;
+      const std::int64_t* column = gradients_.transpose.column_begin +
+                                   arguments_.layout.group_of(place.batch, head) * arguments_.layout.key_blocks +
+                                   key_block;
       blocks += column[1] - column[0];
     }
     return static_cast<double>(blocks) + 0.5;
@@ -121,8 +121,8 @@ class BackwardPass {
   }
 
   void run_ranges(std::int64_t owner) noexcept {
-    const std::int64_t ranges =
-        smaller(smaller(parallel_.threads(), kMostRanges), arguments_.layout.key_blocks > 0 ? arguments_.layout.key_blocks : 1);
+    const std::int64_t ranges = smaller(smaller(parallel_.threads(), kMostRanges),
+                                        arguments_.layout.key_blocks > 0 ? arguments_.layout.key_blocks : 1);
     const RowIndex place = place_of(owner);
     Sums sums[kMostRanges];
     const auto cost = [&](std::int64_t key_block) { return column_cost(place, key_block); };
@@ -171,8 +171,7 @@ class BackwardPass {
       }
       Isa::store(total + column, sum);
     }
-    narrow_row<Isa>(row_of<Storage>(gradients_.query_gradient, {place.batch, head, query}), total,
-                    arguments_.head_dim);
+    narrow_row<Isa>(row_of<Storage>(gradients_.query_gradient, {place.batch, head, query}), total, arguments_.head_dim);
   }
 
   const AttentionArguments& arguments_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout of a panel: the draws of kernels/dropout.h for a vector of queries at once. The loops over lanes are written so
-// that the compiler makes vectors of them.
+// Dropout of a panel: the draws of kernels/dropout.h for a vector of queries at once. The loops over lanes are written
+// so that the compiler makes vectors of them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fused forward pass. For a block of queries: S^T = scale * K Q^T, mask, online softmax, O^T = O^T factor + V^T P^T,
-// a panel of 32 queries and a block of 64 keys at a time. No score ever leaves the first-level cache.
+// The fused forward pass. For a block of queries: S^T = scale * K Q^T, mask, online softmax, O^T = O^T factor + V^T
+// P^T, a panel of 32 queries and a block of 64 keys at a time. No score ever leaves the first-level cache.
 #pragma once
 
 #include <cmath>
@@ -61,11 +61,10 @@ class FusedForward {
  private:
   void start() noexcept {
     const RowIndex first{place_.batch, place_.head, first_query_};
-    Packer::pack_panels({row_of<Storage>(arguments_.query, first), arguments_.query.row_stride, queries_,
-                         arguments_.head_dim},
-                        query_panels_.data());
-    __builtin_memset(output_panels_.data(), 0,
-                     static_cast<std::size_t>(kTile * arguments_.value_dim) * sizeof(float));
+    Packer::pack_panels(
+        {row_of<Storage>(arguments_.query, first), arguments_.query.row_stride, queries_, arguments_.head_dim},
+        query_panels_.data());
+    __builtin_memset(output_panels_.data(), 0, static_cast<std::size_t>(kTile * arguments_.value_dim) * sizeof(float));
     rows_.reset();
   }
 
@@ -102,10 +101,10 @@ class FusedForward {
     const Unit* probabilities = pair_keys<Isa, Units>(scores_.data(), pairs_.data(), range, vectors);
     Operand<Unit> values = keys.value.transposed();
     values.data += range.begin / Units::kPerUnit * values.step_stride;
-    product<Isa, Units>({values, probabilities, kPanel, Packer::units(range.end - range.begin)},
-                        {output_panels_.data() + panel * arguments_.value_dim * kPanel, kPanel, arguments_.value_dim,
-                         vectors},
-                        Rescaled<Isa>{rows_.factor + panel * kPanel});
+    product<Isa, Units>(
+        {values, probabilities, kPanel, Packer::units(range.end - range.begin)},
+        {output_panels_.data() + panel * arguments_.value_dim * kPanel, kPanel, arguments_.value_dim, vectors},
+        Rescaled<Isa>{rows_.factor + panel * kPanel});
   }
 
   // A row that attends to a key with NaN or infinity has no finite answer.
@@ -136,7 +135,8 @@ class FusedForward {
 
   void store_tile(std::int64_t query, std::int64_t column) noexcept {
     const std::int64_t columns = smaller(Isa::kLanes, arguments_.value_dim - column);
-    const float* from = output_panels_.data() + (query / kPanel * arguments_.value_dim + column) * kPanel + query % kPanel;
+    const float* from =
+        output_panels_.data() + (query / kPanel * arguments_.value_dim + column) * kPanel + query % kPanel;
     const typename Isa::Vector factor = Isa::load(rows_.factor + query);
     typename Isa::Vector tile[Isa::kLanes];
     for (std::int64_t row = 0; row < Isa::kLanes; ++row) {

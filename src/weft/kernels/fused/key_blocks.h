@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values of a block, packed at most once while they stay in a thread's cache: neighbouring query blocks look at
-// the same keys.
+// Keys and values of a block, packed at most once while they stay in a thread's cache: neighbouring query blocks look
+// at the same keys.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,7 @@ class KeyBlocks {
   bool is_there() const noexcept { return cache_.is_there(); }
 
   const KeyBlock<Unit>& get(std::int64_t batch, std::int64_t key_head, std::int64_t key_block) noexcept {
-    const std::int64_t tag =
-        (batch * arguments_.key_heads + key_head) * arguments_.layout.key_blocks + key_block;
+    const std::int64_t tag = (batch * arguments_.key_heads + key_head) * arguments_.layout.key_blocks + key_block;
     return cache_.get(tag, [&](KeyBlock<Unit>& block, Unit* room) { fill(block, room, {batch, key_head, key_block}); });
   }
 

@@ -30,8 +30,8 @@ struct Rows {
 /// Which sides of a matrix a pass multiplies by.
 enum class Sides { kRows, kSteps, kBoth };
 
-/// The same rows from both sides: `rows` is a left operand with steps along the columns; `steps` has a row (for pairs of
-/// bfloat16 two rows) a step, and is a right operand, or a left one with row_stride 1.
+/// The same rows from both sides: `rows` is a left operand with steps along the columns; `steps` has a row (for pairs
+/// of bfloat16 two rows) a step, and is a right operand, or a left one with row_stride 1.
 template <typename Unit>
 struct Matrix {
   Operand<Unit> rows;
@@ -82,7 +82,9 @@ class MatrixPacker {
   static constexpr bool kPairs = Units::kPerUnit == 2;
 
   /// Units in a row, and in a row padded to whole vectors.
-  static std::int64_t units(std::int64_t columns) noexcept { return round_up(columns, Units::kPerUnit) / Units::kPerUnit; }
+  static std::int64_t units(std::int64_t columns) noexcept {
+    return round_up(columns, Units::kPerUnit) / Units::kPerUnit;
+  }
   static std::int64_t padded(std::int64_t columns) noexcept { return round_up(columns, Isa::kLanes); }
   /// Units that pack() may need for copies.
   static std::int64_t room(std::int64_t columns) noexcept {

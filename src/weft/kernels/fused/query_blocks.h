@@ -36,15 +36,14 @@ class QueryBlocks {
         gradients_(gradients),
         query_panels_(kTile * Packer::units(arguments.head_dim)),
         value_panels_(kTile * Packer::units(arguments.value_dim)),
-        cache_(arguments.layout.query_blocks, query_panels_ + value_panels_ + Packer::room(arguments.head_dim) +
-                                                  Packer::room(arguments.value_dim)) {}
+        cache_(arguments.layout.query_blocks,
+               query_panels_ + value_panels_ + Packer::room(arguments.head_dim) + Packer::room(arguments.value_dim)) {}
 
   bool is_there() const noexcept { return cache_.is_there(); }
 
   const QueryBlock<Unit>& get(std::int64_t batch, std::int64_t head, std::int64_t query_block) noexcept {
     const std::int64_t tag = (batch * arguments_.heads + head) * arguments_.layout.query_blocks + query_block;
-    return cache_.get(tag,
-                      [&](QueryBlock<Unit>& block, Unit* room) { fill(block, room, {batch, head, query_block}); });
+    return cache_.get(tag, [&](QueryBlock<Unit>& block, Unit* room) { fill(block, room, {batch, head, query_block}); });
   }
 
  private:
@@ -73,8 +72,7 @@ class QueryBlocks {
     const float* log_sum_exp = static_cast<const float*>(arguments_.log_sum_exp) + row;
     std::uint64_t empty = 0;
     for (std::int64_t query = 0; query < kTile; ++query) {
-      const bool has_edges =
-          query < block.queries && log_sum_exp[query] != -std::numeric_limits<float>::infinity();
+      const bool has_edges = query < block.queries && log_sum_exp[query] != -std::numeric_limits<float>::infinity();
       block.log_sum_exp[query] = has_edges ? log_sum_exp[query] : std::numeric_limits<float>::infinity();
       block.delta[query] = has_edges ? delta({first.batch, first.head, first.row + query}) : 0.0F;
       empty |= std::uint64_t{query < block.queries && !has_edges ? 1U : 0U} << query;

@@ -45,8 +45,8 @@ QueryExtent extent_of(const AttentionArguments& arguments, const pattern::Transp
   const std::int64_t group = arguments.heads / arguments.key_heads;
   QueryExtent extent{layout.query_blocks, 0};
   for (std::int64_t head = first_key_block.head * group; head < (first_key_block.head + 1) * group; ++head) {
-    const std::int64_t* column = transpose.column_begin +
-                                 layout.group_of(first_key_block.batch, head) * layout.key_blocks + first_key_block.row;
+    const std::int64_t* column =
+        transpose.column_begin + layout.group_of(first_key_block.batch, head) * layout.key_blocks + first_key_block.row;
     for (std::int64_t block = 0; block < count; ++block) {
       if (column[block] < column[block + 1]) {
         extent.begin = smaller(extent.begin, transpose.query_block[column[block]]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The online softmax of a panel (Milakov and Gimelshein 2018; Dao et al. 2022). Scores are kept as [key][query]: a query
-// is a lane, and neither maximum nor sum ever goes across lanes.
+// The online softmax of a panel (Milakov and Gimelshein 2018; Dao et al. 2022). Scores are kept as [key][query]: a
+// query is a lane, and neither maximum nor sum ever goes across lanes.
 #pragma once
 
 #include <cstdint>

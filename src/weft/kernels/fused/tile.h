@@ -34,7 +34,8 @@ template <class Isa, typename Number>
 class Buffer {
  public:
   explicit Buffer(std::int64_t count) noexcept
-      : bytes_(count * static_cast<std::int64_t>(sizeof(Number))), data_(static_cast<Number*>(take_workspace(bytes_))) {}
+      : bytes_(count * static_cast<std::int64_t>(sizeof(Number))),
+        data_(static_cast<Number*>(take_workspace(bytes_))) {}
   ~Buffer() { give_workspace_back(data_, bytes_); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;

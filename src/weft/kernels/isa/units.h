@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a product multiplies: 32-bit units. A unit is one float32, or on processors that multiply them a pair of bfloat16
-// (isa/avx512bf16.h). All packing, products and buffers count in units, so that one body serves both.
+// What a product multiplies: 32-bit units. A unit is one float32, or on processors that multiply them a pair of
+// bfloat16 (isa/avx512bf16.h). All packing, products and buffers count in units, so that one body serves both.
 #pragma once
 
 #include <cstdint>
