@@ -42,6 +42,3 @@ if(WEFT_TESTS)
   # The project's own environment first, then whatever runs the machine: scripted tests need only the standard library.
   find_program(WEFT_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED)
 endif()
-if(WEFT_BENCH)
-  find_package(benchmark 1.7 REQUIRED)
-endif()
