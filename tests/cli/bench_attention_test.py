@@ -28,7 +28,7 @@ class BenchAttention(Case):
         self.assertEqual(result["dtype"], "bfloat16")
 
     def test_every_instruction_set_is_honoured_or_refused(self):
-        for isa in ("scalar", "avx2", "avx512", "avx512bf16"):
+        for isa in ("scalar", "generic", "avx2", "avx512", "avx512bf16"):
             done = weft(*SMALL, "--pattern", "window(9)", "--json", env=environment(WEFT_ISA=isa))
             if done.returncode == 0:
                 self.assertIn(f'"isa":"{isa}"', done.stdout.replace(" ", ""))
@@ -37,7 +37,7 @@ class BenchAttention(Case):
 
     def test_an_unknown_instruction_set_is_an_error(self):
         done = weft(*SMALL, "--pattern", "full", env=environment(WEFT_ISA="neon"))
-        self.assert_fails(done, 1, "WEFT_ISA must be one of scalar, avx2", "neon")
+        self.assert_fails(done, 1, "WEFT_ISA must be one of scalar, generic, avx2", "neon")
 
     def test_a_pattern_that_does_not_parse_is_an_error(self):
         done = weft(*SMALL, "--pattern", "window(")

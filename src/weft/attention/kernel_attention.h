@@ -9,7 +9,7 @@
 namespace weft::attention {
 
 /// Whether the fused kernels of this process take the call: CPU, float32, bfloat16 or float16, head_dim and value_dim
-/// up to 256, tiles of at most 64 queries and exactly 64 keys, a processor with AVX2 (WEFT_ISA may say otherwise).
+/// up to 256, tiles of at most 64 queries and exactly 64 keys, and not WEFT_ISA=scalar.
 bool fused_supports(const Call& call);
 
 /// CPU only; key and value may hold anything where they are padded. Results lie in memory as query (key, value) do.

@@ -15,21 +15,21 @@ namespace weft::kernels {
 namespace {
 
 // The kernels of an instruction set, or null where this build has none.
-const FusedKernels* kernels_of([[maybe_unused]] InstructionSet isa) noexcept {
-#if defined(__x86_64__)
+const FusedKernels* kernels_of(InstructionSet isa) noexcept {
   switch (isa) {
+    case InstructionSet::kGeneric:
+      return &kGenericKernels;
+#if defined(__x86_64__)
     case InstructionSet::kAvx2:
       return &kAvx2Kernels;
     case InstructionSet::kAvx512:
       return &kAvx512Kernels;
     case InstructionSet::kAvx512Bf16:
       return &kAvx512Bf16Kernels;
+#endif
     default:
       return nullptr;
   }
-#else
-  return nullptr;
-#endif
 }
 
 InstructionSet best_isa() noexcept {
@@ -70,6 +70,8 @@ InstructionSet choose() {
 
 const char* to_string(InstructionSet isa) noexcept {
   switch (isa) {
+    case InstructionSet::kGeneric:
+      return "generic";
     case InstructionSet::kAvx2:
       return "avx2";
     case InstructionSet::kAvx512:

@@ -9,12 +9,14 @@ namespace weft::kernels {
 
 enum class InstructionSet : std::uint8_t {
   kScalar,      ///< the plain kernels of attention_forward and attention_backward
+  kGeneric,     ///< the fused kernels in the compiler's own vectors of four lanes: every processor
   kAvx2,        ///< AVX2, FMA, F16C
   kAvx512,      ///< AVX-512 F, BW, VL, DQ
   kAvx512Bf16,  ///< AVX-512 with BF16 products for bfloat16
 };
-inline constexpr InstructionSet kInstructionSets[] = {InstructionSet::kScalar, InstructionSet::kAvx2,
-                                                      InstructionSet::kAvx512, InstructionSet::kAvx512Bf16};
+inline constexpr InstructionSet kInstructionSets[] = {InstructionSet::kScalar, InstructionSet::kGeneric,
+                                                      InstructionSet::kAvx2, InstructionSet::kAvx512,
+                                                      InstructionSet::kAvx512Bf16};
 
 enum class Status : std::uint8_t {
   kOk,
@@ -26,7 +28,7 @@ enum class Status : std::uint8_t {
   return had_memory ? Status::kOk : Status::kOutOfMemory;
 }
 
-/// "scalar", "avx2", "avx512", "avx512bf16": the names that WEFT_ISA takes.
+/// "scalar", "generic", "avx2", "avx512", "avx512bf16": the names that WEFT_ISA takes.
 const char* to_string(InstructionSet isa) noexcept;
 
 /// Whether this build has the kernel and this processor runs it.

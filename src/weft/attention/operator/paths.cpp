@@ -61,7 +61,7 @@ void check_path(const Call& call, Path path) {
   require(path != Path::kDense || is_dense(call),
           "attention: the dense path serves full and causal layouts without padding or dropout only");
   require(path != Path::kFused || fused_supports(call),
-          "attention: the fused path serves float32, bfloat16 and float16 on a CPU with AVX2, head_dim up to 256 and "
+          "attention: the fused path serves float32, bfloat16 and float16 on a CPU, head_dim up to 256 and "
           "tiles of 64 keys only; found ",
           call.query.scalar_type(), ", head_dim ", call.query.size(3), ", tile ", call.layout->blocks().tile.query,
           " x ", call.layout->blocks().tile.key);

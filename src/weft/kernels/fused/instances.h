@@ -11,6 +11,7 @@ struct FusedKernels {
   Status (*backward)(const AttentionArguments&, const AttentionGradients&, const ParallelFor&) noexcept;
 };
 
+extern const FusedKernels kGenericKernels;
 extern const FusedKernels kAvx2Kernels;
 extern const FusedKernels kAvx512Kernels;
 extern const FusedKernels kAvx512Bf16Kernels;
