@@ -128,7 +128,10 @@ void RotaryTable::grow(std::int64_t positions, const at::TensorOptions& options)
 
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse, at::Tensor output) {
   if (!output.defined()) {
-    output = at::empty(x.sizes(), x.options());
+    // In the order of x in memory: attention answers in that order, and then joining the heads is no copy.
+    const bool by_token = x.stride(1) < x.stride(2);
+    output = by_token ? at::empty({x.size(0), x.size(2), x.size(1), x.size(3)}, x.options()).transpose(1, 2)
+                      : at::empty(x.sizes(), x.options());
   }
   const at::Tensor rows = x.stride(3) == 1 ? x : x.contiguous();
   if (x.is_cpu()) {
