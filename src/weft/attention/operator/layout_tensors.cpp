@@ -76,7 +76,7 @@ std::vector<Number> numbers_of(const at::Tensor& tensor) {
   return {first, first + held.numel()};
 }
 
-void check_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
+void check_layout_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
   require(tensors.size() == kArrays && sizes.size() == kSizes, "attention: a layout is ", kArrays, " tensors and ",
           kSizes, " sizes, found ", tensors.size(), " and ", sizes.size());
   constexpr std::array kTypes{at::kInt, at::kLong, at::kInt, at::kInt, at::kLong, at::kFloat};
@@ -143,7 +143,7 @@ LayoutTensors to_tensors(const LayoutPtr& layout) {
 }
 
 LayoutPtr from_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
-  check_tensors(tensors, sizes);
+  check_layout_tensors(tensors, sizes);
   if (LayoutPtr found = live_layouts().find(tensors[0].const_data_ptr()); found && is_view_of(tensors, sizes, found)) {
     return found;
   }
