@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""weft::attention as the real PyTorch sees it: torch.library.opcheck, and scaled_dot_product_attention with the same mask."""
+import os
+import pathlib
+import unittest
+
+import torch
+
+LIBRARY = pathlib.Path(os.environ["WEFT_BINARY"]).resolve().parent.parent / "lib" / "libweft.so"
+TILE = 64
+FULL = -1
+
+
+def banded_layout(length, heads, reach):
+    """Blocks at most `reach` from the diagonal, whole; and the dense mask of the same edges."""
+    blocks = -(-length // TILE)
+    row_begin, key_block = [0], []
+    for query_block in range(blocks):
+        key_block += [key for key in range(blocks) if abs(key - query_block) <= reach]
+        row_begin.append(len(key_block))
+    tensors = [torch.zeros(heads, dtype=torch.int32), torch.tensor(row_begin), torch.tensor(key_block, dtype=torch.int32),
+               torch.full((len(key_block),), FULL, dtype=torch.int32), torch.empty(0, dtype=torch.int64), torch.empty(0)]
+    position = torch.arange(length) // TILE
+    mask = (position[:, None] - position[None, :]).abs() <= reach
+    return tensors, [TILE, TILE, length, length, 0, heads, 1, 1], mask
+
+
+class Operator(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        torch.ops.load_library(str(LIBRARY))
+
+    def arguments(self, length=200, heads=2, dtype=torch.float32, requires_grad=True):
+        torch.manual_seed(0)
+        tensors = [torch.randn(2, heads, length, 16).to(dtype).requires_grad_(requires_grad) for _ in range(3)]
+        layout, sizes, mask = banded_layout(length, heads, 1)
+        return (*tensors, None, layout, sizes, 0.25), mask
+
+    def test_opcheck(self):
+        for dtype in (torch.float32, torch.bfloat16):
+            arguments, _ = self.arguments(dtype=dtype)
+            torch.library.opcheck(torch.ops.weft.attention.default, arguments)
+
+    def test_equals_masked_attention(self):
+        arguments, mask = self.arguments()
+        output, log_sum_exp = torch.ops.weft.attention(*arguments)
+        query, key, value = arguments[:3]
+        expected = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=0.25)
+        torch.testing.assert_close(output, expected, rtol=1e-5, atol=2e-6)
+        scores = (query @ key.transpose(2, 3) * 0.25).masked_fill(~mask, -torch.inf)
+        torch.testing.assert_close(log_sum_exp, scores.logsumexp(-1), rtol=1e-5, atol=2e-6)
+        direction = torch.randn_like(output)
+        found = torch.autograd.grad(output, arguments[:3], direction)
+        for gradient, reference in zip(found, torch.autograd.grad(expected, arguments[:3], direction)):
+            torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-5)
+
+    def test_autocast_gives_its_dtype(self):
+        arguments, _ = self.arguments(requires_grad=False)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertEqual(torch.ops.weft.attention(*arguments)[0].dtype, torch.bfloat16)
+
+    def test_compiled_code_calls_it(self):
+        arguments, _ = self.arguments()
+
+        def doubled(query):
+            return torch.ops.weft.attention(query, *arguments[1:])[0] * 2
+
+        compiled = torch.compile(doubled, fullgraph=True, backend="aot_eager")
+        torch.testing.assert_close(compiled(arguments[0]), doubled(arguments[0]))
+
+
+if __name__ == "__main__":
+    unittest.main()
