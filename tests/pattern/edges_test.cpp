@@ -126,7 +126,7 @@ TEST(MatrixMarket, BrokenFilesNameTheLineAndTheRule) {
       {std::string(kBanner) + "0 3 0\n", "the number of rows must be a whole number in [1,"},
       {std::string(kBanner) + "3 -3 0\n", "the number of columns"},
       {std::string(kBanner) + "3 3 99999999999999999999\n", "the number of entries"},
-      {std::string(kBanner) + "3 3 67108865\n", "the number of entries"},
+      {std::string(kBanner) + "3 3 33554433\n", "the number of entries"},
       {std::string(kBanner) + "99999999999999999 3 1\n", "the number of rows"},
       {std::string(kBanner) + "3 3 2\n1 1\n", "states 2 entries, the file ends after 1"},
       {std::string(kBanner) + "3 3 1\n1 1\n2 2\n", "line 4: the size line states 1 entries, here is one more"},

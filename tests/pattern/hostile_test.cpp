@@ -128,6 +128,22 @@ TEST(Hostile, LengthsThatNoLayoutCanHold) {
   expect_contains(compile_message("full", far), "the query offset must be in");
 }
 
+TEST(Hostile, DrawsThatNobodyWaitsFor) {
+  const auto check_message = [](const char* expression, std::int64_t length) {
+    return message_of([&] { compile(Pattern::parse(expression), square(length), {}); });
+  };
+  constexpr std::int64_t kFar = std::int64_t{1} << 40;
+  expect_contains(check_message("watts_strogatz(8194, 1)", 100000), "k must be at most 8192, or cover the 100000 keys");
+  expect_contains(check_message("watts_strogatz(layer, 1)", 100), "k must be at least 1");
+  EXPECT_EQ(compile(Pattern::parse("watts_strogatz(8194, 1)"), square(70), {}).edges(), 4900) << "covers all keys";
+  expect_contains(check_message("bigbird(block=1)", kFar), "too large to draw");
+  expect_contains(check_message("bigbird(block=1, random=1048576)", 4000000), "too large to draw");
+  expect_contains(check_message("erdos_renyi(0.5)", kFar), "are more than");
+  for (const char* expression : {"random(1048576)", "watts_strogatz(8192, 1)", "erdos_renyi(0.999)"}) {
+    EXPECT_GE(Pattern::parse(expression).multiplicity(square(kFar), kFar - 1, 0), 0) << expression;
+  }
+}
+
 TEST(Hostile, AnyBytes) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text = std::string("full ") + static_cast<char>(byte);

@@ -98,6 +98,7 @@ TEST(Random, ThreadsAgree) {
   const BlockLayout alone = compile(pattern, site, {});
   std::vector<std::vector<std::int32_t>> found(4);
   std::vector<std::thread> threads;
+  threads.reserve(found.size());
   for (auto& blocks : found) {
     threads.emplace_back([&] { blocks = compile(pattern, site, {}).key_block; });
   }

@@ -98,6 +98,7 @@ void compare(const CompareOptions& options) {
   const PatternSiteConfig config = read_site(options.given, "weft pattern compare");
   formats::update_from_json(sheet, only_fields_of<CompareConfig>(options.given), "weft pattern compare");
   std::vector<pattern::Pattern> patterns;
+  patterns.reserve(options.expressions.size());
   for (const std::string& expression : options.expressions) {
     patterns.push_back(pattern::Pattern::parse(expression));
   }

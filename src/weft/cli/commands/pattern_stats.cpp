@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft pattern stats`: the graph of a pattern as figures, before anything is trained on it.
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -86,7 +87,7 @@ std::string with_error(const pattern::Estimate& estimate, int places) {
 std::string reach_text(const std::vector<pattern::Estimate>& reach) {
   std::string text;
   for (const pattern::Estimate& layer : reach) {
-    text += (text.empty() ? "" : "  ") + digits(static_cast<std::int64_t>(layer.value + 0.5));
+    text += (text.empty() ? "" : "  ") + digits(std::llround(layer.value));
   }
   return text;
 }

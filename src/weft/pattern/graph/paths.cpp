@@ -28,6 +28,7 @@ class Search {
     frontier_.assign(1, source);
     for (std::int64_t distance = 1; !frontier_.empty() && result.reached + 1 < rows_.positions; ++distance) {
       next_.clear();
+      // Ends as soon as everything has been seen: behind a global position that is after a few rows.
       for (std::size_t i = 0; i < frontier_.size() && result.reached + 1 + std::ssize(next_) < rows_.positions; ++i) {
         expand(frontier_[i]);
       }
@@ -94,7 +95,7 @@ Estimate clustering_coefficient(const WordRows& rows, std::span<const std::int64
   };
   for (const std::int64_t position : positions) {
     std::int64_t degree = 0;
-    std::int64_t shared = 0;
+    std::int64_t shared = 0;  // ordered pairs of neighbours that are neighbours
     words(position, [&](std::uint32_t index, std::uint64_t bits) {
       mine[index] = bits;
       degree += std::popcount(bits);

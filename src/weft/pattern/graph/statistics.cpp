@@ -55,6 +55,7 @@ std::vector<Estimate> reach_by_layer(const Pattern& pattern, const GraphRequest&
   WordRows graph;
   Site site = request.site;
   for (site.layer = 0; site.layer < request.layers; ++site.layer) {
+    // Most stacks have one pattern: its graph is built once, and not per layer.
     std::string text = layer_text(pattern, site);
     if (text != known) {
       graph = pattern_graph(pattern, site, request.head);
@@ -96,6 +97,7 @@ GraphStatistics graph_statistics(const Pattern& pattern, const GraphRequest& req
   result.possible_blocks = std::ssize(heads) * layout.query_blocks() * layout.key_blocks();
   count_positions(result, graph);
   const bool exact = graph.positions <= request.exact_length;
+  // A search may visit every word; hubs make the clustering of one position cost as much.
   const std::int64_t affordable = std::max(kFewest, kSampleWork / std::max<std::int64_t>(graph.words(), 1));
   const std::vector<std::int64_t> sources =
       sample_positions(graph.positions, exact ? graph.positions : std::min(request.samples, affordable));

@@ -107,6 +107,7 @@ void for_each_transposed(const WordRows& rows, const Visit& visit) {
       }
     }
     for (std::size_t i = 0; i < touched.size(); ++i) {
+      // Rows beyond the last position stay zero in a square, and so do their columns afterwards.
       transpose(squares[i]);
       for (std::size_t column = 0; column < kSide; ++column) {
         if (squares[i][column] != 0) {
@@ -121,6 +122,7 @@ void for_each_transposed(const WordRows& rows, const Visit& visit) {
   }
 }
 
+/// Twice over the edges: first to count the words of each row, then to place them.
 WordRows transposed(const WordRows& rows) {
   WordRows result;
   result.positions = rows.positions;

@@ -23,8 +23,8 @@ struct EdgeList {
 };
 
 /// A file holds at most this many entries, and at most this many bytes.
-inline constexpr std::int64_t kMaximumEntries = std::int64_t{1} << 26;
-inline constexpr std::uint64_t kMaximumFile = std::uint64_t{1} << 31;
+inline constexpr std::int64_t kMaximumEntries = std::int64_t{1} << 25;
+inline constexpr std::uint64_t kMaximumFile = std::uint64_t{1} << 30;
 
 /// Reads `matrix coordinate`, any field, any symmetry; an entry whose value is 0 is no edge, and the entries of a
 /// symmetric matrix are edges both ways. `name` is for messages. Errors: kFormat with the line for a banner, a size, an

@@ -123,11 +123,13 @@ class ErdosRenyi final : public Random {
   /// Skips have no memory, so that every chunk begins them anew.
   RowKeys keys(const Context& context, std::int64_t query, std::int64_t chunk) const override {
     const std::int64_t end = std::min((chunk + 1) * chunk_, context.key_length);
+    // floor(log u / log(1 - p)) is how many keys are skipped before the next edge (Batagelj and Brandes 2005).
     const double scale = 1 / std::log1p(-probability_);
     RowKeys drawn;
     for (std::int64_t key = chunk * chunk_, index = 0; key < end; ++key, ++index) {
       const double skip =
           std::floor(std::log(draw_unit(draw(DrawFor::kErdosRenyi, context, query, (chunk << 12) + index))) * scale);
+      // The negation also ends at infinity and NaN, which the smallest probabilities give.
       if (!(skip < static_cast<double>(end - key))) {
         break;
       }
@@ -146,6 +148,9 @@ class ErdosRenyi final : public Random {
 
 class WattsStrogatz final : public Random {
  public:
+  /// Replacing an edge walks the row: at this width a row takes some hundredths of a second.
+  static constexpr std::int64_t kMaximumWidth = 8192;
+
   WattsStrogatz(const Size& width, double rewired, const Size& seed) : Random(seed), width_(width), rewired_(rewired) {}
 
   /// An edge of the ring keeps the ring's colour.
@@ -158,8 +163,8 @@ class WattsStrogatz final : public Random {
   }
   void check(const Context& context) const override {
     check_size(context, width_, 1, *this, "k");
-    if (half(context) > kMaximumDrawn && everywhere(context) == kMixed) {
-      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), ": k must be at most ", 2 * kMaximumDrawn,
+    if (width_.at(context) > kMaximumWidth && everywhere(context) == kMixed) {
+      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), ": k must be at most ", kMaximumWidth,
            ", or cover the ", context.key_length, " keys");
     }
   }
@@ -179,6 +184,7 @@ class WattsStrogatz final : public Random {
       row.push_back(floor_modulo(query + step, length));
     }
     std::sort(row.begin(), row.end());
+    // Two draws an edge, taken by the edge's number: whether it is rewired, and where to. Edges to the left come first.
     for (std::int64_t edge = 0; edge < 2 * reach; ++edge) {
       if (draw_unit(draw(DrawFor::kWattsStrogatz, context, query, 2 * edge)) <= rewired_) {
         const std::int64_t step = edge < reach ? edge - reach : edge - reach + 1;  // the query itself stays

@@ -37,6 +37,7 @@ int RowLists::uniform(const Context& context, const Range& query, const Range& k
   if (even != kMixed || key.begin / length != (key.end - 1) / length || query.size() > kMergedQueries) {
     return even;
   }
+  // Keys of one row differ, so that the rectangle is full exactly when the count is its area.
   const std::int64_t edges = count_within(*rows(context, query, key.begin / length), key);
   if (edges == 0) {
     return 0;
@@ -79,6 +80,7 @@ RowLists::Kept RowLists::row(const Context& context, std::int64_t query, std::in
       return rows_[place].keys;
     }
   }
+  // Drawn outside the lock: threads that want the same row do the work twice, and one result stays.
   Kept kept = std::make_shared<const RowKeys>(keys(context, query, chunk));
   const std::scoped_lock lock(mutex_);
   held_ += kept->size() - (rows_[place].keys == nullptr ? 0 : rows_[place].keys->size());
