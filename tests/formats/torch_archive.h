@@ -34,6 +34,7 @@ inline std::string pickle_tuple(const std::vector<std::string>& items) {
 }
 inline std::string pickle_integers(const std::vector<std::int64_t>& values) {
   std::vector<std::string> items;
+  items.reserve(values.size());
   for (const std::int64_t value : values) {
     items.push_back(pickle_integer(value));
   }

@@ -119,7 +119,9 @@ TEST(TorchFile, CutAndFlippedArchivesNeverCrash) {
   for (std::size_t size = 0; size < whole.size(); size += 61) {
     EXPECT_THROW(open_bytes(whole.substr(0, size)), Error) << size;
   }
-  std::mt19937 random(7);
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
   for (int round = 0; round < 300; ++round) {
     std::string damaged = whole;
     damaged[random() % damaged.size()] ^= static_cast<char>(1U << random() % 8);
