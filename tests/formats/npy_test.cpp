@@ -2,6 +2,8 @@
 // .npy files: round trips, the exact bytes that NumPy writes, and files that are something else.
 #include "weft/formats/npy.h"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
@@ -94,6 +96,17 @@ TEST(Npy, BrokenFiles) {
   refuse(dict("{'descr': '<f4'}"), {"descr, fortran_order and shape"});
   refuse(dict("{'descr': '<f4"), {"without an end"});
   refuse(dict("["), {"expected '{'"});
+}
+
+// Rewrites a file for tests/parity/torch_files_parity.py, when it asks for it.
+TEST(Npy, ForParity) {
+  const char* in = std::getenv("WEFT_TEST_IN");
+  const char* out = std::getenv("WEFT_TEST_OUT");
+  if (in == nullptr || out == nullptr) {
+    GTEST_SKIP() << "only for tests/parity";
+  }
+  const NpyArray array = read_npy(in);
+  write_npy(out, array.dtype, array.shape, std::as_bytes(std::span(array.data)));
 }
 
 TEST(Npy, FilesAreLimited) {

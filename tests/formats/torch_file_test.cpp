@@ -3,6 +3,7 @@
 // containers when they are damaged or lie.
 #include "weft/formats/pickle/torch_file.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <random>
 
@@ -131,6 +132,26 @@ TEST(TorchFile, CutAndFlippedArchivesNeverCrash) {
       EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos);
     }
   }
+}
+
+// Rewrites a file as safetensors for tests/parity/torch_files_parity.py, when it asks for it.
+TEST(TorchFile, ForParity) {
+  const char* in = std::getenv("WEFT_TEST_IN");
+  const char* out = std::getenv("WEFT_TEST_OUT");
+  if (in == nullptr || out == nullptr) {
+    GTEST_SKIP() << "only for tests/parity";
+  }
+  const TorchFile file(in);
+  std::vector<std::string> contents;
+  std::vector<TensorSource> sources;
+  for (const TensorInfo& tensor : file.tensors()) {
+    contents.push_back(read_whole(file, tensor));
+    sources.push_back({tensor.name, tensor.dtype, tensor.shape, nullptr});
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    sources[i].data = contents[i].data();
+  }
+  write_safetensors(out, sources);
 }
 
 TEST(TorchFile, AFileThatShrinksIsAnErrorAndNoSignal) {

@@ -154,6 +154,14 @@ TEST_P(Family, OptionsThatCannotBe) {
   refuse({.max_length = 8, .stride = 6}, {"stride of 6"});
   refuse({.max_length = -1}, {"-1"});
   refuse({.stride = -1}, {"-1"});
+  std::string text;
+  for (int i = 0; i < 10000; ++i) {
+    text += "the loom, ";
+  }
+  expect_error(ErrorKind::kArgument, {"windows would hold", "tokens for"},
+               [&] { tokenizer.encode_windows(text, {.max_length = 512, .stride = 509}); });
+  expect_error(ErrorKind::kArgument, {"windows would hold"},
+               [&] { tokenizer.encode_windows(text, text, {.max_length = 16}); });
   refuse({.max_length = 3, .truncation = Truncation::kOnlySecond}, {"cannot tokenise the text", "Second sequence"});
 }
 

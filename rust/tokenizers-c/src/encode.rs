@@ -3,7 +3,7 @@
 //! window laid out for C.
 
 use crate::handle::Handle;
-use crate::Outcome;
+use crate::{windows, Outcome};
 use tokenizers::utils::truncation::truncate_encodings;
 use tokenizers::{Encoding, TruncationDirection, TruncationParams, TruncationStrategy};
 
@@ -141,6 +141,7 @@ pub fn encode(
         encoding.set_type_ids(vec![1; encoding.len()]);
     }
     if let Some(params) = params {
+        windows::check(first.len(), second.as_ref().map(Encoding::len), &params)?;
         (first, second) =
             truncate_encodings(first, second, &params).map_err(|error| error.to_string())?;
     }

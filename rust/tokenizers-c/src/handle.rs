@@ -2,8 +2,7 @@
 //! A loaded tokenizer. Its post-processor is held apart: truncation differs from call to call and comes before it, and a
 //! tokenizer that several threads use cannot be told its truncation first.
 
-use crate::Outcome;
-use std::str::FromStr;
+use crate::{model, Outcome};
 use tokenizers::{Encoding, PostProcessor, PostProcessorWrapper, Tokenizer};
 
 pub struct Handle {
@@ -14,7 +13,7 @@ pub struct Handle {
 
 impl Handle {
     pub fn load(json: &str) -> Outcome<Self> {
-        let mut tokenizer = Tokenizer::from_str(json).map_err(|error| error.to_string())?;
+        let mut tokenizer = model::read(json)?;
         tokenizer.with_padding(None);
         tokenizer
             .with_truncation(None)

@@ -4,6 +4,8 @@
 
 mod encode;
 mod handle;
+mod model;
+mod windows;
 
 use encode::{Encoded, Request, Window};
 use handle::Handle;
