@@ -3,6 +3,8 @@
 // from ids to the text.
 #include "weft/text/hugging_face.h"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
@@ -163,6 +165,28 @@ TEST_P(Family, OptionsThatCannotBe) {
   expect_error(ErrorKind::kArgument, {"windows would hold"},
                [&] { tokenizer.encode_windows(text, text, {.max_length = 16}); });
   refuse({.max_length = 3, .truncation = Truncation::kOnlySecond}, {"cannot tokenise the text", "Second sequence"});
+}
+
+TEST_P(Family, ServesSeveralThreads) {
+  const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
+  const std::string text = "The loom weaves the thread, twice; and we'll see.";
+  const std::vector<std::int64_t> expected = tokenizer.encode(text);
+  std::vector<std::vector<std::int64_t>> found(4);
+  std::vector<std::thread> threads;
+  threads.reserve(found.size());
+  for (auto& ids : found) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        ids = tokenizer.encode(text);
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const auto& ids : found) {
+    EXPECT_EQ(ids, expected);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(HuggingFace, Family, ::testing::Values("bert", "roberta", "big_bird", "json"),
