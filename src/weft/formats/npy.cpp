@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
+// NumPy writes the byte order of one-byte types as "
+// ".
 struct Description {
   Dtype dtype;
   std::string_view text;
@@ -35,6 +37,7 @@ class HeaderParser {
   HeaderParser(std::string_view text, std::string_view where) : rest_(text), where_(where) {}
 
   void parse(NpyArray& array) {
+    // NumPy writes the keys sorted and a comma behind the last; neither is asked for.
     bool seen[3] = {};
     expect('{');
     while (!take('}')) {
@@ -113,6 +116,7 @@ class HeaderParser {
     reject("the dtype ", quote(text), " is not read; numbers and booleans in little-endian order are");
   }
 
+  // (), (3,), (3, 4): a tuple of one has a comma.
   void shape(std::vector<std::int64_t>& dimensions) {
     expect('(');
     while (!take(')')) {
@@ -157,6 +161,7 @@ std::string header_text(Dtype dtype, std::span<const std::int64_t> shape) {
   }
   text += "), }";
   constexpr std::size_t kAlignment = 64;  // of the data, as numpy.save has it
+  // Magic, two bytes of version, two of length.
   const std::size_t prefix = kMagic.size() + 4;
   text.resize((prefix + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - prefix, ' ');
   text.back() = '\n';
@@ -194,6 +199,7 @@ NpyArray parse_npy(std::string_view content, std::string_view where) {
     fail(ErrorKind::kFormat, where, ": version ", version, " of .npy is unknown; 1 to 3 are read");
   }
   std::uint32_t length = 0;
+  // Versions 2 and 3 have a longer length, and version 3 may have UTF-8 in names of fields, which are not read anyway.
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   content.remove_prefix(kVersionEnd);
   std::memcpy(&length, content.data(), std::min(length_bytes, content.size()));

@@ -33,6 +33,7 @@ std::unique_ptr<TensorFile> open_tensor_directory(const std::filesystem::path& d
   for (const char* name :
        {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"}) {
     const std::filesystem::path file = directory / name;
+    // A link that leads nowhere is there: opening it says so.
     std::error_code error;
     if (!std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
       continue;

@@ -24,6 +24,7 @@ template <typename... Parts>
 
 // A name that can only be that of a file in the index's own directory, on any system.
 void check_shard_name(const fs::path& index, const std::string& name) {
+  // Separators of every system, and the colon of drives and streams.
   const bool control = std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 32; });
   if (name.empty() || name == "." || name == ".." || control || name.find_first_of("/\\:") != std::string::npos) {
     reject(index, "the shard name ", quote(name), " must be a plain file name in the same directory");
@@ -42,6 +43,7 @@ void check_shard_stays(const fs::path& index, const std::string& name) {
   if (error) {
     fail(ErrorKind::kIo, quote(index.native(), 4096), ": cannot open the shard ", quote(name), ": ", error.message());
   }
+  // The hub cache keeps files under their hashes in blobs/ and links to them.
   const fs::path home = fs::canonical(directory);
   const bool cached =
       home.parent_path().filename() == "snapshots" && is_below(target, home.parent_path().parent_path() / "blobs");
@@ -106,6 +108,7 @@ class ShardedFile final : public TensorFile {
       add(map, shard);
     }
     index_names();
+    // All tensors of all shards are known now; what the index names beyond them is missing.
     for (const auto& [name, shard] : map) {
       if (find(name) == nullptr) {
         reject(path_, "the tensor ", quote(name), " is missing from the shard ", quote(shard));

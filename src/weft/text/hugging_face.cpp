@@ -21,6 +21,7 @@ constexpr const char* kWordPiece = "vocab.txt";
 constexpr const char* kBytePairs = "vocab.json";
 constexpr const char* kMerges = "merges.txt";
 constexpr const char* kSentencePiece = "spiece.model";
+// Files of which a directory has one, or tokenizer.json beside others; then all that are read and saved again.
 constexpr const char* kVocabularies[] = {kJson, kWordPiece, kBytePairs, kSentencePiece};
 constexpr const char* kFiles[] = {kJson,
                                   kWordPiece,
@@ -80,6 +81,7 @@ std::string tokenizer_text(const std::map<std::string, std::string>& files, Toke
   if (json != files.end()) {
     return json->second;
   }
+  // Which of two vocabularies is meant, nobody can tell.
   const auto count = std::count_if(std::begin(kVocabularies), std::end(kVocabularies),
                                    [&](const char* name) { return files.contains(name); });
   if (count != 1) {
@@ -143,6 +145,7 @@ Encoding read_window(const WeftWindow& window, const Starts& starts) {
   for (std::size_t i = 0; i < window.length; ++i) {
     const Span span{window.starts[i], window.ends[i]};
     encoding.offsets.push_back(span);
+    // Special tokens have no place; their offsets are 0 to 0, as in transformers.
     const std::vector<std::int64_t>& places = starts[window.sequences[i] == 1 ? 1 : 0];
     const auto place = [&](std::int64_t point) {
       return places[std::min<std::size_t>(static_cast<std::size_t>(point), places.size() - 1)];
@@ -179,6 +182,7 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& director
       files_.emplace(name, read_file(directory / name, kLargestFile));
     }
   }
+  // The settings matter beside a tokenizer.json too: only they say which token has which role.
   const std::string where = quote(directory.native(), 4096);
   TokenizerSettings settings = read_tokenizer_settings(files_, where);
   maximum_length_ = settings.maximum_length;
@@ -210,11 +214,13 @@ std::vector<Encoding> HuggingFaceTokenizer::encode_all(std::string_view first, c
   for (int i = 0; i < 2; ++i) {
     require(given[i].size() < std::numeric_limits<std::int32_t>::max(), "a text must have less than 2 GiB, found ",
             given[i].size(), " bytes");
+    // The other side takes valid UTF-8 only; a replaced byte is one code point here and there, so that offsets agree.
     const bool valid = is_valid_utf8(given[i]);
     repairs[i] = valid ? std::string() : repaired(given[i]);
     texts[i] = valid ? given[i] : std::string_view(repairs[i]);
     starts[i] = code_point_starts(given[i]);
   }
+  // A second text may be empty, but null would mean that there is none.
   const std::uint8_t empty = 0;
   const WeftRequest request{.first = bytes_of(texts[0]),
                             .first_length = texts[0].size(),

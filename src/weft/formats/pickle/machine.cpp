@@ -17,10 +17,12 @@ namespace {
 
 using Kind = Value::Kind;
 
+// A stack of numbers of values, the marks in it, and the memo that lets a value be named again.
 class Machine {
  public:
   Machine(std::string_view bytes, std::string_view where) : bytes_(bytes), where_(where) {}
 
+  // Runs until STOP; every instruction is one byte, its arguments follow in the bytes or lie on the stack.
   PickleValues run() {
     while (!stopped_) {
       operation_ = position_;
@@ -45,10 +47,12 @@ class Machine {
   static Table make_table() {
     Table table{};
     const std::pair<unsigned char, Instruction> rows[] = {
+        // PROTO, FRAME, STOP, MARK
         {0x80, &Machine::protocol},
         {0x95, &Machine::frame},
         {'.', &Machine::stop},
         {'(', &Machine::mark},
+        // NONE, NEWTRUE, NEWFALSE, BININT, BININT1, BININT2, LONG1, BINFLOAT
         {'N', &Machine::none},
         {0x88, &Machine::boolean<true>},
         {0x89, &Machine::boolean<false>},
@@ -57,11 +61,13 @@ class Machine {
         {'M', &Machine::integer<std::uint16_t>},
         {0x8a, &Machine::wide_integer},
         {'G', &Machine::floating},
+        // BINUNICODE, the strings of Python 2 (BINSTRING, SHORT_BINSTRING), SHORT_BINUNICODE, BINUNICODE8
         {'X', &Machine::text<std::uint32_t>},
         {'T', &Machine::text<std::uint32_t>},
         {'U', &Machine::text<std::uint8_t>},
         {0x8c, &Machine::text<std::uint8_t>},
         {0x8d, &Machine::text<std::uint64_t>},
+        // EMPTY_LIST, EMPTY_TUPLE, EMPTY_DICT, TUPLE1 to TUPLE3, TUPLE
         {']', &Machine::empty<Kind::kList>},
         {')', &Machine::empty<Kind::kTuple>},
         {'}', &Machine::empty<Kind::kDict>},
@@ -69,15 +75,18 @@ class Machine {
         {0x86, &Machine::tuple<2>},
         {0x87, &Machine::tuple<3>},
         {'t', &Machine::marked_tuple},
+        // APPEND, APPENDS, SETITEM, SETITEMS
         {'a', &Machine::append},
         {'e', &Machine::append_marked},
         {'s', &Machine::set_item},
         {'u', &Machine::set_marked_items},
+        // BINPUT, LONG_BINPUT, MEMOIZE, BINGET, LONG_BINGET
         {'q', &Machine::put<std::uint8_t>},
         {'r', &Machine::put<std::uint32_t>},
         {0x94, &Machine::memoize},
         {'h', &Machine::recall<std::uint8_t>},
         {'j', &Machine::recall<std::uint32_t>},
+        // GLOBAL, STACK_GLOBAL, BINPERSID, REDUCE, BUILD
         {'c', &Machine::global_by_lines},
         {0x93, &Machine::global_from_stack},
         {'Q', &Machine::persistent},
@@ -101,6 +110,7 @@ class Machine {
          " of the pickle)");
   }
 
+  // Lengths are compared with what is left before anything is made of them: a claim of 2^64 bytes costs nothing.
   std::string_view take(std::uint64_t count) {
     if (count > bytes_.size() - position_) {
       reject("it ends too early: ", count, " bytes more are asked for, ", bytes_.size() - position_, " are there");
@@ -118,6 +128,7 @@ class Machine {
   }
 
   void push(ValueId id) { stack_.push_back(id); }
+  // A value is some eighty bytes and may cost one byte of pickle: hence the cap.
   void push(Value value) {
     if (result_.values.size() >= kMostPickleValues) {
       reject("it has more than ", kMostPickleValues, " values");
@@ -154,6 +165,7 @@ class Machine {
     marks_.pop_back();
     return ids;
   }
+  // The container that an instruction adds to, which it leaves on the stack.
   Value& top(Kind kind) {
     need(1);
     Value& value = result_.values[stack_.back()];
@@ -163,12 +175,14 @@ class Machine {
     return value;
   }
 
+  // Protocols 0 and 1 have instructions of their own; torch.save writes 2 unless told otherwise.
   void protocol() {
     const auto version = take_integer<std::uint8_t>();
     if (version < 2 || version > 5) {
       reject("its protocol is ", static_cast<int>(version), "; 2 to 5 are read");
     }
   }
+  // A hint for buffered reading; what it says is not needed.
   void frame() { take(sizeof(std::uint64_t)); }
   void stop() {
     stopped_ = true;
@@ -177,6 +191,7 @@ class Machine {
     }
   }
   void mark() {
+    // Tensors nest three levels deep.
     constexpr std::size_t kMostMarks = 1000;
     if (marks_.size() == kMostMarks) {
       reject("it nests more than ", kMostMarks, " levels deep");
@@ -204,6 +219,7 @@ class Machine {
     digits.copy(reinterpret_cast<char*>(&value), digits.size());
     push(Value{.kind = Kind::kInteger, .integer = value});
   }
+  // Big-endian, the only such number in a pickle.
   void floating() {
     const auto bits = __builtin_bswap64(take_integer<std::uint64_t>());
     push(Value{.kind = Kind::kFloat, .number = std::bit_cast<double>(bits)});
@@ -241,6 +257,7 @@ class Machine {
     }
     extend(top(Kind::kDict), pairs);
   }
+  // A dict keeps keys and values in turn; whether a key repeats is for the reader of the dict to say.
   void extend(Value& container, const std::vector<ValueId>& items) {
     container.items.insert(container.items.end(), items.begin(), items.end());
   }
@@ -256,6 +273,7 @@ class Machine {
     memo_[static_cast<std::uint32_t>(memo_.size())] = stack_.back();
     check_memo();
   }
+  // The memo grows by one for each instruction, without a value of its own.
   void check_memo() const {
     if (memo_.size() > kMostPickleValues) {
       reject("it remembers more than ", kMostPickleValues, " values");
@@ -271,6 +289,7 @@ class Machine {
     push(found->second);
   }
 
+  // Two lines of text, as protocol 2 writes names; protocol 4 has them on the stack.
   void global_by_lines() {
     const std::string_view module = take_line();
     push_global(module, take_line());
@@ -293,6 +312,7 @@ class Machine {
     }
     push_global(module.text, name.text);
   }
+  // The one place where a name is judged: before it is ever put on the stack.
   void push_global(std::string_view module, std::string_view name) {
     const Global* global = find_global(module, name);
     if (global == nullptr) {
@@ -301,14 +321,17 @@ class Machine {
     push(Value{.kind = Kind::kGlobal, .global = global});
   }
 
+  // torch.save names its storages this way; what the identity says is read with the tensor.
   void persistent() { push(Value{.kind = Kind::kPersistent, .items = {pop()}}); }
 
+  // Nothing is called: the name and its arguments become a value that a reader may understand.
   void call() {
     const Value& arguments = result_.at(pop());
     const Value& callee = result_.at(pop());
     if (callee.kind != Kind::kGlobal || arguments.kind != Kind::kTuple) {
       reject("a call needs a name and a tuple, found ", kind_name(callee.kind), " and ", kind_name(arguments.kind));
     }
+    // A tuple may be named again and again; each call copies it.
     constexpr std::size_t kMostArguments = 16;
     if (arguments.items.size() > kMostArguments) {
       reject("a call has ", arguments.items.size(), " arguments, at most ", kMostArguments, " are read");

@@ -26,6 +26,7 @@ class EntryReader {
   StoredTensor read(ValueId id) {
     const Value& call = rebuilding_call(pickle_.at(id));
     constexpr std::size_t kFewest = 4;
+    // (storage, offset, size, stride, requires_grad, hooks, ...); version 3 names the dtype behind them.
     const bool with_dtype = call.global->role == GlobalRole::kTensorWithDtype;
     constexpr std::size_t kDtypeArgument = 6;
     if (call.items.size() < (with_dtype ? kDtypeArgument + 1 : kFewest)) {
@@ -76,6 +77,7 @@ class EntryReader {
       reject("its storage must be a stored one, found ", kind_name(value.kind));
     }
     const std::vector<ValueId>& fields = pickle_.at(value.items[0]).items;
+    // Views of storages are older than tensors with offsets; torch.save writes None there.
     const bool view = fields.size() == kFields + 1 && pickle_.at(fields[kFields]).kind != Kind::kNone;
     if (fields.size() < kFields || fields.size() > kFields + 1 || view || pickle_.at(fields[0]).text != "storage" ||
         pickle_.at(fields[2]).kind != Kind::kText) {
@@ -88,6 +90,7 @@ class EntryReader {
     tensor_.storage = pickle_.at(fields[2]).text;
     const std::uint64_t elements = whole(pickle_.at(fields[4]), "storage size");
     tensor_.storage_item = dtype_size(type.global->dtype.value_or(Dtype::U8));
+    // For version 3 the storage counts bytes, and the tensor knows its own dtype.
     if (__builtin_mul_overflow(elements, tensor_.storage_item, &tensor_.storage_bytes)) {
       reject("the size of its storage overflows 64 bits");
     }
@@ -103,6 +106,7 @@ class EntryReader {
   }
 
   std::vector<std::int64_t> dimensions(const Value& value, std::string_view what) const {
+    // Sizes are plain tuples, or torch.Size called with one.
     const bool size = value.kind == Kind::kCall && value.global->role == GlobalRole::kSize && value.items.size() == 1;
     const Value& list = size ? pickle_.at(value.items[0]) : value;
     if (list.kind != Kind::kTuple || list.items.size() > kMaximumDimensions) {
@@ -128,6 +132,8 @@ class EntryReader {
     }
   }
 
+  // The last element, not only the first, must lie in the storage; and a view may repeat no element (stride 0), or a
+  // few bytes would stand for terabytes.
   void check_bounds() {
     if (tensor_.shape.size() != tensor_.strides.size()) {
       reject("it has ", tensor_.shape.size(), " dimensions, but ", tensor_.strides.size(), " strides");
@@ -151,6 +157,7 @@ class EntryReader {
       reject("its shape, strides and offset reach beyond its storage of ", elements, " elements");
     }
     tensor_.bytes = empty ? 0 : count * dtype_size(tensor_.dtype);
+    // Where a tensor without elements begins means nothing, and need not lie in the file.
     tensor_.offset = empty ? 0 : tensor_.offset;
   }
 
@@ -186,6 +193,7 @@ std::vector<StoredTensor> read_state_dict(const PickleValues& pickle, std::strin
     fail(ErrorKind::kFormat, where, ": not a state dict: expected a dict of tensors, found ", kind_name(dict.kind));
   }
   std::vector<StoredTensor> tensors;
+  // Python keeps the last of two equal keys; a file that has both was not written by torch.save.
   std::unordered_set<std::string_view> names;
   for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
     const Value& key = pickle.at(dict.items[i]);

@@ -33,6 +33,7 @@ std::string archive_folder(const std::unordered_map<std::string, ZipMember>& mem
   constexpr std::string_view kPickle = "data.pkl";
   std::string folder;
   int found = 0;
+  // The folder has the name of the file at the time of saving, so that it is found by what lies in it.
   for (const auto& [name, member] : members) {
     const std::string_view view = name;
     if (view.ends_with(kPickle) && std::count(view.begin(), view.end(), '/') == 1 &&
@@ -84,6 +85,7 @@ std::unordered_map<std::string, std::uint64_t> legacy_offsets(const PickleValues
                                                               const std::vector<StoredTensor>& tensors,
                                                               const MappedFile& file, std::uint64_t position) {
   const std::string where = quote(file.path().native(), 4096);
+  // The list has keys only; size and type of a storage are those that its tensors say.
   std::unordered_map<std::string_view, const StoredTensor*> users;
   for (const StoredTensor& tensor : tensors) {
     users.emplace(tensor.storage, &tensor);
@@ -97,6 +99,7 @@ std::unordered_map<std::string, std::uint64_t> legacy_offsets(const PickleValues
            ", which no tensor uses, or names it twice");
     }
     const StoredTensor& tensor = *user->second;
+    // The count stands before the data and must be what the pickle says, or everything behind it would be misread.
     std::uint64_t elements = 0;
     if (size - position < sizeof(elements)) {
       fail(ErrorKind::kFormat, where, ": it ends before the storage of tensor ", quote(tensor.name));
@@ -122,6 +125,7 @@ std::unordered_map<std::string, std::uint64_t> legacy_offsets(const PickleValues
 void gather(const StoredTensor& tensor, const char* source, char* destination) {
   const std::size_t item = dtype_size(tensor.dtype);
   const std::size_t rank = tensor.shape.size();
+  // An odometer over the shape; `at` is the element of the storage that it points to.
   std::vector<std::int64_t> index(rank);
   std::uint64_t at = 0;
   for (std::uint64_t done = 0; done < tensor.bytes; done += item) {
@@ -158,6 +162,7 @@ void TorchFile::open_zip(std::string_view where) {
     fail(ErrorKind::kFormat, where, ": its pickle has ", pickle_member.size, " bytes, at most ", kLargestPickle,
          " are read");
   }
+  // Older archives lack this record; they come from little-endian machines.
   const auto order = members.find(folder + "byteorder");
   if (order != members.end() && (order->second.size != 6 || read_bytes(file_, order->second.offset, 6) != "little")) {
     fail(ErrorKind::kFormat, where, ": its data is not little-endian");
@@ -179,6 +184,7 @@ void TorchFile::open_zip(std::string_view where) {
 
 void TorchFile::open_legacy(std::string_view where) {
   const std::string start = read_bytes(file_, 0, std::min<std::uint64_t>(file_.bytes().size(), kLargestPickle));
+  // The number comes as the first pickle, behind its protocol and the length of the number.
   if (start.find(kMagic) > 16) {
     fail(ErrorKind::kFormat, where, ": not a file of PyTorch: neither a ZIP file nor one that begins with its number");
   }

@@ -24,6 +24,7 @@ constexpr std::size_t kCentralBytes = 46;
 constexpr std::size_t kEndBytes = 22;
 constexpr std::size_t kEnd64Bytes = 56;
 constexpr std::size_t kLocator64Bytes = 20;
+// In a field of 32 bits: the value is in the ZIP64 extra field.
 constexpr std::uint32_t kSee64 = 0xFFFFFFFF;
 constexpr std::uint64_t kLargestDirectory = std::uint64_t{64} << 20;
 constexpr std::uint16_t kExtra64 = 1;
@@ -36,6 +37,7 @@ Integer get(std::string_view bytes, std::size_t offset) {
   return value;
 }
 
+// Reads by pread, never through the map: the file may be cut while it is read.
 class DirectoryReader {
  public:
   DirectoryReader(const MappedFile& file, std::string_view where)
@@ -84,10 +86,12 @@ class DirectoryReader {
   }
 
   void read_end(std::string_view end, std::uint64_t position) {
+    // Offsets are those of the end record: 4 and 6 disks, 8 and 10 members, 12 bytes, 16 start of the directory.
     std::uint64_t start = get<std::uint32_t>(end, 16);
     std::uint64_t bytes = get<std::uint32_t>(end, 12);
     count_ = get<std::uint16_t>(end, 10);
     bool one_disk = get<std::uint32_t>(end, 4) == 0 && get<std::uint16_t>(end, 8) == count_;
+    // The ZIP64 locator lies straight before the end record, where there is one.
     if (position >= kLocator64Bytes) {
       const std::string locator = bytes_at(position - kLocator64Bytes, kLocator64Bytes, "the ZIP64 locator");
       if (get<std::uint32_t>(locator, 0) == kLocator64) {
@@ -116,6 +120,7 @@ class DirectoryReader {
     if (rest.size() < kCentralBytes || get<std::uint32_t>(rest, 0) != kCentralHeader) {
       reject("its directory is cut off or damaged");
     }
+    // An entry: 46 fixed bytes, then name, extra fields and comment with their lengths at 28, 30 and 32.
     const std::size_t name_bytes = get<std::uint16_t>(rest, 28);
     const std::size_t extra_bytes = get<std::uint16_t>(rest, 30);
     const std::size_t all_bytes = kCentralBytes + name_bytes + extra_bytes + get<std::uint16_t>(rest, 32);
@@ -132,6 +137,7 @@ class DirectoryReader {
     std::uint64_t size = get<std::uint32_t>(rest, 24);
     std::uint64_t header = get<std::uint32_t>(rest, 42);
     read_extra(rest.substr(kCentralBytes + name_bytes, extra_bytes), {&size, &packed, &header});
+    // A stored member has one size; the checksums are not read, as torch.save may leave them out.
     if (packed != size) {
       reject("its member ", quote(name), " has ", size, " bytes stored in ", packed);
     }
@@ -161,6 +167,8 @@ class DirectoryReader {
   }
 
   void add(const std::string& name, std::uint64_t header, std::uint64_t size) {
+    // Name and extra field of the local header may have other lengths than those of the directory: LibTorch pads there,
+    // so that data is aligned.
     const std::string local = bytes_at(header, kLocalBytes, "a member");
     if (get<std::uint32_t>(local, 0) != kLocalHeader) {
       reject("its member ", quote(name), " is not where the directory says");
@@ -175,6 +183,7 @@ class DirectoryReader {
     ranges_.emplace_back(header, offset + size);
   }
 
+  // Members that share bytes are how small archives claim to be large.
   void check_no_overlap() {
     std::sort(ranges_.begin(), ranges_.end());
     for (std::size_t i = 1; i < ranges_.size(); ++i) {

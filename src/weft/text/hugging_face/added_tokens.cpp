@@ -21,6 +21,7 @@ std::vector<AddedToken> in_order(const TokenizerSettings& settings) {
   for (const auto& token : settings.named) {
     named.insert(token ? token->content : std::string());
   }
+  // The crate keeps the first place of a token that is added twice, and the flags of the last.
   const auto add = [&](AddedToken token) {
     token.special = token.special || named.contains(token.content);
     const auto [place, fresh] = places.emplace(token.content, order.size());
@@ -30,6 +31,7 @@ std::vector<AddedToken> in_order(const TokenizerSettings& settings) {
       order[place->second] = std::move(token);
     }
   };
+  // A token that added_tokens_decoder has keeps the flags it has there.
   std::unordered_set<std::string> settled;
   for (const auto& [id, token] : settings.added) {
     add(token);
@@ -51,6 +53,7 @@ std::vector<AddedToken> in_order(const TokenizerSettings& settings) {
 }  // namespace
 
 AddedTokens::AddedTokens(const TokenizerSettings& settings, const TokenIds& vocabulary, std::string_view where) {
+  // New tokens get the ids behind the vocabulary, in the order in which they are added.
   auto next = static_cast<std::int64_t>(vocabulary.size());
   std::vector<std::pair<std::int64_t, AddedToken>> tokens;
   for (AddedToken& token : in_order(settings)) {
@@ -59,6 +62,7 @@ AddedTokens::AddedTokens(const TokenizerSettings& settings, const TokenIds& voca
     ids_.emplace(token.content, id);
     tokens.emplace_back(id, std::move(token));
   }
+  // transformers would give it another id without a word, and the model another embedding.
   for (const auto& [id, token] : settings.added) {
     if (ids_.at(token.content) != id) {
       fail(ErrorKind::kFormat, where, ": the token ", quote(token.content), " is to have the id ", id,

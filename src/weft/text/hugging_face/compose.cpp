@@ -41,6 +41,7 @@ const std::string& name_of(const TokenizerSettings& settings, SpecialRole role) 
 
 // The whole file: `parts` without the model, whose text may be long and is put in as it is.
 std::string assemble(Json parts, const AddedTokens& added, const std::string& model) {
+  // Truncation and padding belong to a call, not to the tokeniser.
   Json head = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}, {"added_tokens", added.json()}};
   head.update(parts);
   std::string text = print_json(head);
@@ -123,6 +124,7 @@ std::string compose_bert(std::string_view vocabulary, TokenizerSettings& setting
   name_roles(settings, {nullptr, nullptr, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"});
   const TokenIds ids = read_vocabulary_lines(vocabulary);
   const AddedTokens added(settings, ids, where);
+  // null lets lowercase decide, as in the original BERT.
   const Json strip = settings.strip_accents ? Json(*settings.strip_accents) : Json(nullptr);
   const Json parts = {{"normalizer",
                        {{"type", "BertNormalizer"},
@@ -168,6 +170,7 @@ std::string compose_big_bird(std::string_view model, TokenizerSettings& settings
   name_roles(settings, {"<s>", "</s>", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"});
   const std::vector<Piece> pieces = read_pieces(model);
   const std::string entries = pieces_text(pieces, settings, where);
+  // Which of two equal pieces gives the id would be a guess.
   TokenIds ids;
   for (const Piece& piece : pieces) {
     ids.emplace(piece.text, static_cast<std::int64_t>(ids.size()));
@@ -180,6 +183,8 @@ std::string compose_big_bird(std::string_view model, TokenizerSettings& settings
                           {"replacement", "\u2581"},
                           {"prepend_scheme", settings.prefix_space.value_or(true) ? "always" : "never"},
                           {"split", true}};
+  // Runs of blanks become one, and nothing else is normalised: not what the model file says, but what
+  // BigBirdTokenizer does.
   const Json blanks = {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", "\u2581"}};
   const Json strip = {{"type", "Strip"}, {"strip_left", false}, {"strip_right", false}};
   const Json parts = {{"normalizer", {{"type", "Sequence"}, {"normalizers", Json::array({strip, blanks})}}},

@@ -20,6 +20,7 @@ constexpr const char* kConfig = "tokenizer_config.json";
 constexpr const char* kMap = "special_tokens_map.json";
 constexpr const char* kAdded = "added_tokens.json";
 
+// Field by field; what is there and of the wrong type is an error, never a default.
 class SettingsReader {
  public:
   SettingsReader(const std::map<std::string, std::string>& files, std::string_view where)
@@ -35,6 +36,7 @@ class SettingsReader {
     settings_.prefix_space = boolean(config, "add_prefix_space");
     settings_.trim_offsets = boolean(config, "trim_offsets").value_or(true);
     read_special(config, kConfig);
+    // In newer directories one field holds what the two older files said.
     if (config.contains("added_tokens_decoder")) {
       read_decoder(config["added_tokens_decoder"]);
     } else {
@@ -94,6 +96,8 @@ class SettingsReader {
     return value >= 1 && value < kNoLimit ? static_cast<std::int64_t>(value) : 0;
   }
 
+  // A string, or an object with the flags of tokenizers.AddedToken. Special tokens are not normalised unless they say
+  // so.
   AddedToken token(const Json& json, const char* file, std::string_view key, bool special) const {
     if (json.is_string()) {
       return {.content = json.get<std::string>(), .special = special};
@@ -122,6 +126,7 @@ class SettingsReader {
         settings_.named[role] = token(*found, file, kRoleKeys[role], true);
       }
     }
+    // The newer name is that of transformers 5, where it may be an object of named tokens, which have their roles.
     for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
       const auto found = json.find(key);
       if (found != json.end() && found->is_array()) {
@@ -146,6 +151,7 @@ class SettingsReader {
 
   void read_added(const Json& json) {
     for (const auto& [key, value] : json.items()) {
+      // The file has no flags: a token that has a role is special.
       bool special = false;
       for (const auto& named : settings_.named) {
         special = special || (named && named->content == key);

@@ -15,6 +15,7 @@
 namespace weft::text {
 namespace {
 
+// One level of keys and numbers, put into the table as they come.
 class VocabularyReader : public formats::JsonEvents {
  public:
   TokenIds take() { return std::move(ids_); }
@@ -91,6 +92,7 @@ void for_each_line(std::string_view text, const Use& use) {
   }
 }
 
+// SentencePiece.piece, .score and .type; a missing type means a normal piece.
 Piece read_piece(std::string_view message) {
   Piece piece;
   WireReader reader(message);
@@ -142,6 +144,7 @@ std::string merges_as_json(std::string_view text, std::string_view where) {
   std::string json = "[";
   for_each_line(text, [&](std::string_view line, std::int64_t number) {
     line.remove_suffix(line.ends_with('\r') ? 1 : 0);
+    // As the crate skips them when it reads the file itself.
     if (line.starts_with("#version") || line.empty()) {
       return;
     }
