@@ -11,16 +11,38 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUN_PEER = pathlib.Path(__file__).resolve().parent / "run_peer.py"
+PEER = "bytelm.py"
+
+
+def default_peer():
+    """The peer that WEFT_PEERS names: a script, or a folder with one called bytelm.py."""
+    named = os.environ.get("WEFT_PEERS")
+    if not named:
+        return None
+    path = pathlib.Path(named)
+    return path / PEER if path.is_dir() else path
 
 
 def parser(description):
     result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--weft", default=os.environ.get("WEFT_BINARY", ROOT / "build/release/bin/weft"), help="the weft program")
-    result.add_argument("--peer", default=os.environ.get("WEFT_PEER"), help="the peer's script (default: WEFT_PEER); none leaves it out")
+    result.add_argument("--peer", default=default_peer(), type=pathlib.Path,
+                        help="the peer's script (default: what WEFT_PEERS names, bytelm.py where that is a folder); none leaves it out")
     result.add_argument("--peer-python", default=os.environ.get("WEFT_PEER_PYTHON", sys.executable), help="a Python that has torch")
     result.add_argument("--peer-float32", action="store_true", help="run the peer with its autocast switched off")
     result.add_argument("--minutes", type=float, default=5.0, help="training time of each program")
     return result
+
+
+def checked(options):
+    """The options, once what they name is there: a comparison must not fail after its first half."""
+    if not pathlib.Path(options.weft).is_file():
+        raise SystemExit(f"there is no program {options.weft}: run make build, or give --weft")
+    if options.peer and not options.peer.is_file():
+        raise SystemExit(f"there is no peer {options.peer}: give --peer SCRIPT, or WEFT_PEERS")
+    if options.peer and subprocess.run([options.peer_python, "-c", "import torch"], capture_output=True).returncode:
+        raise SystemExit(f"{options.peer_python} has no torch: give --peer-python, or WEFT_PEER_PYTHON")
+    return options
 
 
 def joined(paths, destination):
@@ -39,19 +61,21 @@ def run(command):
     return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def last_json(text):
-    return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
+def json_of(text):
+    """The lines of JSON in what a program printed, as one object."""
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return {name: value for line in lines for name, value in line.items()}
 
 
 def weft(program, *arguments):
     """The JSON that a command prints."""
-    return last_json(run([program, *arguments, "--json"]))
+    return json_of(run([program, *arguments, "--json"]))
 
 
 def peer(options, train, held_out, context):
-    """The JSON line of the peer: {"bits_per_byte", "bytes_seen", "minutes", ...}."""
+    """What the peer printed, {"bits_per_byte", "bytes_seen", "minutes", ...}, and run_peer.py's "clock_seconds"."""
     command = [options.peer_python, RUN_PEER, *(["--float32"] if options.peer_float32 else []), options.peer]
-    return last_json(run([*command, train, held_out, "--minutes", options.minutes, "--context", context]))
+    return json_of(run([*command, train, held_out, "--minutes", options.minutes, "--context", context]))
 
 
 def machine():

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Instruction sets by file name: a source whose name ends in _avx2 is compiled for AVX2, and so on. On another processor family such
 # files are left out of the build. Sources of these kinds include neither LibTorch nor STL containers (scripts/lint sees to it).
-set(WEFT_ISA_NAMES avx2 avx512 amx)
+set(WEFT_ISA_NAMES avx2 avx512 avx512bf16 amx)
 set(WEFT_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(WEFT_ISA_FLAGS_avx512
-    ${WEFT_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mprefer-vector-width=512)
-set(WEFT_ISA_FLAGS_amx ${WEFT_ISA_FLAGS_avx512} -mamx-tile -mamx-bf16)
+    ${WEFT_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12's own avx512fintrin.h starts intrinsics from undefined registers and then warns of it (its bug 105593).
+  list(APPEND WEFT_ISA_FLAGS_avx512 -Wno-maybe-uninitialized -Wno-uninitialized)
+endif()
+set(WEFT_ISA_FLAGS_avx512bf16 ${WEFT_ISA_FLAGS_avx512} -mavx512bf16)
+set(WEFT_ISA_FLAGS_amx ${WEFT_ISA_FLAGS_avx512bf16} -mamx-tile -mamx-bf16)
 
 # Sets each source's flags by its suffix; `list_name` names a variable, from which files of foreign instruction sets are removed.
-function(weft_isa_flags sources)
+function(weft_isa_flags list_name)
   set(kept "")
   foreach(source IN LISTS ${list_name})
     set(isa "")

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bits per byte on held-out books after the same minutes of training: weft with a long context beside a dense peer with 256 bytes.
 
-The first megabyte of the held-out text is scored by both, with at least half a context before each byte. Run it on a machine that does
-nothing else: the programs run one after the other.
+Both read one file to train on and score the first megabyte of one other, with at least half a context before each byte: weft every
+byte but the first, the peer all but its first half context and a rest at the end that fills no window (128 and at most 128 bytes). Run
+it on a machine that does nothing else: the programs run one after the other.
 
-    bench/books/books.py --train BOOKS/train --held-out BOOKS/val --peer PEER.py
+    bench/books/books.py --train BOOKS/train --held-out BOOKS/val --peer PEER.py [--minutes M] [--weft-flags batch-size=2 ...]
 """
 import json
 import pathlib
@@ -16,7 +17,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import programs  # noqa: E402
 
-HELD_OUT_BYTES = 1_000_000
+HELD_OUT_BYTES = 1_000_000  # what the peer reads of any file
+PEER_CONTEXT = 256
 
 
 def options():
@@ -30,7 +32,7 @@ def options():
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--dtype", default="auto")
     parser.add_argument("--weft-flags", nargs="*", default=[], help="more flags of `weft train`, without their dashes: batch-size=8")
-    return parser.parse_args()
+    return programs.checked(parser.parse_args())
 
 
 def weft_bits(chosen, train, held_out, run):
@@ -42,6 +44,15 @@ def weft_bits(chosen, train, held_out, run):
     return {"train": trained, "eval": scored}
 
 
+def summary(chosen, ours, theirs, held_out_bytes):
+    """The two figures that count, and what they were measured on."""
+    result = {"minutes": chosen.minutes, "held_out_bytes": held_out_bytes, "weft": round(ours["eval"]["bits_per_byte"], 4),
+              "weft_context": chosen.context, "weft_bytes_seen": ours["train"]["tokens"]}
+    if theirs:
+        result |= {"peer": theirs["bits_per_byte"], "peer_context": theirs["context"], "peer_bytes_seen": theirs["bytes_seen"]}
+    return result
+
+
 def main():
     chosen = options()
     print("machine:", programs.machine(), flush=True)
@@ -51,11 +62,11 @@ def main():
         held_out = programs.joined(chosen.held_out, folder / "held_out.txt")
         ours = weft_bits(chosen, train, held_out, folder / "run")
         print("weft:", json.dumps(ours), flush=True)
+        theirs = None
         if chosen.peer:
-            theirs = programs.peer(chosen, train, held_out, 256)
-            print("peer:", json.dumps(theirs))
-            print(f"bits per byte: weft {ours['eval']['bits_per_byte']:.4f} (context {chosen.context}), "
-                  f"peer {theirs['bits_per_byte']:.4f} (context 256)")
+            theirs = programs.peer(chosen, train, held_out, PEER_CONTEXT)
+            print("peer:", json.dumps(theirs), flush=True)
+        print(json.dumps(summary(chosen, ours, theirs, min(HELD_OUT_BYTES, held_out.stat().st_size))))
 
 
 if __name__ == "__main__":

@@ -61,6 +61,14 @@ TEST_P(JointBigBird, HfEvalAsAPlan) { compare_with_plan("joint/bigbird_hf_eval")
 
 TEST_P(JointBigBird, GivenBlocksThatOverlapWindowGlobalsAndEachOther) { compare_with_plan("joint/bigbird_overlap"); }
 
+TEST_P(JointBigBird, ReleasedPlanFromTheLanguage) {
+  const JointLayer built = layer("joint/bigbird_released");
+  pattern::Site site = built.site();
+  site.layer = built.fixture().integer("layer");
+  site.maximum_length = built.fixture().integer("maximum_length");
+  built.expect_equal(built.attend(pattern::Pattern::parse("bigbird"), site), tolerance());
+}
+
 TEST_P(JointBigBird, ReleasedPlanAt1024TokensOverlapsToo) { compare_with_plan("joint/bigbird_released"); }
 
 INSTANTIATE_TEST_SUITE_P(Routes, JointBigBird, ::testing::ValuesIn(kRoutes), route_name);

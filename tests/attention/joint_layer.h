@@ -27,7 +27,7 @@ struct Route {
   pattern::Tile tile = {};
 };
 
-inline void PrintTo(const Route& route, std::ostream* stream) { *stream << route.name; }
+inline std::ostream& operator<<(std::ostream& stream, const Route& route) { return stream << route.name; }
 
 /// Every implementation, and tiles that divide neither the lengths nor the patterns' blocks.
 inline const std::vector<Route> kRoutes = {

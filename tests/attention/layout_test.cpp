@@ -56,6 +56,7 @@ TEST(LayoutCache, SharesWhatIsTheSame) {
   EXPECT_NE(first, find("window(7)", 98, 0));
   EXPECT_NE(first, find("window(8)", 99, 0));
   EXPECT_NE(find("window(layer)", 99, 4), find("window(layer)", 99, 5));
+  EXPECT_NE(find("bigbird(block=4)", 99, 4), find("bigbird(block=4)", 99, 5)) << "its seed is the layer";
   EXPECT_NE(find("global(input)", 99, 0, {{{3}, {}, {}}}), find("global(input)", 99, 0, {{{4}, {}, {}}}));
   EXPECT_EQ(find("global(input)", 99, 0, {{{3}, {}, {}}}), find("global(input)", 99, 0, {{{3}, {}, {}}}));
   for (std::int64_t length = 1; length <= 64; ++length) {

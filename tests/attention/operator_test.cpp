@@ -11,6 +11,7 @@
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "support/torch_memory.h"
+#include "weft/kernels/fused.h"
 
 namespace weft::test {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using attention::Path;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// kAuto is the fused kernel wherever the processor has one.
 constexpr Path kBlockPaths[] = {Path::kPortable, Path::kScalar, Path::kAuto};
 
 TEST(Operator, WrongLengthNamesBoth) {
@@ -69,18 +71,44 @@ TEST(Operator, WrongOptionsAreErrors) {
 }
 
 TEST(Operator, TakesTheDensePathWhereNothingIsSparse) {
-  const Tensors tensors = random_tensors({2, 4, 70, 8});
+  const Tensors floats = random_tensors({2, 4, 70, 8});
+  const Tensors tensors{floats.query.to(at::kDouble), floats.key.to(at::kDouble), floats.value.to(at::kDouble)};
   EXPECT_EQ(run(tensors, layout_of("full", 70, 4)).path, Path::kDense);
   EXPECT_EQ(run(tensors, layout_of("causal", 70, 4)).path, Path::kDense);
-  EXPECT_EQ(run(tensors, layout_of("window(8)", 70, 4)).path, Path::kFlash);
-  EXPECT_EQ(run(tensors, layout_of("heads(causal, full)", 70, 4)).path, Path::kFlash);
+  EXPECT_EQ(run(tensors, layout_of("window(8)", 70, 4)).path, Path::kPortable);
+  EXPECT_EQ(run(tensors, layout_of("heads(causal, full)", 70, 4)).path, Path::kPortable);
+}
+
+TEST(Operator, TakesTheFusedPathWhereTheProcessorHasOne) {
+  if (kernels::chosen_isa() == kernels::InstructionSet::kScalar) {
+    GTEST_SKIP() << "no fused kernel for this processor, or WEFT_ISA=scalar";
+  }
+  const Tensors tensors = random_tensors({2, 4, 70, 8});
   attention::AttentionOptions options;
-  options.key_keep = at::ones({2, 70}, at::kBool);
-  EXPECT_EQ(attention::attention(tensors.query, tensors.key, tensors.value, layout_of("full", 70, 4), options).path,
-            Path::kFlash);
-  options.dropout = 0.1;
-  EXPECT_EQ(attention::attention(tensors.query, tensors.key, tensors.value, layout_of("full", 70, 4), options).path,
-            Path::kPortable);
+  for (const char* expression : {"full", "causal", "window(8)", "heads(causal, full)"}) {
+    EXPECT_EQ(run(tensors, layout_of(expression, 70, 4)).path, Path::kFused) << expression;
+    options.key_keep = at::ones({2, 70}, at::kBool);
+    options.dropout = 0.1;
+    EXPECT_EQ(
+        attention::attention(tensors.query, tensors.key, tensors.value, layout_of(expression, 70, 4), options).path,
+        Path::kFused);
+  }
+  options.path = Path::kFused;
+  const auto doubles = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };
+  expect_error(ErrorKind::kArgument, {"fused path", "Double"}, [&] {
+    attention::attention(doubles(tensors.query), doubles(tensors.key), doubles(tensors.value), layout_of("full", 70, 4),
+                         options);
+  });
+}
+
+TEST(Operator, ResultsLieInMemoryAsTheQueriesDo) {
+  const auto split = [] { return at::randn({2, 70, 4, 8}).transpose(1, 2).requires_grad_(); };
+  const at::Tensor query = split();
+  const at::Tensor key = split();
+  const at::Tensor output = attention::attention(query, key, key, layout_of("window(8)", 70, 4)).output;
+  EXPECT_EQ(output.transpose(1, 2).is_contiguous(), kernels::chosen_isa() != kernels::InstructionSet::kScalar);
+  const auto gradients = torch::autograd::grad({output.square().sum()}, {query});
+  EXPECT_EQ(gradients[0].sizes(), query.sizes());
 }
 
 TEST(Operator, NaNAndInfinityStayInTheRowsThatAttendToThem) {
@@ -160,7 +188,7 @@ TEST(Operator, EmptyRowsGiveZerosAndZeroGradients) {
 }
 
 TEST(Operator, OneTokenAndNoTokens) {
-  for (const Path path : {Path::kPortable, Path::kScalar, Path::kFlash, Path::kAuto}) {
+  for (const Path path : {Path::kPortable, Path::kScalar, Path::kAuto}) {
     const Tensors one = random_tensors({2, 2, 1, 4});
     EXPECT_TRUE(at::allclose(run(one, layout_of("window(3)", 1, 2), path).output, one.value));
     const Tensors none = random_tensors({2, 2, 0, 4});
@@ -246,7 +274,7 @@ TEST(Operator, MemoryGrowsWithEdges) {
       run(leaves, layout, path).output.sum().backward();
     });
   };
-  for (const Path path : {Path::kFlash, Path::kPortable}) {
+  for (const Path path : {Path::kAuto, Path::kPortable}) {
     const std::int64_t inputs = 3 * 16 * 4 * 8192;
     const std::int64_t small = peak(8192, path);
     const std::int64_t large = peak(16384, path);

@@ -136,6 +136,17 @@ class InfoTest(ModelCase):
         for part in ("decoder", "parameters", "2 layers", "window(left=8)", "30 steps of 30", "bits per byte", "32"):
             self.assertIn(part, text)
 
+    def test_a_run_before_its_first_checkpoint(self):
+        run = self.folder / "started"
+        shutil.copytree(self.model, run)
+        shutil.rmtree(run / "checkpoints" / "step-30")
+        text = weft("info", run).stdout
+        self.assertIn("no checkpoint yet", text)
+        self.assertNotIn("0 steps", text)
+        self.assertNotIn("0.0000", text)
+        found = weft_json("info", run)["training"]
+        self.assertEqual((found["step"], found["loss"]), (0, None))
+
     def test_a_model_without_a_run(self):
         for name in ("config.json", "model.safetensors"):
             shutil.copy(self.model / name, self.folder / name)

@@ -2,6 +2,7 @@
 // The 80/10/10 rule in numbers, and that a batch depends on seed, step and part alone.
 #include "weft/data/masking.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 

@@ -2,6 +2,7 @@
 // Windows: pure in (seed, step, part, row), each once an epoch, every token at every position sooner or later.
 #include "weft/data/window_sampler.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 
 #include <numeric>

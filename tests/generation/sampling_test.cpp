@@ -23,6 +23,7 @@ at::Tensor logits_of(const std::vector<double>& probabilities) { return at::tens
 
 std::vector<std::int64_t> ids_of(const std::vector<Candidate>& candidates) {
   std::vector<std::int64_t> ids;
+  ids.reserve(candidates.size());
   for (const Candidate& candidate : candidates) {
     ids.push_back(candidate.id);
   }

@@ -15,6 +15,7 @@
 #include "weft/core/parallel.h"
 #include "weft/kernels/arguments.h"
 #include "weft/kernels/dropout.h"
+#include "weft/kernels/fused.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::test {
@@ -145,7 +146,7 @@ struct KernelCase {
 
   void forward(const ParallelFor& parallel = kSerial) {
     ASSERT_EQ(kernels::validate(arguments()), nullptr) << kernels::validate(arguments());
-    kernels::attention_forward(arguments(), parallel);
+    ASSERT_EQ(kernels::fused_forward(isa, arguments(), parallel), kernels::Status::kOk);
   }
   void backward(const ParallelFor& parallel = kSerial) {
     kernels::AttentionGradients gradients;
@@ -154,7 +155,7 @@ struct KernelCase {
     gradients.key_gradient = key_gradient.output();
     gradients.value_gradient = value_gradient.output();
     gradients.transpose = transpose.view();
-    kernels::attention_backward(arguments(), gradients, parallel);
+    ASSERT_EQ(kernels::fused_backward(isa, arguments(), gradients, parallel), kernels::Status::kOk);
   }
 
   bool keeps(std::int64_t batch, std::int64_t position) const {
@@ -214,6 +215,7 @@ struct KernelCase {
   Shape shape;
   Multiplicity multiplicity;
   kernels::DType dtype;
+  kernels::InstructionSet isa = kernels::InstructionSet::kScalar;  ///< the plain kernels
   double scale = 0.5;
   kernels::Dropout dropout;
   std::vector<std::uint8_t> keep;

@@ -23,8 +23,7 @@ std::uint64_t first_seed() {
   return given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
 }
 
-/// A random pattern that fits its random site; expressions whose nested blocks do not divide the offset are drawn
-/// again.
+/// A random pattern that fits its random site; those that do not (a grid too small, say) are drawn again.
 struct Sample {
   std::vector<std::int64_t> input;
   Site site;

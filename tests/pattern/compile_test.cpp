@@ -93,14 +93,19 @@ TEST(Compile, EmptyLengthsAndEmptyPatterns) {
 }
 
 TEST(Compile, DecodingOneQueryAtATimeIsARowOfTheWhole) {
-  const Pattern pattern = Pattern::parse("causal & (window(9) | stride(7) | global(2, side=keys))");
-  const std::vector<int> whole = test::dense_oracle(pattern, square(90));
-  for (std::int64_t position = 0; position < 90; ++position) {
-    Site site = square(90);
-    site.query_length = 1;
-    site.query_offset = position;
-    const auto row = whole.begin() + position * 90;
-    ASSERT_EQ(test::dense_layout(compile(pattern, site, {1, 64}), 0, 0), std::vector<int>(row, row + 90));
+  for (const char* expression : {"causal & (window(9) | stride(7) | global(2, side=keys))", "block(4, window(3))",
+                                 "block(4, global(first=1, last=1) | window(3) | random(2, plan=\"hf-eval\"))",
+                                 "!block(3, block(2, segment(2)))"}) {
+    const Pattern pattern = Pattern::parse(expression);
+    const std::vector<int> whole = test::dense_oracle(pattern, square(90));
+    for (std::int64_t position = 0; position < 90; ++position) {
+      Site site = square(90);
+      site.query_length = 1;
+      site.query_offset = position;
+      const auto row = whole.begin() + position * 90;
+      ASSERT_EQ(test::dense_layout(compile(pattern, site, {1, 64}), 0, 0), std::vector<int>(row, row + 90))
+          << expression << " at " << position;
+    }
   }
 }
 

@@ -38,7 +38,7 @@ class RandomPattern {
         return "block(" + block_size() + ", " + expression(depth - 1, heads) + ")";
       case 5:
         return "block(" + block_size() + ", global(first=1, last=1) | window(3) | random(" + number(0, 3) +
-               ", plan=\"hf-eval\"))";
+               (chance(50) ? ", plan=\"hf-eval\"))" : ", plan=\"released\", seed=" + number(0, 9) + "))");
       case 6:
         return primitive();
       default:
@@ -69,17 +69,20 @@ class RandomPattern {
         "longformer(" + length + ")",
         "strided(" + length + ")",
         "fixed(" + number(8, 40) + ", 3)",
+        "random(" + number(0, 9) + ", seed=layer)",
+        "random(" + number(0, 120) + ", seed=" + number(0, 9) + ", share=heads)",
+        "erdos_renyi(0." + number(0, 99) + ", seed=" + number(0, 9) + ")",
+        "watts_strogatz(" + number(1, 40) + ", 0." + number(0, 9) + ", seed=layer)",
     };
     return choices[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(std::size(choices)) - 1))];
   }
 
-  /// Lengths to 200; 4 heads, layer 3, an offset that suits every block of expression(), and bound positions in
-  /// `input`.
+  /// Lengths to 200; 4 heads, layer 3, often an offset, and bound positions in `input`.
   pattern::Site site(std::vector<std::int64_t>& input) {
     pattern::Site site;
     site.query_length = between(0, 200);
     site.key_length = chance(40) ? site.query_length : between(0, 200);
-    site.query_offset = chance(60) ? 0 : 60 * 60 * between(0, 1);
+    site.query_offset = chance(60) ? 0 : between(0, 250);
     site.heads = 4;
     site.layer = 3;
     for (std::int64_t i = between(0, 4); i > 0 && site.key_length > 0; --i) {

@@ -17,6 +17,8 @@
 namespace weft::pattern {
 namespace {
 
+constexpr const char* kCases = WEFT_TEST_DATA_DIR "/../pattern/cases";  // also the files of edges("...")
+
 struct Record {
   std::string place;  // file:line
   std::string what;   // mask, print, expand, error, check
@@ -80,6 +82,7 @@ void bind(const Record& record, BoundSite& bound) {
   site.heads = value("heads", 1);
   site.head = value("head", 0);
   site.layer = value("layer", 0);
+  site.maximum_length = value("maximum", 0);
   if (const auto found = record.site.find("input"); found != record.site.end()) {
     std::istringstream numbers(found->second);
     for (std::string number; std::getline(numbers, number, ',');) {
@@ -103,7 +106,7 @@ std::string draw(const std::vector<int>& cells, const Site& site) {
 void run_mask(const Record& record) {
   BoundSite bound;
   bind(record, bound);
-  const Pattern pattern = Pattern::parse(record.expression);
+  const Pattern pattern = Pattern::parse(record.expression, kCases);
   EXPECT_EQ(draw(test::dense_oracle(pattern, bound.site), bound.site), record.expected);
   for (const Tile tile : {Tile{64, 64}, Tile{4, 8}, Tile{1, 16}}) {
     const BlockLayout layout = compile(pattern, bound.site, tile);
@@ -116,7 +119,7 @@ void run_check(const Record& record) {
   BoundSite bound;
   bind(record, bound);
   try {
-    Pattern::parse(record.expression).check(bound.site);
+    Pattern::parse(record.expression, kCases).check(bound.site);
     ADD_FAILURE() << "no error was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()) + "\n", record.expected);
@@ -125,7 +128,7 @@ void run_check(const Record& record) {
 
 void run_error(const Record& record) {
   try {
-    Pattern::parse(record.expression);
+    Pattern::parse(record.expression, kCases);
     ADD_FAILURE() << "no error was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()) + "\n", record.expected);
@@ -136,11 +139,11 @@ void run(const Record& record) {
   if (record.what == "mask") {
     run_mask(record);
   } else if (record.what == "print") {
-    const std::string text = Pattern::parse(record.expression).to_string();
+    const std::string text = Pattern::parse(record.expression, kCases).to_string();
     EXPECT_EQ(text + "\n", record.expected);
-    EXPECT_EQ(Pattern::parse(text).to_string(), text);
+    EXPECT_EQ(Pattern::parse(text, kCases).to_string(), text);
   } else if (record.what == "expand") {
-    EXPECT_EQ(Pattern::parse(record.expression).expanded() + "\n", record.expected);
+    EXPECT_EQ(Pattern::parse(record.expression, kCases).expanded() + "\n", record.expected);
   } else if (record.what == "error") {
     run_error(record);
   } else if (record.what == "check") {
@@ -152,7 +155,7 @@ void run(const Record& record) {
 
 TEST(TextCases, EveryRecordHolds) {
   int records = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(WEFT_TEST_DATA_DIR "/../pattern/cases")) {
+  for (const auto& entry : std::filesystem::directory_iterator(kCases)) {
     if (entry.path().extension() != ".test") {
       continue;
     }

@@ -25,6 +25,7 @@ inline constexpr ParallelFor kThreadParallel{
       for (std::thread& thread : threads) {
         thread.join();
       }
-    }};
+    },
+    [] { return std::int64_t{kThreads}; }};
 
 }  // namespace weft::test

@@ -39,6 +39,7 @@ class FakeTask final : public training::Task {
     }
     const std::int64_t parts = merge_parts ? 4 : 1;
     std::vector<at::Tensor> inputs;
+    inputs.reserve(static_cast<std::size_t>(parts));
     for (std::int64_t i = 0; i < parts; ++i) {
       inputs.push_back(normal(static_cast<std::uint64_t>(1000 + 64 * step + parts * part + i), {rows_, 4}));
     }

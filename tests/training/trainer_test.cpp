@@ -139,9 +139,8 @@ TEST(Trainer, ALossThatIsNotFiniteEndsTheRunAndTheCheckpointStands) {
   task->on_loss = [&task = *task](std::int64_t step) {
     task.loss_factor = step == 24 ? std::numeric_limits<double>::quiet_NaN() : 1.0;
   };
-  const std::string message =
-      test::expect_error(ErrorKind::kNumeric, {"loss", "nan", "step 25", "in step 24", "step-20", "stands"},
-                         [&] { start_fake(folder / "run", config, task); });
+  test::expect_error(ErrorKind::kNumeric, {"loss", "nan", "step 25", "in step 24", "step-20", "stands"},
+                     [&] { start_fake(folder / "run", config, task); });
   EXPECT_EQ(RunDirectory::open(folder / "run").latest().step, 20);
   start_fake(folder / "whole", config, fake_task());
   resume_fake(folder / "run", fake_task());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front door: says what does not fit, applies autocast, and chooses a path.
+// The front door: says what does not fit, applies autocast, chooses a path, and calls the operator.
 #include "weft/attention/attention.h"
 
 #include <ATen/autocast_mode.h>
@@ -8,10 +8,9 @@
 
 #include <cmath>
 
-#include "weft/attention/attention_function.h"
-#include "weft/attention/blocks/block_attention.h"
 #include "weft/attention/blocks/decode.h"
-#include "weft/attention/dense_attention.h"
+#include "weft/attention/operator/operator.h"
+#include "weft/attention/operator/paths.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -68,25 +67,6 @@ at::Tensor autocast(const at::Tensor& tensor) {
   return tensor.to(at::autocast::get_autocast_dtype(device));
 }
 
-Path choose_path(const Call& call) {
-  if (call.query.is_cpu()) {
-    if (!flash_supports(call)) {
-      return Path::kPortable;
-    }
-    return is_dense(call) ? Path::kDense : Path::kFlash;
-  }
-  return is_dense(call) ? Path::kDense : Path::kPortable;
-}
-
-void check_path(const Call& call, Path path) {
-  require(path != Path::kDense || is_dense(call),
-          "attention: the dense path serves full and causal layouts without padding or dropout only");
-  require(path != Path::kFlash || flash_supports(call),
-          "attention: the flash path serves finite CPU tensors of one head_dim without dropout only");
-  require(path != Path::kScalar || call.query.is_cpu(), "attention: the scalar path serves the CPU only, found ",
-          call.query.device());
-}
-
 AttentionResult device_dense(const Call& call) {
   const bool grouped = call.query.size(1) != call.key.size(1);
   return {at::scaled_dot_product_attention(call.query, call.key, call.value, {}, 0.0, !call.layout->is_full(),
@@ -96,21 +76,6 @@ AttentionResult device_dense(const Call& call) {
 }
 
 }  // namespace
-
-const char* to_string(Path path) noexcept {
-  switch (path) {
-    case Path::kPortable:
-      return "portable";
-    case Path::kFlash:
-      return "flash";
-    case Path::kScalar:
-      return "scalar";
-    case Path::kDense:
-      return "dense";
-    default:
-      return "auto";
-  }
-}
 
 AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const LayoutPtr& layout, const AttentionOptions& options) {
@@ -125,7 +90,7 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
   if (options.path == Path::kAuto && is_decoding(call)) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     if (const auto decoded = decode_forward(call)) {
-      return {decoded->output, decoded->log_sum_exp, decode_path(call)};
+      return {decoded->output, decoded->log_sum_exp, Path::kDecode};
     }
   }
   const Path path = options.path == Path::kAuto ? choose_path(call) : options.path;
@@ -133,7 +98,7 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
   if (path == Path::kDense && !call.query.is_cpu()) {
     return device_dense(call);
   }
-  Forward result = differentiable_attention(call, path);
+  const Forward result = call_operator(call, path);
   return {result.output, result.log_sum_exp, path};
 }
 

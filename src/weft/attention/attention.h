@@ -16,13 +16,14 @@ namespace weft::attention {
 /// Which implementation computed a call.
 enum class Path {
   kAuto,      ///< the best one for device, dtype and layout
+  kFused,     ///< the fused kernel of kernels/ for this processor: CPU, float32, bfloat16, float16, 64-key tiles
   kPortable,  ///< LibTorch's matrix products over the layout: every device and dtype, the reference
-  kFlash,     ///< LibTorch's fused CPU attention over the layout's blocks: CPU, no dropout, D = D_v
   kScalar,    ///< the plain kernel of kernels/: CPU, for tests
+  kDecode,    ///< one query row against a cache of keys, without autograd; chosen by kAuto only
   kDense,     ///< LibTorch's scaled_dot_product_attention, only where the layout is exactly full or causal
 };
 
-/// "portable", "flash", ...: for logs and benchmark tables.
+/// "fused", "portable", ...: for logs and benchmark tables.
 const char* to_string(Path path) noexcept;
 
 struct AttentionOptions {

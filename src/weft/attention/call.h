@@ -9,7 +9,7 @@
 
 namespace weft::attention {
 
-/// Shapes as in attention(). A path gets key and value with padded keys set to zero.
+/// Shapes as in attention(). Key and value may hold anything where they are padded.
 struct Call {
   at::Tensor query;
   at::Tensor key;

@@ -65,7 +65,7 @@ void append_row(std::ostream& key, const pattern::RowBinding& row) {
   }
 }
 
-// A canonical expression that does not name `layer` means the same on every layer.
+// `expression` has its names expanded: one that does not name `layer` means the same on every layer, but `bigbird` does.
 std::string key_of(const std::string& expression, const pattern::Site& site, pattern::Tile tile,
                    std::span<const pattern::RowBinding> rows) {
   const bool names_layer = expression.find("layer") != std::string::npos;
@@ -86,13 +86,12 @@ std::string key_of(const std::string& expression, const pattern::Site& site, pat
 
 LayoutPtr cached_layout(const pattern::Pattern& pattern, const pattern::Site& site, pattern::Tile tile,
                         std::span<const pattern::RowBinding> rows) {
-  const std::string expression = pattern.to_string();
-  const std::string key = key_of(expression, site, tile, rows);
+  const std::string key = key_of(pattern.expanded(), site, tile, rows);
   if (LayoutPtr found = cache().find(key)) {
     return found;
   }
   // Compiled outside the lock: two threads that miss at once do the work twice, and one result stays.
-  auto layout = std::make_shared<const Layout>(pattern::compile(pattern, site, tile, rows), expression);
+  auto layout = std::make_shared<const Layout>(pattern::compile(pattern, site, tile, rows), pattern.to_string());
   cache().insert(key, layout);
   return layout;
 }

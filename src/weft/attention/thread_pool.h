@@ -14,6 +14,7 @@ inline constexpr ParallelFor kTorchThreads{
     [](std::int64_t count, std::int64_t grain, ParallelFor::Body body, void* context) {
       at::parallel_for(0, count, grain,
                        [body, context](std::int64_t begin, std::int64_t end) { body(context, begin, end); });
-    }};
+    },
+    [] { return std::int64_t{at::get_num_threads()}; }};
 
 }  // namespace weft::attention

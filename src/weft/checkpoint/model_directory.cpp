@@ -44,6 +44,7 @@ void check_model_type(const Json& json, const std::string& where) {
   }
 }
 
+// A config of another version may lack a field whose default has changed since: none is filled in silently.
 void check_present(const Json& json, const std::string& where) {
   TransformerConfig::fields([&](const auto& field) {
     const bool optional = std::find(std::begin(kOptional), std::end(kOptional), field.name) != std::end(kOptional);
@@ -77,6 +78,7 @@ void write_weights(const std::filesystem::path& directory, const models::Languag
   save_tensors(directory / kWeightsFile, tensors, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
 }
 
+// The config comes last: without it the directory is no model, whatever else is there.
 void write_files(const std::filesystem::path& directory, const models::LanguageModel& model,
                  const text::Tokenizer& tokenizer) {
   tokenizer.save(directory);

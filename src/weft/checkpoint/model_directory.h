@@ -22,6 +22,7 @@ models::TransformerConfig load_config(const std::filesystem::path& directory);
 void save_model(const std::filesystem::path& directory, const models::LanguageModel& model,
                 const text::Tokenizer& tokenizer);
 
+/// How load_model() reads a directory.
 struct LoadOptions {
   torch::Device device = torch::kCPU;
   bool check_finite = false;  ///< NaN or infinite weights become a kNumeric error that names the tensor

@@ -12,6 +12,7 @@ namespace {
 
 using formats::Dtype;
 
+// What both sides have. The float8 kinds, unsigned integers above 8 bits and complex numbers are refused by name.
 constexpr std::pair<Dtype, at::ScalarType> kDtypes[] = {
     {Dtype::BOOL, at::kBool},  {Dtype::U8, at::kByte},       {Dtype::I8, at::kChar}, {Dtype::I16, at::kShort},
     {Dtype::F16, at::kHalf},   {Dtype::BF16, at::kBFloat16}, {Dtype::I32, at::kInt}, {Dtype::F32, at::kFloat},
@@ -46,6 +47,7 @@ void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors
   std::vector<formats::TensorSource> sources;
   for (const auto& [name, tensor] : tensors) {
     require(tensor.defined(), "tensor ", quote(name), " has no values to write");
+    // A tensor that is dense on the CPU already is not copied.
     owners.push_back(tensor.detach().cpu().contiguous());
     sources.push_back({name, file_dtype(name, tensor), tensor.sizes().vec(), owners.back().const_data_ptr()});
   }
@@ -53,6 +55,7 @@ void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors
 }
 
 at::Tensor read_tensor(const formats::SafetensorsFile& file, const formats::TensorInfo& info) {
+  // Read straight into the tensor, by pread: nothing is held twice, and a file that shrinks is an error and no SIGBUS.
   const at::Tensor tensor = at::empty(info.shape, at::TensorOptions(torch_dtype(file, info)));
   if (tensor.numel() > 0) {
     file.read(info, tensor.mutable_data_ptr());

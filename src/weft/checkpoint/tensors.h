@@ -14,6 +14,7 @@
 
 namespace weft::checkpoint {
 
+/// Tensors by name, in the order in which they are written or were found.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 /// Writes tensors of any device and stride, contiguous and on the CPU, atomically. Errors: kIo; kArgument for a dtype

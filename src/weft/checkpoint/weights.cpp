@@ -55,6 +55,7 @@ std::vector<std::string> complaints(const torch::nn::Module& model, const format
 void check_weights(const torch::nn::Module& model, const formats::SafetensorsFile& file) {
   const std::vector<std::string> found = complaints(model, file);
   if (!found.empty()) {
+    // The first complaint stands for all: a wrong config makes most tensors wrong.
     const std::string more = found.size() > 1 ? concat(" (and ", found.size() - 1, " more)") : std::string();
     fail(ErrorKind::kFormat, file.path().string(), ": ", found.front(), more);
   }
@@ -67,6 +68,7 @@ void copy_weights(torch::nn::Module& model, const formats::SafetensorsFile& file
     if (check_finite && !at::isfinite(tensor).all().item<bool>()) {
       fail(ErrorKind::kNumeric, file.path().string(), ": tensor ", quote(parameter.key()), " holds NaN or infinity");
     }
+    // Widens F16 and BF16, and moves to the parameter's device.
     parameter.value().copy_(tensor);
   }
 }

@@ -26,6 +26,7 @@ void print_error(const std::string& message, const std::string& hint) {
   std::cerr.flush();
 }
 
+// From the most particular kind of failure to the least: UsageError is an Error too.
 int report(const std::exception& failure) {
   if (const auto* usage = dynamic_cast<const UsageError*>(&failure)) {
     print_error(usage->what(), usage->hint());
@@ -37,6 +38,8 @@ int report(const std::exception& failure) {
   }
   if (const auto* error = dynamic_cast<const c10::Error*>(&failure)) {
     const std::string message = first_line(error->what_without_backtrace());
+    // LibTorch's CPU allocator has no exception of its own: "DefaultCPUAllocator: not enough memory: ..." is all it
+    // says.
     const bool memory = message.find("not enough memory") != std::string::npos;
     print_error(message, memory ? "a shorter context, a smaller batch or fewer layers need less memory" : "");
     return kKnownError;

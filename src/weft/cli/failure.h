@@ -9,6 +9,8 @@
 
 namespace weft::cli {
 
+/// Exit codes besides 0: an error that Weft knows, flags that cannot be meant, and Ctrl-C once state is saved (128 +
+/// SIGINT, as shells count).
 inline constexpr int kKnownError = 1;
 inline constexpr int kMisuse = 2;
 inline constexpr int kInterruptedExit = 130;

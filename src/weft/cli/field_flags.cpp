@@ -15,6 +15,7 @@ template <typename Number>
 Number parse_number(const std::string& flag, const std::string& word, const char* expected) {
   Number number{};
   const char* end = word.data() + word.size();
+  // Not strtod or streams: these follow the locale, and take " 1" and "1x".
   const auto [stop, error] = std::from_chars(word.data(), end, number);
   if (error == std::errc::result_out_of_range) {
     throw UsageError(flag + ": " + quote(word) + " is beyond what can be represented");

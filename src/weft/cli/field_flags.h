@@ -74,11 +74,12 @@ std::vector<std::string> remarks(const Field<Config, Value>& field) {
       found.push_back("default " + value);
     }
   } catch (const Error&) {
-    found.push_back("required");
+    found.emplace_back("required");
   }
   return found;
 }
 
+/// What stands for a field's value in help: its choices, or what describe() says about its type.
 template <typename Config, typename Value>
 std::string placeholder(const Field<Config, Value>& field) {
   std::string choices;
@@ -116,10 +117,10 @@ void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup
         ->group(group.title);
   } else {
     CLI::Option* option = app.add_option(names, CLI::callback_t(keep), help);
-    constexpr bool is_list =
+    constexpr bool kIsList =
         std::is_same_v<Value, std::vector<std::string>> || std::is_same_v<Value, std::vector<std::int64_t>>;
-    option->type_size(1)->expected(1, is_list ? CLI::detail::expected_max_vector_size : 1);
-    if (is_list) {
+    option->type_size(1)->expected(1, kIsList ? CLI::detail::expected_max_vector_size : 1);
+    if (kIsList) {
       option->allow_extra_args();
     } else {
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

@@ -23,6 +23,7 @@ HelpFormatter::HelpFormatter() {
 std::string two_columns(const std::string& name, const std::string& text) {
   std::istringstream words(text);
   std::string out = "  " + name;
+  // A name that fills its column gets a line of its own.
   if (out.size() + 1 >= kNameWidth) {
     out += "\n" + std::string(kNameWidth, ' ');
   } else {

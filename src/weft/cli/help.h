@@ -10,6 +10,7 @@
 
 namespace weft::cli {
 
+/// CLI11's formatter with Weft's headings, and every flag and command as two_columns().
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter();

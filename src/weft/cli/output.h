@@ -8,11 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "weft/formats/config_json.h"
+#include <CLI/App.hpp>
 
-namespace CLI {
-class App;
-}
+#include "weft/formats/config_json.h"
 
 namespace weft::cli {
 

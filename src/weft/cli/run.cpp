@@ -53,6 +53,7 @@ std::string did_you_mean(const std::string& given, const std::vector<std::string
   return nearest.empty() ? "" : "did you mean " + std::string(nearest) + "? ";
 }
 
+// For "did you mean".
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -71,10 +72,11 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
+// For a word that fits nowhere: a flag, a command, or an argument too many, each with what was perhaps meant.
 [[noreturn]] void fail_on_extra(const CLI::App& app, const std::string& extra) {
   const CLI::App& command = current(app);
   const std::string help = "see " + full_name(command) + " --help";
-  if (extra.starts_with("-")) {
+  if (extra.starts_with('-')) {
     const std::string flag = extra.substr(0, extra.find('='));
     throw UsageError(full_name(command) + " has no flag " + flag, did_you_mean(flag, flag_names(command)) + help);
   }
@@ -85,6 +87,8 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   throw UsageError(full_name(command) + ": unexpected argument " + quote(extra), help);
 }
 
+// What is left over is looked at first: CLI11 would complain of a missing argument and not say that a flag was
+// misspelt.
 [[noreturn]] void fail_in_own_words(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> extra = app.remaining(true);
   if (!extra.empty()) {

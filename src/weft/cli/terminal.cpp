@@ -2,7 +2,7 @@
 // Asks the terminal and the environment. NO_COLOR counts when it is set and not empty (no-color.org).
 #include "weft/cli/terminal.h"
 
-#include <cstdlib>
+#include <charconv>
 #include <string>
 
 #include <sys/ioctl.h>
@@ -31,7 +31,9 @@ std::int64_t terminal_width() {
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     return size.ws_col;
   }
-  const std::int64_t columns = std::atoll(environment("COLUMNS").value_or("0").c_str());
+  const std::string text = environment("COLUMNS").value_or("");
+  std::int64_t columns = 0;
+  std::from_chars(text.data(), text.data() + text.size(), columns);
   return columns > 0 ? columns : 80;
 }
 

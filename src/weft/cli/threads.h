@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-namespace CLI {
-class App;
-}
+#include <CLI/App.hpp>
 
 namespace weft::cli {
 

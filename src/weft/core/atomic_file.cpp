@@ -33,8 +33,11 @@ unsigned mode_for(const std::filesystem::path& destination) {
 
 AtomicFile::AtomicFile(std::filesystem::path destination) : destination_(resolve_destination(destination)) {
   const unsigned mode = mode_for(destination_);
+  // In the destination's own folder, because a rename is atomic within one file system only. O_EXCL: a name that is
+  // there already, or a link that somebody put there, is never written through.
   std::filesystem::path temporary = temporary_name(destination_);
   descriptor_ = Descriptor(temporary, O_WRONLY | O_CREAT | O_EXCL, mode, destination_);
+  // Kept only once the file is ours: the destructor removes what this names.
   temporary_ = std::move(temporary);
 }
 
@@ -47,12 +50,14 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::write(const void* data, std::size_t bytes) { descriptor_.write_all(data, bytes); }
 
 void AtomicFile::commit() {
+  // Content before name: a crash after a rename without this may leave the new name on an empty file.
   descriptor_.sync();
   descriptor_.close();
   if (::rename(temporary_.c_str(), destination_.c_str()) != 0) {
     fail_io("write", destination_, errno);
   }
   temporary_.clear();
+  // The rename itself is an entry of the directory, and survives a crash once that is on disk.
   sync_directory(destination_.parent_path());
 }
 

@@ -27,7 +27,9 @@ bool kernel_offers_tiles() noexcept {
 CpuFeatures detect() noexcept {
   __builtin_cpu_init();
   CpuFeatures features;
+  // GCC's tests ask XGETBV too: a feature counts where the operating system saves its registers.
   features.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  // Kernels assume these four together; a processor with F alone counts as AVX2.
   features.avx512 = features.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
   features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16");
@@ -39,6 +41,7 @@ CpuFeatures detect() noexcept {
 CpuFeatures detect() noexcept { return {}; }
 #endif
 
+// From /proc, so Linux only; it is for logs, and nothing is decided by it.
 std::string model_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -50,6 +53,7 @@ std::string model_name() {
   return "unknown processor";
 }
 
+// What the scheduler allows this process, which in a container or under taskset is less than the machine has.
 int usable_threads() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) == 0) {

@@ -6,6 +6,7 @@
 
 namespace weft {
 
+/// Instruction sets that kernels are compiled for; each flag stands for all of its subsets.
 struct CpuFeatures {
   bool avx2 = false;    ///< AVX2, FMA and F16C
   bool avx512 = false;  ///< AVX-512 F, BW, VL, DQ

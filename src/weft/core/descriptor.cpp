@@ -22,6 +22,7 @@ void fail_io(std::string_view action, const std::filesystem::path& path, int err
 
 Descriptor::Descriptor(const std::filesystem::path& path, int flags, unsigned mode, std::filesystem::path shown)
     : path_(std::move(shown.empty() ? shown.assign(path) : shown)) {
+  // A network file system may take its time, and a signal may come meanwhile.
   do {
     number_ = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (number_ < 0 && errno == EINTR);
@@ -41,12 +42,15 @@ Descriptor::Descriptor(Descriptor&& other) noexcept
     : path_(std::move(other.path_)), number_(std::exchange(other.number_, -1)) {}
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  // Swapped, so that what this one held is closed by the other's destructor.
   std::swap(path_, other.path_);
   std::swap(number_, other.number_);
   return *this;
 }
 
 Descriptor Descriptor::open_regular(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever. Regular files do not know the flag. What the
+  // path names is asked of the descriptor: the path itself may name something else a moment later.
   Descriptor descriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   struct stat status{};
   if (::fstat(descriptor.number_, &status) != 0) {
@@ -70,6 +74,7 @@ std::uint64_t Descriptor::size() const {
 void Descriptor::write_all(const void* data, std::size_t bytes) {
   const char* position = static_cast<const char*>(data);
   while (bytes > 0) {
+    // Takes less than asked for near the end of a disk, and at most 2 GB at once.
     const ssize_t written = ::write(number_, position, bytes);
     if (written < 0) {
       if (errno == EINTR) {
@@ -86,6 +91,7 @@ std::size_t Descriptor::read_at(std::uint64_t offset, void* destination, std::si
   char* position = static_cast<char*>(destination);
   std::size_t total = 0;
   while (total < bytes) {
+    // pread leaves the file's own position alone, so that threads may read at the same time.
     const ssize_t count = ::pread(number_, position + total, bytes - total, static_cast<off_t>(offset + total));
     if (count < 0) {
       if (errno == EINTR) {
@@ -114,6 +120,7 @@ void Descriptor::sync() {
 }
 
 void Descriptor::close() {
+  // On Linux the number is free again even after EINTR: closing it twice could close another thread's file.
   const int number = std::exchange(number_, -1);
   if (number >= 0 && ::close(number) != 0 && errno != EINTR) {
     fail_io("write", path_, errno);

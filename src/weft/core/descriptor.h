@@ -13,6 +13,8 @@ namespace weft {
 /// Throws kIo: "cannot <action> <path>: <reason of errno>".
 [[noreturn]] void fail_io(std::string_view action, const std::filesystem::path& path, int error_number);
 
+/// Owns a file descriptor: opened by the constructor, closed by the destructor. Every member that asks the system
+/// throws kIo.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -28,15 +30,20 @@ class Descriptor {
   /// Opens an existing regular file for reading; a directory, FIFO or device is a kIo error, and never blocks.
   static Descriptor open_regular(const std::filesystem::path& path);
 
+  /// For calls of the system that this class does not have; -1 when nothing is open.
   int number() const noexcept { return number_; }
   /// As messages name it.
   const std::filesystem::path& path() const noexcept { return path_; }
+  /// Bytes of the file now.
   std::uint64_t size() const;
 
+  /// Appends at the file's position: all of it, or kIo after a part.
   void write_all(const void* data, std::size_t bytes);
   /// Fills `destination` up to the end of the file; returns how many bytes that was.
   std::size_t read_at(std::uint64_t offset, void* destination, std::size_t bytes) const;
+  /// Cuts the file to its first `bytes`.
   void truncate(std::uint64_t bytes);
+  /// fsync: what was written is on disk after it.
   void sync();
   /// Reports the late write error that close(2) may tell; the destructor would not.
   void close();

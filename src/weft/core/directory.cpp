@@ -36,6 +36,8 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
+// Brings every file and folder below `directory` to disk, deepest first. Links are left out: opening one would follow
+// it out of the tree. Messages name `shown`, the path that the user gave.
 void sync_tree(const std::filesystem::path& directory, const std::filesystem::path& shown) {
   std::error_code error;
   std::filesystem::directory_iterator entries(directory, error);
@@ -61,6 +63,7 @@ void exchange(const std::filesystem::path& fresh, const std::filesystem::path& d
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, destination.c_str(), RENAME_EXCHANGE) == 0) {
     return;
   }
+  // EINVAL: this file system cannot exchange two names. ENOSYS: the kernel is older than 3.15.
   if (errno != EINVAL && errno != ENOSYS) {
     fail_io("write", destination, errno);
   }
@@ -69,6 +72,7 @@ void exchange(const std::filesystem::path& fresh, const std::filesystem::path& d
     fail_io("write", destination, errno);
   }
   if (::rename(fresh.c_str(), destination.c_str()) != 0) {
+    // Back to what was there. Should that fail as well, old and new both lie beside the destination.
     const int reason = errno;
     ::rename(aside.c_str(), destination.c_str());
     fail_io("write", destination, reason);
@@ -90,6 +94,7 @@ void write_directory_atomically(const std::filesystem::path& destination,
   const TemporaryDirectory fresh(target);
   fill(fresh.path());
   sync_tree(fresh.path(), target);
+  // After an exchange `fresh` names what was there before, and its destructor removes that.
   if (std::filesystem::exists(status)) {
     exchange(fresh.path(), target);
   } else if (::rename(fresh.path().c_str(), target.c_str()) != 0) {

@@ -13,6 +13,7 @@ std::optional<std::string> environment(const std::string& name) {
 }
 
 bool is_true(std::string_view value) noexcept {
+  // By hand: the C library's toupper follows the locale.
   const auto equals = [value](std::string_view word) {
     return std::equal(value.begin(), value.end(), word.begin(), word.end(), [](char left, char right) {
       return (left >= 'a' && left <= 'z' ? static_cast<char>(left - 'a' + 'A') : left) == right;

@@ -9,6 +9,7 @@
 
 namespace weft {
 
+/// What kind of thing went wrong: exit codes and HTTP statuses follow from it.
 enum class ErrorKind {
   kArgument,     ///< a value the caller gave is out of range or of the wrong shape
   kExpression,   ///< a pattern or mechanism string does not parse or does not make sense
@@ -19,6 +20,7 @@ enum class ErrorKind {
   kInterrupted,  ///< SIGINT or SIGTERM arrived and work was saved
 };
 
+/// A known failure. what() is one line with what, where, expected and found.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message, std::string hint = {})

@@ -42,10 +42,12 @@ struct Field {
     maximum = high;
     return *this;
   }
+  /// A lower end only; `low` belongs to the range.
   Field& at_least(double low) {
     minimum = low;
     return *this;
   }
+  /// The strings that are allowed; any string is where there are none.
   Field& one_of(std::vector<std::string_view> values) {
     choices = std::move(values);
     return *this;

@@ -29,11 +29,13 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 /// A file under construction beside its destination; appears at the destination only by commit().
 class AtomicFile {
  public:
+  /// Makes the temporary. Errors: kIo, also where the destination is there and no regular file.
   explicit AtomicFile(std::filesystem::path destination);
   ~AtomicFile();  ///< removes the temporary when commit() was not reached
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  /// Appends to the temporary. Errors: kIo, named by the destination.
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
   /// fsync, rename, fsync of the directory.
@@ -60,6 +62,7 @@ void remove_abandoned_temporaries(const std::filesystem::path& directory);
 /// the file has shrunk since, so that a caller can test before touching pages.
 class MappedFile {
  public:
+  /// Errors: kIo when it cannot be read or is no regular file. An empty file is an empty span.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
@@ -67,6 +70,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
+  /// The whole file, valid while this object lives. Touching it after the file has shrunk is SIGBUS: see read_at().
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   const std::filesystem::path& path() const noexcept { return path_; }
   void check_unchanged() const;

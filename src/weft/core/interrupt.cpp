@@ -9,10 +9,12 @@
 namespace weft {
 namespace {
 
+// A signal handler may touch lock-free atomics and little else.
 std::atomic<bool> arrived{false};
 std::atomic<int> interrupts{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
+// Guards may nest: the outermost one installs the handlers and puts the previous ones back.
 std::mutex guards_mutex;
 int guards = 0;
 struct sigaction previous_interrupt;
@@ -37,6 +39,7 @@ InterruptGuard::InterruptGuard() {
   interrupts.store(0);
   struct sigaction action{};
   action.sa_handler = on_signal;
+  // Reads and writes that a signal interrupts go on; the work looks at the flag where its state can be saved.
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &previous_interrupt);

@@ -29,6 +29,7 @@ Output& output() {
   return instance;
 }
 
+// One call for a whole message, so that lines of several processes on one terminal stay whole.
 void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
@@ -38,12 +39,14 @@ LogLevel level_from_environment() {
   const std::string word = environment("WEFT_LOG").value_or("warning");
   const auto found = std::find(std::begin(kNames), std::end(kNames), word);
   if (found == std::end(kNames)) {
+    // As an error, which is printed without asking for the level: that question led here.
     write_log(LogLevel::kError, concat("WEFT_LOG must be error, warning, info or debug, found ", quote(word)));
     return LogLevel::kWarning;
   }
   return static_cast<LogLevel>(found - std::begin(kNames));
 }
 
+// -1 until set_log_level: then the environment decides.
 std::atomic<int> chosen_level{-1};
 
 }  // namespace
@@ -72,6 +75,7 @@ void write_log(LogLevel level, std::string_view message) {
   std::string line = concat("weft: ", kNames[static_cast<int>(level)], ": ", message, "\n");
   Output& out = output();
   const std::lock_guard lock(out.mutex);
+  // The status line is wiped, the message takes its place, and it is drawn again below.
   if (!out.status.empty()) {
     line = std::string(kClearLine) + line + out.status;
   }

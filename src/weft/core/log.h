@@ -9,6 +9,7 @@
 
 namespace weft {
 
+/// From what is always printed to what only a developer wants.
 enum class LogLevel { kError, kWarning, kInfo, kDebug };
 
 /// The level named by `text`; anything else is a kArgument error.
@@ -16,6 +17,7 @@ LogLevel parse_log_level(std::string_view text);
 
 /// What is printed: set_log_level's value, else WEFT_LOG's (an unknown word counts as warning, and says so once).
 LogLevel log_level();
+/// Wins over WEFT_LOG from now on, for the whole process.
 void set_log_level(LogLevel level);
 
 /// Prints `message` as one line when `level` is on. Safe from several threads; a status line is redrawn below it.
@@ -25,6 +27,7 @@ void write_log(LogLevel level, std::string_view message);
 /// terminal: see core/progress.h.
 void show_status_line(std::string_view line);
 
+/// One message out of `parts`, joined as by concat(). Those below the level in force are not even joined.
 template <typename... Parts>
 void log_error(const Parts&... parts) {
   write_log(LogLevel::kError, concat(parts...));

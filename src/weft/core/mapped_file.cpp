@@ -36,6 +36,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t maximum_b
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path), descriptor_(Descriptor::open_regular(path)) {
   size_ = descriptor_.size();
+  // mmap refuses a length of 0; an empty file is an empty span.
   if (size_ == 0) {
     return;
   }
@@ -67,6 +68,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 void MappedFile::check_unchanged() const {
+  // A page beyond the end of the file is SIGBUS on touch, however valid the map was when it was made.
   const std::uint64_t now = descriptor_.size();
   if (now < size_) {
     fail(ErrorKind::kIo, "cannot read ", quote(path_.native(), 4096), ": it shrank from ", size_, " to ", now,

@@ -13,14 +13,17 @@ namespace weft {
 struct ParallelFor {
   using Body = void (*)(void* context, std::int64_t begin, std::int64_t end) noexcept;
   void (*run)(std::int64_t count, std::int64_t grain, Body body, void* context);
+  /// How many ranges run at once: what work should be divided by.
+  std::int64_t (*threads)();
 };
 
 /// Everything on the calling thread, in one range.
 inline constexpr ParallelFor kSerial{[](std::int64_t count, std::int64_t, ParallelFor::Body body, void* context) {
-  if (count > 0) {
-    body(context, 0, count);
-  }
-}};
+                                       if (count > 0) {
+                                         body(context, 0, count);
+                                       }
+                                     },
+                                     [] { return std::int64_t{1}; }};
 
 /// Calls `work(begin, end)` over ranges of [0, count) through `parallel`.
 template <typename Work>

@@ -18,6 +18,7 @@ namespace weft {
 namespace {
 
 using std::chrono::milliseconds;
+// Work that is done sooner never shows a bar.
 constexpr milliseconds kSilence{2000};
 constexpr milliseconds kBetweenDraws{100};
 
@@ -45,6 +46,7 @@ std::string formatted(const char* format, Values... values) {
 
 std::string duration_text(double seconds) {
   constexpr double kLongest = 1e9;
+  // The negation catches NaN and infinity, which a speed of zero gives.
   if (!(seconds < kLongest)) {
     return "long";
   }
@@ -62,6 +64,7 @@ std::string duration_text(double seconds) {
 }
 
 std::string progress_line(const ProgressState& state, int width) {
+  // The bar stands between head and tail, and only where both leave room for it.
   std::string head(state.label);
   std::string tail;
   double fraction = 0;
@@ -76,6 +79,7 @@ std::string progress_line(const ProgressState& state, int width) {
   tail += left >= 0 ? "  " + duration_text(left) + " left" : "  " + duration_text(state.seconds);
   constexpr int kShortestBar = 6;
   constexpr int kLongestBar = 30;
+  // One column stays free: a line as wide as the terminal wraps, and could not be drawn over.
   const int room = width - 1 - static_cast<int>(head.size() + tail.size()) - 2;
   if (state.total > 0 && room >= kShortestBar) {
     const int cells = std::min(room, kLongestBar);

@@ -25,6 +25,7 @@ std::string progress_line(const ProgressState& state, int width);
 /// "8s", "1m12s", "3h05m", "2d04h".
 std::string duration_text(double seconds);
 
+/// A bar that appears after two seconds of work, is redrawn by update() and goes with its destructor.
 class ProgressBar {
  public:
   using Clock = std::chrono::steady_clock;

@@ -23,6 +23,7 @@ std::size_t printable_length(std::string_view text) {
 
 // Levenshtein distance of two short names.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
+  // One row of the table is enough; `diagonal` is the value above and to the left.
   std::vector<std::size_t> row(right.size() + 1);
   for (std::size_t j = 0; j <= right.size(); ++j) {
     row[j] = j;
@@ -45,6 +46,7 @@ std::string quote(std::string_view text, std::size_t maximum_bytes) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string result = "'";
   std::size_t position = 0;
+  // Whole characters and whole escapes at a time: the cut never leaves half of one.
   while (position < text.size() && result.size() <= maximum_bytes) {
     const std::size_t length = printable_length(text.substr(position));
     if (length > 0) {
@@ -61,6 +63,7 @@ std::string quote(std::string_view text, std::size_t maximum_bytes) {
 }
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
+  // Longer names are no slips of the finger, and the distance takes quadratic time.
   constexpr std::size_t kLongestName = 64;
   std::string_view best;
   std::size_t least = std::min<std::size_t>(2, name.size() / 3) + 1;

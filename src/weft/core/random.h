@@ -8,6 +8,7 @@
 
 namespace weft {
 
+/// One draw: 128 bits in four words.
 struct Philox4 {
   std::uint32_t value[4];
 };

@@ -35,6 +35,7 @@ std::filesystem::path resolve_destination(const std::filesystem::path& path) {
   std::filesystem::path plain = path.has_filename() ? path : path.parent_path();
   std::error_code error;
   if (std::filesystem::is_symlink(plain, error)) {
+    // A link that leads nowhere has no target to replace: then the link itself is replaced.
     const std::filesystem::path target = std::filesystem::canonical(plain, error);
     return error ? plain : target;
   }

@@ -16,6 +16,7 @@ Lead lead_of(unsigned char byte) noexcept {
   if (byte < 0x80) {
     return {1, 0, 0};
   }
+  // 80 to BF only follow; C0 and C1 would be overlong forms of ASCII; F5 and above lie beyond U+10FFFF.
   if (byte < 0xC2 || byte > 0xF4) {
     return {0, 0, 0};
   }
@@ -23,9 +24,11 @@ Lead lead_of(unsigned char byte) noexcept {
     return {2, 0x80, 0xBF};
   }
   if (byte < 0xF0) {
+    // E0 excludes overlong forms, ED the surrogates U+D800 to U+DFFF.
     return {3, static_cast<unsigned char>(byte == 0xE0 ? 0xA0 : 0x80),
             static_cast<unsigned char>(byte == 0xED ? 0x9F : 0xBF)};
   }
+  // F0 excludes overlong forms, F4 what lies beyond U+10FFFF.
   return {4, static_cast<unsigned char>(byte == 0xF0 ? 0x90 : 0x80),
           static_cast<unsigned char>(byte == 0xF4 ? 0x8F : 0xBF)};
 }

@@ -6,6 +6,7 @@
 
 namespace weft {
 
+/// MAJOR.MINOR.PATCH.
 inline constexpr std::string_view kVersion = "0.1.0";
 
 }  // namespace weft

@@ -11,6 +11,7 @@ namespace weft::data {
 /// A label that is not scored.
 inline constexpr std::int64_t kIgnoredLabel = -100;
 
+/// Inputs and targets of one forward pass, on the CPU.
 struct Batch {
   at::Tensor input_ids;  ///< int64 [B, N]
   at::Tensor labels;     ///< int64 [B, N], the target at each position or kIgnoredLabel

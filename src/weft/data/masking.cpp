@@ -10,10 +10,12 @@
 namespace weft::data {
 namespace {
 
+// "mask" in ASCII: keeps these draws apart from other uses of the same seed.
 constexpr std::uint64_t kMaskStream = 0x6D61736B;
 
 // What the model sees in place of `token`, at a position that it must predict.
 std::int64_t shown(std::int64_t token, const Philox4& draw, const MaskingOptions& options) {
+  // Of a position's draw, word 0 says whether it is predicted, word 1 what is shown, words 2 and 3 which random token.
   const float choice = random_unit(draw.value[1]);
   if (choice < 0.8F) {
     return options.mask_id;
@@ -32,6 +34,8 @@ struct Row {
 };
 
 void mask_row(const Row& row, std::uint64_t key, std::uint64_t number, const MaskingOptions& options) {
+  // The position that stands in where chance picks none, so that every row has a label. Its counter's low word is one
+  // that no position has.
   const auto forced =
       static_cast<std::int64_t>(random_below(random_bits(key, ~number), static_cast<std::uint64_t>(row.length)));
   std::int64_t predicted = 0;

@@ -10,6 +10,7 @@
 
 namespace weft::data {
 
+/// How positions are drawn, and what may stand in their place.
 struct MaskingOptions {
   double probability = 0.15;    ///< of a position to be predicted; every row predicts at least one
   std::int64_t vocabulary = 0;  ///< random tokens come from [0, vocabulary)

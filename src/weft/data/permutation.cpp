@@ -9,9 +9,12 @@
 namespace weft::data {
 
 std::uint64_t permuted(std::uint64_t index, std::uint64_t count, std::uint64_t key) noexcept {
+  // Two halves of equal width make a domain of 4^half >= count. A count of 1 has halves of no bits and one place.
   const int half = (std::bit_width(count - 1) + 1) / 2;
   const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
   do {
+    // A Feistel round can be undone whatever its function is, so that six of them are a bijection; walking on from
+    // places outside [0, count) keeps that.
     std::uint64_t left = index >> half;
     std::uint64_t right = index & mask;
     for (std::uint64_t round = 0; round < 6; ++round) {

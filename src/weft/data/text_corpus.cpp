@@ -54,6 +54,7 @@ TextCorpus::TextCorpus(const std::vector<std::string>& paths) {
     } else {
       add(path);
     }
+    // More likely a wrong path than a wish to train on nothing.
     if (bytes_ == before) {
       fail(ErrorKind::kIo, named(path), " holds no text: it is an empty ",
            fs::is_directory(status) ? "folder" : "file");
@@ -79,6 +80,7 @@ void TextCorpus::add_folder(const fs::path& folder) {
 void TextCorpus::read(std::int64_t begin, std::int64_t count, char* destination) const {
   require(begin >= 0 && count >= 0 && begin <= bytes_ - count, "bytes ", begin, " to ", begin + count,
           " are not in a corpus of ", bytes_, " bytes");
+  // The last file that begins at or before `begin`; files without a byte are not in the list.
   auto file =
       std::upper_bound(files_.begin(), files_.end(), begin,
                        [](std::int64_t position, const TextFile& candidate) { return position < candidate.begin; });
@@ -88,6 +90,7 @@ void TextCorpus::read(std::int64_t begin, std::int64_t count, char* destination)
     const Descriptor descriptor = Descriptor::open_regular(file->path);
     const auto got =
         descriptor.read_at(static_cast<std::uint64_t>(offset), destination, static_cast<std::size_t>(wanted));
+    // Positions of later files rest on the sizes found at the start: a file that shrank makes them wrong.
     if (static_cast<std::int64_t>(got) != wanted) {
       fail(ErrorKind::kIo, named(file->path), " has shrunk while it was read: it had ", file->bytes,
            " bytes and now has ", descriptor.size());

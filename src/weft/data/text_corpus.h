@@ -11,12 +11,14 @@
 
 namespace weft::data {
 
+/// One file of a corpus, with the size that it had when the corpus was made.
 struct TextFile {
   std::filesystem::path path;
   std::int64_t begin;  ///< position of its first byte in the corpus
   std::int64_t bytes;
 };
 
+/// A list of files with their places in one run of bytes; holds no text itself.
 class TextCorpus {
  public:
   /// `paths` in the order given; a folder stands for the regular files below it, sorted by path, hidden ones left out.

@@ -18,8 +18,10 @@
 namespace weft::data {
 namespace {
 
+// Text that is encoded at once.
 constexpr std::int64_t kPieceBytes = std::int64_t{1} << 20;
 
+// A byte is its own id: nothing is stored beside the text.
 class ByteTokens final : public TokenSource {
  public:
   explicit ByteTokens(std::shared_ptr<const TextCorpus> corpus) : corpus_(std::move(corpus)) {}
@@ -45,12 +47,14 @@ Descriptor scratch_file() {
   return file;
 }
 
+// What a tokeniser made of the text, 4 bytes an id in a scratch file.
 class EncodedTokens final : public TokenSource {
  public:
   EncodedTokens() : file_(scratch_file()) {}
   std::int64_t size() const override { return size_; }
 
   void append(const std::vector<std::int64_t>& ids) {
+    // No vocabulary has 2^31 entries.
     const std::vector<std::int32_t> narrow(ids.begin(), ids.end());
     file_.write_all(narrow.data(), narrow.size() * sizeof(std::int32_t));
     size_ += static_cast<std::int64_t>(ids.size());
@@ -93,6 +97,7 @@ void encode_file(const TextCorpus& corpus, const TextFile& file, const text::Tok
   for (std::int64_t position = file.begin; position < end;) {
     std::string piece(static_cast<std::size_t>(std::min(kPieceBytes, end - position)), '\0');
     corpus.read(position, static_cast<std::int64_t>(piece.size()), piece.data());
+    // A piece that is cut within a line would be encoded otherwise than the line as a whole.
     if (position + static_cast<std::int64_t>(piece.size()) < end) {
       piece.resize(whole_lines(piece));
     }
@@ -116,6 +121,7 @@ std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> co
 }
 
 std::uint64_t fingerprint(const TokenSource& source) {
+  // Evenly spaced runs: another text, order or tokeniser shows with near certainty, an edit between the runs does not.
   constexpr std::int64_t kPlaces = 256;
   constexpr std::int64_t kRun = 16;
   std::uint64_t result = random_bits(static_cast<std::uint64_t>(source.size()), 0);

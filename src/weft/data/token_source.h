@@ -12,9 +12,11 @@
 
 namespace weft::data {
 
+/// Token ids 0 to size() - 1 of a text, readable from several threads at once.
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
+  /// Tokens in all.
   virtual std::int64_t size() const = 0;
   /// Writes the ids at [begin, begin + ids.size()). Errors: kArgument outside of [0, size()), kIo.
   virtual void read(std::int64_t begin, std::span<std::int64_t> ids) const = 0;

@@ -11,6 +11,7 @@
 namespace weft::data {
 namespace {
 
+// "order" and "offset" in ASCII: the two draws of an epoch are independent.
 constexpr std::uint64_t kOrderStream = 0x6F72646572;
 constexpr std::uint64_t kOffsetStream = 0x6F6666736574;
 
@@ -31,6 +32,7 @@ WindowSampler::WindowSampler(std::shared_ptr<const TokenSource> source, const Sa
 }
 
 std::int64_t WindowSampler::window(std::int64_t step, std::int64_t part, std::int64_t row) const {
+  // Rows since training began; every windows_ of them are an epoch, with a start and an order of its own.
   const std::int64_t number = (step * options_.parts + part) * options_.batch_size + row;
   const auto epoch = static_cast<std::uint64_t>(number / windows_);
   const std::uint64_t start =

@@ -12,6 +12,7 @@
 
 namespace weft::data {
 
+/// The shape of a step and the seed of its order.
 struct SamplerOptions {
   std::int64_t context = 0;     ///< tokens a row
   std::int64_t batch_size = 1;  ///< rows a batch
@@ -20,6 +21,7 @@ struct SamplerOptions {
   std::uint64_t seed = 0;
 };
 
+/// Cuts a source into windows and says which of them a row of a batch shows.
 class WindowSampler {
  public:
   /// Errors: kArgument when the corpus is shorter than one window.

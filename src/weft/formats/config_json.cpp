@@ -15,6 +15,7 @@
 namespace weft::formats {
 namespace {
 
+// Builds a document on a stack of its own, one level for each object or list that is open.
 class DocumentBuilder : public JsonEvents {
  public:
   explicit DocumentBuilder(int maximum_depth) : maximum_depth_(maximum_depth) {}

@@ -13,6 +13,7 @@
 
 namespace weft::formats {
 
+/// Keeps the order of an object's keys: what is written reads in the order of the field list.
 using Json = nlohmann::ordered_json;
 
 /// Parses JSON text of at most `maximum_depth` nested levels; duplicate keys, invalid UTF-8, NaN and trailing text are

@@ -27,6 +27,7 @@ void read_list(const Json& json, std::string_view where, std::string_view expect
   if (!json.is_array()) {
     wrong_type(where, expected, json);
   }
+  // Into a list of its own: `values` stays as it was when an item is wrong.
   std::vector<Value> read(json.size());
   for (std::size_t i = 0; i < read.size(); ++i) {
     read_value(json[i], concat(where, "[", i, "]"), read[i]);
@@ -47,6 +48,7 @@ void read_value(const Json& json, std::string_view where, std::int64_t& value) {
   if (!json.is_number_integer()) {
     wrong_type(where, "an integer", json);
   }
+  // The parser keeps what exceeds 63 bits as unsigned; a cast would make it negative without a word.
   constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
   if (json.is_number_unsigned() && json.get<std::uint64_t>() > kLargest) {
     wrong_type(where, concat("at most ", kLargest), json);

@@ -23,6 +23,7 @@ namespace {
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 constexpr std::size_t kBuffered = 1 << 16;
 
+// CRC-32C with the reflected polynomial 0x82F63B78, a byte at a time.
 constexpr std::array<std::uint32_t, 256> make_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < table.size(); ++i) {
@@ -44,6 +45,7 @@ void append_raw(std::string& text, Value value) {
   text.append(bytes.data(), bytes.size());
 }
 
+// Protobuf's varint: seven bits a byte, lowest first, the high bit on all but the last.
 void append_varint(std::string& text, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) {
     text += static_cast<char>(value | 0x80);
@@ -51,6 +53,7 @@ void append_varint(std::string& text, std::uint64_t value) {
   text += static_cast<char>(value);
 }
 
+// A field of wire type 2: its number, the length, the bytes.
 void append_bytes(std::string& text, int field, std::string_view bytes) {
   append_varint(text, static_cast<std::uint64_t>(field) << 3 | 2);
   append_varint(text, bytes.size());
@@ -59,6 +62,7 @@ void append_bytes(std::string& text, int field, std::string_view bytes) {
 
 // Event { double wall_time = 1; int64 step = 2; } from tensorflow/core/util/event.proto, to which a `what` is added.
 std::string event(double wall_time, std::int64_t step) {
+  // 0x09 is field 1 as 64 fixed bits, 0x10 field 2 as a varint.
   std::string text(1, '\x09');
   append_raw(text, wall_time);
   text += '\x10';
@@ -105,6 +109,7 @@ std::uint32_t crc32c(std::string_view bytes) noexcept {
 }
 
 std::uint32_t masked_crc32c(std::string_view bytes) noexcept {
+  // TFRecord's mask, because a CRC over bytes that hold their own CRC is weak.
   const std::uint32_t value = crc32c(bytes);
   return std::rotr(value, 15) + 0xA282EAD8U;
 }
@@ -143,6 +148,7 @@ void EventWriter::scalar(std::string_view tag, double value, std::int64_t step, 
 }
 
 void EventWriter::record(std::string_view event) {
+  // A record: 8 bytes of length, the CRC of these, the event, the CRC of that.
   std::string length;
   append_raw(length, static_cast<std::uint64_t>(event.size()));
   pending_ += length;
@@ -158,6 +164,7 @@ void EventWriter::flush() {
   if (pending_.empty()) {
     return;
   }
+  // A torn record would hide all later ones from readers, so that a failed write is taken back whole.
   const std::uint64_t before = file_.size();
   try {
     file_.write_all(pending_.data(), pending_.size());

@@ -12,6 +12,7 @@
 
 namespace weft::formats {
 
+/// Appends to one event file; buffers up to 64 KB.
 class EventWriter {
  public:
   /// Makes `events.out.tfevents.<time>.<host>.weft` in `directory` (made if missing), with a name after those of all

@@ -19,7 +19,9 @@ class JsonEvents : public nlohmann::json_sax<Json> {
   /// Parses all of `text`; a breach of the rules of JSON is a kFormat error with `where` and the byte offset.
   void parse(std::string_view text, std::string_view where);
 
+  /// What nlohmann asks of a handler and JSON text never brings.
   bool binary(binary_t& value) override;
+  /// Throws kFormat with the parser's reason, in one line.
   bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception& error) override;
 
  protected:

@@ -52,6 +52,7 @@ JsonLinesWriter::JsonLinesWriter(const std::filesystem::path& path) : file_(path
 }
 
 void JsonLinesWriter::append(const Json& value) {
+  // One write, so that a kill leaves whole lines; what a full disk took of one is cut off again.
   const std::string line = print_json(value) + "\n";
   try {
     file_.write_all(line.data(), line.size());
@@ -63,6 +64,7 @@ void JsonLinesWriter::append(const Json& value) {
 }
 
 std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step) {
+  // From the end backwards: a log is long, and few of its lines lie behind the checkpoint.
   const std::string text = read_file(file_.path());
   const std::string where = quote(file_.path().native(), 4096);
   std::string_view rest = whole_lines(text);

@@ -12,6 +12,7 @@
 
 namespace weft::formats {
 
+/// Appends to one log; knows where its last whole line ends.
 class JsonLinesWriter {
  public:
   /// Opens or makes the file; a last line without its end is cut off.

@@ -21,6 +21,7 @@ std::uint64_t header_length(const MappedFile& file, std::string_view where) {
   if (size < kLengthBytes) {
     fail(ErrorKind::kFormat, where, ": not a safetensors file: it has ", size, " bytes, fewer than 8");
   }
+  // Held against the limit and the file before a byte is allocated for it.
   std::uint64_t length = 0;
   file.read_at(0, &length, sizeof(length));
   if (length > kMaximumSafetensorsHeader) {

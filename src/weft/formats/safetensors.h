@@ -18,6 +18,8 @@ namespace weft::formats {
 
 /// The reference's limit on the header, in bytes.
 inline constexpr std::uint64_t kMaximumSafetensorsHeader = 100'000'000;
+
+/// The free text of a header, sorted by key.
 using Metadata = std::map<std::string, std::string>;
 
 /// What a header says, checked: every tensor's size is that of its shape and dtype, and the tensors cover the data

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view kMetadataKey = "__metadata__";
 
+// Knows only where in the header it stands. At each event it either takes what the format has there or rejects it, so
+// that no document is ever built.
 class HeaderReader : public JsonEvents {
  public:
   explicit HeaderReader(std::uint64_t data_bytes) : data_bytes_(data_bytes) {}
@@ -158,6 +160,7 @@ class HeaderReader : public JsonEvents {
     return true;
   }
 
+  // Everything about one tensor that does not depend on the others.
   void finish_tensor() {
     for (const char* field : {"dtype", "shape", "data_offsets"}) {
       if (!fields_.contains(field)) {
@@ -172,6 +175,7 @@ class HeaderReader : public JsonEvents {
                     " bytes of data");
     }
     std::uint64_t size = dtype_size(tensor_.dtype);
+    // Wrapped around, the size of a huge shape could pass for a small one.
     for (const std::int64_t dimension : tensor_.shape) {
       if (__builtin_mul_overflow(size, static_cast<std::uint64_t>(dimension), &size)) {
         reject_tensor("the size of its shape overflows 64 bits");

@@ -41,6 +41,7 @@ std::vector<const TensorSource*> in_file_order(std::span<const TensorSource> ten
   return order;
 }
 
+// The JSON of the header, with offsets counted from the end of it.
 std::string header_text(const std::vector<const TensorSource*>& order, Metadata metadata) {
   metadata.try_emplace("format", "pt");
   std::string text = "{\"__metadata__\":" + print_json(Json(metadata));
@@ -56,6 +57,7 @@ std::string header_text(const std::vector<const TensorSource*>& order, Metadata 
     position = end;
   }
   text += '}';
+  // Blanks behind the JSON, which its grammar allows, bring the data to a multiple of 8.
   constexpr std::size_t kAlignment = 8;
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
   require(text.size() <= kMaximumSafetensorsHeader, "the header would have ", text.size(), " bytes, at most ",

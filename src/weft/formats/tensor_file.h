@@ -19,6 +19,7 @@ namespace weft::formats {
 /// LibTorch's limit on the dimensions of a tensor.
 inline constexpr std::size_t kMaximumDimensions = 64;
 
+/// What a file says about one tensor.
 struct TensorInfo {
   std::string name;
   Dtype dtype = Dtype::F32;

@@ -34,6 +34,7 @@ void check_request(const models::TransformerConfig& model, const std::vector<std
                    const SamplingConfig& config) {
   check_fields(config, "generation");
   require(!prompt.empty(), "the prompt is empty: a decoder needs at least one token to continue");
+  // The last token is drawn and never shown to the model.
   const std::int64_t needed = static_cast<std::int64_t>(prompt.size()) + config.max_new_tokens - 1;
   const bool fits = model.position_embedding != "learned" || needed <= model.max_position_embeddings;
   require(fits, "a prompt of ", prompt.size(), " tokens and max_new_tokens = ", config.max_new_tokens,
@@ -63,6 +64,7 @@ GenerationResult generate(const models::LanguageModel& model, const std::vector<
   models::LanguageModel runner = model;
   layers::DecodingCache cache;
   GenerationResult result;
+  // The whole prompt in one pass, then token by token behind the cache.
   std::vector<std::int64_t> next = prompt_ids;
   for (std::int64_t step = 0; step < config.max_new_tokens; ++step) {
     if (interrupted()) {

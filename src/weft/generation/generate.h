@@ -12,6 +12,7 @@
 
 namespace weft::generation {
 
+/// Why the text ends where it does.
 enum class FinishReason {
   kLength,       ///< max_new_tokens were made
   kStopToken,    ///< a token of stop_ids came (it is the last of `ids`)
@@ -19,6 +20,7 @@ enum class FinishReason {
   kInterrupted,  ///< weft::interrupted(): Ctrl-C or SIGTERM under a guard
 };
 
+/// What was made, and why it ends.
 struct GenerationResult {
   std::vector<std::int64_t> ids;  ///< the new tokens only
   FinishReason reason = FinishReason::kLength;

@@ -24,6 +24,7 @@ std::vector<Candidate> likeliest(std::span<const double> logits, std::int64_t co
     }
     all.push_back({static_cast<std::int64_t>(all.size()), logit});
   }
+  // The id decides between equal logits, so that the order does not hang on the sort.
   const auto above = [](const Candidate& a, const Candidate& b) {
     return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
   };
@@ -44,6 +45,7 @@ void normalize(std::vector<Candidate>& candidates) {
   }
 }
 
+// exp((logit - largest) / temperature), normalised: no exponent is positive, so that none overflows.
 void softmax(std::vector<Candidate>& candidates, double temperature) {
   const double largest = candidates.front().probability;
   if (!std::isfinite(largest)) {
@@ -55,6 +57,7 @@ void softmax(std::vector<Candidate>& candidates, double temperature) {
   normalize(candidates);
 }
 
+// The shortest prefix that holds `mass`; one candidate stays whatever the mass is.
 void cut_to_mass(std::vector<Candidate>& candidates, double mass) {
   double held = 0.0;
   std::size_t kept = 0;
@@ -76,6 +79,7 @@ double uniform(std::int64_t seed, std::int64_t step) {
 std::vector<Candidate> candidates(const at::Tensor& logits, const SamplingConfig& config) {
   require(logits.dim() == 1 && logits.numel() > 0, "sampling needs the logits of one position, [vocabulary], found ",
           logits.sizes());
+  // float64: the sum of a hundred thousand small probabilities decides where top_p cuts.
   const at::Tensor values = logits.detach().to(at::kCPU, at::kDouble).contiguous();
   const std::span<const double> all(values.const_data_ptr<double>(), static_cast<std::size_t>(values.numel()));
   const bool greedy = config.temperature == 0.0;

@@ -13,6 +13,7 @@
 
 namespace weft::generation {
 
+/// How tokens are drawn; the field list below says what each field means and which values it takes.
 struct SamplingConfig {
   std::int64_t max_new_tokens = 256;
   double temperature = 1.0;
@@ -34,6 +35,7 @@ struct SamplingConfig {
   }
 };
 
+/// A token that may be drawn.
 struct Candidate {
   std::int64_t id;
   double probability;

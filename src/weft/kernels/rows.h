@@ -16,7 +16,7 @@ struct RowIndex {
 };
 
 template <typename Storage, typename Pointer>
-auto row_of(const Array4<Pointer>& array, const RowIndex& at) noexcept {
+[[gnu::always_inline]] inline auto row_of(const Array4<Pointer>& array, const RowIndex& at) noexcept {
   const std::int64_t offset = at.batch * array.batch_stride + at.head * array.head_stride + at.row * array.row_stride;
   if constexpr (requires(Pointer pointer) { static_cast<typename Storage::Memory*>(pointer); }) {
     return static_cast<typename Storage::Memory*>(array.data) + offset;

@@ -24,6 +24,8 @@ at::Tensor half_of(const at::Tensor& x, std::int64_t which) {
   return x.narrow(-1, which * width, width);
 }
 
+// y = silu(g) v for x = [g, v]. Backwards dv = dy silu(g) and dg = dy v silu'(g), each written into its half of one
+// gradient.
 struct SwigluFunction : torch::autograd::Function<SwigluFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x) {
     context->save_for_backward({x});

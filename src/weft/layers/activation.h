@@ -8,6 +8,7 @@
 
 namespace weft::layers {
 
+/// Elementwise functions between the two products of the feed-forward layer.
 enum class Activation {
   kGelu,     ///< "gelu", exact (Hendrycks and Gimpel 2016)
   kGeluNew,  ///< "gelu_new", its tanh approximation (GPT-2)

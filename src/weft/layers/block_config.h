@@ -27,6 +27,7 @@ struct BlockConfig {
   double dropout = 0.0;            ///< on the output of each sublayer
   double attention_dropout = 0.0;  ///< on the attention probabilities
 
+  /// Columns of a head; hidden_size is a multiple of heads.
   std::int64_t head_dim() const noexcept { return hidden_size / heads; }
 };
 

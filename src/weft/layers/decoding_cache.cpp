@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/core/error.h"
 
@@ -28,17 +29,19 @@ void reserve(at::Tensor& held, const at::Tensor& added, std::int64_t length, std
   if (held.defined() && held.size(2) >= needed) {
     return;
   }
+  // Doubling keeps the copies of n appended tokens at O(n) rows in total.
   const std::int64_t capacity = std::max({needed, kSmallestCapacity, held.defined() ? 2 * held.size(2) : 0});
   at::Tensor grown = at::empty({added.size(0), added.size(1), capacity, added.size(3)}, added.options());
   if (length > 0) {
     grown.narrow(2, 0, length).copy_(held.narrow(2, 0, length));
   }
-  held = grown;
+  held = std::move(grown);
 }
 
 at::Tensor append_to(at::Tensor& held, const at::Tensor& added, std::int64_t length) {
   const std::int64_t needed = length + added.size(2);
   reserve(held, added, length, needed);
+  // The view that is returned stays valid until reserve() moves the storage: until the next append.
   held.narrow(2, length, added.size(2)).copy_(added);
   return held.narrow(2, 0, needed);
 }
@@ -50,6 +53,7 @@ std::pair<at::Tensor, at::Tensor> DecodingCache::append(std::int64_t layer, cons
   if (layers_.size() <= static_cast<std::size_t>(layer)) {
     layers_.resize(static_cast<std::size_t>(layer) + 1);
   }
+  // length_ stands still until advance(), so that every layer appends at the same place.
   Layer& held = layers_[static_cast<std::size_t>(layer)];
   if (held.keys.defined() && length_ == 0) {
     held = {};  // another batch may follow after truncate(0)

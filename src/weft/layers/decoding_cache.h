@@ -12,6 +12,7 @@
 
 namespace weft::layers {
 
+/// One text, or one batch of texts of equal length. Not for several threads at once.
 class DecodingCache {
  public:
   /// Tokens that every layer holds.

@@ -37,6 +37,7 @@ void drop(const Scalar* input, Scalar* output, std::int64_t count, float probabi
   at::parallel_for(0, groups, kGroupsOfATask, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t group = begin; group < end; ++group) {
       const std::int64_t first = group * kGroup;
+      // Element i takes word i % 4 of the draw with counter i / 4, whichever thread comes to it.
       const Philox4 draw = philox(seed, static_cast<std::uint64_t>(group), 0);
       drop_group(input + first, output + first, std::min(kGroup, count - first), draw, probability);
     }
@@ -53,6 +54,7 @@ at::Tensor drop_on_cpu(const at::Tensor& x, double probability, std::uint64_t se
 }
 
 at::Tensor drop_on_device(const at::Tensor& x, double probability, std::uint64_t seed) {
+  // A clone: the device's own generator does not move, so that other draws stay what they were.
   at::Generator generator = at::globalContext().defaultGenerator(x.device()).clone();
   generator.set_current_seed(seed);
   return at::empty_like(x).bernoulli_(1.0 - probability, generator).mul_(1.0 / (1.0 - probability)).mul_(x);
@@ -66,6 +68,7 @@ at::Tensor drop(const at::Tensor& x, double probability, std::uint64_t seed) {
 struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double probability, std::int64_t seed) {
     context->saved_data["probability"] = probability;
+    // IValue has no unsigned integers; the cast and its way back keep all bits.
     context->saved_data["seed"] = seed;
     return drop(x, probability, static_cast<std::uint64_t>(seed));
   }
@@ -73,6 +76,7 @@ struct DropoutFunction : torch::autograd::Function<DropoutFunction> {
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const double probability = context->saved_data["probability"].toDouble();
     const auto seed = static_cast<std::uint64_t>(context->saved_data["seed"].toInt());
+    // d(mask x) = mask: drawn again from the seed, so that nothing was kept.
     return {drop(gradients[0], probability, seed), {}, {}};
   }
 };

@@ -25,6 +25,7 @@ at::Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int
   const at::TensorOptions exact = at::TensorOptions(at::kCPU).dtype(at::kDouble);
   const at::Tensor exponents = at::arange(0, hidden, 2, exact) / -static_cast<double>(hidden);
   const at::Tensor angles = at::outer(at::arange(first, first + count, exact), at::pow(10000.0, exponents));
+  // Sine and cosine take turns along the last dimension; an odd width leaves out the last cosine.
   return at::stack({angles.sin(), angles.cos()}, 2).flatten(1).narrow(1, 0, hidden).to(options);
 }
 
@@ -44,6 +45,7 @@ at::Tensor EmbeddingsImpl::forward(const at::Tensor& ids, std::int64_t first_pos
   if (config_.positions == PositionKind::kLearned) {
     hidden = hidden + positions.narrow(0, first_position, ids.size(1));
   } else if (config_.positions == PositionKind::kSinusoidal) {
+    // Embeddings are drawn small and waves have amplitude 1: the factor brings them nearer to each other.
     const double scale = std::sqrt(static_cast<double>(config_.hidden_size));
     hidden = hidden * scale + sinusoidal_positions(first_position, ids.size(1), config_.hidden_size, tokens.options());
   }

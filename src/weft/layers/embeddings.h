@@ -12,6 +12,7 @@
 
 namespace weft::layers {
 
+/// How a token's place enters the hidden states.
 enum class PositionKind {
   kNone,        ///< nothing is added here: rotary positions act in the attention
   kLearned,     ///< a table of max_position_embeddings rows (Devlin et al. 2019)
@@ -19,6 +20,7 @@ enum class PositionKind {
                 ///< and 3.5)
 };
 
+/// Shape of the tables and what is added to a token; validated by the model's config.
 struct EmbeddingsConfig {
   std::int64_t vocab_size = 256;
   std::int64_t hidden_size = 256;
@@ -29,6 +31,7 @@ struct EmbeddingsConfig {
   double dropout = 0.0;
 };
 
+/// x = dropout(norm(E[id] + P[position])); the norm in post-norm models only.
 class EmbeddingsImpl : public torch::nn::Module {
  public:
   EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options);

@@ -11,6 +11,7 @@
 
 namespace weft::layers {
 
+/// down(activation(up(x))), each row of x on its own (Vaswani et al. 2017, section 3.3; gated: Shazeer 2020).
 class FeedForwardImpl : public torch::nn::Module {
  public:
   FeedForwardImpl(const BlockConfig& config, const at::TensorOptions& options);

@@ -13,6 +13,7 @@ LayerNormImpl::LayerNormImpl(std::int64_t width, double epsilon, const at::Tenso
       epsilon_(epsilon) {}
 
 at::Tensor LayerNormImpl::forward(const at::Tensor& x) {
+  // Under autocast x may be bfloat16: statistics and result are those of the weights' float32.
   return at::layer_norm(x.to(weight.scalar_type()), weight.sizes(), weight, bias, epsilon_);
 }
 

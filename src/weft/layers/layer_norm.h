@@ -9,11 +9,13 @@
 
 namespace weft::layers {
 
+/// y = (x - mean) / sqrt(variance + epsilon) * weight + bias.
 class LayerNormImpl : public torch::nn::Module {
  public:
   /// Storage only; the model initialises.
   LayerNormImpl(std::int64_t width, double epsilon, const at::TensorOptions& options);
-  /// [..., width] -> the same shape and dtype; statistics in float32 also for bfloat16 input.
+  /// [..., width] of any floating dtype -> the same shape in the weights' dtype, that of the statistics: float32 for
+  /// bfloat16 input under autocast.
   at::Tensor forward(const at::Tensor& x);
 
   at::Tensor weight;  ///< [width]

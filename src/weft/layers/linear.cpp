@@ -16,6 +16,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+// All leading dimensions as one: a matrix product knows two.
 at::Tensor rows_of(const at::Tensor& x) { return x.reshape({-1, x.size(-1)}); }
 
 std::vector<std::int64_t> with_last(const at::Tensor& x, std::int64_t size) {
@@ -38,6 +39,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const at::ScalarType dtype = product_dtype(weight);
     const WithoutAutocast plain;
     const at::Tensor rows = rows_of(x).to(dtype);
+    // `rows` has the product dtype already, half the memory under bfloat16, and tells it to the backward pass.
     context->save_for_backward({rows, weight});
     context->saved_data["with_bias"] = bias.defined();
     context->saved_data["x_dtype"] = x.scalar_type();
@@ -55,10 +57,12 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     at::Tensor of_weight;
     at::Tensor of_bias;
     if (context->needs_input_grad(0)) {
+      // dX = dY W
       of_x = at::mm(gradient, operand(weight, dtype)).to(dtype).view(with_last(gradients[0], x.size(1)));
       of_x = of_x.to(context->saved_data["x_dtype"].toScalarType());
     }
     if (context->needs_input_grad(1)) {
+      // dW = dY^T X, in the parameter's dtype: the optimiser sums it with float32 moments.
       of_weight = at::mm(gradient.t(), operand(x, dtype)).to(weight.scalar_type());
     }
     if (context->saved_data["with_bias"].toBool() && context->needs_input_grad(2)) {

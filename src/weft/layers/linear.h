@@ -14,10 +14,12 @@ namespace weft::layers {
 /// of weight and bias keep the parameters' dtype. Double backward is an error.
 at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 
+/// A linear layer's parameters around apply_linear().
 class LinearImpl : public torch::nn::Module {
  public:
   /// Storage only; the model initialises.
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options);
+  /// [..., in] -> [..., out] in the product dtype.
   at::Tensor forward(const at::Tensor& x) { return apply_linear(x, weight, bias); }
 
   at::Tensor weight;  ///< [out, in]

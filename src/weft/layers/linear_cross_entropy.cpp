@@ -48,6 +48,7 @@ Head prepare(const HeadWeights& head, const at::Tensor& hidden, at::ScalarType d
   return {operand(head.weight, dtype), head.bias.defined() ? head.bias.to(sum_dtype(hidden)) : head.bias, dtype};
 }
 
+// Logits of a chunk: rounded as a linear layer rounds its result, then widened, so that softmax and sums are float32.
 Chunk score(const at::Tensor& hidden, const Head& head, const at::Tensor& labels, at::ScalarType sums) {
   Chunk chunk{operand(hidden, head.dtype), {}, labels.unsqueeze(1)};
   chunk.logits = at::mm(chunk.hidden, head.weight.t()).to(head.dtype).to(sums);
@@ -62,6 +63,7 @@ void check(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& 
           hidden.sizes(), " do not fit a head [vocabulary, hidden] = ", head.weight.sizes());
   require(labels.dim() == 1 && labels.size(0) == hidden.size(0) && labels.scalar_type() == at::kLong,
           "loss: labels must be int64 [", hidden.size(0), "], found ", labels.scalar_type(), " ", labels.sizes());
+  // One answer from the device for all labels: a gather with a wrong one would read outside of the logits.
   const at::Tensor wrong =
       labels.ne(kIgnoredLabel).logical_and_(labels.lt(0).logical_or_(labels.ge(head.weight.size(0))));
   if (wrong.any().item<bool>()) {
@@ -80,6 +82,7 @@ struct Gradients {
 /// Turns the chunk's logits into (softmax - one hot) * scale, in place, and adds what follows from it.
 void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, const at::Tensor& log_sum,
                 std::int64_t begin, double scale) {
+  // d loss / d logits = (softmax - one hot) / count. The chunk's logits are used up by this.
   at::Tensor difference = chunk.logits.sub_(log_sum).exp_();
   difference.scatter_add_(1, chunk.targets, at::full_like(chunk.targets, -1, difference.options())).mul_(scale);
   if (gradients.bias.defined()) {
@@ -123,6 +126,7 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
     const Head head = prepare({weight, bias}, hidden, dtype);
     const at::ScalarType sums = sum_dtype(hidden);
     Gradients gradients = make_gradients(hidden, {weight, bias}, plan);
+    // float64: a long text has millions of small summands.
     at::Tensor total = at::zeros({}, hidden.options().dtype(at::kDouble));
     const std::int64_t count = hidden.size(0);
     for (std::int64_t begin = 0; begin < count; begin += plan.chunk) {
@@ -134,6 +138,7 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
         accumulate(gradients, part, head, log_sum, begin, 1.0 / static_cast<double>(count));
       }
     }
+    // Gradients for an incoming gradient of 1; the backward pass only multiplies by what comes.
     context->save_for_backward({gradients.hidden, gradients.weight, gradients.bias});
     context->saved_data["weight_dtype"] = weight.scalar_type();
     return total.div_(static_cast<double>(std::max<std::int64_t>(count, 1))).to(sums);

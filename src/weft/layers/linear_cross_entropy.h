@@ -12,11 +12,13 @@ namespace weft::layers {
 /// Labels of this value are not predicted.
 inline constexpr std::int64_t kIgnoredLabel = -100;
 
+/// What turns a hidden state of D columns into V scores.
 struct HeadWeights {
   at::Tensor weight;  ///< [V, D]
   at::Tensor bias;    ///< [V], or undefined
 };
 
+/// The T' positions that have a label to predict.
 struct Labelled {
   at::Tensor hidden;  ///< [T', D]
   at::Tensor labels;  ///< [T']

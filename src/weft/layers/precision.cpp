@@ -19,10 +19,12 @@ bool is_emulated(at::DeviceType device, at::ScalarType dtype) {
   if (device != at::kCPU) {
     return false;
   }
+  // float16 has no fast product on most CPUs and is always computed in float32; bfloat16 where the processor lacks it.
   return dtype == at::kHalf || (dtype == at::kBFloat16 && !has_fast_bfloat16());
 }
 
 at::Tensor operand(const at::Tensor& tensor, at::ScalarType dtype) {
+  // Rounding first keeps the meaning: the same numbers are multiplied whether the processor has the dtype or not.
   const at::Tensor rounded = tensor.to(dtype);
   return is_emulated(tensor.device().type(), dtype) ? rounded.to(at::kFloat) : rounded;
 }

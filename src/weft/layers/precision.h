@@ -47,6 +47,7 @@ class WithoutAutocast {
 /// Autocast on one device type as it was when this was made.
 class AutocastState {
  public:
+  /// Reads the state of the calling thread.
   explicit AutocastState(at::DeviceType device);
   /// Sets the state for the current scope and restores the caller's after it.
   class Scope {

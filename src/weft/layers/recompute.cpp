@@ -20,7 +20,7 @@ using Block = std::function<at::Tensor(const at::Tensor&)>;
 
 /// What the backward pass needs besides tensors.
 struct Recipe : torch::CustomClassHolder {
-  Recipe(Block block_, at::DeviceType device) : block(std::move(block_)), autocast(device) {}
+  Recipe(Block its_block, at::DeviceType device) : block(std::move(its_block)), autocast(device) {}
   Block block;
   AutocastState autocast;
 };
@@ -33,6 +33,7 @@ variable_list gradients_of(const at::Tensor& output, const at::Tensor& gradient,
       needed.push_back(input);
     }
   }
+  // The last argument allows inputs that the output does not depend on: their gradients stay undefined.
   const variable_list found = torch::autograd::grad({output}, needed, {gradient}, std::nullopt, false, true);
   variable_list all;
   std::size_t next = 0;
@@ -49,6 +50,7 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     saved.insert(saved.end(), parameters.begin(), parameters.end());
     context->save_for_backward(saved);
     context->saved_data["recipe"] = at::IValue::make_capsule(recipe);
+    // Autograd functions run without gradient mode: the block records nothing here.
     return recipe->block(x);
   }
 
@@ -57,6 +59,7 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     variable_list inputs = context->get_saved_variables();
     const AutocastState::Scope autocast(recipe->autocast);
     const at::AutoGradMode with_gradients(true);
+    // Cut off from the outer graph, so that the recomputed one ends at x and goes with this call.
     inputs[0] = inputs[0].detach().requires_grad_(context->needs_input_grad(0));
     variable_list result = gradients_of(recipe->block(inputs[0]), gradients[0], inputs);
     result.insert(result.begin(), at::Tensor());  // the recipe has no gradient

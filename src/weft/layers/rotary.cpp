@@ -51,6 +51,7 @@ Scalar round_to(Angle x) {
 }
 
 template <typename Scalar, typename Angle>
+// (x1, x2) -> (x1 cos - x2 sin, x2 cos + x1 sin) for the pairs of one row; sign = -1 turns back.
 void rotate_row(const Scalar* __restrict__ x, Scalar* __restrict__ y, const Angle* __restrict__ cosine,
                 const Angle* __restrict__ sine, std::int64_t half, Angle sign) {
 #pragma omp simd
@@ -72,6 +73,7 @@ void rotate_rows(const at::Tensor& x, const at::Tensor& y, const Rotation& rotat
   const Angle* cosine = rotation.cosine.const_data_ptr<Angle>();
   const Angle* sine = rotation.sine.const_data_ptr<Angle>();
   const Angle sign = inverse ? Angle(-1) : Angle(1);
+  // By token, all heads of it: its row of angles is read from memory once.
   at::parallel_for(0, x.size(0) * length, kRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t token = begin; token < end; ++token) {
       const std::int64_t batch = token / length;
@@ -126,7 +128,10 @@ void RotaryTable::grow(std::int64_t positions, const at::TensorOptions& options)
 
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse, at::Tensor output) {
   if (!output.defined()) {
-    output = at::empty(x.sizes(), x.options());
+    // In the order of x in memory: attention answers in that order, and then joining the heads is no copy.
+    const bool by_token = x.stride(1) < x.stride(2);
+    output = by_token ? at::empty({x.size(0), x.size(2), x.size(1), x.size(3)}, x.options()).transpose(1, 2)
+                      : at::empty(x.sizes(), x.options());
   }
   const at::Tensor rows = x.stride(3) == 1 ? x : x.contiguous();
   if (x.is_cpu()) {

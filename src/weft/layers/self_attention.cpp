@@ -19,11 +19,14 @@ SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::Tensor
 }
 
 at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context) {
+  // [B, N, (H + 2 H_kv) D] -> query [B, H, N, D], key and value [B, H_kv, N, D].
   Heads heads = split_heads(qkv(x), {heads_, key_value_heads_}, context.rotation);
   if (context.cache != nullptr) {
+    // Keys go into the cache with their rotation, which depends on their own position only.
     std::tie(heads.key, heads.value) = context.cache->append(layer_, heads.key, heads.value);
   }
   const at::Tensor mixed = mechanism_->forward(heads.query, heads.key, heads.value, context.attention);  // [B, H, N, D]
+  // [B, H, N, D] -> [B, N, H D]
   return output(mixed.transpose(1, 2).reshape(x.sizes()));
 }
 

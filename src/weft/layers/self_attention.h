@@ -13,6 +13,7 @@
 
 namespace weft::layers {
 
+/// softmax(Q K^T / sqrt(D)) V over the edges of the mechanism, head by head (Vaswani et al. 2017, section 3.2).
 class SelfAttentionImpl : public torch::nn::Module {
  public:
   /// Errors: kExpression for a bad mechanism string.

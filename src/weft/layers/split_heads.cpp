@@ -20,6 +20,8 @@ Heads views(const at::Tensor& fused, HeadCounts heads) {
           all.narrow(1, heads.query + heads.key_value, heads.key_value)};
 }
 
+// The gradient of a part into its place; a rotation is undone by its inverse, which is its transpose. A part that
+// nobody used has gradient zero.
 void write(const at::Tensor& gradient, const at::Tensor& destination, const Rotation& rotation) {
   if (!gradient.defined()) {
     destination.zero_();
@@ -35,6 +37,7 @@ struct SplitHeadsFunction : torch::autograd::Function<SplitHeadsFunction> {
                                const Rotation& rotation) {
     // Below autograd's view tracking: the outputs are results of this function, not views that autograd follows.
     const at::AutoDispatchBelowADInplaceOrView untracked;
+    // A part without a gradient stays undefined, instead of a tensor of zeros that would be read and copied.
     context->set_materialize_grads(false);
     context->saved_data["heads"] = heads.query;
     context->saved_data["key_value_heads"] = heads.key_value;
@@ -53,6 +56,7 @@ struct SplitHeadsFunction : torch::autograd::Function<SplitHeadsFunction> {
     const variable_list saved = context->get_saved_variables();
     const Rotation rotation{saved[0], saved[1]};
     const HeadCounts heads{context->saved_data["heads"].toInt(), context->saved_data["key_value_heads"].toInt()};
+    // The device comes with the gradients, of which at least one is there.
     at::TensorOptions options(context->saved_data["options"].toScalarType());
     for (const at::Tensor& gradient : gradients) {
       options = gradient.defined() ? options.device(gradient.device()) : options;

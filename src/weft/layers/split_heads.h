@@ -11,12 +11,14 @@
 
 namespace weft::layers {
 
+/// Query, key and value by head, before attention.
 struct Heads {
   at::Tensor query;  ///< [B, H, N, D]
   at::Tensor key;    ///< [B, H_kv, N, D]
   at::Tensor value;  ///< [B, H_kv, N, D]
 };
 
+/// H and H_kv; H is a multiple of H_kv.
 struct HeadCounts {
   std::int64_t query = 1;
   std::int64_t key_value = 1;

@@ -25,9 +25,11 @@ TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::
 
 at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {
   if (norm_first_) {
+    // y = x + attention(norm(x)); y + feed_forward(norm(y))
     const at::Tensor middle = x + drop(attention->forward(attention_norm(x), context), context, kAttentionSite);
     return middle + drop(feed_forward(feed_forward_norm(middle)), context, kFeedForwardSite);
   }
+  // y = norm(x + attention(x)); norm(y + feed_forward(y))
   const at::Tensor middle = attention_norm(x + drop(attention->forward(x, context), context, kAttentionSite));
   return feed_forward_norm(middle + drop(feed_forward(middle), context, kFeedForwardSite));
 }

@@ -13,6 +13,8 @@
 
 namespace weft::layers {
 
+/// Pre-norm: x + f(norm(x)) for attention, then feed-forward (Xiong et al. 2020). Post-norm: norm(x + f(x)) (Vaswani et
+/// al. 2017).
 class TransformerBlockImpl : public torch::nn::Module {
  public:
   TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options);

@@ -25,8 +25,10 @@ at::Tensor lengths_of(const at::Tensor& kept) {
   return ends.mul(kept).amax(1);
 }
 
+// A row's end becomes its length; padding before that end can only be hidden key by key.
 void set_lengths(attention::AttentionContext& context, const at::Tensor& kept) {
   const at::Tensor lengths = lengths_of(kept);
+  // As many kept tokens as the length says means no holes.
   if (!kept.sum(1).equal(lengths)) {
     context.key_keep = kept;
   }
@@ -42,6 +44,7 @@ void set_lengths(attention::AttentionContext& context, const at::Tensor& kept) {
   }
 }
 
+// Against the row's real length: a position in its padding would look at nothing.
 void check_positions(const std::vector<std::int64_t>& positions, std::size_t row, std::int64_t length) {
   for (const std::int64_t position : positions) {
     require(position >= 0 && position < length, "global_positions[", row, "]: ", position, " is outside the row's ",

@@ -8,7 +8,9 @@
 
 namespace weft::models {
 
+/// What layer number `layer` is built from, its own mechanism string included. `config` has been validated.
 layers::BlockConfig block_config(const TransformerConfig& config, std::int64_t layer);
+/// What the embeddings are built from: rotary models add no positions there, post-norm models a norm.
 layers::EmbeddingsConfig embeddings_config(const TransformerConfig& config);
 
 }  // namespace weft::models

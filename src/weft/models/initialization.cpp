@@ -10,6 +10,7 @@
 namespace weft::models {
 namespace {
 
+// By the names that the modules register: a layer that is renamed is told apart here no longer.
 bool writes_to_residual(std::string_view name) {
   return name.ends_with("attention.output.weight") || name.ends_with("feed_forward.down.weight");
 }

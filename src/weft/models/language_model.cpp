@@ -20,6 +20,7 @@ namespace {
 void check_ids(const at::Tensor& ids, std::int64_t vocabulary) {
   require(ids.defined() && ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
           "input_ids must be int64 [batch, length] with at least one token");
+  // Two answers from the device a call; an id outside would read beyond the embedding table.
   const std::int64_t smallest = ids.min().item<std::int64_t>();
   const std::int64_t largest = ids.max().item<std::int64_t>();
   require(smallest >= 0 && largest < vocabulary, "input_ids holds ", smallest < 0 ? smallest : largest,
@@ -31,6 +32,7 @@ void check_labels(const at::Tensor& ids, const at::Tensor& labels) {
           "labels and input_ids differ in shape: ", labels.sizes(), " and ", ids.sizes());
 }
 
+// From LibTorch's CPU generator, so that at::manual_seed governs a call without a seed.
 std::uint64_t draw_seed() {
   const at::Tensor draw =
       at::randint(std::numeric_limits<std::int64_t>::max(), {1}, at::TensorOptions().dtype(at::kLong));
@@ -48,6 +50,7 @@ LanguageModelImpl::LanguageModelImpl(const TransformerConfig& config, const at::
     : config_(config) {
   validate(config, "model config");
   embeddings_ = register_module("embeddings", layers::Embeddings(embeddings_config(config), options));
+  // The list is for names and parameters, layers.0.attention...; calls go through the vector of typed holders.
   const auto list = register_module("layers", torch::nn::ModuleList());
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     layers_.emplace_back(block_config(config, layer), options);
@@ -69,6 +72,7 @@ at::Tensor LanguageModelImpl::run(const at::Tensor& ids, layers::BlockContext& c
           " positions, but ", first + ids.size(1), " are needed");
   at::Tensor hidden = embeddings_(ids, first, context.attention.seed);
   if (rotary_) {
+    // Once for all layers: the angles depend on the position alone.
     context.rotation = rotary_->at_positions(first, ids.size(1), hidden.options());
   }
   for (const layers::TransformerBlock& layer : layers_) {
@@ -82,6 +86,7 @@ at::Tensor LanguageModelImpl::run_layer(layers::TransformerBlock layer, const at
   if (!config_.gradient_checkpointing || !at::GradMode::is_enabled()) {
     return layer(hidden, context);
   }
+  // Holder and context are copied into the closure: it runs again in the backward pass, long after this call.
   const std::vector<at::Tensor> parameters = layer->parameters();
   return layers::recompute([layer, context](const at::Tensor& x) mutable { return layer(x, context); }, hidden,
                            parameters);
@@ -124,6 +129,7 @@ at::Tensor LanguageModelImpl::decode(const at::Tensor& input_ids, layers::Decodi
   context.attention.query_offset = cache.length();
   context.cache = &cache;
   const at::Tensor hidden = run(input_ids, context);
+  // Only now: every layer has appended behind the same length.
   cache.advance(input_ids.size(1));
   return head_->logits(hidden.select(1, input_ids.size(1) - 1), embeddings_->tokens);
 }

@@ -21,6 +21,7 @@
 
 namespace weft::models {
 
+/// One call: a batch of rows of token ids and what differs between them.
 struct ModelInput {
   at::Tensor input_ids;       ///< int64 [B, N]
   at::Tensor attention_mask;  ///< bool or int64 [B, N], false or 0 marks padding; undefined when there is none
@@ -29,6 +30,8 @@ struct ModelInput {
   std::optional<std::uint64_t> seed;  ///< of all dropout in this call; drawn from LibTorch's CPU generator when absent
 };
 
+/// The module tree is embeddings, layers.0 to layers.L-1, norm (pre-norm only) and head; names in a checkpoint follow
+/// it.
 class LanguageModelImpl : public torch::nn::Module {
  public:
   /// Builds and initialises: weights normal(0, initializer_range), biases 0, norms 1. In a pre-norm model the
@@ -55,6 +58,7 @@ class LanguageModelImpl : public torch::nn::Module {
   at::Tensor decode(const at::Tensor& input_ids, layers::DecodingCache& cache);
 
   const TransformerConfig& config() const noexcept { return config_; }
+  /// Numbers in all parameters; a tied head counts once.
   std::int64_t parameter_count() const;
   /// Trade a second forward pass of every block for the memory of its activations (Chen et al. 2016).
   void set_gradient_checkpointing(bool enabled) noexcept { config_.gradient_checkpointing = enabled; }

@@ -44,6 +44,7 @@ at::Tensor LanguageModelHeadImpl::logits(const at::Tensor& hidden, const at::Ten
 
 at::Tensor LanguageModelHeadImpl::loss(const at::Tensor& hidden, const at::Tensor& embedding,
                                        const at::Tensor& labels) {
+  // Before the transform: an encoder predicts one token in seven, and the rest costs nothing.
   const layers::Labelled kept = layers::keep_labelled(hidden, labels);
   return layers::linear_cross_entropy(prepare(kept.hidden), weights(embedding), kept.labels, chunk_);
 }

@@ -14,6 +14,7 @@
 
 namespace weft::models {
 
+/// scores = h W^T (decoder), or norm(activation(T h + t)) W^T + b (encoder).
 class LanguageModelHeadImpl : public torch::nn::Module {
  public:
   /// Storage only. The token embedding [V, D] comes with each call, and serves as the weight when the config ties them.

@@ -25,6 +25,8 @@ void check_attention(const TransformerConfig& config, std::string_view where) {
           count);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     try {
+      // Building it is the check: what does not parse, or does not fit heads and layer, throws here and not in
+      // training.
       attention::make_attention(config.attention_of(layer), layers::site_of(block_config(config, layer)));
     } catch (const Error& error) {
       throw Error(error.kind(), concat(where, ": attention of layer ", layer, ": ", error.what()), error.hint());

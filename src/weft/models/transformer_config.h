@@ -12,6 +12,8 @@
 
 namespace weft::models {
 
+/// Shape, attention and training-time behaviour of a model; the field list below says what each field means. Names are
+/// those of Hugging Face configs where these have one.
 struct TransformerConfig {
   std::int64_t vocab_size = 256;
   std::int64_t hidden_size = 256;
@@ -35,10 +37,13 @@ struct TransformerConfig {
   bool gradient_checkpointing = false;
   std::string tokenizer_class = "bytes";
 
+  /// Columns of a head.
   std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
+  /// Heads of keys and values, the default resolved (Ainslie et al. 2023, grouped queries).
   std::int64_t key_value_heads() const noexcept {
     return num_key_value_heads == 0 ? num_attention_heads : num_key_value_heads;
   }
+  /// Width inside the feed-forward, the default resolved.
   std::int64_t feed_forward_size() const noexcept {
     return intermediate_size == 0 ? 4 * hidden_size : intermediate_size;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace weft::pattern {
 
 /// The syntax tree of an expression; errors as Pattern::parse.
-NodePtr parse_node(std::string_view expression);
+NodePtr parse_node(std::string_view expression, const std::filesystem::path& directory = {});
 
 /// P | Q | ...: the largest multiplicity, to which plans add theirs. Unions among the terms are merged into this one.
 NodePtr any_of(std::vector<NodePtr> terms);

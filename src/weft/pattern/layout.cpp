@@ -3,6 +3,8 @@
 #include "weft/pattern/layout.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 namespace weft::pattern {
 namespace {
@@ -37,6 +39,28 @@ void for_each_block(const BlockLayout& layout, std::int64_t group, const Visit& 
 template <typename Values>
 std::size_t bytes_of(const Values& values) {
   return values.size() * sizeof(values[0]);
+}
+
+/// Edges of one query of a block, over its first `keys` keys.
+std::int64_t row_edges(const BlockLayout& layout, std::size_t block, std::int64_t query, std::int64_t keys) {
+  const LayoutView view = layout.view();
+  const std::int32_t kind = layout.kind[block];
+  if (is_full(kind)) {
+    return keys;
+  }
+  std::int64_t edges = 0;
+  if (is_partial(kind)) {
+    const std::uint64_t* words = view.mask(kind) + query * view.words();
+    for (std::int64_t word = 0; word < view.words(); ++word) {
+      edges += std::popcount(words[word]);
+    }
+    return edges;
+  }
+  const float* weights = view.weight(kind) + query * layout.tile.key;
+  for (std::int64_t key = 0; key < keys; ++key) {
+    edges += weights[key] > -std::numeric_limits<float>::infinity() ? 1 : 0;
+  }
+  return edges;
 }
 
 }  // namespace
@@ -83,6 +107,22 @@ LayoutView BlockLayout::view() const noexcept {
           .kind = kind.data(),
           .mask_bits = mask_bits.data(),
           .log_weight = log_weight.data()};
+}
+
+std::vector<std::int64_t> count_group_edges(const BlockLayout& layout) {
+  std::vector<std::int64_t> edges(static_cast<std::size_t>(layout.groups), 0);
+  for (std::int64_t group = 0; group < layout.groups; ++group) {
+    for_each_block(layout, group, [&](std::int64_t row, std::size_t block) {
+      const std::int64_t queries =
+          std::min<std::int64_t>(layout.tile.query, layout.query_length - row * layout.tile.query);
+      const std::int64_t keys = std::min<std::int64_t>(
+          layout.tile.key, layout.key_length - std::int64_t{layout.key_block[block]} * layout.tile.key);
+      for (std::int64_t query = 0; query < queries; ++query) {
+        edges[static_cast<std::size_t>(group)] += row_edges(layout, block, query, keys);
+      }
+    });
+  }
+  return edges;
 }
 
 LayoutStatistics statistics(const BlockLayout& layout) {

@@ -68,6 +68,9 @@ struct LayoutStatistics {
 
 LayoutStatistics statistics(const BlockLayout& layout);
 
+/// The edges of each group, counted from its blocks: what `group_edges` holds.
+std::vector<std::int64_t> count_group_edges(const BlockLayout& layout);
+
 /// The same blocks by columns, for the backward pass: which query blocks look at a key block, ascending.
 struct LayoutTranspose {
   std::vector<std::int64_t> column_begin;  ///< [groups * key_blocks + 1]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BlockLayout as plain pointers, the form that kernels read. No STL container here: files compiled for one
-// instruction set include this header.
+// A BlockLayout as plain pointers, the form that kernels read. No STL container here, and nothing that is
+// not always_inline: files compiled for one instruction set include this header.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace weft::pattern {
 /// Block kinds: every key of the block is an edge for every query of it (inside the lengths).
 inline constexpr std::int32_t kFullBlock = -1;
 
-constexpr bool is_full(std::int32_t kind) noexcept { return kind == kFullBlock; }
-constexpr bool is_partial(std::int32_t kind) noexcept { return kind >= 0; }
-constexpr bool is_weighted(std::int32_t kind) noexcept { return kind <= -2; }
-constexpr std::int32_t weight_index(std::int32_t kind) noexcept { return -2 - kind; }
-constexpr std::int32_t weighted_kind(std::int32_t index) noexcept { return -2 - index; }
+[[gnu::always_inline]] constexpr bool is_full(std::int32_t kind) noexcept { return kind == kFullBlock; }
+[[gnu::always_inline]] constexpr bool is_partial(std::int32_t kind) noexcept { return kind >= 0; }
+[[gnu::always_inline]] constexpr bool is_weighted(std::int32_t kind) noexcept { return kind <= -2; }
+[[gnu::always_inline]] constexpr std::int32_t weight_index(std::int32_t kind) noexcept { return -2 - kind; }
+[[gnu::always_inline]] constexpr std::int32_t weighted_kind(std::int32_t index) noexcept { return -2 - index; }
 
 /// See BlockLayout for the meaning and shape of each array. A full block at the end of the keys is full for the keys
 /// that exist.
@@ -34,16 +34,16 @@ struct LayoutView {
   const std::uint64_t* mask_bits;
   const float* log_weight;
 
-  std::int64_t words() const noexcept { return (tile_key + 63) / 64; }
-  std::int64_t group_of(std::int64_t row, std::int64_t head) const noexcept {
+  [[gnu::always_inline]] std::int64_t words() const noexcept { return (tile_key + 63) / 64; }
+  [[gnu::always_inline]] std::int64_t group_of(std::int64_t row, std::int64_t head) const noexcept {
     return group[(batch == 1 ? 0 : row) * heads + head];
   }
   /// Mask words of a partial block: [tile_query][words].
-  const std::uint64_t* mask(std::int32_t kind_of_block) const noexcept {
+  [[gnu::always_inline]] const std::uint64_t* mask(std::int32_t kind_of_block) const noexcept {
     return mask_bits + kind_of_block * tile_query * words();
   }
   /// Log multiplicities of a weighted block: [tile_query][tile_key].
-  const float* weight(std::int32_t kind_of_block) const noexcept {
+  [[gnu::always_inline]] const float* weight(std::int32_t kind_of_block) const noexcept {
     return log_weight + static_cast<std::int64_t>(weight_index(kind_of_block)) * tile_query * tile_key;
   }
 };

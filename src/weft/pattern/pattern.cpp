@@ -31,7 +31,9 @@ void check_input(const Site& site) {
 
 }  // namespace
 
-Pattern Pattern::parse(std::string_view expression) { return Pattern(parse_node(expression)); }
+Pattern Pattern::parse(std::string_view expression, const std::filesystem::path& directory) {
+  return Pattern(parse_node(expression, directory));
+}
 
 std::string Pattern::to_string() const { return pattern::to_string(*root_); }
 

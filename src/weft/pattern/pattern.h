@@ -3,6 +3,7 @@
 // form, asked token by token (the meaning, and the oracle of all tests) and compiled to a block layout (the fast form).
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,9 +19,10 @@ class Node;  // the syntax tree, see syntax.h
 
 class Pattern {
  public:
-  /// Parses an expression of docs/pattern-language.md. Errors: kExpression with line, column, a caret under the place,
-  /// and the nearest known name.
-  static Pattern parse(std::string_view expression);
+  /// Parses an expression of docs/pattern-language.md. Files of edges("...") lie below `directory`, which is the
+  /// working directory where empty. Errors: kExpression with line, column, a caret under the place, and the nearest
+  /// known name; kIo and kFormat for such a file.
+  static Pattern parse(std::string_view expression, const std::filesystem::path& directory = {});
 
   explicit Pattern(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
 
@@ -37,8 +39,7 @@ class Pattern {
   /// Whether the pattern names `input`, so that a call has to bind positions.
   bool needs_input() const;
 
-  /// Errors: kExpression where the pattern does not fit the site (heads do not add up, offset no multiple of a block,
-  /// ...).
+  /// Errors: kExpression where the pattern does not fit the site (heads do not add up, a grid too small, ...).
   void check(const Site& site) const;
 
   const Node& root() const noexcept { return *root_; }

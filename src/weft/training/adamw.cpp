@@ -18,6 +18,7 @@
 namespace weft::training {
 namespace {
 
+// Moves one moment out of what a checkpoint gave; what is left over at the end belongs to no parameter.
 void take_moment(std::map<std::string, at::Tensor>& given, const std::string& name, at::Tensor& moment) {
   const auto found = given.find(name);
   if (found == given.end()) {

@@ -12,8 +12,10 @@
 
 namespace weft::training {
 
+/// Parameters or moments by name, in a fixed order.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
+/// Constants of the update; the learning rate comes with each step.
 struct AdamWOptions {
   double beta1 = 0.9;
   double beta2 = 0.95;
@@ -25,6 +27,8 @@ struct AdamWOptions {
 /// not.
 bool decays(const std::string& name, const at::Tensor& parameter);
 
+/// m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, w -= rate (m' / (sqrt(v') + epsilon) + decay w), with m' and v'
+/// corrected for their start at zero. Moments have the parameters' dtype and device.
 class AdamW {
  public:
   AdamW(const NamedTensors& parameters, const AdamWOptions& options);
@@ -36,6 +40,7 @@ class AdamW {
   /// The Euclidean norm of all gradients together, in float32.
   double gradient_norm() const;
 
+  /// Updates so far: the t of the corrections.
   std::int64_t steps() const noexcept { return steps_; }
   /// The moments, as "first_moment.<name>" and "second_moment.<name>".
   NamedTensors state() const;

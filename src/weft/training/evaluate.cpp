@@ -67,6 +67,8 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   };
   EvalResult result;
   const double nats = summed_nats(losses, at::tensor(ids, at::kLong), windows);
+  // The bytes of the first token are not scored: nothing stands before it. One byte is left where a token is the whole
+  // text.
   const std::size_t first = std::min(tokenizer.decode({ids.front()}).size(), scored.size() - 1);
   result.bytes = static_cast<std::int64_t>(scored.size() - first);
   result.bits_per_byte = nats / std::numbers::ln2 / static_cast<double>(result.bytes);

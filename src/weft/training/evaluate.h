@@ -13,6 +13,7 @@
 
 namespace weft::training {
 
+/// How much of a text is scored, and in which windows.
 struct EvaluateOptions {
   std::int64_t context = 0;           ///< tokens the model sees at once; 0 for its max_position_embeddings
   std::int64_t max_bytes = 0;         ///< of the text, from its start; 0 for all
@@ -21,6 +22,7 @@ struct EvaluateOptions {
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< in tokens; may throw to stop
 };
 
+/// bits_per_byte = summed nats / (ln 2 * bytes), whatever the vocabulary.
 struct EvalResult {
   double bits_per_byte = 0.0;
   std::int64_t bytes = 0;  ///< that were scored: those of the text without those of its first token

@@ -18,7 +18,9 @@ namespace {
 
 using formats::Json;
 
+// "drop" in ASCII: dropout's seeds are independent of the data's order.
 constexpr std::uint64_t kDropoutStream = 0x64726F70;
+// Batches of an encoder's evaluation; their masks are drawn alike each time.
 constexpr std::int64_t kMaskedEvaluationParts = 16;
 
 void check_vocabulary(const models::TransformerConfig& model, const text::Tokenizer& tokenizer) {
@@ -117,6 +119,7 @@ void LanguageModelTask::save(const std::filesystem::path& directory) const {
 void LanguageModelTask::load(const std::filesystem::path& directory) {
   const at::NoGradGuard no_grad;
   const models::LanguageModel loaded = checkpoint::load_model(directory);
+  // Into the parameters that the optimiser holds already: it must not be left with the old tensors.
   const auto source = loaded->named_parameters();
   for (auto& parameter : model_->named_parameters()) {
     parameter.value().copy_(source[parameter.key()]);

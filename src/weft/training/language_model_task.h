@@ -15,6 +15,7 @@
 
 namespace weft::training {
 
+/// Windows of a corpus through a LanguageModel; overrides as Task describes them.
 class LanguageModelTask final : public Task {
  public:
   /// Opens and, where the vocabulary is not bytes, encodes the text. Errors: kIo naming the file; kArgument when text,

@@ -23,6 +23,8 @@ std::filesystem::path metrics_path(const std::filesystem::path& run) { return ru
 
 MetricsLog::MetricsLog(const std::filesystem::path& run, std::int64_t step)
     : path_(metrics_path(run)), lines_(path_), events_(run, step + 1) {
+  // Lines behind the checkpoint tell of steps that will be trained again; TensorBoard learns it from events_' first
+  // step.
   lines_.truncate_after_step(step);
 }
 
@@ -30,6 +32,7 @@ void MetricsLog::append(Json entry, const char* tag_prefix) {
   const double now = unix_seconds();
   entry["time"] = now;
   lines_.append(entry);
+  // Every figure that is a number becomes a scalar of its name.
   const Json& figures = entry.contains("eval") ? entry["eval"] : entry;
   const auto step = entry.at("step").get<std::int64_t>();
   for (const auto& [name, value] : figures.items()) {

@@ -13,6 +13,7 @@
 
 namespace weft::training {
 
+/// Both records of one run, opened for appending.
 class MetricsLog {
  public:
   /// Opens the log of a run that stands at `step`: what a killed process wrote about later steps is cut.

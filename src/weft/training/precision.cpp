@@ -13,6 +13,8 @@ AutocastGuard::AutocastGuard(const std::string& dtype, c10::DeviceType device)
       dtype_before_(at::autocast::get_autocast_dtype(device)) {
   at::autocast::set_autocast_enabled(device_, dtype == "bfloat16");
   at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+  // LibTorch keeps weights that it has cast until the outermost guard ends; an optimiser step in between would leave
+  // them stale.
   at::autocast::increment_nesting();
 }
 

@@ -13,6 +13,7 @@ namespace weft::training {
 /// after it.
 class AutocastGuard {
  public:
+  /// For operators on `device`, in the calling thread.
   explicit AutocastGuard(const std::string& dtype, c10::DeviceType device = c10::DeviceType::CPU);
   ~AutocastGuard();
   AutocastGuard(const AutocastGuard&) = delete;

@@ -36,6 +36,7 @@ fs::path settled_path(const fs::path& path) {
   return settled.has_filename() ? settled : settled.parent_path();
 }
 
+// One trainer a run. flock belongs to the open file, so that the system releases it however the process ends.
 Descriptor lock_run(const fs::path& run) {
   Descriptor lock(run / kLock, O_RDWR | O_CREAT);
   if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
@@ -78,6 +79,8 @@ void remove_checkpoint(const fs::path& path) {
   fs::remove_all(path, ignored);
 }
 
+// state.json comes last and lists the others with their sizes: a checkpoint without it, or with a file of another size,
+// is none.
 void write_checkpoint(const fs::path& directory, std::int64_t step, const RunDirectory::Fill& fill) {
   Json state = fill(directory);
   state["step"] = step;
@@ -155,6 +158,7 @@ RunDirectory RunDirectory::create(const fs::path& given, const Json& training, c
   const fs::path path = settled_path(given);
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
+  // Beside the destination, so that a run with its first checkpoint appears by one rename.
   const fs::path staging = path.parent_path() / concat(".", path.filename().string(), ".starting-", ::getpid());
   write_directory_atomically(staging, [&](const fs::path& run) {
     const fs::path checkpoint = checkpoint_path(run, 0);
@@ -205,6 +209,7 @@ Checkpoint RunDirectory::latest() const {
 void RunDirectory::save(std::int64_t step, std::int64_t keep, const Fill& fill) {
   const fs::path path = checkpoint_path(path_, step);
   write_directory_atomically(path, [&](const fs::path& directory) { write_checkpoint(directory, step, fill); });
+  // The checkpoint stands before the run's own model changes, and older ones go last: a kill in between loses nothing.
   publish(path, path_);
   prune(keep);
 }
@@ -219,6 +224,7 @@ void RunDirectory::prune(std::int64_t keep) {
 }
 
 void RunDirectory::restore(const Checkpoint& checkpoint, std::int64_t keep) {
+  // The lock says that nobody else is writing here.
   remove_abandoned_temporaries(path_);
   remove_abandoned_temporaries(path_ / kCheckpoints);
   for (const std::int64_t step : checkpoint_steps(path_)) {

@@ -19,12 +19,14 @@ namespace weft::training {
 /// The file of a checkpoint that holds the optimiser's moments.
 inline constexpr const char* kMomentsFile = "optimizer.safetensors";
 
+/// A checkpoint that was whole when it was looked at.
 struct Checkpoint {
   std::int64_t step = 0;
   std::filesystem::path path;
   formats::Json state;  ///< its state.json
 };
 
+/// Holds the lock of a run while it lives.
 class RunDirectory {
  public:
   /// Writes the files of a checkpoint into a directory and returns its state.
@@ -41,6 +43,7 @@ class RunDirectory {
   const std::filesystem::path& path() const noexcept { return path_; }
   /// training.json.
   formats::Json training() const;
+  /// Replaces training.json atomically.
   void set_training(const formats::Json& training);
 
   /// The newest checkpoint that is whole. Errors: kFormat when there is none.

@@ -22,6 +22,7 @@ constexpr std::int64_t kStateFormat = 1;
 
 Json versions() { return {{"weft_version", std::string(kVersion)}, {"torch_version", TORCH_VERSION}}; }
 
+// A resumed run shows the windows that follow; over another text these would be other windows.
 void check_data(const Json& recorded, const Json& found, const std::filesystem::path& checkpoint) {
   for (const auto& [name, value] : recorded.items()) {
     require(found.contains(name) && found[name] == value, "train_text: the data are not those of ",
@@ -60,6 +61,7 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
     }
     check_data(json.at("data"), task.data_identity(), checkpoint.path);
     const auto threads = json.at("threads").get<int>();
+    // Sums over another number of parts round otherwise. That is no reason to refuse, and must be said.
     if (threads != at::get_num_threads()) {
       log_warning("this run used ", threads, " threads before and has ", at::get_num_threads(),
                   " now: losses will agree to rounding, not to the last bit");

@@ -14,6 +14,7 @@
 
 namespace weft::training {
 
+/// How far a run is.
 struct RunState {
   std::int64_t step = 0;
   std::int64_t tokens = 0;

@@ -9,6 +9,7 @@
 namespace weft::training {
 namespace {
 
+// What follows the warm-up, as a factor of the peak rate.
 double decay(const TrainerConfig& config, const RunProgress& progress, double warmup) {
   const double floor = config.min_learning_rate_ratio;
   if (config.schedule == "constant" || warmup >= 1.0) {

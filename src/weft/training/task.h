@@ -16,6 +16,8 @@
 
 namespace weft::training {
 
+/// Something with a loss. Whatever is random in it is a function of (step, part), so that a resumed run repeats nothing
+/// and skips nothing.
 class Task {
  public:
   virtual ~Task() = default;

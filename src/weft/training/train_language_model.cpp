@@ -38,6 +38,7 @@ Json take_fields(Json& given, const Json& fields) {
   return taken;
 }
 
+// A field that was given again must say what the run says: another value would make a run that no one could repeat.
 void check_same(const Json& stands, const Json& given, const std::filesystem::path& where) {
   for (const auto& [name, value] : stands.items()) {
     if (!changeable(name) && given.at(name) != value) {
@@ -70,6 +71,7 @@ TrainResult train_language_model(const std::filesystem::path& run, const Trainer
   check_config(given, "training");
   RunDirectory::check_free(run);
   const TrainerConfig config = settled(given);
+  // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
   at::manual_seed(static_cast<std::uint64_t>(config.seed));
   const models::LanguageModel model(model_config);
   return Trainer::start(run, config, std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config)).run();

@@ -32,6 +32,7 @@ std::string progress_note(double loss, double tokens_per_second) {
   return note;
 }
 
+// Before the first step: the last bits of a sum depend on the number of threads.
 void use_threads(const TrainerConfig& config) {
   if (config.threads > 0) {
     at::set_num_threads(static_cast<int>(config.threads));
@@ -128,6 +129,7 @@ void Trainer::Loop::advance() {
 }
 
 void Trainer::Loop::record(const UpdateResult& result) {
+  // Since the last entry, so that a change of speed shows.
   speed_ = static_cast<double>(state_.tokens - logged_tokens_) / std::max(state_.seconds - logged_seconds_, 1e-9);
   logged_tokens_ = state_.tokens;
   logged_seconds_ = state_.seconds;
@@ -161,6 +163,7 @@ void Trainer::Loop::evaluate_if_due() {
   if (!due) {
     return;
   }
+  // A resumed run that stands where it was last evaluated.
   if (const std::optional<Json> known = metrics_.find_evaluation(state_.step)) {
     evaluation_ = *known;
     return;
@@ -206,6 +209,7 @@ void Trainer::Loop::train_on() {
     advance();
     clock_.stop();
     bar.update(position(), progress_note(state_.loss, speed_));
+    // The checkpoint first: an evaluation may be long, and a kill within it then costs no step.
     if (done() || checkpoint_due()) {
       save();
     }

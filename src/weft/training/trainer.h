@@ -15,6 +15,7 @@
 
 namespace weft::training {
 
+/// What `weft train` reports at the end.
 struct TrainResult {
   std::int64_t steps = 0;          ///< in all, before a resume too
   std::int64_t tokens = 0;         ///< shown in all
@@ -25,6 +26,7 @@ struct TrainResult {
   formats::Json evaluation;  ///< of the last step, empty without held-out data: bits_per_byte, bytes, context, seconds
 };
 
+/// A run that is set up and not yet running.
 class Trainer {
  public:
   /// A new run of `task` in `run`, which must not exist or be empty. `config` has been checked; it is settled here.

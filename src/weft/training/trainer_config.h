@@ -11,6 +11,8 @@
 
 namespace weft::training {
 
+/// A run's data, schedule, optimiser and habits; the field list below says what each field means and which values it
+/// takes.
 struct TrainerConfig {
   std::vector<std::string> train_text;
   std::vector<std::string> eval_text;

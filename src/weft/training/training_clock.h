@@ -7,11 +7,13 @@
 
 namespace weft::training {
 
+/// A stop-watch; it begins stopped.
 class TrainingClock {
  public:
   /// `before`: seconds that earlier processes trained.
   explicit TrainingClock(double before = 0.0) : before_(before) {}
 
+  /// All that ran so far, earlier processes included.
   double seconds() const { return before_ + (running_ ? since_start() : 0.0); }
   void start() {
     start_ = Clock::now();

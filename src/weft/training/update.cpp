@@ -16,6 +16,7 @@
 namespace weft::training {
 namespace {
 
+// "gen" in ASCII: a stream of its own beside those of data order and dropout.
 constexpr std::uint64_t kGeneratorStream = 0x67656E;
 
 void check_finite(double value, const char* name, std::int64_t step) {
@@ -43,6 +44,7 @@ std::optional<double> Update::accumulate(std::int64_t step) {
                                 static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part)));
     at::Tensor loss;
     {
+      // The forward pass only: the backward pass follows the dtypes that it recorded.
       const AutocastGuard autocast(config_.dtype);
       loss = task_.loss(step, part);
     }
@@ -60,10 +62,12 @@ std::optional<UpdateResult> Update::run(std::int64_t step, const std::function<d
     optimizer_.clear_gradients();
     return std::nullopt;
   }
+  // Before the weights: what is on disk and in memory is still that of the step before.
   check_finite(*loss, "loss", step);
   const double norm = optimizer_.gradient_norm();
   check_finite(norm, "norm of the gradient", step);
   const UpdateResult result{*loss, norm, learning_rate()};
+  // Clipping divides within the optimiser's own pass; nothing is divided when the norm is small enough.
   const bool clip = config_.clip_norm > 0 && norm > config_.clip_norm;
   optimizer_.step(result.learning_rate, clip ? norm / config_.clip_norm : 1.0);
   return result;

@@ -12,12 +12,14 @@
 
 namespace weft::training {
 
+/// What a step is known by in the metrics.
 struct UpdateResult {
   double loss = 0.0;           ///< mean over the parts
   double gradient_norm = 0.0;  ///< before clipping
   double learning_rate = 0.0;
 };
 
+/// Forward, backward, clip, AdamW. Keeps references: task and config outlive it.
 class Update {
  public:
   Update(Task& task, const TrainerConfig& config);

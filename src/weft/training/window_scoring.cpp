@@ -25,6 +25,7 @@ std::vector<Window> windows_over(std::int64_t targets, std::int64_t length) {
   const std::int64_t stride = std::max<std::int64_t>(1, length / 2);
   std::vector<Window> windows;
   for (std::int64_t scored = 0; scored < targets;) {
+    // The last window ends with the text, and so has more than half a context before what it scores.
     const std::int64_t end = scored == 0 ? length : std::min(scored + stride, targets);
     windows.push_back({end - length, scored - (end - length)});
     scored = end;
@@ -42,6 +43,7 @@ WindowBatch gather(const at::Tensor& ids, const Window* first, const Window* las
   std::vector<at::Tensor> labels;
   for (; first != last; ++first) {
     inputs.push_back(ids.narrow(0, first->begin, length));
+    // Cloned, because labels that were scored before are overwritten.
     labels.push_back(ids.narrow(0, first->begin + 1, length).clone());
     labels.back().narrow(0, 0, first->skip).fill_(data::kIgnoredLabel);
   }

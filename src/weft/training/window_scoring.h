@@ -10,6 +10,7 @@
 
 namespace weft::training {
 
+/// How a text is cut, and how much of it is in flight.
 struct WindowOptions {
   std::int64_t context = 0;                                                  ///< tokens the model sees at once
   std::int64_t batch_tokens = 16384;                                         ///< tokens in flight; at least one window

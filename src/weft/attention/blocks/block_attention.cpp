@@ -3,6 +3,7 @@
 // key and value gradients are added in the order of the pieces.
 #include "weft/attention/blocks/block_attention.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
@@ -49,26 +50,16 @@ FlatResults flat_results(BlockInputs& inputs, const Forward& forward, const at::
   return results;
 }
 
-bool is_finite(const at::Tensor& tensor, const at::Tensor& key_keep) {
-  return all_finite(tensor) || (key_keep.defined() && all_finite(without_padding(tensor, key_keep)));
-}
-
 }  // namespace
 
-bool flash_supports(const Call& call) {
-  return call.query.is_cpu() && call.dropout.probability == 0 && call.query.size(3) == call.value.size(3) &&
-         is_finite(call.key, call.key_keep) && is_finite(call.value, call.key_keep);
-}
-
-Forward block_forward(const Call& call, BlockArithmetic arithmetic) {
-  const BlockInputs inputs(call, arithmetic);
+Forward block_forward(const Call& call) {
+  const BlockInputs inputs(call);
   const std::int64_t heads = call.query.size(0) * call.query.size(1);
   const std::int64_t rows = inputs.query().size(1);
   const at::Tensor output = at::zeros({heads, rows, call.value.size(3)}, call.query.options());
   const at::Tensor log_sum_exp = at::full({heads, rows, 1}, -kInfinity, accumulation_options(call));
   for (const Piece& piece : inputs.pieces()) {
-    const PieceInputs some = inputs.at(piece);
-    const PieceForward forward = arithmetic == BlockArithmetic::kFlash ? flash_forward(some) : portable_forward(some);
+    const PieceForward forward = portable_forward(inputs.at(piece));
     store_queries(output, piece, forward.output);
     store_queries(log_sum_exp, piece, forward.log_sum_exp.unsqueeze(-1));
   }
@@ -76,18 +67,15 @@ Forward block_forward(const Call& call, BlockArithmetic arithmetic) {
           unflatten(log_sum_exp, call.query, call.query.size(1)).squeeze(-1)};
 }
 
-Gradients block_backward(const Call& call, BlockArithmetic arithmetic, const Forward& forward,
-                         const at::Tensor& output_gradient) {
-  BlockInputs inputs(call, arithmetic);
+Gradients block_backward(const Call& call, const Forward& forward, const at::Tensor& output_gradient) {
+  BlockInputs inputs(call);
   const FlatResults results = flat_results(inputs, forward, output_gradient);
   const at::TensorOptions options = accumulation_options(call);
   const at::Tensor query = at::zeros(inputs.query().sizes(), call.query.options());
   const at::Tensor key = at::zeros(inputs.key().sizes(), options);
   const at::Tensor value = at::zeros(inputs.value().sizes(), options);
   for (const Piece& piece : inputs.pieces()) {
-    const PieceInputs some = inputs.at(piece);
-    const PieceGradients gradients = arithmetic == BlockArithmetic::kFlash ? flash_backward(some, results.at(piece))
-                                                                           : portable_backward(some, results.at(piece));
+    const PieceGradients gradients = portable_backward(inputs.at(piece), results.at(piece));
     store_queries(query, piece, gradients.query);
     add_keys(key, piece, gradients.key);
     add_keys(value, piece, gradients.value);

@@ -152,14 +152,11 @@ bool is_decoding(const Call& call) {
          call.dropout.probability == 0;
 }
 
-Path decode_path(const Call& call) {
-  return call.query.is_cpu() && call.query.size(3) == call.value.size(3) ? Path::kFlash : Path::kPortable;
-}
-
 std::optional<Forward> decode_forward(const Call& call) {
   Forward result{at::zeros({call.query.size(0), call.query.size(1), 1, call.value.size(3)}, call.query.options()),
                  at::full({call.query.size(0), call.query.size(1), 1}, -kInfinity,
                           call.query.options().dtype(accumulation_type(call.query)))};
+  const bool is_flash = call.query.is_cpu() && call.query.size(3) == call.value.size(3);
   for (const DecodeRun& run : decode_runs(call)) {
     if (run.rows == nullptr) {
       continue;
@@ -168,7 +165,7 @@ std::optional<Forward> decode_forward(const Call& call) {
     if (!all_finite(inputs.key) || !all_finite(inputs.value)) {
       return std::nullopt;
     }
-    const PieceForward forward = decode_path(call) == Path::kFlash ? flash_forward(inputs) : portable_forward(inputs);
+    const PieceForward forward = is_flash ? flash_forward(inputs) : portable_forward(inputs);
     store(result.output, run, forward.output);
     store(result.log_sum_exp, run, forward.log_sum_exp);
   }

@@ -13,9 +13,6 @@ namespace weft::attention {
 /// Whether the call is one query token a row, without dropout, and nobody asks for its gradient.
 bool is_decoding(const Call& call);
 
-/// kFlash or kPortable: the arithmetic of decode_forward.
-Path decode_path(const Call& call);
-
 /// The results of block_forward for such a call; nothing where a key that it looks at is not finite, which the general
 /// loops take care of. `call.key` and `call.value` may still hold anything where they are padded.
 std::optional<Forward> decode_forward(const Call& call);

@@ -2,6 +2,7 @@
 // Flattens, pads and converts the tensors of a call, and joins what masks a piece: the layout, padding, invalid keys.
 #include "weft/attention/blocks/inputs.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
@@ -19,18 +20,17 @@ constexpr std::int64_t kPieceElements = std::int64_t{4} << 20;
 
 }  // namespace
 
-BlockInputs::BlockInputs(const Call& call, BlockArithmetic arithmetic)
+BlockInputs::BlockInputs(const Call& call)
     : call_(call),
       layout_(call.layout->blocks()),
-      arithmetic_(arithmetic),
-      product_type_(arithmetic == BlockArithmetic::kFlash ? fused_type(call.query) : accumulation_type(call.query)),
+      product_type_(accumulation_type(call.query)),
       query_(flat_queries(call.query)),
       key_(flatten(call.key, layout_.key_blocks() * layout_.tile.key)),
       value_(flatten(call.value, layout_.key_blocks() * layout_.tile.key)) {
   if (call.key_keep.defined()) {
     bind_padding();
   }
-  if (arithmetic == BlockArithmetic::kPortable && !(all_finite(key_) && all_finite(value_))) {
+  if (!all_finite(key_) || !all_finite(value_)) {
     clear_invalid_keys();
   }
 }
@@ -73,7 +73,6 @@ std::vector<Piece> BlockInputs::pieces() const {
   PieceLimits limits;
   limits.batch = call_.query.size(0);
   limits.split_batches = key_bias_.defined();
-  limits.counts_scores = arithmetic_ == BlockArithmetic::kPortable;
   limits.columns = query_.size(2) + value_.size(2);
   limits.elements = kPieceElements;
   return make_pieces(layout_, call_.layout->plan(), limits);

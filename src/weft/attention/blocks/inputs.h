@@ -5,15 +5,15 @@
 
 #include <vector>
 
-#include "weft/attention/blocks/block_attention.h"
 #include "weft/attention/blocks/pieces.h"
 #include "weft/attention/blocks/products.h"
+#include "weft/attention/call.h"
 
 namespace weft::attention {
 
 class BlockInputs {
  public:
-  BlockInputs(const Call& call, BlockArithmetic arithmetic);
+  explicit BlockInputs(const Call& call);
 
   /// Pieces in the order that they must be taken in.
   std::vector<Piece> pieces() const;
@@ -37,7 +37,6 @@ class BlockInputs {
 
   const Call& call_;
   const pattern::BlockLayout& layout_;
-  BlockArithmetic arithmetic_;
   at::ScalarType product_type_;
   at::Tensor query_;
   at::Tensor key_;

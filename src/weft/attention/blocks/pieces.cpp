@@ -46,7 +46,7 @@ class PieceMaker {
   // Elements of workspace that one head of a piece takes.
   std::int64_t cost(const RowBatch& rows, std::int64_t count, bool merged) const {
     const std::int64_t keys = rows.width * layout_.tile.key;
-    const std::int64_t scores = limits_.counts_scores ? 3 * layout_.tile.query * keys * count : 0;
+    const std::int64_t scores = 3 * layout_.tile.query * keys * count;
     return keys * limits_.columns * (merged ? 1 : count) + scores;
   }
 

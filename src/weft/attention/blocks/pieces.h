@@ -47,7 +47,6 @@ struct Piece {
 struct PieceLimits {
   std::int64_t batch = 1;
   bool split_batches = false;  ///< a piece may not span batch rows
-  bool counts_scores = false;  ///< the path holds the scores of a piece
   std::int64_t columns = 128;  ///< D + D_v
   std::int64_t elements = 0;   ///< of the workspace; a single row of a single head may exceed it
 };

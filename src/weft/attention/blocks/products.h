@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of one piece: softmax(scale * Q K^T + bias) V and its gradients, written twice: with matrix products
-// that every device has, and with LibTorch's fused CPU attention.
+// The arithmetic of one piece: softmax(scale * Q K^T + bias) V and its gradients with matrix products that every device
+// has; the forward pass also with LibTorch's fused CPU attention.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -41,8 +41,7 @@ struct PieceGradients {
 PieceForward portable_forward(const PieceInputs& inputs);
 PieceGradients portable_backward(const PieceInputs& inputs, const PieceResults& results);
 
-/// CPU only, D = D_v, no dropout, no invalid keys.
+/// LibTorch's fused CPU attention, for single query rows: CPU only, D = D_v, no dropout, no invalid keys.
 PieceForward flash_forward(const PieceInputs& inputs);
-PieceGradients flash_backward(const PieceInputs& inputs, const PieceResults& results);
 
 }  // namespace weft::attention

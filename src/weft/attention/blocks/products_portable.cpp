@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference arithmetic: plain matrix products and a softmax over the keys of a piece, the backward pass in five
 // products. Masked scores are replaced and not added to, so that an infinite score of no edge stays out of the row.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/log.h>

@@ -10,6 +10,7 @@
 namespace weft::cli {
 namespace {
 
+// Nothing for a mechanism that is no pattern, "performer(...)" say.
 std::optional<pattern::Pattern> as_pattern(const std::string& expression) {
   try {
     return pattern::Pattern::parse(expression);
@@ -18,6 +19,7 @@ std::optional<pattern::Pattern> as_pattern(const std::string& expression) {
   }
 }
 
+// Compiled with the kernel's default tile; the number of edges does not depend on it.
 std::optional<double> density(const std::string& effective, const models::TransformerConfig& config, std::int64_t layer,
                               std::int64_t length) {
   const std::optional<pattern::Pattern> pattern = as_pattern(effective);
@@ -51,6 +53,7 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
     const std::string& given = config.attention_of(layer);
     const std::string effective = attention::make_attention(given, site_of(config, layer))->description();
     const std::optional<double> share = density(effective, config, layer, length);
+    // Neighbours that print alike and count alike are one row; `layer` in an expression makes them differ.
     if (!summaries.empty() && summaries.back().effective == effective && summaries.back().density == share) {
       summaries.back().last_layer = layer;
       continue;

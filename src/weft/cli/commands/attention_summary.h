@@ -32,6 +32,7 @@ std::string layer_range(const AttentionSummary& summary);
 std::vector<std::pair<std::string, std::string>> attention_rows(const std::vector<AttentionSummary>& summaries,
                                                                 std::int64_t length);
 
+/// A list with {"layers": [first, last], "expression", "effective", "density"} for each summary; density may be null.
 formats::Json attention_json(const std::vector<AttentionSummary>& summaries);
 
 }  // namespace weft::cli

@@ -51,6 +51,7 @@ struct EvalOptions {
 training::EvalResult evaluate(const std::string& run, const EvalConfig& config) {
   const models::LanguageModel model = checkpoint::load_model(run);
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
+  // Cut while reading: --max-bytes of a large corpus reads no more than that.
   const std::string text = data::TextCorpus(config.text).text(config.max_bytes);
   training::EvaluateOptions options;
   options.context = config.context;

@@ -59,6 +59,7 @@ generation::GenerationResult stream(const models::LanguageModel& model, const te
     if (print) {
       std::cout << decoder.push(id) << std::flush;
     }
+    // A closed pipe (`| head`) ends the generation, not only its output.
     return std::cout.good();
   };
   generation::GenerationResult result = generation::generate(model, prompt, config, on_token);

@@ -69,6 +69,7 @@ std::string tensors_text(const formats::SafetensorsFile& file) {
   return "tensors\n" + name_table(rows, "  ");
 }
 
+// What a program reads: the config as it stands in the directory, beside what follows from it.
 void print_info_json(const InfoOptions& options, const models::TransformerConfig& config,
                      const formats::SafetensorsFile& weights) {
   Json json = {{"family", "weft"},
@@ -91,6 +92,7 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
 
 void print_info(const InfoOptions& options) {
   const models::TransformerConfig config = checkpoint::load_config(options.directory);
+  // Its header only: no weight is read.
   const formats::SafetensorsFile weights(std::filesystem::path(options.directory) / "model.safetensors");
   if (options.json) {
     print_info_json(options, config, weights);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/cli/commands/pattern_commands.h"
+#include "weft/cli/commands/pattern_site.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
@@ -75,30 +76,18 @@ struct ShowOptions {
   bool json = false;
 };
 
-/// The numbers between `separator`s; an empty text is none.
-std::vector<std::int64_t> numbers(const std::string& flag, const std::string& text, char separator) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  std::vector<std::int64_t> values;
-  parse_value(flag, words, values);
-  return values;
-}
-
 std::optional<pattern::TokenRange> zoom_range(const std::string& text) {
   if (text.empty()) {
     return std::nullopt;
   }
-  const std::vector<std::int64_t> ends = numbers("--zoom", text, ':');
+  const std::vector<std::int64_t> ends = number_list("--zoom", text, ':');
   if (ends.size() != 2 || ends[0] < 0 || ends[0] >= ends[1]) {
     throw UsageError("--zoom expects A:B with A below B, found " + quote(text));
   }
   return pattern::TokenRange{ends[0], ends[1]};
 }
 
+// "auto" asks terminal and locale; a style that is named holds even where stdout is a pipe.
 pattern::TerminalStyle chosen_style(const std::string& name) {
   if (name == "auto") {
     return terminal_style();
@@ -108,6 +97,7 @@ pattern::TerminalStyle chosen_style(const std::string& name) {
                              : pattern::TerminalStyle::kAscii;
 }
 
+// The figures below the picture, without the picture.
 formats::Json picture_json(const pattern::Picture& picture) {
   const pattern::PictureFigures& figures = picture.figures;
   formats::Json panels = formats::Json::array();
@@ -152,6 +142,7 @@ pattern::PictureRequest request_for(const ShowConfig& config, const std::vector<
   return request;
 }
 
+// With cells of its own: a figure has more room than a terminal.
 void write_figures(const pattern::Pattern& pattern, const ShowConfig& config, pattern::PictureRequest request) {
   request.maximum_cells = kFigureCells;
   const pattern::Picture picture = make_picture(pattern, request);
@@ -170,12 +161,13 @@ void show(const ShowOptions& options) {
   }
   formats::update_from_json(config, options.given, "weft pattern show");
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
-  std::vector<std::int64_t> input = numbers("--input", config.input, ',');
+  std::vector<std::int64_t> input = number_list("--input", config.input, ',');
   std::sort(input.begin(), input.end());
   if (pattern.needs_input() && input.empty()) {
     throw UsageError("the expression names `input`, which a call binds to positions", "for example: --input 0,5");
   }
   pattern::PictureRequest request = request_for(config, input);
+  // Figures go to files, their paths to stdout; the terminal picture is for a call that names no file.
   const bool writes = !config.svg.empty() || !config.png.empty();
   if (writes) {
     write_figures(pattern, config, request);

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using formats::Json;
 
+// The newest whole one; RunDirectory would take the lock, and a run may be training right now.
 std::optional<training::Checkpoint> newest_checkpoint(const fs::path& run) {
   std::optional<training::Checkpoint> newest;
   std::error_code ignored;
@@ -33,6 +34,7 @@ Json last_evaluation(const fs::path& run) {
     return last;
   }
   for (const Json& entry : formats::read_json_lines(run / "metrics.jsonl")) {
+    // A killed run may have evaluated behind its last checkpoint; such an entry says its own step.
     if (entry.contains("eval")) {
       last = entry["eval"];
       last["step"] = entry["step"];
@@ -49,18 +51,38 @@ std::string joined(const Json& texts) {
   return line;
 }
 
+/// "of 1,000" steps, or the time that was and is to be spent.
+std::string extent_text(const Json& run) {
+  const Json& config = run.at("config");
+  if (const std::int64_t steps = config.value("steps", std::int64_t{0}); steps > 0) {
+    return concat("of ", digits(steps));
+  }
+  return concat("in ", duration_text(run["seconds"].get<double>()), " of ",
+                duration_text(60 * config.value("minutes", 0.0)));
+}
+
+/// A run is made with a checkpoint of step 0, the weights before any training: nothing was learnt or measured there.
+std::string progress_text(const Json& run) {
+  const std::int64_t step = run["step"].get<std::int64_t>();
+  if (step == 0) {
+    return "no checkpoint yet: the weights are those that training began with";
+  }
+  return concat(digits(step), " steps ", extent_text(run), ", ", digits(run["tokens"].get<std::int64_t>()), " tokens");
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> model_rows(const models::TransformerConfig& config,
                                                             std::int64_t parameters) {
   const std::string kind = config.is_decoder ? "decoder" : "encoder";
-  return {{"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
-          {"shape",
-           concat(config.num_hidden_layers, " layers, width ", config.hidden_size, ", ", config.num_attention_heads,
-                  " heads, feed-forward ", config.feed_forward_size(), " (", config.hidden_act, ")")},
-          {"positions",
-           concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
-          {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
+  return {
+      {"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
+      {"shape", concat(config.num_hidden_layers, config.num_hidden_layers == 1 ? " layer, width " : " layers, width ",
+                       config.hidden_size, ", ", config.num_attention_heads, " heads, feed-forward ",
+                       config.feed_forward_size(), " (", config.hidden_act, ")")},
+      {"positions",
+       concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
+      {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
 }
 
 std::optional<Json> run_json(const fs::path& directory) {
@@ -73,6 +95,9 @@ std::optional<Json> run_json(const fs::path& directory) {
     for (const char* name : {"tokens", "seconds", "loss"}) {
       run[name] = checkpoint->state.value(name, Json(nullptr));
     }
+    if (checkpoint->step == 0) {
+      run["loss"] = nullptr;  // state.json holds a 0 that no step has measured
+    }
   }
   run["evaluation"] = last_evaluation(directory);
   run["config"] = formats::read_json(directory / "training.json");
@@ -83,12 +108,9 @@ std::vector<std::pair<std::string, std::string>> run_rows(const Json& run) {
   const Json& config = run.at("config");
   std::vector<std::pair<std::string, std::string>> rows;
   if (run.contains("step")) {
-    const std::string length = config.value("steps", std::int64_t{0}) > 0
-                                   ? concat(" of ", digits(config["steps"].get<std::int64_t>()))
-                                   : concat(" in ", duration_text(run["seconds"].get<double>()), " of ",
-                                            duration_text(60 * config.value("minutes", 0.0)));
-    rows.emplace_back("trained", concat(digits(run["step"].get<std::int64_t>()), " steps", length, ", ",
-                                        digits(run["tokens"].get<std::int64_t>()), " tokens"));
+    rows.emplace_back("trained", progress_text(run));
+  }
+  if (run.contains("loss") && run["loss"].is_number()) {
     rows.emplace_back("loss", concat(fixed(run["loss"].get<double>(), 4), " nats a token in the last step"));
   }
   rows.emplace_back("text", joined(config.value("train_text", Json::array())));

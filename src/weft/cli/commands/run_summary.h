@@ -18,8 +18,9 @@ namespace weft::cli {
 std::vector<std::pair<std::string, std::string>> model_rows(const models::TransformerConfig& config,
                                                             std::int64_t parameters);
 
-/// How a run was trained and how far it is: {"step", "tokens", "seconds", "loss", "evaluation", "config"}. Nothing when
-/// the directory is a model only. Errors: kIo, kFormat.
+/// How a run was trained and how far its newest checkpoint is: {"step", "tokens", "seconds", "loss", "evaluation",
+/// "config"}; "loss" is null at step 0, the weights before training. Nothing when the directory is a model only.
+/// Errors: kIo, kFormat.
 std::optional<formats::Json> run_json(const std::filesystem::path& directory);
 
 /// Rows for name_table from run_json().

@@ -5,12 +5,11 @@
 #include <span>
 #include <string_view>
 
-namespace CLI {
-class App;
-}
+#include <CLI/App.hpp>
 
 namespace weft::cli {
 
+/// A command's name, and what adds its flags and its callback to the app of the program.
 struct Command {
   std::string_view name;
   void (*add)(CLI::App& parent);
@@ -19,11 +18,13 @@ struct Command {
 /// Every command, in the order of `weft --help`.
 std::span<const Command> commands();
 
+/// What the table lists; each is the last function of the file that is named after its command.
 void add_train(CLI::App& parent);
 void add_eval(CLI::App& parent);
 void add_generate(CLI::App& parent);
 void add_info(CLI::App& parent);
 void add_pattern(CLI::App& parent);
+void add_bench(CLI::App& parent);
 void add_version(CLI::App& parent);
 
 }  // namespace weft::cli

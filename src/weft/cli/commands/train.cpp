@@ -46,6 +46,7 @@ struct TrainOptions {
   bool json = false;
 };
 
+// A dtype that runs emulated is said to be: nobody should wonder why bfloat16 is no faster.
 std::string dtype_text(const std::string& dtype) {
   const std::string settled = training::settled_dtype(dtype);
   const bool emulated = settled == "bfloat16" && !has_fast_bfloat16();
@@ -53,6 +54,7 @@ std::string dtype_text(const std::string& dtype) {
          (emulated ? ", emulated: this processor is slow at it, so products of rounded numbers run in float32" : "");
 }
 
+// Looks at the files once more, cheaply, so that a wrong path fails before a model is built.
 std::string text_size(const std::vector<std::string>& paths) {
   const data::TextCorpus corpus(paths);
   return concat(digits(corpus.bytes()), " bytes in ", corpus.files().size(),
@@ -85,6 +87,7 @@ void announce(const training::TrainerConfig& trainer, const models::TransformerC
   std::cerr << name_table(rows) << std::flush;
 }
 
+// Everything that can be refused is refused before the first line is announced.
 training::TrainResult start(const TrainOptions& options, const Json& fields, std::int64_t threads) {
   const TrainPlan plan = plan_training(fields, options.tokenizer_file);
   training::RunDirectory::check_free(options.out);
@@ -96,6 +99,7 @@ training::TrainResult resume(const TrainOptions& options, const Json& fields, st
   if (!options.tokenizer_file.empty()) {
     throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
   }
+  // Announced from what the run says of itself; resume_language_model() then holds the given fields to it.
   if (const std::optional<Json> run = run_json(options.out); run && run->contains("step")) {
     training::TrainerConfig trainer;
     formats::update_from_json(trainer, only_fields_of<training::TrainerConfig>(run->at("config")), options.out);
@@ -141,6 +145,7 @@ void run_train(const TrainOptions& options) {
     flags["is_decoder"] = false;
   }
   const Json fields = merged_fields(options.config_file, flags);
+  // --threads is a field of the run: the trainer settles it, WEFT_THREADS stands in.
   const std::int64_t threads = settle_threads(0);
   const training::TrainResult result =
       options.resume ? resume(options, fields, threads) : start(options, fields, threads);

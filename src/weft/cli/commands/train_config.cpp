@@ -16,6 +16,7 @@ Json merged_fields(const std::string& file, const Json& flags) {
     std::vector<std::string_view> known = field_names<training::TrainerConfig>();
     const std::vector<std::string_view> of_model = field_names<models::TransformerConfig>();
     known.insert(known.end(), of_model.begin(), of_model.end());
+    // What a run's own files hold besides fields: they are taken as config files, too.
     const std::initializer_list<std::string_view> written = {"architectures", "model_type", "weft_version",
                                                              "torch_version"};
     formats::check_keys(fields, file, known, written);

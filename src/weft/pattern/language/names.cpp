@@ -38,7 +38,7 @@ constexpr Parameter kSummary[] = {kLength, kCount};
 constexpr Parameter kErdosRenyi[] = {{"p", Kind::kReal, kPositional}, kSeed};
 constexpr Parameter kWattsStrogatz[] = {
     {"k", Kind::kInteger, kPositional, 1}, {"beta", Kind::kReal, kPositional}, kSeed};
-constexpr Parameter kEdges[] = {{"file", Kind::kString, kPositional}};
+constexpr Parameter kEdges[] = {{"file", Kind::kString, kPositional}, {"digest"}};
 constexpr Parameter kAxial[] = {{"rows", Kind::kInteger, kPositional, 1}, {"columns", Kind::kInteger, kPositional, 1}};
 constexpr Parameter kBlock[] = {{"b", Kind::kInteger, kPositional, 1}, {"pattern", Kind::kPattern, kPositional}};
 constexpr Parameter kBigBird[] = {
@@ -55,18 +55,19 @@ constexpr Name kNames[] = {
     {"ring", "ring(w)", "window(w) on a circle", kRing, build_ring},
     {"global", "global(n), global(first=a, last=b, at=[i, j]), global(input), any with side=keys or side=queries",
      "positions that see all and that all see", kGlobal, build_global},
-    {"random", "random(r, seed=s, share=heads), random(r, plan=\"hf-eval\")", "r keys drawn for each query", kRandom,
-     build_random},
+    {"random", "random(r, seed=s), with share=heads or plan=\"released\" or plan=\"hf-eval\"",
+     "r keys drawn for each query", kRandom, build_random},
     {"stride", "stride(l)", "keys whose distance is a multiple of l", kPeriod, build_stride},
     {"segment", "segment(l)", "keys of the query's own segment of l", kPeriod, build_segment},
     {"summary", "summary(l, c)", "the last c keys of every segment of l", kSummary, build_summary},
-    {"erdos_renyi", "erdos_renyi(p, seed=s)", "each edge with probability p", kErdosRenyi, build_later},
-    {"watts_strogatz", "watts_strogatz(k, beta, seed=s)", "a ring with rewired edges", kWattsStrogatz, build_later},
-    {"edges", "edges(\"file.mtx\")", "the graph in a file", kEdges, build_later},
+    {"erdos_renyi", "erdos_renyi(p, seed=s)", "each edge with probability p", kErdosRenyi, build_erdos_renyi},
+    {"watts_strogatz", "watts_strogatz(k, beta, seed=s)", "a ring with rewired edges", kWattsStrogatz,
+     build_watts_strogatz},
+    {"edges", "edges(\"file.mtx\")", "the graph in a file", kEdges, build_edges},
     {"axial", "axial(rows, columns)", "the query's row and column of a grid", kAxial, build_axial},
     {"block", "block(b, P)", "P on the grid of blocks of b", kBlock, build_block},
     {"heads", "heads(4 * P, 8 * Q), heads(P, Q)", "a pattern for each head", {}, build_heads, true},
-    {"bigbird", "bigbird(block=64, window=3, random=3, seed=layer, plan=\"hf-eval\")",
+    {"bigbird", "bigbird(block=64, window=3, random=3, seed=layer, plan=\"released\")",
      "BigBird's global, window and random blocks", kBigBird, build_bigbird},
     {"longformer", "longformer(w)", "window(w) | global(input)", kRing, build_longformer},
     {"etc", "etc(global=g, window=w)", "global(g) | window(w)", kEtc, build_etc},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +52,7 @@ struct Call {
   std::span<const Parameter> parameters;
   std::vector<std::optional<Argument>> arguments;  ///< as `parameters`
   std::vector<HeadShare> terms;                    ///< of a variadic name
+  std::filesystem::path directory;                 ///< that files are looked for in
 
   const Argument* find(std::string_view parameter) const;
   bool has(std::string_view parameter) const { return find(parameter) != nullptr; }
@@ -92,14 +94,17 @@ NodePtr build_axial(const Call& call);
 NodePtr build_block(const Call& call);
 NodePtr build_heads(const Call& call);
 NodePtr build_random(const Call& call);
+NodePtr build_erdos_renyi(const Call& call);
+NodePtr build_watts_strogatz(const Call& call);
+NodePtr build_edges(const Call& call);
+/// random(r, plan=...) for the plans of published code.
+NodePtr build_published_plan(const Call& call);
 NodePtr build_bigbird(const Call& call);
 NodePtr build_longformer(const Call& call);
 NodePtr build_etc(const Call& call);
 NodePtr build_star(const Call& call);
 NodePtr build_strided(const Call& call);
 NodePtr build_fixed(const Call& call);
-/// For a name of the language that this version does not have: kUnsupported.
-NodePtr build_later(const Call& call);
 
 /// Throws where a random(..., plan=...) stands anywhere but inside block(b, global(first=1, last=1) | window(3) | ...).
 void check_plans(std::string_view source, const Node& root);

@@ -11,7 +11,8 @@ constexpr int kMaximumDepth = 64;
 
 class Parser {
  public:
-  explicit Parser(std::string_view source) : source_(source), tokens_(tokenize(source)) {}
+  Parser(std::string_view source, const std::filesystem::path& directory)
+      : source_(source), directory_(directory), tokens_(tokenize(source)) {}
 
   NodePtr run() {
     NodePtr root = pattern();
@@ -87,7 +88,7 @@ class Parser {
     if (name == nullptr) {
       fail_unknown(token);
     }
-    Call call{source_, name->name, token.where, name->parameters, {}, {}};
+    Call call{source_, name->name, token.where, name->parameters, {}, {}, directory_};
     call.arguments.resize(name->parameters.size());
     if (accept('(')) {
       while (!peek().is(')')) {
@@ -263,6 +264,7 @@ class Parser {
   }
 
   std::string_view source_;
+  const std::filesystem::path& directory_;
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
   int depth_ = 0;
@@ -270,6 +272,8 @@ class Parser {
 
 }  // namespace
 
-NodePtr parse_node(std::string_view expression) { return Parser(expression).run(); }
+NodePtr parse_node(std::string_view expression, const std::filesystem::path& directory) {
+  return Parser(expression, directory).run();
+}
 
 }  // namespace weft::pattern

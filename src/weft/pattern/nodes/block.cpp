@@ -53,12 +53,6 @@ class Block final : public Node {
   }
   void check(const Context& context) const override {
     check_size(context, size_, 1, *this, "the block size");
-    const std::int64_t size = size_.at(context);
-    if (context.query_offset % size != 0) {
-      fail(ErrorKind::kExpression, "pattern: ", to_string(*this),
-           ": the query offset must be a multiple of the block size ", size, ", found ", context.query_offset,
-           context.unit == 1 ? "" : " blocks");
-    }
     pattern_->check(grid(context));
   }
   NodeKind kind() const override { return NodeKind::kBlock; }
@@ -70,6 +64,8 @@ class Block final : public Node {
   }
 
  private:
+  // Every block that holds a query of the call: the first one begins before the offset where that is no multiple of b,
+  // as it does while a cache grows token by token.
   Context grid(const Context& context) const {
     const std::int64_t size = size_.at(context);
     Context blocks = context;

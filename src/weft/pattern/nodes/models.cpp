@@ -109,29 +109,22 @@ NodePtr build_bigbird(const Call& call) {
   const Size size = call.integer("block", 64);
   const Size window = call.integer("window", 3);
   const Size random = call.integer("random", 3);
-  const Size seed = call.integer("seed", 0);
+  const Size seed = call.has("seed") ? call.integer("seed") : Size{0, true};
   const std::string plan = call.has("plan") ? call.get("plan").text : "released";
-  if (plan != "hf-eval") {
-    call.fail("plan", "'bigbird' is a known name, but not in this version; only bigbird(plan=\"hf-eval\") is",
-              ErrorKind::kUnsupported);
+  if (window != Size{3} && plan != "uniform") {
+    call.fail("window", concat("the plan \"", plan, "\" is defined for window=3, found ", text_of(window)));
   }
-  if (window != Size{3}) {
-    call.fail("window", "the plan \"hf-eval\" is defined for window=3, found " + text_of(window));
-  }
-  const bool default_seed = !call.has("seed") || seed == Size{0, true};
+  const std::string from = plan == "hf-eval" ? "" : ", seed=" + text_of(seed);
+  const std::string drawn = plan == "uniform" ? "" : ", plan=\"" + plan + "\"";
   return named(NameText(call)
                    .add_unless(size == Size{64}, "block", text_of(size))
+                   .add_unless(window == Size{3}, "window", text_of(window))
                    .add_unless(random == Size{3}, "random", text_of(random))
-                   .add_unless(default_seed, "seed", text_of(seed))
-                   .add("plan", "\"" + plan + "\"")
+                   .add_unless(seed == Size{0, true}, "seed", text_of(seed))
+                   .add_unless(plan == "released", "plan", "\"" + plan + "\"")
                    .done(),
-               parse_node("block(" + text_of(size) + ", global(first=1, last=1) | window(3) | random(" +
-                          text_of(random) + ", plan=\"hf-eval\"))"));
-}
-
-NodePtr build_later(const Call& call) {
-  fail_at(call.source, call.where, concat("'", call.name, "' is a known name, but not in this version"),
-          ErrorKind::kUnsupported);
+               parse_node(concat("block(", text_of(size), ", global(first=1, last=1) | window(", text_of(window),
+                                 ") | random(", text_of(random), drawn, from, "))")));
 }
 
 }  // namespace weft::pattern

@@ -8,78 +8,16 @@
 #include <numbers>
 
 #include "weft/core/error.h"
+#include "weft/pattern/picture/drawing.h"
 #include "weft/pattern/picture/style.h"
 
 namespace weft::pattern {
 namespace {
 
-constexpr double kMargin = 22;
 constexpr double kAxis = 44;       // left of and above the cells: tick labels and the name of the axis
-constexpr double kLine = 15;       // from one line of text to the next
 constexpr double kTitleGap = 4;    // between the expression and its figures
 constexpr double kLabel = 18;      // a panel's own label
 constexpr double kGridFrom = 4.0;  // cells at least this large get grid lines
-constexpr Colour kInk{0.13, 0.13, 0.15};
-constexpr Colour kGrey{0.42, 0.42, 0.45};
-
-struct Text {
-  double size = 10.5;
-  bool monospace = false;
-  bool bold = false;
-  Colour colour = kGrey;
-};
-constexpr Text kTitle{12.5, true, true, kInk};
-constexpr Text kBody{10.5, false, false, kGrey};
-constexpr Text kTick{9, false, false, kGrey};
-constexpr Text kPanelLabel{10.5, false, true, kInk};
-
-void set_colour(cairo_t* context, const Colour& colour) {
-  cairo_set_source_rgb(context, colour.red, colour.green, colour.blue);
-}
-
-void set_font(cairo_t* context, const Text& text) {
-  cairo_select_font_face(context, text.monospace ? "monospace" : "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                         text.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size(context, text.size);
-}
-
-double text_width(cairo_t* context, const Text& text, const std::string& words) {
-  set_font(context, text);
-  cairo_text_extents_t extents{};
-  cairo_text_extents(context, words.c_str(), &extents);
-  return extents.x_advance;
-}
-
-/// `align` is the part of the text's width that lies left of x: 0, 0.5 or 1.
-void draw_text(cairo_t* context, const Text& text, const std::string& words, double x, double y, double align = 0) {
-  const double shift = align == 0 ? 0 : align * text_width(context, text, words);
-  set_font(context, text);
-  set_colour(context, text.colour);
-  cairo_move_to(context, x - shift, y);
-  cairo_show_text(context, words.c_str());
-}
-
-/// Breaks at spaces where a line would pass `width`; a single word is left as long as it is.
-std::vector<std::string> wrapped(cairo_t* context, const Text& text, const std::string& words, double width) {
-  std::vector<std::string> lines{""};
-  for (std::size_t begin = 0; begin < words.size();) {
-    const std::size_t space = words.find(' ', begin);
-    const std::size_t end = space == std::string::npos ? words.size() : space + 1;
-    const std::string word = words.substr(begin, end - begin);
-    if (!lines.back().empty() && text_width(context, text, lines.back() + word) > width) {
-      lines.emplace_back();
-    }
-    lines.back() += word;
-    begin = end;
-  }
-  return lines;
-}
-
-void fill(cairo_t* context, const Colour& colour, double x, double y, double width, double height) {
-  set_colour(context, colour);
-  cairo_rectangle(context, x, y, width, height);
-  cairo_fill(context);
-}
 
 Colour colour_of(const PictureCell& cell) { return tinted(edge_style(cell.kind).colour, cell.coverage); }
 
@@ -176,44 +114,23 @@ void draw_axes(cairo_t* context, const Picture& picture, double x, double y, dou
 }
 
 void draw_panel(cairo_t* context, const Picture& picture, const PicturePanel& panel, double x, double y, double side) {
-  const double width = static_cast<double>(picture.columns) * side;
-  const double height = static_cast<double>(picture.rows) * side;
-  cairo_save(context);
-  cairo_set_antialias(context, CAIRO_ANTIALIAS_NONE);
-  fill(context, kEmptyCell, x, y, width, height);
-  for (std::int64_t row = 0; row < picture.rows; ++row) {
-    draw_row(context, panel.cells.data() + row * picture.columns, picture.columns, x,
-             y + static_cast<double>(row) * side, side);
-  }
-  if (side >= kGridFrom) {
-    draw_grid(context, picture, x, y, side);
-  }
-  cairo_restore(context);
+  draw_cells(context, picture, panel, {x, y, side});
   draw_axes(context, picture, x, y, side);
-  draw_text(context, kPanelLabel, panel_label(picture, panel), x + width / 2, y + height + kLabel - 4, 0.5);
+  draw_text(context, kPanelLabel, panel_label(picture, panel), x + static_cast<double>(picture.columns) * side / 2,
+            y + static_cast<double>(picture.rows) * side + kLabel - 4, 0.5);
 }
 
-void draw_legend(cairo_t* context, const Picture& picture, const FigureLayout& layout) {
-  double x = kMargin;
-  double y = layout.legend_top;
-  const auto entry = [&](const Colour& colour, const std::string& label) {
-    const double needed = 18 + text_width(context, kBody, label) + 16;
-    if (x > kMargin && x + needed > layout.width - kMargin + 16) {
-      x = kMargin;
-      y += kLine + 2;
-    }
-    fill(context, colour, x, y, 12, 12);
-    draw_text(context, kBody, label, x + 18, y + 10);
-    x += needed;
-  };
+void draw_legend_of(cairo_t* context, const Picture& picture, const FigureLayout& layout) {
+  std::vector<LegendEntry> entries;
   for (const EdgeKind kind : kinds_of(picture)) {
-    entry(edge_style(kind).colour, edge_kind_name(kind));
+    entries.push_back({edge_style(kind).colour, edge_kind_name(kind)});
   }
-  entry(kEmptyCell, "no edge");
+  entries.push_back({kEmptyCell, "no edge"});
+  draw_legend(context, entries, kMargin, layout.legend_top, layout.width - kMargin);
   if (picture.cell > 1) {
     draw_text(context, kTick,
               concat("a cell is ", picture.cell, " x ", picture.cell, " pairs, the paler the fewer of them are edges"),
-              kMargin, y + kLine + 12);
+              kMargin, layout.legend_top + kLine + 12);
   }
 }
 
@@ -224,6 +141,21 @@ double cell_length(const Picture& picture, double length) {
 }
 
 }  // namespace
+
+void draw_cells(cairo_t* context, const Picture& picture, const PicturePanel& panel, const CellPlace& at) {
+  cairo_save(context);
+  cairo_set_antialias(context, CAIRO_ANTIALIAS_NONE);
+  fill(context, kEmptyCell, at.x, at.y, static_cast<double>(picture.columns) * at.side,
+       static_cast<double>(picture.rows) * at.side);
+  for (std::int64_t row = 0; row < picture.rows; ++row) {
+    draw_row(context, panel.cells.data() + row * picture.columns, picture.columns, at.x,
+             at.y + static_cast<double>(row) * at.side, at.side);
+  }
+  if (at.side >= kGridFrom) {
+    draw_grid(context, picture, at.x, at.y, at.side);
+  }
+  cairo_restore(context);
+}
 
 FigureLayout figure_layout(cairo_t* context, const Picture& picture) {
   FigureLayout layout;
@@ -267,7 +199,7 @@ void draw_figure(cairo_t* context, const Picture& picture, const FigureLayout& l
     draw_panel(context, picture, picture.panels[index], left + across * layout.panel_width + kAxis,
                layout.panels_top + down * layout.panel_height + kAxis, layout.cell);
   }
-  draw_legend(context, picture, layout);
+  draw_legend_of(context, picture, layout);
 }
 
 }  // namespace weft::pattern

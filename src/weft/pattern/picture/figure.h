@@ -26,6 +26,16 @@ struct FigureLayout {
   std::vector<std::string> figures;
 };
 
+/// Where the first cell of a panel lies, and the side of a cell.
+struct CellPlace {
+  double x = 0;
+  double y = 0;
+  double side = 1;
+};
+
+/// Draws the cells of a panel, without axes or words.
+void draw_cells(cairo_t* context, const Picture& picture, const PicturePanel& panel, const CellPlace& at);
+
 FigureLayout figure_layout(cairo_t* context, const Picture& picture);
 
 /// Draws the whole figure, white background included.

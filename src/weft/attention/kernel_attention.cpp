@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills AttentionArguments from tensors: strides as they are, a copy only where the columns are not contiguous.
-#include "weft/attention/scalar_attention.h"
+#include "weft/attention/kernel_attention.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 
 #include "weft/attention/tensors.h"
 #include "weft/attention/thread_pool.h"
@@ -77,32 +76,58 @@ kernels::AttentionArguments arguments_of(const Call& call, const Held& held, con
   return arguments;
 }
 
+// [B, H, N, columns] with heads and positions in the order in which `like` has them in memory: a model that splits
+// heads by a transposed view joins them again without a copy.
+at::Tensor empty_like_heads(const at::Tensor& like, std::int64_t columns) {
+  if (like.stride(1) < like.stride(2)) {
+    return at::empty({like.size(0), like.size(2), like.size(1), columns}, like.options()).transpose(1, 2);
+  }
+  return at::empty({like.size(0), like.size(1), like.size(2), columns}, like.options());
+}
+
+void check(kernels::Status status, kernels::InstructionSet isa) {
+  if (status == kernels::Status::kOutOfMemory) {
+    fail(ErrorKind::kUnsupported, "attention: no memory for the workspace of the ", kernels::to_string(isa), " kernel");
+  }
+  require(status == kernels::Status::kOk, "attention: the ", kernels::to_string(isa),
+          " kernel does not take this dtype or tile");
+}
+
 }  // namespace
 
-Forward scalar_forward(const Call& call) {
+bool fused_supports(const Call& call) {
+  const at::ScalarType dtype = call.query.scalar_type();
+  const bool has_dtype = dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kHalf;
+  const pattern::Tile& tile = call.layout->blocks().tile;
+  return call.query.is_cpu() && has_dtype && call.query.size(3) <= kernels::kMaximumHeadDim &&
+         call.value.size(3) <= kernels::kMaximumHeadDim && tile.key == 64 && tile.query <= 64 &&
+         kernels::chosen_isa() != kernels::InstructionSet::kScalar;
+}
+
+Forward kernel_forward(const Call& call, kernels::InstructionSet isa) {
   const Held held(call);
-  const at::TensorOptions options = call.query.options();
   const at::Tensor& query = call.query;
-  Forward forward{at::empty({query.size(0), query.size(1), query.size(2), call.value.size(3)}, options),
-                  at::empty({query.size(0), query.size(1), query.size(2)}, options.dtype(accumulation_type(query)))};
-  kernels::attention_forward(arguments_of(call, held, forward), kTorchThreads);
+  Forward forward{
+      empty_like_heads(query, call.value.size(3)),
+      at::empty({query.size(0), query.size(1), query.size(2)}, query.options().dtype(accumulation_type(query)))};
+  check(kernels::fused_forward(isa, arguments_of(call, held, forward), kTorchThreads), isa);
   return forward;
 }
 
-Gradients scalar_backward(const Call& call, const Forward& forward, const at::Tensor& output_gradient) {
+Gradients kernel_backward(const Call& call, kernels::InstructionSet isa, const Forward& forward,
+                          const at::Tensor& output_gradient) {
   const Held held(call);
   const Forward saved{with_contiguous_columns(forward.output), forward.log_sum_exp.contiguous()};
   const at::Tensor incoming = with_contiguous_columns(output_gradient);
-  const Gradients result{at::empty(call.query.sizes(), call.query.options()),
-                         at::empty(call.key.sizes(), call.key.options()),
-                         at::empty(call.value.sizes(), call.value.options())};
+  const Gradients result{empty_like_heads(call.query, call.query.size(3)), empty_like_heads(call.key, call.key.size(3)),
+                         empty_like_heads(call.value, call.value.size(3))};
   kernels::AttentionGradients gradients;
   gradients.output_gradient = input_of(incoming);
   gradients.query_gradient = output_of(result.query);
   gradients.key_gradient = output_of(result.key);
   gradients.value_gradient = output_of(result.value);
   gradients.transpose = call.layout->transpose().view();
-  kernels::attention_backward(arguments_of(call, held, saved), gradients, kTorchThreads);
+  check(kernels::fused_backward(isa, arguments_of(call, held, saved), gradients, kTorchThreads), isa);
   return result;
 }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models pass their layouts through the operator many times a second: the way back is a look into a table of those that
+// are in use. Whatever is not there is checked entry by entry and copied.
+#include "weft/attention/operator/layout_tensors.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <type_traits>
+#include <unordered_map>
+
+#include "weft/core/error.h"
+
+namespace weft::attention {
+namespace {
+
+constexpr std::size_t kArrays = 6;
+constexpr std::size_t kSizes = 8;
+constexpr std::array<const char*, kArrays> kArrayNames{"group", "row_begin", "key_block",
+                                                       "kind",  "mask_bits", "log_weight"};
+
+// Layouts that were turned into tensors, by the address of their first array.
+class LiveLayouts {
+ public:
+  void add(const LayoutPtr& layout) {
+    const std::lock_guard lock(mutex_);
+    if (layouts_.size() > kMostEntries) {
+      std::erase_if(layouts_, [](const auto& entry) { return entry.second.expired(); });
+    }
+    layouts_[layout->blocks().group.data()] = layout;
+  }
+
+  LayoutPtr find(const void* group) {
+    const std::lock_guard lock(mutex_);
+    const auto found = layouts_.find(group);
+    return found == layouts_.end() ? nullptr : found->second.lock();
+  }
+
+ private:
+  static constexpr std::size_t kMostEntries = 256;
+  std::mutex mutex_;
+  std::unordered_map<const void*, std::weak_ptr<const Layout>> layouts_;
+};
+
+LiveLayouts& live_layouts() {
+  static LiveLayouts instance;
+  return instance;
+}
+
+template <typename Number>
+at::Tensor view_of(const LayoutPtr& layout, const std::vector<Number>& numbers) {
+  const at::ScalarType dtype = sizeof(Number) == 8 ? at::kLong : std::is_same_v<Number, float> ? at::kFloat : at::kInt;
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  if (count == 0) {
+    return at::empty({0}, dtype);
+  }
+  void* memory = const_cast<Number*>(numbers.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): never written
+  return at::from_blob(memory, {count}, [layout](void*) {}, at::TensorOptions(dtype));
+}
+
+LayoutTensors tensors_of(const LayoutPtr& layout) {
+  const pattern::BlockLayout& blocks = layout->blocks();
+  return {{view_of(layout, blocks.group), view_of(layout, blocks.row_begin), view_of(layout, blocks.key_block),
+           view_of(layout, blocks.kind), view_of(layout, blocks.mask_bits), view_of(layout, blocks.log_weight)},
+          {blocks.tile.query, blocks.tile.key, blocks.query_length, blocks.key_length, blocks.query_offset,
+           blocks.heads, blocks.batch, blocks.groups}};
+}
+
+template <typename Number>
+std::vector<Number> numbers_of(const at::Tensor& tensor) {
+  const at::Tensor held = tensor.contiguous();
+  const auto* first = static_cast<const Number*>(held.const_data_ptr());
+  return {first, first + held.numel()};
+}
+
+void check_layout_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
+  require(tensors.size() == kArrays && sizes.size() == kSizes, "attention: a layout is ", kArrays, " tensors and ",
+          kSizes, " sizes, found ", tensors.size(), " and ", sizes.size());
+  constexpr std::array kTypes{at::kInt, at::kLong, at::kInt, at::kInt, at::kLong, at::kFloat};
+  for (std::size_t at = 0; at < kArrays; ++at) {
+    require(tensors[at].dim() == 1 && tensors[at].scalar_type() == kTypes[at] && tensors[at].is_cpu(),
+            "attention: the layout's ", kArrayNames[at], " must be one-dimensional ", kTypes[at], " on the CPU, found ",
+            tensors[at].scalar_type(), " ", tensors[at].sizes(), " on ", tensors[at].device());
+  }
+}
+
+void check_counts(const pattern::BlockLayout& layout) {
+  require(layout.tile.query >= 1 && layout.tile.query <= 4096 && layout.tile.key >= 1 && layout.tile.key <= 4096,
+          "attention: the layout's tile must be 1 to 4096, found ", layout.tile.query, " x ", layout.tile.key);
+  require(layout.query_length >= 0 && layout.key_length >= 0 && layout.heads >= 1 && layout.batch >= 1 &&
+              layout.groups >= 0,
+          "attention: the layout's lengths, heads, batch and groups must not be negative");
+  require(static_cast<std::int64_t>(layout.group.size()) == layout.batch * layout.heads,
+          "attention: the layout's group must have batch * heads = ", layout.batch * layout.heads, " entries, found ",
+          layout.group.size());
+  require(static_cast<std::int64_t>(layout.row_begin.size()) == layout.groups * layout.query_blocks() + 1,
+          "attention: the layout's row_begin must have groups * query blocks + 1 = ",
+          layout.groups * layout.query_blocks() + 1, " entries, found ", layout.row_begin.size());
+  require(layout.kind.size() == layout.key_block.size(), "attention: the layout's kind must have an entry for each of ",
+          layout.key_block.size(), " blocks, found ", layout.kind.size());
+}
+
+void check_indices(const pattern::BlockLayout& layout) {
+  const auto inside = [](std::int64_t index, std::int64_t count) { return index >= 0 && index < count; };
+  const std::int64_t words = std::int64_t{layout.tile.query} * ((layout.tile.key + 63) / 64);
+  const std::int64_t masks = static_cast<std::int64_t>(layout.mask_bits.size()) / words;
+  const std::int64_t weights =
+      static_cast<std::int64_t>(layout.log_weight.size()) / (std::int64_t{layout.tile.query} * layout.tile.key);
+  require(std::all_of(layout.group.begin(), layout.group.end(),
+                      [&](std::int32_t group) { return inside(group, layout.groups); }),
+          "attention: the layout's group names a group that it has not");
+  require(layout.row_begin.front() == 0 && layout.row_begin.back() == layout.blocks() &&
+              std::is_sorted(layout.row_begin.begin(), layout.row_begin.end()),
+          "attention: the layout's row_begin must rise from 0 to the number of blocks, ", layout.blocks());
+  require(std::all_of(layout.key_block.begin(), layout.key_block.end(),
+                      [&](std::int32_t block) { return inside(block, layout.key_blocks()); }),
+          "attention: the layout's key_block names a block beyond the keys");
+  require(std::all_of(layout.kind.begin(), layout.kind.end(),
+                      [&](std::int32_t kind) {
+                        return pattern::is_full(kind) || (pattern::is_partial(kind) && inside(kind, masks)) ||
+                               (pattern::is_weighted(kind) && inside(pattern::weight_index(kind), weights));
+                      }),
+          "attention: the layout's kind names a mask or weight that it has not");
+}
+
+// Whether every tensor and size is the layout's own, and not a mixture of several.
+bool is_view_of(at::TensorList tensors, at::IntArrayRef sizes, const LayoutPtr& layout) {
+  const LayoutTensors own = tensors_of(layout);
+  const auto same = [](const at::Tensor& a, const at::Tensor& b) {
+    return a.numel() == b.numel() && (a.numel() == 0 || a.const_data_ptr() == b.const_data_ptr());
+  };
+  return sizes == at::IntArrayRef(own.sizes) && std::equal(tensors.begin(), tensors.end(), own.tensors.begin(), same);
+}
+
+}  // namespace
+
+LayoutTensors to_tensors(const LayoutPtr& layout) {
+  live_layouts().add(layout);
+  return tensors_of(layout);
+}
+
+LayoutPtr from_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
+  check_layout_tensors(tensors, sizes);
+  if (LayoutPtr found = live_layouts().find(tensors[0].const_data_ptr()); found && is_view_of(tensors, sizes, found)) {
+    return found;
+  }
+  pattern::BlockLayout layout;
+  layout.tile = {static_cast<std::int32_t>(sizes[0]), static_cast<std::int32_t>(sizes[1])};
+  layout.query_length = sizes[2];
+  layout.key_length = sizes[3];
+  layout.query_offset = sizes[4];
+  layout.heads = sizes[5];
+  layout.batch = sizes[6];
+  layout.groups = sizes[7];
+  layout.group = numbers_of<std::int32_t>(tensors[0]);
+  layout.row_begin = numbers_of<std::int64_t>(tensors[1]);
+  layout.key_block = numbers_of<std::int32_t>(tensors[2]);
+  layout.kind = numbers_of<std::int32_t>(tensors[3]);
+  layout.mask_bits = numbers_of<std::uint64_t>(tensors[4]);
+  layout.log_weight = numbers_of<float>(tensors[5]);
+  check_counts(layout);
+  check_indices(layout);
+  layout.group_edges = pattern::count_group_edges(layout);
+  return std::make_shared<const Layout>(std::move(layout));
+}
+
+}  // namespace weft::attention

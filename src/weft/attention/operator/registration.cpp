@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schemas, and the kernels below autograd: the one that computes, the one that only knows shapes (Meta, fake tensors),
+// and autocast. The layout is tensors and numbers, so that tracers see nothing but what they know.
+#include <ATen/autocast_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/library.h>
+
+#include "weft/attention/operator/layout_tensors.h"
+#include "weft/attention/operator/operator.h"
+#include "weft/attention/operator/paths.h"
+#include "weft/core/error.h"
+
+namespace weft::attention {
+namespace {
+
+constexpr const char* kForwardSchema =
+    "attention(Tensor query, Tensor key, Tensor value, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, "
+    "float dropout=0.0, int seed=0, str path='auto') -> (Tensor output, Tensor log_sum_exp)";
+constexpr const char* kBackwardSchema =
+    "attention_backward(Tensor output_gradient, Tensor query, Tensor key, Tensor value, Tensor output, "
+    "Tensor log_sum_exp, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, float dropout=0.0, int seed=0, "
+    "str path='auto') -> (Tensor query_gradient, Tensor key_gradient, Tensor value_gradient)";
+
+Path settled_path(const Call& call, std::string_view name) {
+  const Path asked = path_of(name);
+  const Path path = asked == Path::kAuto ? choose_path(call) : asked;
+  check_path(call, path);
+  return path;
+}
+
+Call with_rest(Call call, const OptionalTensor& key_keep, double dropout, std::int64_t seed) {
+  call.key_keep = key_keep.value_or(at::Tensor());
+  call.dropout = {static_cast<float>(dropout), static_cast<std::uint64_t>(seed), 0};
+  call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
+  return call;
+}
+
+Results compute_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
+                          double dropout, std::int64_t seed, std::string_view path) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const Call call = with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}}, key_keep, dropout, seed);
+  const Forward forward = run_forward(call, settled_path(call, path));
+  return {forward.output, forward.log_sum_exp};
+}
+
+GradientResults compute_attention_backward(const at::Tensor& output_gradient, const at::Tensor& query,
+                                           const at::Tensor& key, const at::Tensor& value, const at::Tensor& output,
+                                           const at::Tensor& log_sum_exp, const OptionalTensor& key_keep,
+                                           at::TensorList layout, at::IntArrayRef sizes, double scale, double dropout,
+                                           std::int64_t seed, std::string_view path) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const Call call = with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}}, key_keep, dropout, seed);
+  const Gradients gradients = run_backward(call, settled_path(call, path), {output, log_sum_exp}, output_gradient);
+  return {gradients.query, gradients.key, gradients.value};
+}
+
+Results attention_shapes(const at::Tensor& query, const at::Tensor&, const at::Tensor& value, const OptionalTensor&,
+                         at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view) {
+  const auto sizes = query.sym_sizes();
+  const at::ScalarType sums = query.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return {at::empty_symint({sizes[0], sizes[1], sizes[2], value.sym_size(3)}, query.options()),
+          at::empty_symint({sizes[0], sizes[1], sizes[2]}, query.options().dtype(sums))};
+}
+
+GradientResults attention_backward_shapes(const at::Tensor&, const at::Tensor& query, const at::Tensor& key,
+                                          const at::Tensor& value, const at::Tensor&, const at::Tensor&,
+                                          const OptionalTensor&, at::TensorList, at::IntArrayRef, double, double,
+                                          std::int64_t, std::string_view) {
+  const auto like = [](const at::Tensor& tensor) { return at::empty_symint(tensor.sym_sizes(), tensor.options()); };
+  return {like(query), like(key), like(value)};
+}
+
+// Inputs in the dtype of autocast, as scaled_dot_product_attention has it.
+template <c10::DispatchKey kKey, at::DeviceType kDevice>
+Results autocast_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                           const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
+                           double dropout, std::int64_t seed, std::string_view path) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(kKey);
+  const auto cast = [](const at::Tensor& tensor) {
+    return tensor.scalar_type() == at::kDouble ? tensor : tensor.to(at::autocast::get_autocast_dtype(kDevice));
+  };
+  return forward_operator().call(cast(query), cast(key), cast(value), key_keep, layout, sizes, scale, dropout, seed,
+                                 path);
+}
+
+TORCH_LIBRARY(weft, library) {
+  library.def(kForwardSchema);
+  library.def(kBackwardSchema);
+}
+
+TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, library) {
+  library.impl("attention", compute_attention);
+  library.impl("attention_backward", compute_attention_backward);
+}
+
+TORCH_LIBRARY_IMPL(weft, Meta, library) {
+  library.impl("attention", attention_shapes);
+  library.impl("attention_backward", attention_backward_shapes);
+}
+
+TORCH_LIBRARY_IMPL(weft, AutocastCPU, library) {
+  library.impl("attention", autocast_attention<c10::DispatchKey::AutocastCPU, at::kCPU>);
+}
+
+TORCH_LIBRARY_IMPL(weft, AutocastCUDA, library) {
+  library.impl("attention", autocast_attention<c10::DispatchKey::AutocastCUDA, at::kCUDA>);
+}
+
+}  // namespace
+
+const c10::TypedOperatorHandle<ForwardSignature>& forward_operator() {
+  static const auto handle =
+      c10::Dispatcher::singleton().findSchemaOrThrow("weft::attention", "").typed<ForwardSignature>();
+  return handle;
+}
+
+const c10::TypedOperatorHandle<BackwardSignature>& backward_operator() {
+  static const auto handle =
+      c10::Dispatcher::singleton().findSchemaOrThrow("weft::attention_backward", "").typed<BackwardSignature>();
+  return handle;
+}
+
+Forward call_operator(const Call& call, Path path) {
+  const LayoutTensors layout = to_tensors(call.layout);
+  const OptionalTensor key_keep = call.key_keep.defined() ? OptionalTensor(call.key_keep) : std::nullopt;
+  auto [output, log_sum_exp] = forward_operator().call(
+      call.query, call.key, call.value, key_keep, layout.tensors, layout.sizes, call.scale,
+      static_cast<double>(call.dropout.probability), static_cast<std::int64_t>(call.dropout.seed), to_string(path));
+  return {output, log_sum_exp};
+}
+
+}  // namespace weft::attention

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times several pieces of work in turns, so that what disturbs the machine disturbs all of them.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace weft::cli {
+
+struct TimingLimits {
+  int least_rounds = 10;
+  int most_rounds = 50;
+  double seconds = 4;  ///< after least_rounds, no round begins later than this
+};
+
+/// The median time of each piece of work in milliseconds, all of them run once a round after one round that is not
+/// counted. Empty functions are skipped and give 0.
+std::vector<double> median_milliseconds(const std::vector<std::function<void()>>& works,
+                                        const TimingLimits& limits = {});
+
+}  // namespace weft::cli

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft bench attention`: verifies a pattern against the reference, then times it beside dense attention.
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <ATen/Parallel.h>
+
+#include "weft/cli/bench/attention_bench.h"
+#include "weft/cli/commands/bench_commands.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/threads.h"
+#include "weft/core/cpu.h"
+#include "weft/core/fields.h"
+#include "weft/kernels/fused.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kBenchAttentionExamples =
+    "  weft bench attention --pattern 'window(512)' --length 4096\n"
+    "  WEFT_ISA=avx2 weft bench attention --pattern 'bigbird(block=64)' --length 16384 --dtype bfloat16 --backward "
+    "--json";
+
+struct BenchAttentionConfig {
+  std::string pattern = "window(512)";
+  std::int64_t length = 4096;
+  std::int64_t heads = 12;
+  std::int64_t head_dim = 64;
+  std::int64_t batch = 1;
+  std::string dtype = "float32";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = BenchAttentionConfig;
+    visit(Field{"pattern", &C::pattern, "who attends to whom"});
+    visit(Field{"length", &C::length, "queries and keys"}.at_least(1));
+    visit(Field{"heads", &C::heads, "attention heads"}.at_least(1));
+    visit(Field{"head_dim", &C::head_dim, "numbers in a query, key or value of a head"}.at_least(1));
+    visit(Field{"batch", &C::batch, "rows of the batch"}.at_least(1));
+    visit(Field{"dtype", &C::dtype, "of query, key and value"}.one_of({"float32", "bfloat16"}));
+  }
+};
+
+struct BenchAttentionOptions {
+  formats::Json given = formats::Json::object();
+  std::int64_t threads = 0;
+  bool backward = false;
+  bool json = false;
+};
+
+formats::Json or_null(const std::optional<double>& value) {
+  return value ? formats::Json(*value) : formats::Json(nullptr);
+}
+
+// Dense time x density / our time: 1 means that an edge costs what it costs in dense attention.
+std::optional<double> efficiency(const std::optional<double>& dense, const std::optional<double>& ours,
+                                 double density) {
+  return dense && ours ? std::optional<double>(*dense * density / *ours) : std::nullopt;
+}
+
+formats::Json result_of(const AttentionCase& call, bool with_backward) {
+  const auto layout = attention::cached_layout(call.pattern, call.site(call.length), {});
+  const pattern::LayoutStatistics cost = pattern::statistics(layout->blocks());
+  const AttentionCheck check = check_attention(call, with_backward);
+  const AttentionTimes times = time_attention(call, with_backward);
+  const double flops = 4.0 * static_cast<double>(cost.edges * call.batch * call.head_dim);
+  return {{"isa", kernels::to_string(kernels::chosen_isa())},
+          {"processor", cpu_description()},
+          {"path", attention::to_string(times.path)},
+          {"threads", at::get_num_threads()},
+          {"dtype", call.dtype == at::kFloat ? "float32" : "bfloat16"},
+          {"pattern", call.pattern.to_string()},
+          {"length", call.length},
+          {"batch", call.batch},
+          {"heads", call.heads},
+          {"head_dim", call.head_dim},
+          {"density", cost.density},
+          {"edges", cost.edges * call.batch},
+          {"slots", cost.slots * call.batch},
+          {"forward_ms", times.forward_ms},
+          {"dense_forward_ms", or_null(times.dense_forward_ms)},
+          {"forward_backward_ms", or_null(times.forward_backward_ms)},
+          {"dense_forward_backward_ms", or_null(times.dense_forward_backward_ms)},
+          {"efficiency", or_null(efficiency(times.dense_forward_ms, times.forward_ms, cost.density))},
+          {"forward_backward_efficiency",
+           or_null(efficiency(times.dense_forward_backward_ms, times.forward_backward_ms, cost.density))},
+          {"gflops", flops / times.forward_ms / 1e6},
+          {"gemm_gflops", times.gemm_gflops},
+          {"workspace_bytes", times.workspace_bytes},
+          {"max_abs_error", check.max_abs_error},
+          {"max_relative_gradient_error", with_backward ? formats::Json(check.max_abs_gradient_error) : nullptr}};
+}
+
+std::string table_of(const formats::Json& result) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const auto& [name, value] : result.items()) {
+    rows.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return name_table(rows);
+}
+
+void run_bench_attention(const BenchAttentionOptions& options) {
+  BenchAttentionConfig config;
+  formats::update_from_json(config, options.given, "weft bench attention");
+  settle_threads(options.threads);
+  AttentionCase call{pattern::Pattern::parse(config.pattern)};
+  call.length = config.length;
+  call.heads = config.heads;
+  call.head_dim = config.head_dim;
+  call.batch = config.batch;
+  call.dtype = config.dtype == "float32" ? at::kFloat : at::kBFloat16;
+  const formats::Json result = result_of(call, options.backward);
+  if (options.json) {
+    print_json(result);
+  } else {
+    std::cout << table_of(result);
+  }
+}
+
+}  // namespace
+
+void add_bench_attention(CLI::App& parent) {
+  auto options = std::make_shared<BenchAttentionOptions>();
+  CLI::App& app =
+      add_command(parent, "attention", "check a pattern against the reference, then time it beside dense attention",
+                  kBenchAttentionExamples);
+  add_fields<BenchAttentionConfig>(app, {.title = "Options"}, options->given);
+  app.add_flag("--backward", options->backward, "forward with backward too, and gradients checked");
+  add_threads_flag(app, options->threads);
+  add_json_flag(app, options->json);
+  app.callback([options] { run_bench_attention(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands below `weft bench`.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+void add_bench_attention(CLI::App& parent);
+
+}  // namespace weft::cli

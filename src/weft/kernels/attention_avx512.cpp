@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused kernels for AVX-512.
+#include "weft/kernels/fused/entry.h"
+#include "weft/kernels/fused/instances.h"
+#include "weft/kernels/isa/avx512.h"
+
+namespace weft::kernels {
+
+constinit const FusedKernels kAvx512Kernels{run_fused_forward<Avx512>, run_fused_backward<Avx512>};
+
+}  // namespace weft::kernels

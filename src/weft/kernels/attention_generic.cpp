@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused kernels for processors without a file of their own.
+#include "weft/kernels/fused/entry.h"
+#include "weft/kernels/fused/instances.h"
+#include "weft/kernels/isa/generic.h"
+
+namespace weft::kernels {
+
+constinit const FusedKernels kGenericKernels{run_fused_forward<Generic>, run_fused_backward<Generic>};
+
+}  // namespace weft::kernels

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses an instruction set once and calls its kernels.
+#include "weft/kernels/fused.h"
+
+#include <cstdlib>
+#include <iterator>
+#include <string>
+
+#include "weft/core/cpu.h"
+#include "weft/core/error.h"
+#include "weft/kernels/fused/instances.h"
+#include "weft/kernels/fused/tile.h"
+
+namespace weft::kernels {
+namespace {
+
+// The kernels of an instruction set, or null where this build has none.
+const FusedKernels* kernels_of(InstructionSet isa) noexcept {
+  switch (isa) {
+    case InstructionSet::kGeneric:
+      return &kGenericKernels;
+#if defined(__x86_64__)
+    case InstructionSet::kAvx2:
+      return &kAvx2Kernels;
+    case InstructionSet::kAvx512:
+      return &kAvx512Kernels;
+    case InstructionSet::kAvx512Bf16:
+      return &kAvx512Bf16Kernels;
+#endif
+    default:
+      return nullptr;
+  }
+}
+
+InstructionSet best_isa() noexcept {
+  InstructionSet best = InstructionSet::kScalar;
+  for (const InstructionSet isa : kInstructionSets) {
+    best = is_available(isa) ? isa : best;
+  }
+  return best;
+}
+
+std::string known_names() {
+  std::string names;
+  for (const InstructionSet isa : kInstructionSets) {
+    names += concat(names.empty() ? "" : ", ", to_string(isa));
+  }
+  return names;
+}
+
+InstructionSet forced_isa(const std::string& name) {
+  for (const InstructionSet isa : kInstructionSets) {
+    if (name == to_string(isa)) {
+      if (!is_available(isa)) {
+        fail(ErrorKind::kUnsupported, "WEFT_ISA=", name, ": this machine has no ", name, ", its best is ",
+             to_string(best_isa()));
+      }
+      return isa;
+    }
+  }
+  fail(ErrorKind::kArgument, "WEFT_ISA must be one of ", known_names(), ", found \"", name, "\"");
+}
+
+InstructionSet choose() {
+  const char* forced = std::getenv("WEFT_ISA");
+  return forced == nullptr || *forced == '\0' ? best_isa() : forced_isa(forced);
+}
+
+}  // namespace
+
+const char* to_string(InstructionSet isa) noexcept {
+  switch (isa) {
+    case InstructionSet::kGeneric:
+      return "generic";
+    case InstructionSet::kAvx2:
+      return "avx2";
+    case InstructionSet::kAvx512:
+      return "avx512";
+    case InstructionSet::kAvx512Bf16:
+      return "avx512bf16";
+    default:
+      return "scalar";
+  }
+}
+
+bool is_available(InstructionSet isa) noexcept {
+  const CpuFeatures& cpu = cpu_features();
+  switch (isa) {
+    case InstructionSet::kAvx2:
+      return cpu.avx2;
+    case InstructionSet::kAvx512:
+      return cpu.avx512;
+    case InstructionSet::kAvx512Bf16:
+      return cpu.avx512_bf16;
+    default:
+      return true;
+  }
+}
+
+InstructionSet chosen_isa() {
+  static const InstructionSet isa = choose();
+  return isa;
+}
+
+const char* fused_obstacle(const AttentionArguments& arguments) noexcept {
+  if (arguments.dtype == DType::kFloat64) {
+    return "the fused kernels do not take float64";
+  }
+  if (arguments.layout.tile_key != kTile || arguments.layout.tile_query > kTile) {
+    return "the fused kernels take key tiles of 64 and query tiles of at most 64";
+  }
+  return nullptr;
+}
+
+Status fused_forward(InstructionSet isa, const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
+  const FusedKernels* kernels = kernels_of(isa);
+  if (kernels == nullptr) {
+    attention_forward(arguments, parallel);
+    return Status::kOk;
+  }
+  return fused_obstacle(arguments) == nullptr ? kernels->forward(arguments, parallel) : Status::kUnsupported;
+}
+
+Status fused_backward(InstructionSet isa, const AttentionArguments& arguments, const AttentionGradients& gradients,
+                      const ParallelFor& parallel) noexcept {
+  const FusedKernels* kernels = kernels_of(isa);
+  if (kernels == nullptr) {
+    attention_backward(arguments, gradients, parallel);
+    return Status::kOk;
+  }
+  return fused_obstacle(arguments) == nullptr ? kernels->backward(arguments, gradients, parallel)
+                                              : Status::kUnsupported;
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused backward pass over the transposed layout, five products a block. For a block of keys and each block of
+// queries that sees it: P^T = exp(S^T - log-sum-exp), dP^T = V dO^T, dS^T = P^T (dP^T - delta); then dV += P^T dO,
+// dK += dS^T Q, dQ += dS K. Key gradients stay in the cache; query gradients are float32 sums in memory, in the order
+// of the key blocks.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/fused/dropout_panel.h"
+#include "weft/kernels/fused/exponential.h"
+#include "weft/kernels/fused/key_blocks.h"
+#include "weft/kernels/fused/pair_scores.h"
+#include "weft/kernels/fused/query_blocks.h"
+#include "weft/kernels/fused/query_sums.h"
+
+namespace weft::kernels {
+
+/// A block of keys of one key head.
+struct KeyPlace {
+  std::int64_t batch;
+  std::int64_t key_head;
+  std::int64_t key_block;
+};
+
+template <class Isa, class Storage>
+class FusedBackward {
+  using Memory = typename Storage::Memory;
+  using Packer = MatrixPacker<Isa, Memory>;
+  using Units = typename Packer::Units;
+  using Unit = typename Packer::Unit;
+  using Vector = typename Isa::Vector;
+
+ public:
+  FusedBackward(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept
+      : arguments_(arguments),
+        gradients_(gradients),
+        keys_(arguments, {Sides::kBoth, Sides::kRows}),
+        queries_(arguments, gradients),
+        key_width_(round_up(arguments.head_dim, Isa::kLanes)),
+        value_width_(round_up(arguments.value_dim, Isa::kLanes)),
+        key_sums_(kTile * key_width_),
+        value_sums_(kTile * value_width_),
+        probabilities_(kTile * kPanel),
+        score_gradients_(kTile * kPanel),
+        pairs_(Packer::kPairs ? kTile * kPanel : 1),
+        weights_(kTile * kTile) {}
+
+  bool is_there() const noexcept {
+    return keys_.is_there() && queries_.is_there() && key_sums_.is_there() && value_sums_.is_there() &&
+           probabilities_.is_there() && score_gradients_.is_there() && pairs_.is_there() && weights_.is_there();
+  }
+
+  /// Writes the gradients of one block of keys and adds to the sums of the queries that see it.
+  void run(const KeyPlace& place, const QuerySums& sums) noexcept {
+    const pattern::LayoutView& layout = arguments_.layout;
+    __builtin_memset(key_sums_.data(), 0, static_cast<std::size_t>(kTile * key_width_) * sizeof(float));
+    __builtin_memset(value_sums_.data(), 0, static_cast<std::size_t>(kTile * value_width_) * sizeof(float));
+    const KeyBlock<Unit>& keys = keys_.get(place.batch, place.key_head, place.key_block);
+    const std::int64_t group = arguments_.heads / arguments_.key_heads;
+    for (std::int64_t head = place.key_head * group; head < (place.key_head + 1) * group; ++head) {
+      const std::int64_t* column =
+          gradients_.transpose.column_begin + layout.group_of(place.batch, head) * layout.key_blocks + place.key_block;
+      for (std::int64_t at = column[0]; at < column[1]; ++at) {
+        const std::int64_t query_block = gradients_.transpose.query_block[at];
+        add_block({place.batch, head, query_block * layout.tile_query}, place.key_block * kTile,
+                  gradients_.transpose.block[at], keys, sums);
+      }
+    }
+    store(place, keys);
+  }
+
+ private:
+  // `first` is the first query of the block.
+  void add_block(const RowIndex& first, std::int64_t first_key, std::int64_t block, const KeyBlock<Unit>& keys,
+                 const QuerySums& sums) noexcept {
+    const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
+    const BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
+    for (std::int64_t panel = 0; panel * kPanel < queries.queries; ++panel) {
+      const KeyRange range = mask.range(panel, Units::kPerUnit);
+      if (range.begin >= range.end) {
+        continue;
+      }
+      const std::int64_t count = smaller(kPanel, queries.queries - panel * kPanel);
+      const Panel place{range, panel, count, round_up(count, Isa::kLanes) / Isa::kLanes};
+      make_scores(place, queries, keys);
+      make_gradients(place, mask, queries, first, first_key);
+      add_products(place, queries, keys, sums.row(first, panel * kPanel));
+    }
+  }
+
+  // Which keys and queries of the block are worked on.
+  struct Panel {
+    KeyRange range;
+    std::int64_t panel;
+    std::int64_t queries;
+    std::int64_t vectors;
+  };
+
+  // S^T and dP^T of the panel.
+  void make_scores(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys) noexcept {
+    const std::int64_t count = panel.range.end - panel.range.begin;
+    const std::int64_t key_units = Packer::units(arguments_.head_dim);
+    const std::int64_t value_units = Packer::units(arguments_.value_dim);
+    const Result scores{probabilities_.data() + panel.range.begin * kPanel, kPanel, count, panel.vectors};
+    product<Isa, Units>({skip_rows(keys.key.rows, panel.range.begin),
+                         queries.query_panels + panel.panel * key_units * kPanel, kPanel, key_units},
+                        scores, Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
+    const Result incoming{score_gradients_.data() + panel.range.begin * kPanel, kPanel, count, panel.vectors};
+    product<Isa, Units>({skip_rows(keys.value.rows, panel.range.begin),
+                         queries.output_gradient_panels + panel.panel * value_units * kPanel, kPanel, value_units},
+                        incoming, Scaled<Isa>{Isa::set(1.0F)});
+  }
+
+  // Turns S^T into P^T, dP^T into scale * dS^T; dropout scales what is passed on, not what is summed.
+  void make_gradients(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                      const RowIndex& first, std::int64_t first_key) noexcept {
+    const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
+    const DropoutSpan span{panel.vectors, first.row + panel.panel * kPanel, first_key, panel.range.begin,
+                           panel.range.end};
+    if (dropout.is_on()) {
+      dropout.apply(score_gradients_.data(), span);
+    }
+    for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
+      differentiate(panel, mask, queries, vector * Isa::kLanes);
+    }
+    if (dropout.is_on()) {
+      dropout.apply(probabilities_.data(), span);
+    }
+  }
+
+  void differentiate(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                     std::int64_t lane) noexcept {
+    const std::int64_t query = panel.panel * kPanel + lane;
+    const Vector log_sum_exp = Isa::load(queries.log_sum_exp + query);
+    const Vector delta = Isa::load(queries.delta + query);
+    const Vector scale = Isa::set(static_cast<float>(arguments_.scale));
+    for (std::int64_t key = panel.range.begin; key < panel.range.end; ++key) {
+      float* score = probabilities_.data() + key * kPanel + lane;
+      float* incoming = score_gradients_.data() + key * kPanel + lane;
+      Vector exponent = Isa::subtract(Isa::load(score), log_sum_exp);
+      if (mask.weights() != nullptr) {
+        exponent = Isa::add(exponent, Isa::load(mask.weights() + key * kTile + query));
+      }
+      Vector probability = exponential<Isa>(exponent);
+      Vector gradient = Isa::multiply(Isa::multiply(probability, scale), Isa::subtract(Isa::load(incoming), delta));
+      if (panel.range.is_masked) {
+        const auto edges = Isa::lanes_of(mask.seen_by(key) >> query);
+        probability = Isa::select(edges, probability, Isa::zero());
+        gradient = Isa::select(edges, gradient, Isa::zero());
+      }
+      Isa::store(score, probability);
+      Isa::store(incoming, gradient);
+    }
+  }
+
+  // dV += P^T dO, dK += dS^T Q, dQ += dS K.
+  void add_products(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys,
+                    const QuerySumRow& query_sums) noexcept {
+    const std::int64_t count = panel.range.end - panel.range.begin;
+    const std::int64_t query_units = Packer::units(panel.queries);
+    const std::int64_t first_unit = panel.panel * kPanel / Units::kPerUnit;
+    product<Isa, Units>(
+        {pair_queries<Isa, Units>(probabilities_.data(), pairs_.data(), panel.range, panel.vectors),
+         queries.output_gradient.steps + first_unit * queries.output_gradient.step_stride,
+         queries.output_gradient.step_stride, query_units},
+        {value_sums_.data() + panel.range.begin * value_width_, value_width_, count, value_width_ / Isa::kLanes},
+        Added<Isa>{});
+    product<Isa, Units>(
+        {pair_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
+         queries.query.steps + first_unit * queries.query.step_stride, queries.query.step_stride, query_units},
+        {key_sums_.data() + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes}, Added<Isa>{});
+    const Unit* gradients = pair_keys<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors);
+    product<Isa, Units>({{gradients, 1, kPanel},
+                         keys.key.steps + panel.range.begin / Units::kPerUnit * keys.key.step_stride,
+                         keys.key.step_stride,
+                         Packer::units(count)},
+                        {query_sums.data, query_sums.stride, panel.queries, key_width_ / Isa::kLanes}, Added<Isa>{});
+  }
+
+  static Operand<Unit> skip_rows(Operand<Unit> rows, std::int64_t count) noexcept {
+    rows.data += count * rows.row_stride;
+    return rows;
+  }
+
+  void store(const KeyPlace& place, const KeyBlock<Unit>& keys) noexcept {
+    for (std::int64_t key = 0; key < keys.keys; ++key) {
+      const RowIndex at{place.batch, place.key_head, place.key_block * kTile + key};
+      narrow_row<Isa>(row_of<Storage>(gradients_.key_gradient, at), key_sums_.data() + key * key_width_,
+                      arguments_.head_dim);
+      narrow_row<Isa>(row_of<Storage>(gradients_.value_gradient, at), value_sums_.data() + key * value_width_,
+                      arguments_.value_dim);
+    }
+  }
+
+  const AttentionArguments& arguments_;
+  const AttentionGradients& gradients_;
+  KeyBlocks<Isa, Storage> keys_;
+  QueryBlocks<Isa, Storage> queries_;
+  std::int64_t key_width_;
+  std::int64_t value_width_;
+  Buffer<Isa, float> key_sums_;         // dK: [key][key_width_]
+  Buffer<Isa, float> value_sums_;       // dV: [key][value_width_]
+  Buffer<Isa, float> probabilities_;    // S^T, then P^T: [key][kPanel]
+  Buffer<Isa, float> score_gradients_;  // dP^T, then dS^T: [key][kPanel]
+  Buffer<Isa, Unit> pairs_;
+  Buffer<Isa, float> weights_;
+};
+
+}  // namespace weft::kernels

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who runs which part of the backward pass. Many heads: a thread owns a head, and adds up its query gradients alone.
+// Few heads: one head at a time, each thread has a range of its keys and query sums of its own, which are added up in
+// the order of the ranges. Either way the bits depend on nothing but the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "weft/kernels/fused/backward.h"
+#include "weft/kernels/fused/work.h"
+
+namespace weft::kernels {
+
+/// More threads than this share no head: their sums would cost more than they bring.
+inline constexpr std::int64_t kMostRanges = 64;
+
+template <class Isa, class Storage>
+class BackwardPass {
+  using Memory = typename Storage::Memory;
+  using Sums = std::unique_ptr<const OwnQuerySums<Isa>>;
+
+ public:
+  BackwardPass(const AttentionArguments& arguments, const AttentionGradients& gradients,
+               const ParallelFor& parallel) noexcept
+      : arguments_(arguments),
+        gradients_(gradients),
+        parallel_(parallel),
+        group_(arguments.heads / arguments.key_heads) {}
+
+  /// False when there was no memory.
+  bool run() noexcept {
+    const std::int64_t owners = arguments_.batch * arguments_.key_heads;
+    const std::int64_t threads = parallel_.threads();
+    if (threads == 1 || owners % threads == 0 || owners >= 4 * threads) {
+      share_out<Isa>(
+          parallel_, owners, [&](std::int64_t owner) { return cost_of(owner); },
+          [&](std::int64_t begin, std::int64_t end) { run_heads(begin, end); });
+    } else {
+      for (std::int64_t owner = 0; owner < owners && succeeded_; ++owner) {
+        run_ranges(owner);
+      }
+    }
+    return succeeded_;
+  }
+
+ private:
+  // Block 0 of the key head that an owner stands for.
+  RowIndex place_of(std::int64_t owner) const noexcept {
+    return {owner / arguments_.key_heads, owner % arguments_.key_heads, 0};
+  }
+
+  // Blocks of the layout in the columns of one block of keys, over the heads that share it.
+  double column_cost(const RowIndex& place, std::int64_t key_block) const noexcept {
+    std::int64_t blocks = 0;
+    for (std::int64_t head = place.head * group_; head < (place.head + 1) * group_; ++head) {
+      const std::int64_t* column = gradients_.transpose.column_begin +
+                                   arguments_.layout.group_of(place.batch, head) * arguments_.layout.key_blocks +
+                                   key_block;
+      blocks += column[1] - column[0];
+    }
+    return static_cast<double>(blocks) + 0.5;
+  }
+
+  double cost_of(std::int64_t owner) const noexcept {
+    double cost = 0;
+    for (std::int64_t key_block = 0; key_block < arguments_.layout.key_blocks; ++key_block) {
+      cost += column_cost(place_of(owner), key_block);
+    }
+    return cost;
+  }
+
+  void out_of_memory() noexcept { __atomic_store_n(&succeeded_, false, __ATOMIC_RELAXED); }
+
+  void run_heads(std::int64_t begin, std::int64_t end) noexcept {
+    FusedBackward<Isa, Storage> backward(arguments_, gradients_);
+    for (std::int64_t owner = begin; owner < end; ++owner) {
+      if (!backward.is_there() || !run_head(backward, place_of(owner))) {
+        return out_of_memory();
+      }
+    }
+  }
+
+  bool run_head(FusedBackward<Isa, Storage>& backward, const RowIndex& place) noexcept {
+    const std::int64_t blocks = arguments_.layout.key_blocks;
+    if (sums_in_place<Isa, Storage>(arguments_)) {
+      run_blocks(backward, place, blocks, zeroed_result(place));
+      return true;
+    }
+    const Sums own = make_sums({0, arguments_.layout.query_blocks}, place.head);
+    if (!own) {
+      return false;
+    }
+    run_blocks(backward, place, blocks, own->sums());
+    for (std::int64_t query = 0; query < group_ * arguments_.query_length; ++query) {
+      store_query(place, query, &own, 1);
+    }
+    return true;
+  }
+
+  // `count` blocks of keys from `first` on.
+  void run_blocks(FusedBackward<Isa, Storage>& backward, const RowIndex& first, std::int64_t count,
+                  const QuerySums& sums) noexcept {
+    for (std::int64_t block = first.row; block < first.row + count; ++block) {
+      backward.run({first.batch, first.head, block}, sums);
+    }
+  }
+
+  QuerySums zeroed_result(const RowIndex& place) noexcept {
+    const std::int64_t first_head = place.head * group_;
+    for (std::int64_t head = first_head; head < first_head + group_; ++head) {
+      for (std::int64_t query = 0; query < arguments_.query_length; ++query) {
+        __builtin_memset(row_of<Storage>(gradients_.query_gradient, {place.batch, head, query}), 0,
+                         static_cast<std::size_t>(arguments_.head_dim) * sizeof(Memory));
+      }
+    }
+    const Output& result = gradients_.query_gradient;
+    return {static_cast<float*>(result.data) + place.batch * result.batch_stride + first_head * result.head_stride,
+            result.head_stride, result.row_stride, first_head, 0};
+  }
+
+  void run_ranges(std::int64_t owner) noexcept {
+    const std::int64_t ranges = smaller(smaller(parallel_.threads(), kMostRanges),
+                                        arguments_.layout.key_blocks > 0 ? arguments_.layout.key_blocks : 1);
+    const RowIndex place = place_of(owner);
+    Sums sums[kMostRanges];
+    const auto cost = [&](std::int64_t key_block) { return column_cost(place, key_block); };
+    const Shares<Isa, decltype(cost)> shares(arguments_.layout.key_blocks, ranges, cost);
+    parallel_for(parallel_, ranges, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t range = first; range < last; ++range) {
+        shares.run(range, range + 1, [&](std::int64_t begin, std::int64_t end) {
+          sums[range] = run_range({place.batch, place.head, begin}, end - begin);
+        });
+      }
+    });
+    parallel_for(parallel_, group_ * arguments_.query_length, kTile, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t query = first; query < last && succeeded_; ++query) {
+        store_query(place, query, sums, ranges);
+      }
+    });
+  }
+
+  // Null where there is no memory.
+  Sums make_sums(const QueryExtent& extent, std::int64_t key_head) const noexcept {
+    Sums own(new (std::nothrow) OwnQuerySums<Isa>(arguments_, extent, key_head * group_, group_));
+    return own && own->is_there() ? std::move(own) : nullptr;
+  }
+
+  Sums run_range(const RowIndex& first, std::int64_t count) noexcept {
+    FusedBackward<Isa, Storage> backward(arguments_, gradients_);
+    Sums own = make_sums(extent_of<Isa>(arguments_, gradients_.transpose, first, count), first.head);
+    if (!own || !backward.is_there()) {
+      out_of_memory();
+      return nullptr;
+    }
+    run_blocks(backward, first, count, own->sums());
+    return own;
+  }
+
+  // Item = head within the group * query_length + query.
+  void store_query(const RowIndex& place, std::int64_t item, const Sums* sums, std::int64_t count) noexcept {
+    const std::int64_t head = place.head * group_ + item / arguments_.query_length;
+    const std::int64_t query = item % arguments_.query_length;
+    float total[kMaximumHeadDim];
+    for (std::int64_t column = 0; column < arguments_.head_dim; column += Isa::kLanes) {
+      typename Isa::Vector sum = Isa::zero();
+      for (std::int64_t range = 0; range < count; ++range) {
+        const float* found = sums[range] ? sums[range]->find(head, query) : nullptr;
+        sum = found == nullptr ? sum : Isa::add(sum, Isa::load(found + column));
+      }
+      Isa::store(total + column, sum);
+    }
+    narrow_row<Isa>(row_of<Storage>(gradients_.query_gradient, {place.batch, head, query}), total, arguments_.head_dim);
+  }
+
+  const AttentionArguments& arguments_;
+  const AttentionGradients& gradients_;
+  const ParallelFor& parallel_;
+  std::int64_t group_;
+  bool succeeded_ = true;
+};
+
+}  // namespace weft::kernels

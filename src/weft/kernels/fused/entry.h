@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a call to the body of its dtype: what a file of one instruction set compiles.
+#pragma once
+
+#include "weft/kernels/fused.h"
+#include "weft/kernels/fused/backward_pass.h"
+#include "weft/kernels/fused/forward.h"
+#include "weft/kernels/storage.h"
+
+namespace weft::kernels {
+
+template <class Isa>
+Status run_fused_forward(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
+  switch (arguments.dtype) {
+    case DType::kFloat32:
+      return status_of(forward_pass<Isa, PlainStorage<float>>(arguments, parallel));
+    case DType::kBFloat16:
+      return status_of(forward_pass<Isa, BFloat16Storage>(arguments, parallel));
+    case DType::kFloat16:
+      return status_of(forward_pass<Isa, Float16Storage>(arguments, parallel));
+    default:
+      return Status::kUnsupported;
+  }
+}
+
+template <class Isa>
+Status run_fused_backward(const AttentionArguments& arguments, const AttentionGradients& gradients,
+                          const ParallelFor& parallel) noexcept {
+  switch (arguments.dtype) {
+    case DType::kFloat32:
+      return status_of(BackwardPass<Isa, PlainStorage<float>>(arguments, gradients, parallel).run());
+    case DType::kBFloat16:
+      return status_of(BackwardPass<Isa, BFloat16Storage>(arguments, gradients, parallel).run());
+    case DType::kFloat16:
+      return status_of(BackwardPass<Isa, Float16Storage>(arguments, gradients, parallel).run());
+    default:
+      return Status::kUnsupported;
+  }
+}
+
+}  // namespace weft::kernels

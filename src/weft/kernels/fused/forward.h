@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused forward pass. For a block of queries: S^T = scale * K Q^T, mask, online softmax, O^T = O^T factor + V^T
+// P^T, a panel of 32 queries and a block of 64 keys at a time. No score ever leaves the first-level cache.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "weft/kernels/fused/dropout_panel.h"
+#include "weft/kernels/fused/key_blocks.h"
+#include "weft/kernels/fused/pair_scores.h"
+#include "weft/kernels/fused/softmax_panel.h"
+#include "weft/kernels/fused/work.h"
+
+namespace weft::kernels {
+
+/// A block of queries of one head.
+struct QueryPlace {
+  std::int64_t batch;
+  std::int64_t head;
+  std::int64_t query_block;
+};
+
+template <class Isa, class Storage>
+class FusedForward {
+  using Memory = typename Storage::Memory;
+  using Packer = MatrixPacker<Isa, Memory>;
+  using Units = typename Packer::Units;
+  using Unit = typename Packer::Unit;
+
+ public:
+  explicit FusedForward(const AttentionArguments& arguments) noexcept
+      : arguments_(arguments),
+        keys_(arguments, {Sides::kRows, Sides::kSteps}),
+        query_panels_(kTile * Packer::padded(Packer::units(arguments.head_dim))),
+        output_panels_(kTile * round_up(arguments.value_dim, Isa::kLanes)),
+        scores_(kTile * kPanel),
+        pairs_(Packer::kPairs ? kTile / 2 * kPanel : 1),
+        weights_(kTile * kTile) {}
+
+  bool is_there() const noexcept {
+    return keys_.is_there() && query_panels_.is_there() && output_panels_.is_there() && scores_.is_there() &&
+           pairs_.is_there() && weights_.is_there();
+  }
+
+  void run(const QueryPlace& place) noexcept {
+    const pattern::LayoutView& layout = arguments_.layout;
+    place_ = place;
+    first_query_ = place.query_block * layout.tile_query;
+    queries_ = smaller(layout.tile_query, arguments_.query_length - first_query_);
+    start();
+    const std::int64_t* row =
+        layout.row_begin + layout.group_of(place.batch, place.head) * layout.query_blocks + place.query_block;
+    const std::int64_t key_head = place.head / (arguments_.heads / arguments_.key_heads);
+    for (std::int64_t block = row[0]; block < row[1]; ++block) {
+      add_block(block, keys_.get(place.batch, key_head, layout.key_block[block]));
+    }
+    finish();
+  }
+
+ private:
+  void start() noexcept {
+    const RowIndex first{place_.batch, place_.head, first_query_};
+    Packer::pack_panels(
+        {row_of<Storage>(arguments_.query, first), arguments_.query.row_stride, queries_, arguments_.head_dim},
+        query_panels_.data());
+    __builtin_memset(output_panels_.data(), 0, static_cast<std::size_t>(kTile * arguments_.value_dim) * sizeof(float));
+    rows_.reset();
+  }
+
+  std::int64_t vectors_of(std::int64_t panel) const noexcept {
+    return smaller(kPanel, round_up(queries_ - panel * kPanel, Isa::kLanes)) / Isa::kLanes;
+  }
+
+  void add_block(std::int64_t block, const KeyBlock<Unit>& keys) noexcept {
+    const BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
+    const std::int64_t first_key = std::int64_t{arguments_.layout.key_block[block]} * kTile;
+    for (std::int64_t panel = 0; panel * kPanel < queries_; ++panel) {
+      const KeyRange range = mask.range(panel, Units::kPerUnit);
+      if (range.begin < range.end) {
+        add_panel(mask, range, panel, keys, first_key);
+      }
+    }
+    mark_invalid(mask, keys.invalid);
+  }
+
+  void add_panel(const BlockMask<Isa>& mask, const KeyRange& range, std::int64_t panel, const KeyBlock<Unit>& keys,
+                 std::int64_t first_key) noexcept {
+    const std::int64_t vectors = vectors_of(panel);
+    const std::int64_t units = Packer::units(arguments_.head_dim);
+    Operand<Unit> key_rows = keys.key.rows;
+    key_rows.data += range.begin * key_rows.row_stride;
+    product<Isa, Units>({key_rows, query_panels_.data() + panel * units * kPanel, kPanel, units},
+                        {scores_.data() + range.begin * kPanel, kPanel, range.end - range.begin, vectors},
+                        Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
+    update_softmax(rows_, mask, range, panel, vectors, scores_.data());
+    const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);
+    if (dropout.is_on()) {
+      dropout.apply(scores_.data(), {vectors, first_query_ + panel * kPanel, first_key, range.begin, range.end});
+    }
+    const Unit* probabilities = pair_keys<Isa, Units>(scores_.data(), pairs_.data(), range, vectors);
+    Operand<Unit> values = keys.value.transposed();
+    values.data += range.begin / Units::kPerUnit * values.step_stride;
+    product<Isa, Units>(
+        {values, probabilities, kPanel, Packer::units(range.end - range.begin)},
+        {output_panels_.data() + panel * arguments_.value_dim * kPanel, kPanel, arguments_.value_dim, vectors},
+        Rescaled<Isa>{rows_.factor + panel * kPanel});
+  }
+
+  // A row that attends to a key with NaN or infinity has no finite answer.
+  void mark_invalid(const BlockMask<Isa>& mask, std::uint64_t invalid) noexcept {
+    for (; invalid != 0; invalid &= invalid - 1) {
+      const std::uint64_t seen_by = mask.seen_by(__builtin_ctzll(invalid));
+      for (std::int64_t query = 0; query < queries_; ++query) {
+        rows_.sum[query] += ((seen_by >> query) & 1) != 0 ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
+      }
+    }
+  }
+
+  // Averages, transposed back to rows; log-sum-exp.
+  void finish() noexcept {
+    float* log_sum_exp = static_cast<float*>(arguments_.log_sum_exp) +
+                         (place_.batch * arguments_.heads + place_.head) * arguments_.query_length + first_query_;
+    for (std::int64_t query = 0; query < queries_; ++query) {
+      const float sum = rows_.sum[query];
+      rows_.factor[query] = sum == 0 ? 0.0F : 1.0F / sum;
+      log_sum_exp[query] = sum == 0 ? -std::numeric_limits<float>::infinity() : rows_.maximum[query] + logf(sum);
+    }
+    for (std::int64_t query = 0; query < queries_; query += Isa::kLanes) {
+      for (std::int64_t column = 0; column < arguments_.value_dim; column += Isa::kLanes) {
+        store_tile(query, column);
+      }
+    }
+  }
+
+  void store_tile(std::int64_t query, std::int64_t column) noexcept {
+    const std::int64_t columns = smaller(Isa::kLanes, arguments_.value_dim - column);
+    const float* from =
+        output_panels_.data() + (query / kPanel * arguments_.value_dim + column) * kPanel + query % kPanel;
+    const typename Isa::Vector factor = Isa::load(rows_.factor + query);
+    typename Isa::Vector tile[Isa::kLanes];
+    for (std::int64_t row = 0; row < Isa::kLanes; ++row) {
+      tile[row] = row < columns ? Isa::multiply(factor, Isa::load(from + row * kPanel)) : Isa::zero();
+    }
+    Isa::transpose(tile);
+    for (std::int64_t row = 0; row < smaller(Isa::kLanes, queries_ - query); ++row) {
+      Memory* to = row_of<Storage>(arguments_.output, {place_.batch, place_.head, first_query_ + query + row}) + column;
+      narrow_part<Isa>(to, tile[row], columns);
+    }
+  }
+
+  const AttentionArguments& arguments_;
+  KeyBlocks<Isa, Storage> keys_;
+  Buffer<Isa, Unit> query_panels_;    // [panel][unit of head_dim][kPanel]
+  Buffer<Isa, float> output_panels_;  // [panel][value_dim][kPanel]
+  Buffer<Isa, float> scores_;         // [key][kPanel]
+  Buffer<Isa, Unit> pairs_;           // [pair of keys][kPanel]
+  Buffer<Isa, float> weights_;
+  SoftmaxRows<Isa> rows_;
+  QueryPlace place_{};
+  std::int64_t first_query_ = 0;
+  std::int64_t queries_ = 0;
+};
+
+template <class Isa, class Storage>
+bool forward_pass(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
+  const pattern::LayoutView& layout = arguments.layout;
+  const auto place_of = [&](std::int64_t item) {
+    return QueryPlace{item / layout.query_blocks / arguments.heads, item / layout.query_blocks % arguments.heads,
+                      item % layout.query_blocks};
+  };
+  // A block of queries costs its key blocks, and about half a block more for packing and storing.
+  const auto cost = [&](std::int64_t item) {
+    const QueryPlace place = place_of(item);
+    const std::int64_t* row =
+        layout.row_begin + layout.group_of(place.batch, place.head) * layout.query_blocks + place.query_block;
+    return static_cast<double>(row[1] - row[0]) + 0.5;
+  };
+  bool succeeded = true;
+  share_out<Isa>(parallel, arguments.batch * arguments.heads * layout.query_blocks, cost,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   FusedForward<Isa, Storage> forward(arguments);
+                   if (!forward.is_there()) {
+                     __atomic_store_n(&succeeded, false, __ATOMIC_RELAXED);
+                     return;
+                   }
+                   for (std::int64_t item = begin; item < end; ++item) {
+                     forward.run(place_of(item));
+                   }
+                 });
+  return succeeded;
+}
+
+}  // namespace weft::kernels

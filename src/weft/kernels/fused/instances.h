@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each instruction set's file offers to the dispatch in fused.cpp.
+#pragma once
+
+#include "weft/kernels/fused.h"
+
+namespace weft::kernels {
+
+struct FusedKernels {
+  Status (*forward)(const AttentionArguments&, const ParallelFor&) noexcept;
+  Status (*backward)(const AttentionArguments&, const AttentionGradients&, const ParallelFor&) noexcept;
+};
+
+extern const FusedKernels kGenericKernels;
+extern const FusedKernels kAvx2Kernels;
+extern const FusedKernels kAvx512Kernels;
+extern const FusedKernels kAvx512Bf16Kernels;
+
+}  // namespace weft::kernels

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one matrix product of the fused kernel: result[rows][columns] (+)= left[rows][steps] right[steps][columns]. The
+// left operand is read a unit at a time by any two strides, so that keys, values and transposed scores are used where
+// they lie; the right operand and the result are rows of whole vectors.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/kernels/isa/units.h"
+
+namespace weft::kernels {
+
+/// left(row, step) = data[row * row_stride + step * step_stride].
+template <typename Unit>
+struct Operand {
+  const Unit* data;
+  std::int64_t row_stride;
+  std::int64_t step_stride;
+};
+
+template <typename Unit>
+struct Factors {
+  Operand<Unit> left;
+  const Unit* right;
+  std::int64_t right_stride;
+  std::int64_t steps;  ///< in units
+};
+
+/// A result of `rows` rows of `vectors` vectors.
+struct Result {
+  float* data;
+  std::int64_t row_stride;
+  std::int64_t rows;
+  std::int64_t vectors;
+};
+
+/// What becomes of a finished sum: result = scale * sum.
+template <class Isa>
+struct Scaled {
+  typename Isa::Vector scale;
+  [[gnu::always_inline]] void operator()(float* to, std::int64_t, typename Isa::Vector sum) const noexcept {
+    Isa::store(to, Isa::multiply(scale, sum));
+  }
+};
+
+/// result += sum.
+template <class Isa>
+struct Added {
+  [[gnu::always_inline]] void operator()(float* to, std::int64_t, typename Isa::Vector sum) const noexcept {
+    Isa::store(to, Isa::add(Isa::load(to), sum));
+  }
+};
+
+/// result = factor of the column * result + sum: an online softmax whose maximum grew.
+template <class Isa>
+struct Rescaled {
+  const float* factors;
+  [[gnu::always_inline]] void operator()(float* to, std::int64_t column, typename Isa::Vector sum) const noexcept {
+    Isa::store(to, Isa::multiply_add(Isa::load(to), Isa::load(factors + column), sum));
+  }
+};
+
+/// kRows x kVectors sums in registers over all steps. Without the pragmas GCC 12 keeps the sums in memory: a third of
+/// the speed.
+template <class Isa, class Units, int kRows, int kVectors, class Finish>
+[[gnu::always_inline]] inline void product_tile(const Factors<typename Units::Unit>& factors, float* result,
+                                                std::int64_t result_stride, std::int64_t column,
+                                                const Finish& finish) noexcept {
+  typename Isa::Vector sums[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int row = 0; row < kRows; ++row) {
+#pragma GCC unroll 2
+    for (int vector = 0; vector < kVectors; ++vector) {
+      sums[row][vector] = Isa::zero();
+    }
+  }
+  const typename Units::Unit* left = factors.left.data;
+  const typename Units::Unit* right = factors.right + column;
+  for (std::int64_t step = 0; step < factors.steps; ++step) {
+    typename Units::Packed columns[kVectors];
+#pragma GCC unroll 2
+    for (int vector = 0; vector < kVectors; ++vector) {
+      columns[vector] = Units::load(right + vector * Isa::kLanes);
+    }
+#pragma GCC unroll 8
+    for (int row = 0; row < kRows; ++row) {
+      const typename Units::Packed spread = Units::spread(left + row * factors.left.row_stride);
+#pragma GCC unroll 2
+      for (int vector = 0; vector < kVectors; ++vector) {
+        sums[row][vector] = Units::multiply_add(spread, columns[vector], sums[row][vector]);
+      }
+    }
+    left += factors.left.step_stride;
+    right += factors.right_stride;
+  }
+#pragma GCC unroll 8
+  for (int row = 0; row < kRows; ++row) {
+#pragma GCC unroll 2
+    for (int vector = 0; vector < kVectors; ++vector) {
+      finish(result + row * result_stride + column + vector * Isa::kLanes, column + vector * Isa::kLanes,
+             sums[row][vector]);
+    }
+  }
+}
+
+/// All rows of `kVectors` vectors from `column` on: blocks of kRows, then the rest by halves.
+template <class Isa, class Units, int kRows, int kVectors, class Finish>
+[[gnu::always_inline]] inline void product_columns(Factors<typename Units::Unit> factors, Result result,
+                                                   std::int64_t column, const Finish& finish) noexcept {
+  while (result.rows >= kRows) {
+    product_tile<Isa, Units, kRows, kVectors>(factors, result.data, result.row_stride, column, finish);
+    factors.left.data += kRows * factors.left.row_stride;
+    result.data += kRows * result.row_stride;
+    result.rows -= kRows;
+  }
+  if constexpr (kRows > 1) {
+    if (result.rows > 0) {
+      product_columns<Isa, Units, kRows / 2, kVectors>(factors, result, column, finish);
+    }
+  }
+}
+
+template <class Isa, class Units, class Finish>
+void product(const Factors<typename Units::Unit>& factors, const Result& result, const Finish& finish) noexcept {
+  std::int64_t vector = 0;
+  for (; vector + 2 <= result.vectors; vector += 2) {
+    product_columns<Isa, Units, Isa::kProductRows, 2>(factors, result, vector * Isa::kLanes, finish);
+  }
+  if (vector < result.vectors) {
+    product_columns<Isa, Units, Isa::kProductRows, 1>(factors, result, vector * Isa::kLanes, finish);
+  }
+}
+
+}  // namespace weft::kernels

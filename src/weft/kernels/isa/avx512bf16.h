@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX-512 with BF16 dot products: bfloat16 storage is multiplied in pairs, float32 sums; everything else is AVX-512.
+#pragma once
+
+#include <type_traits>
+
+#include "weft/kernels/isa/avx512.h"
+#include "weft/kernels/isa/units.h"
+
+namespace weft::kernels {
+
+/// Two neighbouring bfloat16 numbers in 32 bits, the earlier one in the lower half; a lane multiplies and adds both.
+struct PairUnits {
+  using Unit = std::uint32_t;
+  using Packed = __m512i;
+  static constexpr int kPerUnit = 2;
+
+  [[gnu::always_inline]] static Packed load(const Unit* from) noexcept { return _mm512_loadu_si512(from); }
+  [[gnu::always_inline]] static Packed spread(const Unit* unit) noexcept {
+    int bits;  // read as bytes: a row of bfloat16 may start at any even address
+    __builtin_memcpy(&bits, unit, sizeof bits);
+    return _mm512_set1_epi32(bits);
+  }
+  /// sum + a.low * b.low + a.high * b.high
+  [[gnu::always_inline]] static __m512 multiply_add(Packed a, Packed b, __m512 sum) noexcept {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
+  }
+  /// Sixteen units from the numbers of an even and of the next row.
+  [[gnu::always_inline]] static void store_pair(Unit* to, __m512 even, __m512 odd) noexcept {
+    const __m512i low = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(even)));
+    const __m512i high = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(odd)));
+    _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+  }
+  /// Eight units from sixteen numbers of one row.
+  [[gnu::always_inline]] static void store_row(Unit* to, __m512 numbers) noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(numbers)));
+  }
+};
+
+struct Avx512Bf16 : Avx512 {
+  /// What storage of type Memory is multiplied as.
+  template <typename Memory>
+  using Units = std::conditional_t<std::is_same_v<Memory, std::uint16_t>, PairUnits, FloatUnits<Avx512>>;
+};
+
+}  // namespace weft::kernels

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pattern connects, as figures: the measures of the graph that the theory of sparse attention speaks of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "weft/pattern/graph/paths.h"
+#include "weft/pattern/pattern.h"
+
+namespace weft::pattern {
+
+struct GraphRequest {
+  Site site;                              ///< as many queries as keys, no offset; `site.head` is not read
+  std::optional<std::int64_t> head = {};  ///< one head; all united when absent
+  std::int64_t layers = 0;                ///< of the stack whose reach is asked for, numbered from 0
+  std::int64_t exact_length = 4096;       ///< up to here every position is measured, beyond a sample
+  std::int64_t samples = 256;             ///< positions of a sample; fewer where the graph is large
+};
+
+struct GraphStatistics {
+  std::int64_t positions = 0;
+  LayoutStatistics layout;  ///< edges (self-loops included), density and blocks of 64 x 64, over the heads shown
+  std::int64_t possible_blocks = 0;
+  std::int64_t isolated = 0;                  ///< positions without an edge to or from another
+  std::int64_t unseen = 0;                    ///< positions that no other has an edge to
+  std::int64_t sampled = 0;                   ///< positions that were measured; 0 where all were
+  PathLengths paths;                          ///< of the directed graph, without self-loops
+  Estimate clustering;                        ///< of the symmetrised graph, as is the next
+  std::optional<Estimate> second_eigenvalue;  ///< see spectrum.h
+  bool contains_star = false;                 ///< see below
+  std::vector<Estimate> reach;                ///< [layers]: positions that one position has heard of after the layer
+};
+
+/// Measures the graph of a pattern. `contains_star` says whether some position attends to all and all attend to it,
+/// which is the condition of BigBird's proof that sparse attention is a universal approximator and Turing complete
+/// (Zaheer et al. 2020, section 3). Errors: those of Pattern::check and word_rows; kArgument for a head that the site
+/// does not have, or lengths that differ.
+GraphStatistics graph_statistics(const Pattern& pattern, const GraphRequest& request);
+
+/// The graph of one head, or of all united, at `site`.
+WordRows pattern_graph(const Pattern& pattern, const Site& site, std::optional<std::int64_t> head = {});
+
+}  // namespace weft::pattern

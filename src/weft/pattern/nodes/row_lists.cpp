@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions to row lists, answered by binary search. A range of queries is merged into one sorted list, because the
+// compiler bisects the keys of the same queries many times.
+#include "weft/pattern/nodes/row_lists.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "weft/core/random.h"
+
+namespace weft::pattern {
+namespace {
+
+constexpr std::size_t kSlots = 1024;
+constexpr std::size_t kMaximumHeld = std::size_t{1} << 22;  // keys: 32 MB a node
+constexpr std::int64_t kMergedQueries = 4096;
+
+std::int64_t count_within(const RowKeys& keys, const Range& range) {
+  const auto begin = std::lower_bound(keys.begin(), keys.end(), range.begin);
+  return std::lower_bound(begin, keys.end(), range.end) - begin;
+}
+
+}  // namespace
+
+bool RowLists::Id::operator==(const Id& other) const noexcept {
+  return head == other.head && layer == other.layer && key_length == other.key_length && chunk == other.chunk &&
+         query.begin == other.query.begin && query.end == other.query.end;
+}
+
+int RowLists::multiplicity(const Context& context, std::int64_t query, std::int64_t key) const {
+  return uniform(context, {query, query + 1}, {key, key + 1});
+}
+
+int RowLists::uniform(const Context& context, const Range& query, const Range& key) const {
+  const int even = everywhere(context);
+  const std::int64_t length = chunk_length(context);
+  if (even != kMixed || key.begin / length != (key.end - 1) / length || query.size() > kMergedQueries) {
+    return even;
+  }
+  const std::int64_t edges = count_within(*rows(context, query, key.begin / length), key);
+  if (edges == 0) {
+    return 0;
+  }
+  return edges == saturating_product(query.size(), key.size()) ? 1 : kMixed;
+}
+
+std::uint64_t RowLists::row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const {
+  const int even = everywhere(context);
+  if (even != kMixed) {
+    return even == 1 ? low_bits(count) : 0;
+  }
+  const std::int64_t length = chunk_length(context);
+  std::uint64_t bits = 0;
+  for (std::int64_t chunk = first / length; chunk <= (first + count - 1) / length; ++chunk) {
+    const Kept keys = row(context, query, chunk);
+    for (auto key = std::lower_bound(keys->begin(), keys->end(), first); key != keys->end() && *key < first + count;
+         ++key) {
+      bits |= std::uint64_t{1} << (*key - first);
+    }
+  }
+  return bits;
+}
+
+void RowLists::signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const {
+  const int value = uniform(context, query, key);
+  numbers.push_back(value);
+  if (value == kMixed) {
+    numbers.insert(numbers.end(), {query.begin, key.begin});
+  }
+}
+
+RowLists::Kept RowLists::row(const Context& context, std::int64_t query, std::int64_t chunk) const {
+  const Id id{context.head, context.layer, context.key_length, chunk, {query, query + 1}};
+  const std::size_t place = static_cast<std::size_t>(query + chunk) % kSlots;
+  {
+    const std::scoped_lock lock(mutex_);
+    rows_.resize(kSlots);
+    if (rows_[place].keys != nullptr && rows_[place].id == id) {
+      return rows_[place].keys;
+    }
+  }
+  Kept kept = std::make_shared<const RowKeys>(keys(context, query, chunk));
+  const std::scoped_lock lock(mutex_);
+  held_ += kept->size() - (rows_[place].keys == nullptr ? 0 : rows_[place].keys->size());
+  if (held_ > kMaximumHeld) {
+    rows_.assign(kSlots, {});
+    held_ = kept->size();
+  }
+  rows_[place] = {id, kept};
+  return kept;
+}
+
+RowLists::Kept RowLists::rows(const Context& context, const Range& query, std::int64_t chunk) const {
+  if (query.size() == 1) {
+    return row(context, query.begin, chunk);
+  }
+  const Id id{context.head, context.layer, context.key_length, chunk, query};
+  {
+    const std::scoped_lock lock(mutex_);
+    if (merged_.keys != nullptr && merged_.id == id) {
+      return merged_.keys;
+    }
+  }
+  RowKeys merged;
+  for (std::int64_t each = query.begin; each < query.end; ++each) {
+    const Kept one = row(context, each, chunk);
+    merged.insert(merged.end(), one->begin(), one->end());
+  }
+  std::sort(merged.begin(), merged.end());
+  Kept kept = std::make_shared<const RowKeys>(std::move(merged));
+  const std::scoped_lock lock(mutex_);
+  merged_ = {id, kept};
+  return kept;
+}
+
+std::uint64_t draw_bits(DrawFor kind, std::int64_t seed, std::int64_t head, std::int64_t query, std::int64_t index) {
+  // A head is below 2^17 and an index below 2^47: rows draw at most 2^20 keys, chunks of a row count to 2^30.
+  const std::uint64_t key = static_cast<std::uint64_t>(seed) ^ (static_cast<std::uint64_t>(kind) * 0x9E3779B97F4A7C15);
+  const std::uint64_t high = (static_cast<std::uint64_t>(head) << 47) | static_cast<std::uint64_t>(index);
+  return random_bits(key, static_cast<std::uint64_t>(query), high);
+}
+
+double draw_unit(std::uint64_t bits) { return static_cast<double>((bits >> 11) + 1) * 0x1p-53; }
+
+std::string shortest(double value) {
+  char text[32];
+  const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
+  return {std::begin(text), end};
+}
+
+}  // namespace weft::pattern

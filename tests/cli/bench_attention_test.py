@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft bench attention`: its JSON, what it checks, and that a forced instruction set is honoured or refused."""
+import unittest
+
+from weft_program import Case, environment, weft, weft_json
+
+SMALL = ["bench", "attention", "--length", "300", "--heads", "2", "--head-dim", "16"]
+KEYS = {
+    "isa", "threads", "dtype", "pattern", "length", "density", "edges", "slots", "forward_ms", "dense_forward_ms",
+    "forward_backward_ms", "dense_forward_backward_ms", "gflops", "gemm_gflops", "workspace_bytes", "max_abs_error",
+}  # fmt: skip
+
+
+class BenchAttention(Case):
+    def test_json_has_what_programs_read(self):
+        result = weft_json(*SMALL, "--pattern", "window(9) | global(1)", "--backward")
+        self.assertLessEqual(KEYS, set(result))
+        self.assertEqual(result["pattern"], "window(9) | global(1)")
+        self.assertEqual(result["length"], 300)
+        self.assertLess(result["max_abs_error"], 1e-5)
+        for key in ("forward_ms", "dense_forward_ms", "forward_backward_ms", "dense_forward_backward_ms", "gemm_gflops"):
+            self.assertGreater(result[key], 0, key)
+
+    def test_without_backward_its_times_are_null(self):
+        result = weft_json(*SMALL, "--pattern", "causal", "--dtype", "bfloat16")
+        self.assertIsNone(result["forward_backward_ms"])
+        self.assertIsNone(result["dense_forward_backward_ms"])
+        self.assertEqual(result["dtype"], "bfloat16")
+
+    def test_every_instruction_set_is_honoured_or_refused(self):
+        for isa in ("scalar", "generic", "avx2", "avx512", "avx512bf16"):
+            done = weft(*SMALL, "--pattern", "window(9)", "--json", env=environment(WEFT_ISA=isa))
+            if done.returncode == 0:
+                self.assertIn(f'"isa":"{isa}"', done.stdout.replace(" ", ""))
+            else:
+                self.assertIn(f"this machine has no {isa}", done.stderr)
+
+    def test_an_unknown_instruction_set_is_an_error(self):
+        done = weft(*SMALL, "--pattern", "full", env=environment(WEFT_ISA="neon"))
+        self.assert_fails(done, 1, "WEFT_ISA must be one of scalar, generic, avx2", "neon")
+
+    def test_a_pattern_that_does_not_parse_is_an_error(self):
+        done = weft(*SMALL, "--pattern", "window(")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("column 8", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft pattern stats`, `compare`, `cost` and `sweep`: figures against sums by hand, files read back, errors."""
+
+import json
+import unittest
+import xml.etree.ElementTree
+
+from weft_program import Case, weft, weft_json
+
+RATES = {"product_flops": 3e11, "sparse_flops": 2e11, "sparse_backward_flops": 2e11, "dense_flops": 2.2e11,
+         "dense_backward_flops": 2e11, "bandwidth": 2e10, "block_seconds": 1e-6, "masked_seconds": 1e-6}
+
+
+class StatsTest(Case):
+    def test_figures(self):
+        found = weft_json("pattern", "stats", "ring(2) | global(1)", "--length", "100", "--layers", "2")
+        self.assertEqual(found["expression"], "ring(2) | global(1)")
+        self.assertEqual(found["edges"], 3 * 100 + 2 * 97)
+        self.assertEqual((found["largest_path"], found["contains_star"], found["isolated"], found["sampled"]), (2, True, 0, 0))
+        self.assertEqual(found["reach"][1], 100)
+        self.assertAlmostEqual(found["spectral_gap"], 1 - found["second_eigenvalue"])
+        self.assertEqual(found["average_path_error"], 0)
+
+    def test_samples_say_so(self):
+        found = weft_json("pattern", "stats", "random(4)", "--length", "2000", "--exact", "100", "--samples", "50", "--layers", "0")
+        self.assertEqual(found["sampled"], 50)
+        self.assertGreater(found["average_path_error"], 0)
+        self.assertEqual(found["reach"], [])
+        text = weft("pattern", "stats", "random(4)", "--length", "2000", "--exact", "100").stdout
+        self.assertIn("at least", text)
+        self.assertIn("+-", text)
+
+    def test_heads_and_input(self):
+        both = weft_json("pattern", "stats", "heads(window(2), global(1))", "--length", "50", "--heads", "2")
+        one = weft_json("pattern", "stats", "heads(window(2), global(1))", "--length", "50", "--heads", "2", "--head", "0")
+        self.assertEqual((both["largest_path"], one["largest_path"]), (2, 49))
+        found = weft_json("pattern", "stats", "longformer(4)", "--length", "64", "--input", "9")
+        self.assertTrue(found["contains_star"])
+
+    def test_misuse(self):
+        self.assert_fails(weft("pattern", "stats", "full"), 2, "--length")
+        self.assert_fails(weft("pattern", "stats", "longformer(4)", "--length", "64"), 2, "--input")
+        self.assert_fails(weft("pattern", "stats", "full", "--length", "8", "--head", "1"), 1, "head 1")
+        self.assert_fails(weft("pattern", "stats", "causal", "--length", "100000"), 1, "shorter length")
+
+
+class CompareTest(Case):
+    def test_sheet(self):
+        png, svg = self.folder / "sheet.png", self.folder / "sheet.svg"
+        process = weft("pattern", "compare", "full", "star", "bigbird(block=4)", "--length", "64", "--png", png, "--svg", svg)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(png.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertTrue(xml.etree.ElementTree.fromstring(svg.read_text()).tag.endswith("svg"))
+        self.assertIn("bigbird(block=4)", process.stdout)
+
+    def test_json(self):
+        rows = weft_json("pattern", "compare", "full", "window(1)", "--length", "32")
+        self.assertEqual([row["edges"] for row in rows], [1024, 32])
+        self.assert_fails(weft("pattern", "compare", "--length", "32"), 2, "EXPRESSIONS")
+        self.assert_fails(weft("pattern", "compare", "full"), 2, "--length")
+
+
+class CostTest(Case):
+    def test_operations(self):
+        found = weft_json("pattern", "cost", "full", "--length", "4096")
+        self.assertAlmostEqual(found["dense"]["attention"]["flops"], 12 * 4 * 4096**2 * 768)
+        self.assertEqual(found["sparse"]["attention"], found["dense"]["attention"])
+        self.assertIsNone(found["sparse"]["total"]["seconds"])
+        self.assertIsNone(found["crossover_length"])
+
+    def test_seconds_with_rates(self):
+        rates = self.folder / "rates.json"
+        rates.write_text(json.dumps(RATES))
+        found = weft_json("pattern", "cost", "window(256)", "--length", "2048", "--rates", rates)
+        self.assertLess(found["sparse"]["total"]["seconds"], found["dense"]["total"]["seconds"])
+        self.assertEqual(found["crossover_length"] % 64, 0)
+        rates.write_text(json.dumps(RATES | {"bandwidth": -1}))
+        self.assert_fails(weft("pattern", "cost", "full", "--length", "64", "--rates", rates), 1, "bandwidth")
+
+    def test_misuse(self):
+        self.assert_fails(weft("pattern", "cost", "full"), 2, "--length")
+        self.assert_fails(weft("pattern", "cost", "full", "--length", "64", "--heads", "7"), 1, "7 heads")
+        self.assert_fails(weft("pattern", "cost", "full", "--length", "64", "--rates", self.folder / "none"), 1, "none")
+
+
+class SweepTest(Case):
+    def test_curve_and_mixtures(self):
+        png = self.folder / "sweep.png"
+        found = weft_json("pattern", "sweep", "--length", "256", "--graphs", "1", "--png", png)
+        paths = [point["path"] for point in found["points"]]
+        self.assertLess(paths[-1], found["ring"]["path"] / 2)
+        self.assertEqual([row["mixture"] for row in found["mixtures"]], ["R", "W", "R+W", "W+G", "R+W+G"])
+        self.assertEqual(png.read_bytes()[:4], b"\x89PNG")
+        self.assert_fails(weft("pattern", "sweep", "--length", "64", "--width", "64"), 1, "width")
+
+
+if __name__ == "__main__":
+    unittest.main()

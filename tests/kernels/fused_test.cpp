@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused kernels of every instruction set that the machine has, against the plain kernel in float64 (which is tested
+// against the definition): random shapes, strides, masks, weights, padding, dropout; what NaN may reach; determinism.
+#include <gtest/gtest.h>
+
+#include "kernels/kernel_case.h"
+#include "support/thread_parallel.h"
+
+namespace weft::test {
+namespace {
+
+using kernels::DType;
+using kernels::InstructionSet;
+
+class FusedKernel : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  void SetUp() override {
+    if (!kernels::is_available(GetParam())) {
+      GTEST_SKIP() << "this machine has no " << kernels::to_string(GetParam());
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, FusedKernel, ::testing::ValuesIn(kernels::kInstructionSets),
+                         [](const auto& instance) { return kernels::to_string(instance.param); });
+
+// Short enough for the plain kernel under sanitizers; several blocks, odd tails, short query tiles.
+Shape random_fused_shape(std::mt19937_64& engine) {
+  constexpr std::int64_t kDims[] = {1, 7, 16, 40, 64, 80, 128, 256};
+  constexpr std::int32_t kQueryTiles[] = {64, 64, 64, 1, 17, 33};
+  const auto between = [&engine](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(engine() % static_cast<std::uint64_t>(high - low + 1));
+  };
+  const std::int64_t group = between(1, 3);
+  Shape shape{between(1, 2), 0, between(1, 2), between(1, 150), between(1, 170), 0, 0};
+  shape.heads = group * shape.key_heads;
+  shape.head_dim = kDims[between(0, 7)];
+  shape.value_dim = between(0, 1) == 0 ? shape.head_dim : kDims[between(0, 7)];
+  shape.tile = {kQueryTiles[between(0, 5)], 64};
+  return shape;
+}
+
+template <typename Case>
+Case random_fused_case(std::uint64_t seed, DType dtype) {
+  std::mt19937_64 engine(seed);
+  Case result(random_fused_shape(engine), mixed_edges, seed, dtype);
+  result.scale = 1.0 / std::sqrt(static_cast<double>(result.shape.head_dim));
+  if (seed % 2 == 0) {
+    for (std::int64_t position = 0; position < result.shape.batch * result.shape.key_length; ++position) {
+      result.keep.push_back(engine() % 4 != 0 ? 1 : 0);
+    }
+  }
+  if (seed % 3 == 0) {
+    result.dropout = {0.3F, seed, 7};
+  }
+  return result;
+}
+
+// The same numbers, as the case stores them, in float64.
+template <typename From, typename To>
+void copy_values(From& from, To& to) {
+  const std::vector<double> values = from.values();
+  std::size_t at = 0;
+  to.visit([&](double& entry) { entry = values[at++]; });
+}
+
+template <typename Case>
+Float64Case exact_case(Case& rounded) {
+  Float64Case exact(rounded.shape, rounded.multiplicity, 0, DType::kFloat64);
+  exact.scale = rounded.scale;
+  exact.keep = rounded.keep;
+  exact.dropout = rounded.dropout;
+  copy_values(rounded.query, exact.query);
+  copy_values(rounded.key, exact.key);
+  copy_values(rounded.value, exact.value);
+  copy_values(rounded.output_gradient, exact.output_gradient);
+  return exact;
+}
+
+double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) {
+    result = std::max(result, std::abs(value));
+  }
+  return result;
+}
+
+template <typename Array, typename Exact>
+void expect_close(Array& found, Exact& expected, double relative, double absolute) {
+  const std::vector<double> right = expected.values();
+  const std::vector<double> values = found.values();
+  const double bound = relative * largest(right) + absolute;
+  for (std::size_t at = 0; at < right.size(); ++at) {
+    ASSERT_NEAR(values[at], right[at], bound) << at;
+  }
+}
+
+template <typename Case>
+void expect_log_sum_exp(const Case& found, const Float64Case& expected, double tolerance) {
+  for (std::size_t at = 0; at < expected.log_sum_exp.size(); ++at) {
+    if (std::isinf(expected.log_sum_exp[at])) {
+      ASSERT_EQ(static_cast<double>(found.log_sum_exp[at]), expected.log_sum_exp[at]) << at;
+    } else {
+      ASSERT_NEAR(found.log_sum_exp[at], expected.log_sum_exp[at], tolerance) << at;
+    }
+  }
+}
+
+struct Bounds {
+  double forward;   // of outputs, beside one part in as many of the largest
+  double gradient;  // of gradients, as a share of the largest one
+};
+
+template <typename Case>
+void expect_agreement(Case& fused, const Bounds& bounds) {
+  Float64Case exact = exact_case(fused);
+  exact.forward();
+  fused.forward();
+  expect_close(fused.output, exact.output, bounds.forward, bounds.forward);
+  expect_log_sum_exp(fused, exact, 2e-6 + bounds.forward);
+  copy_values(fused.output, exact.output);  // the backward pass is given what the forward pass rounded
+  exact.backward();
+  fused.backward();
+  expect_close(fused.query_gradient, exact.query_gradient, bounds.gradient, 1e-7);
+  expect_close(fused.key_gradient, exact.key_gradient, bounds.gradient, 1e-7);
+  expect_close(fused.value_gradient, exact.value_gradient, bounds.gradient, 1e-7);
+}
+
+TEST_P(FusedKernel, EqualsFloat64InFloat32) {
+  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE(seed);
+    auto fused = random_fused_case<Float32Case>(seed, DType::kFloat32);
+    fused.isa = GetParam();
+    expect_agreement(fused, {2e-6, 1e-5});
+  }
+}
+
+TEST_P(FusedKernel, HalfTypesAreNearFloat64) {
+  for (std::uint64_t seed = 100; seed < 130; ++seed) {
+    SCOPED_TRACE(seed);
+    // Probabilities and score gradients are rounded to 8 (11) bits before they are multiplied, outputs after: half an
+    // ulp each.
+    auto brain = random_fused_case<BFloat16Case>(seed, DType::kBFloat16);
+    brain.isa = GetParam();
+    expect_agreement(brain, {1.0 / 128, 1.0 / 50});
+    auto half = random_fused_case<Float16Case>(seed, DType::kFloat16);
+    half.isa = GetParam();
+    expect_agreement(half, {1.0 / 1024, 1.0 / 400});
+  }
+}
+
+TEST_P(FusedKernel, FullLayoutsAndLongRows) {
+  const auto all = [](std::int64_t, std::int64_t, std::int64_t) { return 1; };
+  for (const std::int64_t length : {1, 63, 64, 65, 96}) {
+    Float32Case fused({1, 1, 1, length, 2 * length + 1, 64, 64, {64, 64}}, all, 5, DType::kFloat32);
+    fused.isa = GetParam();
+    fused.scale = 0.125;
+    expect_agreement(fused, {2e-6, 1e-5});
+  }
+}
+
+TEST_P(FusedKernel, GreatScoresScaleTheError) {
+  Float32Case fused({1, 2, 2, 70, 90, 16, 16, {64, 64}}, mixed_edges, 9, DType::kFloat32);
+  fused.isa = GetParam();
+  fused.scale = 100;  // scores to about 1,500: each is off by an ulp of that, and so is its exponential, relatively
+  Float64Case exact = exact_case(fused);
+  exact.forward();
+  fused.forward();
+  expect_close(fused.output, exact.output, 1e-3, 1e-3);
+}
+
+// The plain kernel sums by rows; its NaN rules are in forward_test.cpp.
+TEST_P(FusedKernel, NaNStaysInTheRowsThatAttendToIt) {
+  constexpr double kBad[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()};
+  for (int trial = 0; trial < 6; ++trial) {
+    Float32Case fused({1, 2, 2, 90, 90, 20, 20, {64, 64}}, mixed_edges, 4, DType::kFloat32);
+    if (GetParam() == InstructionSet::kScalar && trial > 1) {
+      continue;  // infinity times a probability is infinite there, not NaN
+    }
+    fused.isa = GetParam();
+    (trial % 2 == 0 ? fused.key : fused.value).set(0, 0, 20, 1, kBad[trial / 2]);
+    fused.forward();
+    for (std::int64_t row = 0; row < 90; ++row) {
+      EXPECT_EQ(std::isnan(fused.output.get(0, 0, row, 1)), mixed_edges(0, row, 20) > 0) << row;
+      EXPECT_FALSE(std::isnan(fused.output.get(0, 1, row, 1))) << row;
+    }
+  }
+}
+
+TEST_P(FusedKernel, WhatNobodySeesMayHoldAnything) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  Float32Case fused({1, 1, 1, 80, 100, 8, 8, {64, 64}}, mixed_edges, 3, DType::kFloat32);
+  fused.isa = GetParam();
+  fused.keep.assign(100, 1);
+  fused.keep[9] = 0;
+  fused.key.set(0, 0, 9, 0, kNaN);
+  fused.value.set(0, 0, 9, 2, kNaN);
+  fused.query.set(0, 0, 5, 1, kNaN);             // row 5 has no edge
+  fused.output_gradient.set(0, 0, 16, 1, kNaN);  // nor has row 16
+  fused.forward();
+  fused.backward();
+  for (auto* array : {&fused.output, &fused.query_gradient, &fused.key_gradient, &fused.value_gradient}) {
+    for (const double entry : array->values()) {
+      ASSERT_TRUE(std::isfinite(entry));
+    }
+  }
+  EXPECT_EQ(fused.query_gradient.get(0, 0, 5, 1), 0.0);
+  EXPECT_EQ(fused.key_gradient.get(0, 0, 9, 0), 0.0);
+}
+
+TEST_P(FusedKernel, AllPaddedRowsAreZero) {
+  Float32Case fused({2, 2, 1, 70, 66, 10, 12, {64, 64}}, mixed_edges, 6, DType::kFloat32);
+  fused.isa = GetParam();
+  fused.keep.assign(132, 0);
+  std::fill(fused.keep.begin(), fused.keep.begin() + 66, std::uint8_t{1});
+  fused.forward();
+  fused.backward();
+  for (std::int64_t row = 0; row < 70; ++row) {
+    EXPECT_EQ(fused.output.get(1, 1, row, 3), 0.0);
+    EXPECT_EQ(fused.query_gradient.get(1, 1, row, 3), 0.0);
+    EXPECT_EQ(fused.log_sum_exp[static_cast<std::size_t>(140 + row)], -std::numeric_limits<float>::infinity());
+  }
+}
+
+template <typename Case>
+void expect_same_bits(const Shape& shape, DType dtype, InstructionSet isa, const ParallelFor& threads) {
+  Case first(shape, mixed_edges, 5, dtype);
+  Case second(shape, mixed_edges, 5, dtype);
+  for (Case* each : {&first, &second}) {
+    each->isa = isa;
+    each->dropout = {0.2F, 9, 0};
+    each->forward(each == &first ? kSerial : threads);
+    each->backward(threads);
+  }
+  EXPECT_EQ(first.output.values(), second.output.values());
+  EXPECT_EQ(first.query_gradient.values(), second.query_gradient.values());
+  EXPECT_EQ(first.key_gradient.values(), second.key_gradient.values());
+  EXPECT_EQ(first.value_gradient.values(), second.value_gradient.values());
+}
+
+TEST_P(FusedKernel, TwoRunsGiveTheSameBits) {
+  expect_same_bits<Float32Case>({2, 4, 2, 150, 160, 16, 5, {64, 64}}, DType::kFloat32, GetParam(), kThreadParallel<4>);
+  expect_same_bits<Float32Case>({1, 1, 1, 300, 290, 7, 16, {64, 64}}, DType::kFloat32, GetParam(), kThreadParallel<3>);
+  expect_same_bits<BFloat16Case>({1, 3, 1, 150, 290, 8, 8, {64, 64}}, DType::kBFloat16, GetParam(), kThreadParallel<2>);
+}
+
+TEST_P(FusedKernel, FewHeadsOnManyThreadsEqualOneThread) {
+  Float32Case serial({1, 2, 1, 300, 290, 24, 24, {64, 64}}, mixed_edges, 8, DType::kFloat32);
+  Float32Case threaded({1, 2, 1, 300, 290, 24, 24, {64, 64}}, mixed_edges, 8, DType::kFloat32);
+  serial.isa = threaded.isa = GetParam();
+  serial.forward();
+  serial.backward();
+  threaded.forward(kThreadParallel<4>);
+  threaded.backward(kThreadParallel<4>);
+  EXPECT_EQ(serial.output.values(), threaded.output.values());
+  EXPECT_EQ(serial.key_gradient.values(), threaded.key_gradient.values());
+  expect_close(threaded.query_gradient, serial.query_gradient, 1e-6, 1e-7);  // the same terms in another order
+}
+
+TEST(FusedDispatch, SaysWhatItDoesNotTake) {
+  Float64Case exact({1, 1, 1, 5, 5, 4, 4, {64, 64}}, mixed_edges, 1, DType::kFloat64);
+  EXPECT_STREQ(kernels::fused_obstacle(exact.arguments()), "the fused kernels do not take float64");
+  Float32Case tiled({1, 1, 1, 5, 5, 4, 4, {64, 32}}, mixed_edges, 1, DType::kFloat32);
+  EXPECT_NE(kernels::fused_obstacle(tiled.arguments()), nullptr);
+  Float32Case fine({1, 1, 1, 5, 5, 4, 4, {1, 64}}, mixed_edges, 1, DType::kFloat32);
+  EXPECT_EQ(kernels::fused_obstacle(fine.arguments()), nullptr);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Object files of one instruction set share no symbol with others.
+
+The linker keeps one copy of an inline function. Were it the one compiled for AVX-512, it would run on every processor.
+Every weak symbol of such a file must therefore carry the name of its instruction set.
+"""
+import os
+import pathlib
+import subprocess
+import unittest
+
+# Data, not code, and the same whatever the flags.
+HARMLESS = ("DW.ref.", "typeinfo", "vtable")
+
+
+def object_files():
+    build = pathlib.Path(os.environ["WEFT_BINARY"]).parent.parent
+    return sorted(build.glob("src/weft/CMakeFiles/weft_kernels.dir/kernels/attention_*.cpp.o"))
+
+
+def weak_symbols(path):
+    """(kind, demangled name) of every symbol that another file may define too."""
+    listing = subprocess.run(["nm", "--demangle", "--defined-only", path], check=True, capture_output=True, text=True)
+    for line in listing.stdout.splitlines():
+        _, kind, name = line.split(maxsplit=2)
+        if kind in "WVu" and not name.startswith(HARMLESS):
+            yield name
+
+
+class IsaSymbols(unittest.TestCase):
+    def test_weak_symbols_name_their_instruction_set(self):
+        files = object_files()
+        if not files:
+            self.skipTest("no files of an instruction set on this processor family")
+        for path in files:
+            isa = path.name.removeprefix("attention_").removesuffix(".cpp.o")
+            for name in weak_symbols(path):
+                self.assertIn(f"kernels::{isa}", name.lower(), f"{path.name} defines {name}")
+
+
+if __name__ == "__main__":
+    unittest.main()
