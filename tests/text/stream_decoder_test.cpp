@@ -65,7 +65,14 @@ TEST(StreamDecoder, EqualsDecodeOnRandomIds) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  for (const auto& tokenizer : {make_byte_tokenizer(), small_sentencepiece()}) {
+  const std::filesystem::path fixtures = std::filesystem::path(WEFT_TEST_DATA_DIR) / "tokenizers";
+  std::vector<std::unique_ptr<Tokenizer>> tokenizers;
+  tokenizers.push_back(make_byte_tokenizer());
+  tokenizers.push_back(small_sentencepiece());
+  for (const char* family : {"roberta", "big_bird"}) {
+    tokenizers.push_back(load_tokenizer(fixtures / family));
+  }
+  for (const auto& tokenizer : tokenizers) {
     for (int round = 0; round < 300; ++round) {
       // Short ones mix everything; in long ones, broken bytes make the decoder hold back again and again.
       std::vector<std::int64_t> ids(random() % (round % 10 == 0 ? 200 : 12));

@@ -43,15 +43,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path
   file_.read_at(kLengthBytes, text.data(), text.size());
   data_offset_ = kLengthBytes + text.size();
   header_ = parse_safetensors_header(text, file_.bytes().size() - data_offset_, where);
-  index_.reserve(header_.tensors.size());
-  for (std::size_t i = 0; i < header_.tensors.size(); ++i) {
-    index_.emplace(header_.tensors[i].name, i);
-  }
-}
-
-const TensorInfo* SafetensorsFile::find(std::string_view name) const {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nullptr : &header_.tensors[found->second];
+  index_names();
 }
 
 std::span<const std::byte> SafetensorsFile::bytes(const TensorInfo& tensor) const {

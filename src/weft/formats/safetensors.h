@@ -9,27 +9,15 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "weft/core/files.h"
-#include "weft/formats/dtype.h"
+#include "weft/formats/tensor_file.h"
 
 namespace weft::formats {
 
 /// The reference's limit on the header, in bytes.
 inline constexpr std::uint64_t kMaximumSafetensorsHeader = 100'000'000;
-/// LibTorch's limit on the dimensions of a tensor.
-inline constexpr std::size_t kMaximumDimensions = 64;
-
-/// What a header says about one tensor.
-struct TensorInfo {
-  std::string name;
-  Dtype dtype = Dtype::F32;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0;  ///< bytes from the start of the data, which follows the header
-  std::uint64_t end = 0;
-};
 
 /// The free text of a header, sorted by key.
 using Metadata = std::map<std::string, std::string>;
@@ -46,28 +34,21 @@ struct SafetensorsHeader {
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes, std::string_view where);
 
 /// A safetensors file, memory-mapped. Errors of the constructor: kIo, kFormat.
-class SafetensorsFile {
+class SafetensorsFile final : public TensorFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
 
-  /// In the order of their data.
-  const std::vector<TensorInfo>& tensors() const noexcept { return header_.tensors; }
-  /// The tensor of that name, or null.
-  const TensorInfo* find(std::string_view name) const;
+  /// In the order of their data; `begin` counts from the end of the header.
+  const std::vector<TensorInfo>& tensors() const noexcept override { return header_.tensors; }
   const Metadata& metadata() const noexcept { return header_.metadata; }
-  const std::filesystem::path& path() const noexcept { return file_.path(); }
-
-  /// The bytes of a tensor of this file, mapped. A file that shrank before the call is a kIo error; one that shrinks
-  /// later is SIGBUS on touch, so prefer read() for files that others may write to.
-  std::span<const std::byte> bytes(const TensorInfo& tensor) const;
-  /// Copies a tensor's bytes, `end - begin` of them. A file that shrank is a kIo error.
-  void read(const TensorInfo& tensor, void* destination) const;
+  const std::filesystem::path& path() const noexcept override { return file_.path(); }
+  std::span<const std::byte> bytes(const TensorInfo& tensor) const override;
+  void read(const TensorInfo& tensor, void* destination) const override;
 
  private:
   MappedFile file_;
   std::uint64_t data_offset_ = 0;
   SafetensorsHeader header_;
-  std::unordered_map<std::string_view, std::size_t> index_;
 };
 
 /// A tensor to write: contiguous, row-major, little-endian. `data` may be null when the shape has no elements.

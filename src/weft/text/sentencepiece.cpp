@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/text/hugging_face.h"
 #include "weft/text/sentencepiece_check.h"
 #include "weft/text/tokenizer.h"
 
@@ -71,6 +72,14 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
   const std::filesystem::path file = directory / kFileName;
   std::error_code error;
   const bool present = std::filesystem::exists(std::filesystem::symlink_status(file, error));
+  const bool hugging_face = HuggingFaceTokenizer::present_in(directory);
+  if (present && hugging_face) {
+    fail(ErrorKind::kFormat, quote(directory.native(), 4096), ": has the files of two tokenisers: ", kFileName,
+         " and those of Hugging Face");
+  }
+  if (hugging_face) {
+    return std::make_unique<HuggingFaceTokenizer>(directory);
+  }
   return present ? load_sentencepiece(file) : make_byte_tokenizer();
 }
 

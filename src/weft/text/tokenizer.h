@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every tokeniser can do. Text is UTF-8 bytes; ids are dense from 0. A native model directory holds either nothing
-// (bytes) or the tokeniser's own file.
+// What every tokeniser can do. Text is UTF-8 bytes; ids are dense from 0. A model directory holds either nothing
+// (bytes) or the tokeniser's own files.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Tokenizer {
   /// The text of `ids`; an id outside the vocabulary is a kArgument error.
   virtual std::string decode(const std::vector<std::int64_t>& ids) const = 0;
   virtual std::int64_t vocabulary_size() const = 0;
-  /// "bytes" or "sentencepiece", as config.json names it in `tokenizer_class`.
+  /// "bytes", "sentencepiece" or "huggingface", as config.json names it in `tokenizer_class`.
   virtual std::string kind() const = 0;
   /// Writes the tokeniser's files into a model directory (nothing for bytes).
   virtual void save(const std::filesystem::path& directory) const = 0;
@@ -31,7 +31,8 @@ std::unique_ptr<Tokenizer> make_byte_tokenizer();
 /// A SentencePiece `.model` file. Errors: kIo, kFormat.
 std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& model_file);
 
-/// The tokeniser of a native model directory: tokenizer.model when it is there, else bytes.
+/// The tokeniser of a model directory: tokenizer.model, or the files of a Hugging Face one (hugging_face.h), else
+/// bytes. Both at once are a kFormat error.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
 }  // namespace weft::text

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A loaded tokenizer. Its post-processor is held apart: truncation differs from call to call and comes before it, and a
+//! tokenizer that several threads use cannot be told its truncation first.
+
+use crate::{model, Outcome};
+use tokenizers::{Encoding, PostProcessor, PostProcessorWrapper, Tokenizer};
+
+pub struct Handle {
+    tokenizer: Tokenizer,
+    processor: Option<PostProcessorWrapper>,
+    size: usize,
+}
+
+impl Handle {
+    pub fn load(json: &str) -> Outcome<Self> {
+        let mut tokenizer = model::read(json)?;
+        tokenizer.with_padding(None);
+        tokenizer
+            .with_truncation(None)
+            .map_err(|error| error.to_string())?;
+        let processor = tokenizer.get_post_processor().cloned();
+        tokenizer.with_post_processor(None::<PostProcessorWrapper>);
+        let size = tokenizer
+            .get_vocab(true)
+            .values()
+            .max()
+            .map_or(0, |id| *id as usize + 1);
+        let handle = Handle {
+            tokenizer,
+            processor,
+            size,
+        };
+        handle.check_special_ids()?;
+        Ok(handle)
+    }
+
+    /// What the post-processor puts around a text must be ids of the vocabulary.
+    fn check_special_ids(&self) -> Outcome<()> {
+        for pair in [None, Some(Encoding::default())] {
+            let around = self.process(Encoding::default(), pair, true)?;
+            if let Some(id) = around
+                .get_ids()
+                .iter()
+                .find(|id| self.token(**id).is_none())
+            {
+                return Err(format!(
+                    "the post-processor adds the id {id}, which is not in the vocabulary"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ids and offsets (in code points) of one text, without anything around it.
+    pub fn encode(&self, text: &str) -> Outcome<Encoding> {
+        self.tokenizer
+            .encode_char_offsets(text, false)
+            .map_err(|error| error.to_string())
+    }
+
+    /// How many tokens the post-processor adds.
+    pub fn added(&self, pair: bool) -> usize {
+        self.processor
+            .as_ref()
+            .map_or(0, |processor| processor.added_tokens(pair))
+    }
+
+    pub fn process(
+        &self,
+        first: Encoding,
+        second: Option<Encoding>,
+        special: bool,
+    ) -> Outcome<Encoding> {
+        let processed = match &self.processor {
+            Some(processor) => processor.process(first, second, special),
+            None => {
+                let encodings = std::iter::once(first).chain(second).collect();
+                <dyn PostProcessor>::default_process(encodings, special)
+                    .map(|mut encodings| encodings.remove(0))
+            }
+        };
+        processed.map_err(|error| error.to_string())
+    }
+
+    pub fn decode(&self, ids: &[u32], skip_special: bool) -> Outcome<String> {
+        self.tokenizer
+            .decode(ids, skip_special)
+            .map_err(|error| error.to_string())
+    }
+
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.tokenizer.token_to_id(token)
+    }
+
+    pub fn token(&self, id: u32) -> Option<String> {
+        self.tokenizer.id_to_token(id)
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The directory of a ZIP file whose members are stored, not compressed, as LibTorch writes them: name to place in the
+// file. Nothing is ever inflated, so that no archive can grow beyond its own size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "weft/core/files.h"
+
+namespace weft::formats {
+
+struct ZipMember {
+  std::uint64_t offset = 0;  ///< of its data in the file
+  std::uint64_t size = 0;
+};
+
+/// Name to place. Errors: kFormat for what is no ZIP file, compressed, encrypted or split archives, members that repeat
+/// a name, overlap or reach beyond the file; kIo.
+std::unordered_map<std::string, ZipMember> read_zip_directory(const MappedFile& file, std::string_view where);
+
+/// Whether the file begins as a ZIP file does.
+bool looks_like_zip(const MappedFile& file);
+
+}  // namespace weft::formats

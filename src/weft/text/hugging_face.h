@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokenisers of Hugging Face directories: tokenizer.json, vocab.txt (BERT), vocab.json with merges.txt (RoBERTa and
+// Longformer) and spiece.model (BigBird), through the `tokenizers` crate, with the ids and offsets of `transformers`.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/text/encoding.h"
+#include "weft/text/tokenizer.h"
+
+struct WeftTokenizer;  // of hugging_face/tokenizers_c.h
+
+namespace weft::text {
+
+/// In the order in which `transformers` adds those that the vocabulary lacks.
+enum class SpecialRole { kBegin, kEnd, kUnknown, kSeparator, kPadding, kClass, kMask };
+inline constexpr std::size_t kSpecialRoles = 7;
+
+class HuggingFaceTokenizer final : public Tokenizer {
+ public:
+  /// The tokeniser whose files lie in `directory`: tokenizer.json if it is there, else one of the other three. Reads
+  /// tokenizer_config.json, special_tokens_map.json and added_tokens.json too. Errors: kIo; kFormat naming the file and
+  /// what is wrong; kUnsupported for a tokeniser class without a tokenizer.json that is none of the three.
+  explicit HuggingFaceTokenizer(const std::filesystem::path& directory);
+  ~HuggingFaceTokenizer() override;
+  HuggingFaceTokenizer(const HuggingFaceTokenizer&) = delete;
+  HuggingFaceTokenizer& operator=(const HuggingFaceTokenizer&) = delete;
+
+  /// Whether `directory` has files of such a tokeniser.
+  static bool present_in(const std::filesystem::path& directory);
+
+  /// A text as one window, or several that overlap by `options.stride` when it is longer than `options.max_length`. A
+  /// byte that is not part of valid UTF-8 is read as U+FFFD and counts as one code point. Errors: kArgument when the
+  /// options leave no room or the tokeniser's own rules fail on the text.
+  std::vector<Encoding> encode_windows(std::string_view text, const EncodeOptions& options = {}) const;
+  /// The same for two texts, as a question and the document that answers it.
+  std::vector<Encoding> encode_windows(std::string_view first, std::string_view second,
+                                       const EncodeOptions& options = {}) const;
+
+  /// The ids of a text without special tokens.
+  std::vector<std::int64_t> encode(std::string_view text) const override;
+  std::string decode(const std::vector<std::int64_t>& ids) const override { return decode(ids, false); }
+  /// The text of `ids`, without special tokens if so wanted. An id without a token is a kArgument error.
+  std::string decode(const std::vector<std::int64_t>& ids, bool skip_special) const;
+  /// One more than the largest id.
+  std::int64_t vocabulary_size() const override;
+  std::string kind() const override { return "huggingface"; }
+  /// Writes the files that it was loaded from.
+  void save(const std::filesystem::path& directory) const override;
+
+  /// The id of a token as the vocabulary writes it ("Ġhello", "##ing"), or nothing.
+  std::optional<std::int64_t> find(std::string_view token) const;
+  /// The token of an id as the vocabulary writes it. An id without one is a kArgument error.
+  std::string token(std::int64_t id) const;
+  /// The id that has a role, or nothing.
+  std::optional<std::int64_t> special(SpecialRole role) const { return special_[static_cast<std::size_t>(role)]; }
+  /// `model_max_length` of tokenizer_config.json, or 0.
+  std::int64_t maximum_length() const noexcept { return maximum_length_; }
+
+ private:
+  std::vector<Encoding> encode_all(std::string_view first, const std::string_view* second,
+                                   const EncodeOptions& options) const;
+  std::vector<std::uint32_t> checked(const std::vector<std::int64_t>& ids) const;
+
+  struct Free {
+    void operator()(WeftTokenizer* tokenizer) const;
+  };
+  std::unique_ptr<WeftTokenizer, Free> tokenizer_;
+  std::map<std::string, std::string> files_;  // name to content
+  std::array<std::optional<std::int64_t>, kSpecialRoles> special_;
+  std::int64_t maximum_length_ = 0;
+};
+
+}  // namespace weft::text

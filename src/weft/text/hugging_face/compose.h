@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokenizer.json that `transformers` would make of a directory's older files: the vocabulary, and the rules that
+// the families' tokeniser classes add to it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weft/text/hugging_face/settings.h"
+
+namespace weft::text {
+
+/// The text of a tokenizer.json. Fills in the names of the roles in `settings` that the family gives and the files do
+/// not. Errors: kFormat naming `where` and the line, token or piece.
+std::string compose_bert(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);
+std::string compose_roberta(std::string_view vocabulary, std::string_view merges, TokenizerSettings& settings,
+                            std::string_view where);
+std::string compose_big_bird(std::string_view model, TokenizerSettings& settings, std::string_view where);
+
+}  // namespace weft::text

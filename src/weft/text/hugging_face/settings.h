@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the small files beside a vocabulary say: tokenizer_config.json, special_tokens_map.json, added_tokens.json.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/text/hugging_face.h"
+
+namespace weft::text {
+
+/// A token that is cut out of the text before the vocabulary is asked.
+struct AddedToken {
+  std::string content;
+  bool strip_left = false;
+  bool strip_right = false;
+  bool single_word = false;
+  bool normalized = false;
+  bool special = false;
+};
+
+struct TokenizerSettings {
+  std::string tokenizer_class;
+  std::int64_t maximum_length = 0;
+  bool lower_case = true;
+  bool chinese_characters = true;
+  std::optional<bool> strip_accents;
+  std::optional<bool> prefix_space;
+  bool trim_offsets = true;
+  std::array<std::optional<AddedToken>, kSpecialRoles> named;
+  std::map<std::int64_t, AddedToken> added;  ///< by id
+  std::vector<AddedToken> extra;             ///< special tokens without a role
+};
+
+/// The key of a role in those files, "mask_token" and so on.
+std::string_view role_key(SpecialRole role) noexcept;
+
+/// Reads the settings from the contents of the files, by name; files that are not there say nothing. Errors: kFormat
+/// naming `where`, the file and the field.
+TokenizerSettings read_tokenizer_settings(const std::map<std::string, std::string>& files, std::string_view where);
+
+}  // namespace weft::text

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// vocab.json by the events of its parser, the two line formats by their lines, pieces by the wire format.
+#include "weft/text/hugging_face/vocabulary.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/formats/json_events.h"
+#include "weft/text/protobuf_wire.h"
+#include "weft/text/utf8.h"
+
+namespace weft::text {
+namespace {
+
+// One level of keys and numbers, put into the table as they come.
+class VocabularyReader : public formats::JsonEvents {
+ public:
+  TokenIds take() { return std::move(ids_); }
+
+  bool null() override { reject_value("null"); }
+  bool boolean(bool) override { reject_value("true or false"); }
+  bool number_integer(number_integer_t) override { reject_value("a negative number"); }
+  bool number_float(number_float_t, const string_t&) override { reject_value("a fraction"); }
+  bool string(string_t&) override { reject_value("a string"); }
+  bool start_array(std::size_t) override { reject_value("a list"); }
+  bool end_array() override { return true; }
+  bool end_object() override { return true; }
+
+  bool start_object(std::size_t) override {
+    if (std::exchange(open_, true)) {
+      reject_value("an object");
+    }
+    return true;
+  }
+
+  bool key(string_t& value) override {
+    const auto [place, fresh] = ids_.emplace(std::move(value), 0);
+    if (!fresh) {
+      reject("the token ", quote(place->first), " appears twice");
+    }
+    current_ = &*place;
+    return true;
+  }
+
+  bool number_unsigned(number_unsigned_t value) override {
+    constexpr std::uint64_t kLargestId = std::uint64_t{1} << 31;
+    if (current_ == nullptr || value >= kLargestId) {
+      reject_value(concat("the number ", value));
+    }
+    current_->second = static_cast<std::int64_t>(value);
+    return true;
+  }
+
+ private:
+  [[noreturn]] void reject_value(std::string_view found) const {
+    if (current_ == nullptr) {
+      reject("expected an object of tokens and ids, found ", found);
+    }
+    reject("the id of ", quote(current_->first), " must be an integer from 0 to 2147483647, found ", found);
+  }
+
+  bool open_ = false;
+  TokenIds ids_;
+  TokenIds::value_type* current_ = nullptr;
+};
+
+// Without white space at the end, of which Unicode has more kinds than ASCII.
+std::string_view trim_end(std::string_view line) {
+  constexpr std::string_view kBlanks[] = {" ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u0085",
+                                          "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004",
+                                          "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200A", "\u2028",
+                                          "\u2029", "\u202F", "\u205F", "\u3000"};
+  const auto blank_end = [&] {
+    return std::find_if(std::begin(kBlanks), std::end(kBlanks), [&](auto blank) { return line.ends_with(blank); });
+  };
+  for (const auto* blank = blank_end(); blank != std::end(kBlanks); blank = blank_end()) {
+    line.remove_suffix(blank->size());
+  }
+  return line;
+}
+
+// Calls `use(line, number)` for every line, counted from 0.
+template <typename Use>
+void for_each_line(std::string_view text, const Use& use) {
+  for (std::int64_t number = 0; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    use(text.substr(0, end), number);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+// SentencePiece.piece, .score and .type; a missing type means a normal piece.
+Piece read_piece(std::string_view message) {
+  Piece piece;
+  WireReader reader(message);
+  while (const auto part = reader.next()) {
+    if (part->number == 1 && part->kind == WireField::Kind::kBytes) {
+      piece.text = part->bytes;
+    } else if (part->number == 2 && part->kind == WireField::Kind::kFixed32) {
+      piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(part->value));
+    } else if (part->number == 3 && part->kind == WireField::Kind::kVarint) {
+      piece.type = part->value;
+    }
+  }
+  return piece;
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text, std::string_view where) {
+  if (!is_valid_utf8(text)) {
+    fail(ErrorKind::kFormat, where, ": the token ", quote(text), " is not UTF-8");
+  }
+  // Nearly every token is plain; the others take the way of a document.
+  const bool plain = std::all_of(text.begin(), text.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; });
+  if (!plain) {
+    return formats::print_json(formats::Json(text));
+  }
+  std::string quoted;
+  quoted.reserve(text.size() + 2);
+  quoted += '"';
+  quoted += text;
+  quoted += '"';
+  return quoted;
+}
+
+TokenIds read_vocabulary_json(std::string_view json, std::string_view where) {
+  VocabularyReader reader;
+  reader.parse(json, where);
+  return reader.take();
+}
+
+TokenIds read_vocabulary_lines(std::string_view text) {
+  TokenIds ids;
+  for_each_line(text, [&](std::string_view line, std::int64_t number) { ids[std::string(trim_end(line))] = number; });
+  return ids;
+}
+
+std::string merges_as_json(std::string_view text, std::string_view where) {
+  std::string json = "[";
+  for_each_line(text, [&](std::string_view line, std::int64_t number) {
+    line.remove_suffix(line.ends_with('\r') ? 1 : 0);
+    // As the crate skips them when it reads the file itself.
+    if (line.starts_with("#version") || line.empty()) {
+      return;
+    }
+    const std::size_t blank = line.find(' ');
+    if (blank == std::string_view::npos || line.find(' ', blank + 1) != std::string_view::npos) {
+      fail(ErrorKind::kFormat, where, ": line ", number + 1, " must be two tokens with a blank between, found ",
+           quote(line));
+    }
+    json += json.size() > 1 ? ",[" : "[";
+    json += json_string(line.substr(0, blank), where);
+    json += ',';
+    json += json_string(line.substr(blank + 1), where);
+    json += ']';
+  });
+  return json + "]";
+}
+
+std::vector<Piece> read_pieces(std::string_view model) {
+  std::vector<Piece> pieces;
+  WireReader message(model);
+  while (const auto field = message.next()) {
+    if (field->number == 1 && field->kind == WireField::Kind::kBytes) {
+      pieces.push_back(read_piece(field->bytes));
+    }
+  }
+  return pieces;
+}
+
+}  // namespace weft::text
