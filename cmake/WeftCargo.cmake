@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # rust/tokenizers-c as the static library weft_tokenizers, built by Cargo from its lock file. All builds of one tree share one Cargo
 # directory, and so does every preset: it takes minutes the first time.
-find_program(WEFT_CARGO cargo HINTS $ENV{CARGO_HOME}/bin $ENV{HOME}/.cargo/bin)
-mark_as_advanced(WEFT_CARGO)
-if(NOT WEFT_CARGO)
-  message(FATAL_ERROR "Cargo was not found: install Rust 1.87 or newer (https://rustup.rs).")
+set(weft_cargo ${PROJECT_SOURCE_DIR}/scripts/cargo)
+execute_process(COMMAND ${weft_cargo} --version RESULT_VARIABLE weft_cargo_failed OUTPUT_QUIET)
+if(weft_cargo_failed)
+  message(FATAL_ERROR "Cargo does not run: install Rust 1.87 or newer (https://rustup.rs).")
 endif()
 set(WEFT_CARGO_DIR ${PROJECT_SOURCE_DIR}/build/cargo CACHE PATH "Where Cargo builds rust/tokenizers-c")
 
@@ -13,7 +13,7 @@ set(weft_archive ${WEFT_CARGO_DIR}/release/libweft_tokenizers.a)
 file(GLOB weft_rust CONFIGURE_DEPENDS ${weft_crate}/src/*.rs)
 add_custom_command(
   OUTPUT ${weft_archive}
-  COMMAND ${CMAKE_COMMAND} -E env --unset=CXXFLAGS --unset=CFLAGS ${WEFT_CARGO} build --quiet --release --locked
+  COMMAND ${CMAKE_COMMAND} -E env --unset=CXXFLAGS --unset=CFLAGS ${weft_cargo} build --quiet --release --locked
           --manifest-path ${weft_crate}/Cargo.toml --target-dir ${WEFT_CARGO_DIR}
   COMMAND ${CMAKE_COMMAND} -E touch ${weft_archive}
   DEPENDS ${weft_rust} ${weft_crate}/Cargo.toml ${weft_crate}/Cargo.lock
