@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kFolder = WEFT_TEST_DATA_DIR "/pattern";
 
 const std::multimap<std::string, std::string>& examples() {
-  static const std::multimap<std::string, std::string> kExamples{
+  static const std::multimap<std::string, std::string> known{
       {"full", "full"},
       {"causal", "causal"},
       {"window", "window(8)"},
@@ -50,7 +50,7 @@ const std::multimap<std::string, std::string>& examples() {
       {"fixed", "fixed(10, 2)"},
       {"fixed", "fixed(10, 2, split=true)"},
   };
-  return kExamples;
+  return known;
 }
 
 const std::vector<std::int64_t> kInput{3, 50};

@@ -96,6 +96,7 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
   }
 };
 
+// NOLINTNEXTLINE(readability-function-size): a kernel has the parameters of its schema
 Results autograd_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                            const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
                            double dropout, std::int64_t seed, std::string_view path) {

@@ -57,7 +57,7 @@ at::Tensor view_of(const LayoutPtr& layout, const std::vector<Number>& numbers) 
   if (count == 0) {
     return at::empty({0}, dtype);
   }
-  void* memory = const_cast<Number*>(numbers.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): never written
+  void* memory = const_cast<Number*>(numbers.data());  // never written
   return at::from_blob(memory, {count}, [layout](void*) {}, at::TensorOptions(dtype));
 }
 

@@ -37,6 +37,7 @@ Call with_rest(Call call, const OptionalTensor& key_keep, double dropout, std::i
   return call;
 }
 
+// NOLINTBEGIN(readability-function-size): a kernel has the parameters of its schema
 Results compute_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
                           double dropout, std::int64_t seed, std::string_view path) {
@@ -85,6 +86,7 @@ Results autocast_attention(const at::Tensor& query, const at::Tensor& key, const
   return forward_operator().call(cast(query), cast(key), cast(value), key_keep, layout, sizes, scale, dropout, seed,
                                  path);
 }
+// NOLINTEND(readability-function-size)
 
 TORCH_LIBRARY(weft, library) {
   library.def(kForwardSchema);
