@@ -62,8 +62,7 @@ TEST(Dispatcher, TensorsKeepTheirLayoutAlive) {
 TEST(Dispatcher, ForeignLayoutsGiveTheSameResults) {
   Tensors tensors = random_tensors({2, 2, 150, 8});
   tensors.key.requires_grad_();
-  const LayoutTensors own =
-      attention::to_tensors(layout_of("bigbird(block=16, random=1)", 150, 2));
+  const LayoutTensors own = attention::to_tensors(layout_of("bigbird(block=16, random=1)", 150, 2));
   const at::Tensor expected = dispatched(tensors, own);
   const at::Tensor found = dispatched(tensors, copied(own));
   EXPECT_TRUE(at::equal(found, expected));

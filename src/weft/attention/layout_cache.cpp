@@ -65,7 +65,8 @@ void append_row(std::ostream& key, const pattern::RowBinding& row) {
   }
 }
 
-// `expression` has its names expanded: one that does not name `layer` means the same on every layer, but `bigbird` does.
+// `expression` has its names expanded: one that does not name `layer` means the same on every layer, but `bigbird`
+// does.
 std::string key_of(const std::string& expression, const pattern::Site& site, pattern::Tile tile,
                    std::span<const pattern::RowBinding> rows) {
   const bool names_layer = expression.find("layer") != std::string::npos;
