@@ -29,7 +29,6 @@ struct Avx2 {
   [[gnu::always_inline]] static Vector add(Vector a, Vector b) noexcept { return _mm256_add_ps(a, b); }
   [[gnu::always_inline]] static Vector subtract(Vector a, Vector b) noexcept { return _mm256_sub_ps(a, b); }
   [[gnu::always_inline]] static Vector multiply(Vector a, Vector b) noexcept { return _mm256_mul_ps(a, b); }
-  [[gnu::always_inline]] static Vector divide(Vector a, Vector b) noexcept { return _mm256_div_ps(a, b); }
   /// a * b + c, rounded once.
   [[gnu::always_inline]] static Vector multiply_add(Vector a, Vector b, Vector c) noexcept {
     return _mm256_fmadd_ps(a, b, c);

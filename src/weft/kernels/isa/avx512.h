@@ -28,7 +28,6 @@ struct Avx512 {
   [[gnu::always_inline]] static Vector add(Vector a, Vector b) noexcept { return _mm512_add_ps(a, b); }
   [[gnu::always_inline]] static Vector subtract(Vector a, Vector b) noexcept { return _mm512_sub_ps(a, b); }
   [[gnu::always_inline]] static Vector multiply(Vector a, Vector b) noexcept { return _mm512_mul_ps(a, b); }
-  [[gnu::always_inline]] static Vector divide(Vector a, Vector b) noexcept { return _mm512_div_ps(a, b); }
   /// a * b + c, rounded once.
   [[gnu::always_inline]] static Vector multiply_add(Vector a, Vector b, Vector c) noexcept {
     return _mm512_fmadd_ps(a, b, c);

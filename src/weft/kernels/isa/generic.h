@@ -33,7 +33,6 @@ struct Generic {
   [[gnu::always_inline]] static Vector add(Vector a, Vector b) noexcept { return a + b; }
   [[gnu::always_inline]] static Vector subtract(Vector a, Vector b) noexcept { return a - b; }
   [[gnu::always_inline]] static Vector multiply(Vector a, Vector b) noexcept { return a * b; }
-  [[gnu::always_inline]] static Vector divide(Vector a, Vector b) noexcept { return a / b; }
   [[gnu::always_inline]] static Vector multiply_add(Vector a, Vector b, Vector c) noexcept { return a * b + c; }
   /// The second operand where either is NaN.
   [[gnu::always_inline]] static Vector maximum(Vector a, Vector b) noexcept { return a > b ? a : b; }
