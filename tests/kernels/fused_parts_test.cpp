@@ -172,10 +172,10 @@ TEST(MatrixPacker, ReadsInPlaceWhatItCan) {
   const auto numbers = random_numbers(10 * 12, 4);
   std::vector<float> room(static_cast<std::size_t>(Packer::room(8)));
   const kernels::Rows<float> rows{numbers.data(), 12, 10, 8};
-  EXPECT_EQ(Packer::pack(rows, kernels::Sides::kBoth, room.data()).rows.data, numbers.data());
+  EXPECT_EQ(Packer::pack(rows, kernels::Sides::kRowsAndSteps, room.data()).rows.data, numbers.data());
   const kernels::Rows<float> odd{numbers.data(), 12, 10, 7};
   EXPECT_EQ(Packer::pack(odd, kernels::Sides::kRows, room.data()).rows.data, numbers.data());
-  EXPECT_EQ(Packer::pack(odd, kernels::Sides::kBoth, room.data()).steps, room.data()) << "whole vectors of 7 columns";
+  EXPECT_EQ(Packer::pack(odd, kernels::Sides::kRowsAndSteps, room.data()).steps, room.data()) << "whole vectors of 7 columns";
   EXPECT_EQ(room[7], 0.0F);
 }
 

@@ -16,6 +16,7 @@
 #include "weft/kernels/arguments.h"
 #include "weft/kernels/dropout.h"
 #include "weft/kernels/fused.h"
+#include "weft/kernels/fused/instances.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::test {
@@ -146,7 +147,8 @@ struct KernelCase {
 
   void forward(const ParallelFor& parallel = kSerial) {
     ASSERT_EQ(kernels::validate(arguments()), nullptr) << kernels::validate(arguments());
-    ASSERT_EQ(kernels::fused_forward(isa, arguments(), parallel), kernels::Status::kOk);
+    ASSERT_EQ(own == nullptr ? kernels::fused_forward(isa, arguments(), parallel) : own->forward(arguments(), parallel),
+              kernels::Status::kOk);
   }
   void backward(const ParallelFor& parallel = kSerial) {
     kernels::AttentionGradients gradients;
@@ -155,7 +157,9 @@ struct KernelCase {
     gradients.key_gradient = key_gradient.output();
     gradients.value_gradient = value_gradient.output();
     gradients.transpose = transpose.view();
-    ASSERT_EQ(kernels::fused_backward(isa, arguments(), gradients, parallel), kernels::Status::kOk);
+    ASSERT_EQ(own == nullptr ? kernels::fused_backward(isa, arguments(), gradients, parallel)
+                             : own->backward(arguments(), gradients, parallel),
+              kernels::Status::kOk);
   }
 
   bool keeps(std::int64_t batch, std::int64_t position) const {
@@ -216,6 +220,7 @@ struct KernelCase {
   Multiplicity multiplicity;
   kernels::DType dtype;
   kernels::InstructionSet isa = kernels::InstructionSet::kScalar;  ///< the plain kernels
+  const kernels::FusedKernels* own = nullptr;                      ///< instead of those of `isa`
   double scale = 0.5;
   kernels::Dropout dropout;
   std::vector<std::uint8_t> keep;

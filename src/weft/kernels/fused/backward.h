@@ -35,7 +35,7 @@ class FusedBackward {
   FusedBackward(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept
       : arguments_(arguments),
         gradients_(gradients),
-        keys_(arguments, {Sides::kBoth, Sides::kRows}),
+        keys_(arguments, {Sides::kRowsAndSteps, Sides::kRows}),
         queries_(arguments, gradients),
         key_width_(round_up(arguments.head_dim, Isa::kLanes)),
         value_width_(round_up(arguments.value_dim, Isa::kLanes)),
@@ -77,7 +77,7 @@ class FusedBackward {
     const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
     const BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
     for (std::int64_t panel = 0; panel * kPanel < queries.queries; ++panel) {
-      const KeyRange range = mask.range(panel, Units::kPerUnit);
+      const KeyRange range = mask.range(panel, kStepNumbers<Units>);
       if (range.begin >= range.end) {
         continue;
       }
@@ -170,8 +170,7 @@ class FusedBackward {
         {pair_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
          queries.query.steps + first_unit * queries.query.step_stride, queries.query.step_stride, query_units},
         {key_sums_.data() + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes}, Added<Isa>{});
-    const Unit* gradients = pair_keys<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors);
-    product<Isa, Units>({{gradients, 1, kPanel},
+    product<Isa, Units>({pair_keys_of_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
                          keys.key.steps + panel.range.begin / Units::kPerUnit * keys.key.step_stride,
                          keys.key.step_stride,
                          Packer::units(count)},
@@ -193,6 +192,7 @@ class FusedBackward {
     }
   }
 
+  [[no_unique_address]] typename Units::Session session_;
   const AttentionArguments& arguments_;
   const AttentionGradients& gradients_;
   KeyBlocks<Isa, Storage> keys_;

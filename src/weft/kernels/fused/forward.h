@@ -31,7 +31,7 @@ class FusedForward {
  public:
   explicit FusedForward(const AttentionArguments& arguments) noexcept
       : arguments_(arguments),
-        keys_(arguments, {Sides::kRows, Sides::kSteps}),
+        keys_(arguments, {Sides::kRows, Sides::kColumns}),
         query_panels_(kTile * Packer::padded(Packer::units(arguments.head_dim))),
         output_panels_(kTile * round_up(arguments.value_dim, Isa::kLanes)),
         scores_(kTile * kPanel),
@@ -76,7 +76,7 @@ class FusedForward {
     const BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
     const std::int64_t first_key = std::int64_t{arguments_.layout.key_block[block]} * kTile;
     for (std::int64_t panel = 0; panel * kPanel < queries_; ++panel) {
-      const KeyRange range = mask.range(panel, Units::kPerUnit);
+      const KeyRange range = mask.range(panel, kStepNumbers<Units>);
       if (range.begin < range.end) {
         add_panel(mask, range, panel, keys, first_key);
       }
@@ -99,7 +99,7 @@ class FusedForward {
       dropout.apply(scores_.data(), {vectors, first_query_ + panel * kPanel, first_key, range.begin, range.end});
     }
     const Unit* probabilities = pair_keys<Isa, Units>(scores_.data(), pairs_.data(), range, vectors);
-    Operand<Unit> values = keys.value.transposed();
+    Operand<Unit> values = keys.value.columns;
     values.data += range.begin / Units::kPerUnit * values.step_stride;
     product<Isa, Units>(
         {values, probabilities, kPanel, Packer::units(range.end - range.begin)},
@@ -149,6 +149,7 @@ class FusedForward {
     }
   }
 
+  [[no_unique_address]] typename Units::Session session_;
   const AttentionArguments& arguments_;
   KeyBlocks<Isa, Storage> keys_;
   Buffer<Isa, Unit> query_panels_;    // [panel][unit of head_dim][kPanel]
