@@ -77,9 +77,8 @@ class Backward {
                       item / arguments_.query_length % arguments_.heads, item % arguments_.query_length};
     Sum sums[kMaximumHeadDim] = {};
     BackwardRow<Storage> row(arguments_, gradients_, at);
-    const std::int64_t* row_begin =
-        layout.row_begin + layout.group_of(at.batch, at.head) * layout.query_blocks + at.row / layout.tile_query;
-    for (std::int64_t block = row_begin[0]; block < row_begin[1] && !row.is_empty(); ++block) {
+    const pattern::BlockRange blocks = layout.row(at.batch, at.head, at.row / layout.tile_query);
+    for (std::int64_t block = blocks.begin; block < blocks.end && !row.is_empty(); ++block) {
       add_block(row, at, BlockRow(arguments_, at.batch, block, at.row % layout.tile_query), sums);
     }
     store_row<Storage>(row_of<Storage>(gradients_.query_gradient, at), sums, Sum{1}, arguments_.head_dim);
@@ -115,10 +114,9 @@ class Backward {
 
   void add_column(const RowIndex& key, std::int64_t head, ColumnSums& sums) const noexcept {
     const pattern::LayoutView& layout = arguments_.layout;
-    const std::int64_t key_block = key.row / layout.tile_key;
-    const std::int64_t* column =
-        gradients_.transpose.column_begin + layout.group_of(key.batch, head) * layout.key_blocks + key_block;
-    for (std::int64_t at = column[0]; at < column[1]; ++at) {
+    const pattern::BlockRange column =
+        gradients_.transpose.column(layout, key.batch, head, key.row / layout.tile_key);
+    for (std::int64_t at = column.begin; at < column.end; ++at) {
       const std::int64_t first_query = std::int64_t{gradients_.transpose.query_block[at]} * layout.tile_query;
       for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments_.query_length;
            ++query) {

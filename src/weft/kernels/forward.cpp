@@ -85,11 +85,11 @@ void forward_item(const AttentionArguments& arguments, std::int64_t item) noexce
   const std::int64_t query_block = item % layout.query_blocks;
   const std::int64_t head = item / layout.query_blocks % arguments.heads;
   const std::int64_t batch = item / layout.query_blocks / arguments.heads;
-  const std::int64_t* row_begin = layout.row_begin + layout.group_of(batch, head) * layout.query_blocks + query_block;
+  const pattern::BlockRange blocks = layout.row(batch, head, query_block);
   const std::int64_t first_query = query_block * layout.tile_query;
   for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments.query_length; ++query) {
     ForwardRow<Storage> row(arguments, {batch, head, first_query + query});
-    for (std::int64_t block = row_begin[0]; block < row_begin[1]; ++block) {
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       row.add(BlockRow(arguments, batch, block, query));
     }
     row.finish();

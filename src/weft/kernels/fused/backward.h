@@ -39,38 +39,73 @@ class FusedBackward {
         queries_(arguments, gradients),
         key_width_(round_up(arguments.head_dim, Isa::kLanes)),
         value_width_(round_up(arguments.value_dim, Isa::kLanes)),
-        key_sums_(kTile * key_width_),
-        value_sums_(kTile * value_width_),
+        sums_(part_size(arguments)),
+        key_sums_(sums_.data()),
+        value_sums_(sums_.data() + kTile * key_width_),
         probabilities_(kTile * kPanel),
         score_gradients_(kTile * kPanel),
         pairs_(Packer::kPairs ? kTile * kPanel : 1),
         weights_(kTile * kTile) {}
 
   bool is_there() const noexcept {
-    return keys_.is_there() && queries_.is_there() && key_sums_.is_there() && value_sums_.is_there() &&
-           probabilities_.is_there() && score_gradients_.is_there() && pairs_.is_there() && weights_.is_there();
+    return keys_.is_there() && queries_.is_there() && sums_.is_there() && probabilities_.is_there() &&
+           score_gradients_.is_there() && pairs_.is_there() && weights_.is_there();
   }
 
-  /// Writes the gradients of one block of keys and adds to the sums of the queries that see it.
-  void run(const KeyPlace& place, const QuerySums& sums) noexcept {
+  /// Writes the gradients of one block of keys and adds to the sums of the queries that see it. `blocks` are those of
+  /// its columns, counted over the heads that share it.
+  void run(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums) noexcept {
+    clear();
+    add_blocks(place, blocks, sums);
+    store(place);
+  }
+
+  /// The same for some of the blocks, with the gradients left in `part`: part_size() numbers.
+  void run_part(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums, float* part) noexcept {
+    clear();
+    add_blocks(place, blocks, sums);
+    __builtin_memcpy(part, sums_.data(), static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
+  }
+
+  /// Writes the gradients of one block of keys from all of its parts, added in their order.
+  void merge(const KeyPlace& place, const float* parts, std::int64_t count) noexcept {
+    clear();
+    const std::int64_t size = part_size(arguments_);
+    for (std::int64_t part = 0; part < count; ++part) {
+      for (std::int64_t at = 0; at < size; at += Isa::kLanes) {
+        Isa::store(sums_.data() + at, Isa::add(Isa::load(sums_.data() + at), Isa::load(parts + part * size + at)));
+      }
+    }
+    store(place);
+  }
+
+  static std::int64_t part_size(const AttentionArguments& arguments) noexcept {
+    return kTile * (round_up(arguments.head_dim, Isa::kLanes) + round_up(arguments.value_dim, Isa::kLanes));
+  }
+
+ private:
+  void clear() noexcept {
+    __builtin_memset(sums_.data(), 0, static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
+  }
+
+  void add_blocks(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums) noexcept {
     const pattern::LayoutView& layout = arguments_.layout;
-    __builtin_memset(key_sums_.data(), 0, static_cast<std::size_t>(kTile * key_width_) * sizeof(float));
-    __builtin_memset(value_sums_.data(), 0, static_cast<std::size_t>(kTile * value_width_) * sizeof(float));
     const KeyBlock<Unit>& keys = keys_.get(place.batch, place.key_head, place.key_block);
     const std::int64_t group = arguments_.heads / arguments_.key_heads;
+    std::int64_t before = 0;  // blocks of the heads before
     for (std::int64_t head = place.key_head * group; head < (place.key_head + 1) * group; ++head) {
-      const std::int64_t* column =
-          gradients_.transpose.column_begin + layout.group_of(place.batch, head) * layout.key_blocks + place.key_block;
-      for (std::int64_t at = column[0]; at < column[1]; ++at) {
+      const pattern::BlockRange column = gradients_.transpose.column(layout, place.batch, head, place.key_block);
+      const std::int64_t begin = column.begin + larger(blocks.begin - before, 0);
+      const std::int64_t end = smaller(column.end, column.begin + blocks.end - before);
+      for (std::int64_t at = begin; at < end; ++at) {
         const std::int64_t query_block = gradients_.transpose.query_block[at];
         add_block({place.batch, head, query_block * layout.tile_query}, place.key_block * kTile,
                   gradients_.transpose.block[at], keys, sums);
       }
+      before += column.count();
     }
-    store(place, keys);
   }
 
- private:
   // `first` is the first query of the block.
   void add_block(const RowIndex& first, std::int64_t first_key, std::int64_t block, const KeyBlock<Unit>& keys,
                  const QuerySums& sums) noexcept {
@@ -164,12 +199,12 @@ class FusedBackward {
         {pair_queries<Isa, Units>(probabilities_.data(), pairs_.data(), panel.range, panel.vectors),
          queries.output_gradient.steps + first_unit * queries.output_gradient.step_stride,
          queries.output_gradient.step_stride, query_units},
-        {value_sums_.data() + panel.range.begin * value_width_, value_width_, count, value_width_ / Isa::kLanes},
+        {value_sums_ + panel.range.begin * value_width_, value_width_, count, value_width_ / Isa::kLanes},
         Added<Isa>{});
     product<Isa, Units>(
         {pair_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
          queries.query.steps + first_unit * queries.query.step_stride, queries.query.step_stride, query_units},
-        {key_sums_.data() + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes}, Added<Isa>{});
+        {key_sums_ + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes}, Added<Isa>{});
     product<Isa, Units>({pair_keys_of_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
                          keys.key.steps + panel.range.begin / Units::kPerUnit * keys.key.step_stride,
                          keys.key.step_stride,
@@ -182,12 +217,13 @@ class FusedBackward {
     return rows;
   }
 
-  void store(const KeyPlace& place, const KeyBlock<Unit>& keys) noexcept {
-    for (std::int64_t key = 0; key < keys.keys; ++key) {
+  void store(const KeyPlace& place) noexcept {
+    const std::int64_t keys = smaller(kTile, arguments_.key_length - place.key_block * kTile);
+    for (std::int64_t key = 0; key < keys; ++key) {
       const RowIndex at{place.batch, place.key_head, place.key_block * kTile + key};
-      narrow_row<Isa>(row_of<Storage>(gradients_.key_gradient, at), key_sums_.data() + key * key_width_,
+      narrow_row<Isa>(row_of<Storage>(gradients_.key_gradient, at), key_sums_ + key * key_width_,
                       arguments_.head_dim);
-      narrow_row<Isa>(row_of<Storage>(gradients_.value_gradient, at), value_sums_.data() + key * value_width_,
+      narrow_row<Isa>(row_of<Storage>(gradients_.value_gradient, at), value_sums_ + key * value_width_,
                       arguments_.value_dim);
     }
   }
@@ -199,8 +235,9 @@ class FusedBackward {
   QueryBlocks<Isa, Storage> queries_;
   std::int64_t key_width_;
   std::int64_t value_width_;
-  Buffer<Isa, float> key_sums_;         // dK: [key][key_width_]
-  Buffer<Isa, float> value_sums_;       // dV: [key][value_width_]
+  Buffer<Isa, float> sums_;             // dK, then dV
+  float* key_sums_;                     // [key][key_width_]
+  float* value_sums_;                   // [key][value_width_]
   Buffer<Isa, float> probabilities_;    // S^T, then P^T: [key][kPanel]
   Buffer<Isa, float> score_gradients_;  // dP^T, then dS^T: [key][kPanel]
   Buffer<Isa, Unit> pairs_;

@@ -9,8 +9,8 @@
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/key_blocks.h"
 #include "weft/kernels/fused/pair_scores.h"
+#include "weft/kernels/fused/row_parts.h"
 #include "weft/kernels/fused/softmax_panel.h"
-#include "weft/kernels/fused/work.h"
 
 namespace weft::kernels {
 
@@ -43,28 +43,69 @@ class FusedForward {
            pairs_.is_there() && weights_.is_there();
   }
 
-  void run(const QueryPlace& place) noexcept {
-    const pattern::LayoutView& layout = arguments_.layout;
-    place_ = place;
-    first_query_ = place.query_block * layout.tile_query;
-    queries_ = smaller(layout.tile_query, arguments_.query_length - first_query_);
-    start();
-    const std::int64_t* row =
-        layout.row_begin + layout.group_of(place.batch, place.head) * layout.query_blocks + place.query_block;
-    const std::int64_t key_head = place.head / (arguments_.heads / arguments_.key_heads);
-    for (std::int64_t block = row[0]; block < row[1]; ++block) {
-      add_block(block, keys_.get(place.batch, key_head, layout.key_block[block]));
+  /// Writes the outputs of a block of queries that sees `blocks`.
+  void run(const QueryPlace& place, const pattern::BlockRange& blocks) noexcept {
+    add_blocks(place, blocks);
+    finish();
+  }
+
+  /// Leaves what a block of queries makes of some of its blocks in `part`.
+  void run_part(const QueryPlace& place, const pattern::BlockRange& blocks, const RowPart<Isa>& part) noexcept {
+    add_blocks(place, blocks);
+    *part.rows = rows_;
+    __builtin_memcpy(part.output, output_panels_.data(), output_bytes());
+  }
+
+  /// Writes the outputs of a block of queries from all of its parts, joined in their order.
+  void merge(const QueryPlace& place, const RowParts<Isa>& parts, std::int64_t first, std::int64_t count) noexcept {
+    settle(place);
+    rows_ = *parts.at(first).rows;
+    __builtin_memcpy(output_panels_.data(), parts.at(first).output, output_bytes());
+    for (std::int64_t part = first + 1; part < first + count; ++part) {
+      merge(parts.at(part));
     }
     finish();
   }
 
  private:
+  void settle(const QueryPlace& place) noexcept {
+    place_ = place;
+    first_query_ = place.query_block * arguments_.layout.tile_query;
+    queries_ = smaller(arguments_.layout.tile_query, arguments_.query_length - first_query_);
+  }
+
+  std::size_t output_bytes() const noexcept {
+    return static_cast<std::size_t>(kTile * arguments_.value_dim) * sizeof(float);
+  }
+
+  void merge(const RowPart<Isa>& part) noexcept {
+    rows_.merge(*part.rows);
+    for (std::int64_t row = 0; row < kPanels * arguments_.value_dim; ++row) {
+      const std::int64_t query = row / arguments_.value_dim * kPanel;
+      for (std::int64_t lane = 0; lane < kPanel; lane += Isa::kLanes) {
+        float* mine = output_panels_.data() + row * kPanel + lane;
+        const auto theirs = Isa::multiply(Isa::load(part.output + row * kPanel + lane),
+                                          Isa::load(part.rows->factor + query + lane));
+        Isa::store(mine, Isa::multiply_add(Isa::load(mine), Isa::load(rows_.factor + query + lane), theirs));
+      }
+    }
+  }
+
+  void add_blocks(const QueryPlace& place, const pattern::BlockRange& blocks) noexcept {
+    settle(place);
+    start();
+    const std::int64_t key_head = place.head / (arguments_.heads / arguments_.key_heads);
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+      add_block(block, keys_.get(place.batch, key_head, arguments_.layout.key_block[block]));
+    }
+  }
+
   void start() noexcept {
     const RowIndex first{place_.batch, place_.head, first_query_};
     Packer::pack_panels(
         {row_of<Storage>(arguments_.query, first), arguments_.query.row_stride, queries_, arguments_.head_dim},
         query_panels_.data());
-    __builtin_memset(output_panels_.data(), 0, static_cast<std::size_t>(kTile * arguments_.value_dim) * sizeof(float));
+    __builtin_memset(output_panels_.data(), 0, output_bytes());
     rows_.reset();
   }
 
@@ -162,34 +203,5 @@ class FusedForward {
   std::int64_t first_query_ = 0;
   std::int64_t queries_ = 0;
 };
-
-template <class Isa, class Storage>
-bool forward_pass(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
-  const pattern::LayoutView& layout = arguments.layout;
-  const auto place_of = [&](std::int64_t item) {
-    return QueryPlace{item / layout.query_blocks / arguments.heads, item / layout.query_blocks % arguments.heads,
-                      item % layout.query_blocks};
-  };
-  // A block of queries costs its key blocks, and about half a block more for packing and storing.
-  const auto cost = [&](std::int64_t item) {
-    const QueryPlace place = place_of(item);
-    const std::int64_t* row =
-        layout.row_begin + layout.group_of(place.batch, place.head) * layout.query_blocks + place.query_block;
-    return static_cast<double>(row[1] - row[0]) + 0.5;
-  };
-  bool succeeded = true;
-  share_out<Isa>(parallel, arguments.batch * arguments.heads * layout.query_blocks, cost,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   FusedForward<Isa, Storage> forward(arguments);
-                   if (!forward.is_there()) {
-                     __atomic_store_n(&succeeded, false, __ATOMIC_RELAXED);
-                     return;
-                   }
-                   for (std::int64_t item = begin; item < end; ++item) {
-                     forward.run(place_of(item));
-                   }
-                 });
-  return succeeded;
-}
 
 }  // namespace weft::kernels

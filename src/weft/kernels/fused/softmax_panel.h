@@ -25,6 +25,23 @@ struct SoftmaxRows {
       sum[query] = 0;
     }
   }
+
+  /// Joins the state of other keys of the same queries. Afterwards `factor` is what earlier sums are multiplied by, and
+  /// `other.factor` what the sums of `other` are.
+  void merge(SoftmaxRows& other) noexcept {
+    for (int query = 0; query < kTile; query += Isa::kLanes) {
+      const auto mine = Isa::load(maximum + query);
+      const auto others = Isa::load(other.maximum + query);
+      const auto joined = Isa::maximum(mine, others);
+      const auto my_factor = exponential<Isa>(Isa::subtract(mine, joined));
+      const auto other_factor = exponential<Isa>(Isa::subtract(others, joined));
+      Isa::store(maximum + query, joined);
+      Isa::store(factor + query, my_factor);
+      Isa::store(other.factor + query, other_factor);
+      Isa::store(sum + query, Isa::multiply_add(Isa::load(sum + query), my_factor,
+                                                Isa::multiply(Isa::load(other.sum + query), other_factor)));
+    }
+  }
 };
 
 /// A vector of queries of one panel: scores[key * kPanel] for the keys of a range.

@@ -22,6 +22,7 @@ inline constexpr int kPanels = kTile / kPanel;
 }
 
 [[gnu::always_inline]] constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) noexcept { return a < b ? a : b; }
+[[gnu::always_inline]] constexpr std::int64_t larger(std::int64_t a, std::int64_t b) noexcept { return a < b ? b : a; }
 
 /// The lowest `count` bits, for 0 <= count <= 64.
 [[gnu::always_inline]] constexpr std::uint64_t low_bits(std::int64_t count) noexcept {
