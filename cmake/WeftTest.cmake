@@ -12,9 +12,14 @@ list(FILTER weft_support_torch INCLUDE REGEX "/torch_[^/]*\\.cpp$")
 
 # Gives a test target the includes, definitions and flags that all tests have.
 function(weft_test_settings target torch)
+  set(sanitized false)
+  if(WEFT_SANITIZE)
+    set(sanitized true)
+  endif()
   target_link_libraries(${target} PRIVATE weft_flags GTest::gtest GTest::gtest_main)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${target} PRIVATE WEFT_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/fixtures")
+  target_compile_definitions(${target} PRIVATE WEFT_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/fixtures"
+                             WEFT_SANITIZED=${sanitized})
   target_compile_options(${target} PRIVATE -ffp-contract=off)
   if(torch AND WEFT_PCH)
     target_precompile_headers(${target} REUSE_FROM weft_pch)

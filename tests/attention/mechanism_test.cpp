@@ -48,6 +48,19 @@ TEST(Mechanism, ACausalModelNeverSeesTheFuture) {
   }
 }
 
+TEST(Mechanism, DistanceTakesFromScoresWhereTheSiteSaysSo) {
+  const Tensors tensors = random_tensors({1, 2, 100, 8});
+  MechanismSite site = site_of(2);
+  site.alibi = true;
+  attention::AttentionOptions options;
+  options.slopes = attention::alibi_slopes(2);
+  EXPECT_TRUE(at::equal(
+      forward("window(20)", site, tensors),
+      attention::attention(tensors.query, tensors.key, tensors.value, layout_of("window(20)", 100, 2), options)
+          .output));
+  expect_error(ErrorKind::kArgument, {"linear", "distance"}, [&] { make_attention("linear", site); });
+}
+
 TEST(Mechanism, DescriptionIsWhatIsComputed) {
   EXPECT_EQ(make_attention(" window( 8 )|global(1) ", site_of(1))->description(), "window(8) | global(1)");
   EXPECT_EQ(make_attention("window(8)", site_of(1, true))->description(), "causal & window(8)");

@@ -74,8 +74,7 @@ struct EmulatedTiles {
       }
       for (std::int64_t column = 0; column < kTileRows; ++column) {
         std::uint32_t& sum = tiles.unit[kSums][row][column];
-        sum = __builtin_bit_cast(std::uint32_t,
-                                 __builtin_bit_cast(float, sum) + (first[column] + second[column]));
+        sum = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, sum) + (first[column] + second[column]));
       }
     }
   }

@@ -24,6 +24,8 @@ Float64Case exact_case(Case& rounded) {
   exact.scale = rounded.scale;
   exact.keep = rounded.keep;
   exact.dropout = rounded.dropout;
+  exact.slopes = rounded.slopes;
+  exact.query_offset = rounded.query_offset;
   copy_values(rounded.query, exact.query);
   copy_values(rounded.key, exact.key);
   copy_values(rounded.value, exact.value);

@@ -15,6 +15,7 @@
 #include "weft/kernels/fused/block_mask.h"
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/exponential.h"
+#include "weft/kernels/fused/long_items.h"
 #include "weft/kernels/fused/matrix.h"
 #include "weft/kernels/fused/product.h"
 #include "weft/kernels/fused/work.h"
@@ -175,7 +176,8 @@ TEST(MatrixPacker, ReadsInPlaceWhatItCan) {
   EXPECT_EQ(Packer::pack(rows, kernels::Sides::kRowsAndSteps, room.data()).rows.data, numbers.data());
   const kernels::Rows<float> odd{numbers.data(), 12, 10, 7};
   EXPECT_EQ(Packer::pack(odd, kernels::Sides::kRows, room.data()).rows.data, numbers.data());
-  EXPECT_EQ(Packer::pack(odd, kernels::Sides::kRowsAndSteps, room.data()).steps, room.data()) << "whole vectors of 7 columns";
+  EXPECT_EQ(Packer::pack(odd, kernels::Sides::kRowsAndSteps, room.data()).steps, room.data())
+      << "whole vectors of 7 columns";
   EXPECT_EQ(room[7], 0.0F);
 }
 
@@ -230,6 +232,35 @@ TEST(Shares, CoverEveryItemOnceAndEvenly) {
     });
   }
   EXPECT_EQ(visits, std::vector<int>(101, 1));
+}
+
+TEST(LongItems, AreCutIntoPartsThatCoverThem) {
+  const auto cost = [](std::int64_t item) { return item == 7 ? 500.5 : 8.5; };
+  const kernels::LongItems<Generic, decltype(cost)> items(100, 4, cost);
+  EXPECT_EQ(items.parts(), 12);  // 1,342 blocks: 42 are an eighth of a thread's share
+  EXPECT_EQ(items.cost(7), 0.0);
+  EXPECT_TRUE(items.at(6).is_whole());
+  std::int64_t end = 0;
+  for (std::int64_t piece = 100; piece < items.pieces(); ++piece) {
+    const kernels::WorkPiece part = items.at(piece);
+    EXPECT_EQ(part.item, 7);
+    EXPECT_EQ(part.slot, piece - 100);
+    EXPECT_EQ(part.of({0, 500}).begin, end);
+    end = part.of({0, 500}).end;
+  }
+  EXPECT_EQ(end, 500);
+}
+
+TEST(LongItems, OneThreadCutsNothing) {
+  const auto cost = [](std::int64_t item) { return item == 0 ? 5000.0 : 1.0; };
+  const kernels::LongItems<Generic, decltype(cost)> items(10, 1, cost);
+  EXPECT_EQ(items.pieces(), 10);
+}
+
+TEST(Shares, KnowHowMuchAnUnevenOneCosts) {
+  const auto cost = [](std::int64_t) { return 1.0; };
+  EXPECT_DOUBLE_EQ((kernels::Shares<Generic, decltype(cost)>(3, 2, cost).slowness(2)), 4.0 / 3);
+  EXPECT_DOUBLE_EQ((kernels::Shares<Generic, decltype(cost)>(12, 4, cost).slowness(4)), 1.0);
 }
 
 TEST(Shares, NothingIsSharedOutWithoutAnError) {

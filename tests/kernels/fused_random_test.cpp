@@ -14,13 +14,8 @@
 namespace weft::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::int64_t kLongest = 96;
-constexpr std::uint64_t kShardCases = 10;
-#else
-constexpr std::int64_t kLongest = 700;
-constexpr std::uint64_t kShardCases = 50;
-#endif
+constexpr std::int64_t kLongest = WEFT_SANITIZED ? 96 : 700;
+constexpr std::uint64_t kShardCases = WEFT_SANITIZED ? 10 : 50;
 constexpr std::uint64_t kShards = 10;
 
 class Draw {
@@ -90,6 +85,9 @@ Float32Case random_case(std::uint64_t seed) {
   }
   if (draw.one_in(5)) {
     result.dropout = {0.2F, seed, 1};
+  }
+  for (std::int64_t slope = draw.one_in(4) ? draw.between(1, 3) * shape.heads : 0; slope > 0; --slope) {
+    result.slopes.push_back(0.01F * static_cast<float>(draw.between(0, 30)));
   }
   return result;
 }

@@ -54,6 +54,10 @@ Case random_fused_case(std::uint64_t seed, DType dtype) {
   if (seed % 3 == 0) {
     result.dropout = {0.3F, seed, 7};
   }
+  for (std::int64_t slope = 0; slope < static_cast<std::int64_t>(seed % 4) * result.shape.heads; ++slope) {
+    result.slopes.push_back(0.03F * static_cast<float>(slope + 1));
+  }
+  result.query_offset = seed % 8 == 3 ? -20 : 5 * static_cast<std::int64_t>(seed % 2);
   return result;
 }
 
@@ -197,6 +201,39 @@ TEST(FusedDispatch, SaysWhatItDoesNotTake) {
   EXPECT_NE(kernels::fused_obstacle(tiled.arguments()), nullptr);
   Float32Case fine({1, 1, 1, 5, 5, 4, 4, {1, 64}}, mixed_edges, 1, DType::kFloat32);
   EXPECT_EQ(kernels::fused_obstacle(fine.arguments()), nullptr);
+}
+
+// The first query sees every key and every query the first key: a row and a column as long as all others together.
+int global_edges(std::int64_t, std::int64_t query, std::int64_t key) {
+  return query < 2 || key < 2 || (query == key && query % 3 != 0) ? 1 : 0;
+}
+
+template <typename Case>
+void expect_split_equals_whole(DType dtype, const KernelVariant& variant, const Bounds& bounds) {
+  const Shape shape{1, 1, 1, 1300, 1500, 20, 24, {64, 64}};
+  Case whole(shape, global_edges, 3, dtype);
+  Case split(shape, global_edges, 3, dtype);
+  Case again(shape, global_edges, 3, dtype);
+  for (Case* each : {&whole, &split, &again}) {
+    variant.use_for(*each);
+    each->slopes = {0.001F};
+    each->forward(each == &whole ? kSerial : kThreadParallel<4>);
+    each->backward(each == &whole ? kSerial : kThreadParallel<4>);
+  }
+  expect_close(split.output, whole.output, bounds.forward, bounds.forward);
+  expect_close(split.query_gradient, whole.query_gradient, bounds.gradient, 1e-7);
+  expect_close(split.key_gradient, whole.key_gradient, bounds.gradient, 1e-7);
+  expect_close(split.value_gradient, whole.value_gradient, bounds.gradient, 1e-7);
+  EXPECT_EQ(split.output.values(), again.output.values());
+  EXPECT_EQ(split.log_sum_exp, again.log_sum_exp);
+  EXPECT_EQ(split.query_gradient.values(), again.query_gradient.values());
+  EXPECT_EQ(split.key_gradient.values(), again.key_gradient.values());
+}
+
+TEST_P(FusedKernel, ALongRowIsSharedByThreads) {
+  expect_split_equals_whole<Float32Case>(DType::kFloat32, GetParam(), {1e-6, 2e-6});
+  // The same rounded probabilities, summed in another order, then rounded: an ulp of 8 bits.
+  expect_split_equals_whole<BFloat16Case>(DType::kBFloat16, GetParam(), {1.0 / 256, 1.0 / 256});
 }
 
 #if defined(__x86_64__)

@@ -13,7 +13,7 @@ namespace weft::test {
 
 struct KernelVariant {
   std::string name;
-  kernels::InstructionSet isa;                   ///< that the machine must have
+  kernels::InstructionSet isa;                 ///< that the machine must have
   const kernels::FusedKernels* own = nullptr;  ///< in place of those of `isa`
 
   bool is_plain() const { return isa == kernels::InstructionSet::kScalar; }

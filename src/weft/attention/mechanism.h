@@ -29,6 +29,7 @@ struct MechanismSite {
   std::int64_t maximum_length = 0;
   bool causal = false;   ///< a decoder: the mechanism must not see the future; a pattern is intersected with `causal`
   double dropout = 0.0;  ///< on the attention probabilities while training
+  bool alibi = false;    ///< distance takes from scores, with the slopes of alibi_slopes()
 };
 
 class AttentionImpl : public torch::nn::Module {

@@ -47,7 +47,9 @@ bool has_own_length(const pattern::RowBinding& row) { return row.query_length ||
 }  // namespace
 
 PatternAttention::PatternAttention(const std::string& expression, const MechanismSite& site)
-    : site_(site), pattern_(parse_for(expression, site.causal)) {
+    : site_(site),
+      pattern_(parse_for(expression, site.causal)),
+      slopes_(site.alibi ? alibi_slopes(site.heads) : at::Tensor()) {
   const std::int64_t length = site.maximum_length > 0 ? site.maximum_length : 1;
   pattern_.check({.query_length = length,
                   .key_length = length,
@@ -81,6 +83,7 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
           key.sizes());
   AttentionOptions options;
   options.key_keep = context.key_keep;
+  options.slopes = slopes_;
   if (is_training() && site_.dropout > 0) {
     options.dropout = site_.dropout;
     options.seed = random_bits(context.seed, static_cast<std::uint64_t>(site_.layer));

@@ -21,6 +21,7 @@ class PatternAttention : public AttentionImpl {
 
   MechanismSite site_;
   pattern::Pattern pattern_;
+  at::Tensor slopes_;  // [heads] or undefined
 };
 
 }  // namespace weft::attention

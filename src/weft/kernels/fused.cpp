@@ -41,7 +41,7 @@ bool tiles_work() {
   if (!cpu_features().amx_bf16) {
     return false;
   }
-  const char* problem = !request_amx_tiles() ? "Linux refuses its tiles"
+  const char* problem = !request_amx_tiles()      ? "Linux refuses its tiles"
                         : !amx_product_is_right() ? "its product of two small matrices is wrong"
                                                   : nullptr;
   if (problem != nullptr) {

@@ -22,6 +22,7 @@ struct BlockConfig {
   std::string attention = "full";  ///< mechanism string
   std::string activation = "gelu";
   bool causal = false;
+  bool alibi = false;      ///< the distance of two positions takes from their score (Press et al. 2022)
   bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
   double layer_norm_eps = 1e-5;
   double dropout = 0.0;            ///< on the output of each sublayer

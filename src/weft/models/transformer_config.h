@@ -69,7 +69,7 @@ struct TransformerConfig {
                 "length the model is made for; a hard limit with learned positions only"}
               .range(1, std::int64_t{1} << 40));
     visit(Field{"position_embedding", &C::position_embedding, "how a token knows its position"}.one_of(
-        {"rotary", "learned", "sinusoidal"}));
+        {"rotary", "learned", "sinusoidal", "alibi"}));
     visit(Field{"norm_position", &C::norm_position, "layer norm before (pre) or after (post) a sublayer"}.one_of(
         {"pre", "post"}));
     visit(Field{"hidden_act", &C::hidden_act, "activation of the feed-forward"}.one_of(

@@ -20,6 +20,7 @@ class AttentionBench {
   AttentionBench(const AttentionCase& call, bool with_backward)
       : call_(call),
         layout_(attention::cached_layout(call.pattern, call.site(call.length), {})),
+        options_(call.options()),
         direction_(call.random(call.length, 3)),
         left_(at::randn({4096, 768}, at::kFloat).to(call.dtype)),
         right_(at::randn({768, 3072}, at::kFloat).to(call.dtype)) {
@@ -29,7 +30,7 @@ class AttentionBench {
   }
 
   at::Tensor sparse() {
-    const auto result = attention::attention(tensors_[0], tensors_[1], tensors_[2], layout_);
+    const auto result = attention::attention(tensors_[0], tensors_[1], tensors_[2], layout_, options_);
     path_ = result.path;
     return result.output;
   }
@@ -41,6 +42,7 @@ class AttentionBench {
  private:
   const AttentionCase& call_;
   attention::LayoutPtr layout_;
+  attention::AttentionOptions options_;
   at::Tensor direction_;
   at::Tensor left_;
   at::Tensor right_;
@@ -54,6 +56,9 @@ std::function<void()> without_gradient(std::function<void()> work) {
     work();
   };
 }
+
+// Where a round takes seconds, three of them say enough.
+constexpr TimingLimits kLongLimits{.least_rounds = 3};
 
 }  // namespace
 
@@ -73,7 +78,7 @@ AttentionTimes time_attention(const AttentionCase& call, bool with_backward) {
     }
   }
   kernels::reset_workspace_peak();
-  const std::vector<double> medians = median_milliseconds(works);
+  const std::vector<double> medians = median_milliseconds(works, has_dense ? TimingLimits{} : kLongLimits);
   AttentionTimes times;
   times.workspace_bytes = kernels::workspace_peak();
   times.forward_ms = medians[0];

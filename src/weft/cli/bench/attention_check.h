@@ -17,8 +17,13 @@ struct AttentionCase {
   std::int64_t heads = 12;
   std::int64_t head_dim = 64;
   at::ScalarType dtype = at::kFloat;
+  std::string bias = "none";  ///< or alibi, bialibi
 
   pattern::Site site(std::int64_t of_length) const;
+  /// Of the bias, as AttentionOptions takes them: ALiBi's own; for BiALiBi halved on the right, four times them at
+  /// position 0. Undefined without one.
+  at::Tensor slopes() const;
+  attention::AttentionOptions options() const;
   /// [batch, heads, of_length, head_dim], N(0, 1), the same in every run.
   at::Tensor random(std::int64_t of_length, std::uint64_t seed) const;
 };

@@ -33,6 +33,7 @@ struct BenchAttentionConfig {
   std::int64_t head_dim = 64;
   std::int64_t batch = 1;
   std::string dtype = "float32";
+  std::string bias = "none";
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -43,6 +44,8 @@ struct BenchAttentionConfig {
     visit(Field{"head_dim", &C::head_dim, "numbers in a query, key or value of a head"}.at_least(1));
     visit(Field{"batch", &C::batch, "rows of the batch"}.at_least(1));
     visit(Field{"dtype", &C::dtype, "of query, key and value"}.one_of({"float32", "bfloat16"}));
+    visit(Field{"bias", &C::bias, "what distance takes from scores; dense attention is timed without it"}.one_of(
+        {"none", "alibi", "bialibi"}));
   }
 };
 
@@ -75,6 +78,7 @@ formats::Json result_of(const AttentionCase& call, bool with_backward) {
           {"threads", at::get_num_threads()},
           {"dtype", call.dtype == at::kFloat ? "float32" : "bfloat16"},
           {"pattern", call.pattern.to_string()},
+          {"bias", call.bias},
           {"length", call.length},
           {"batch", call.batch},
           {"heads", call.heads},
@@ -113,6 +117,7 @@ void run_bench_attention(const BenchAttentionOptions& options) {
   call.heads = config.heads;
   call.head_dim = config.head_dim;
   call.batch = config.batch;
+  call.bias = config.bias;
   call.dtype = config.dtype == "float32" ? at::kFloat : at::kBFloat16;
   const formats::Json result = result_of(call, options.backward);
   if (options.json) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "weft/kernels/fused/bias_panel.h"
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/key_blocks.h"
@@ -151,8 +152,12 @@ class FusedBackward {
   void make_gradients(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
                       const RowIndex& first, std::int64_t first_key) noexcept {
     const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
-    const DropoutSpan span{panel.vectors, first.row + panel.panel * kPanel, first_key, panel.range.begin,
-                           panel.range.end};
+    const PanelBias<Isa> bias(arguments_.bias, first.head);
+    const PanelSpan span{panel.vectors, first.row + panel.panel * kPanel, first_key, panel.range.begin,
+                         panel.range.end};
+    if (bias.is_on()) {
+      bias.apply(probabilities_.data(), span);
+    }
     if (dropout.is_on()) {
       dropout.apply(score_gradients_.data(), span);
     }
@@ -205,11 +210,11 @@ class FusedBackward {
         {pair_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
          queries.query.steps + first_unit * queries.query.step_stride, queries.query.step_stride, query_units},
         {key_sums_ + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes}, Added<Isa>{});
-    product<Isa, Units>({pair_keys_of_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
-                         keys.key.steps + panel.range.begin / Units::kPerUnit * keys.key.step_stride,
-                         keys.key.step_stride,
-                         Packer::units(count)},
-                        {query_sums.data, query_sums.stride, panel.queries, key_width_ / Isa::kLanes}, Added<Isa>{});
+    product<Isa, Units>(
+        {pair_keys_of_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
+         keys.key.steps + panel.range.begin / Units::kPerUnit * keys.key.step_stride, keys.key.step_stride,
+         Packer::units(count)},
+        {query_sums.data, query_sums.stride, panel.queries, key_width_ / Isa::kLanes}, Added<Isa>{});
   }
 
   static Operand<Unit> skip_rows(Operand<Unit> rows, std::int64_t count) noexcept {
@@ -221,8 +226,7 @@ class FusedBackward {
     const std::int64_t keys = smaller(kTile, arguments_.key_length - place.key_block * kTile);
     for (std::int64_t key = 0; key < keys; ++key) {
       const RowIndex at{place.batch, place.key_head, place.key_block * kTile + key};
-      narrow_row<Isa>(row_of<Storage>(gradients_.key_gradient, at), key_sums_ + key * key_width_,
-                      arguments_.head_dim);
+      narrow_row<Isa>(row_of<Storage>(gradients_.key_gradient, at), key_sums_ + key * key_width_, arguments_.head_dim);
       narrow_row<Isa>(row_of<Storage>(gradients_.value_gradient, at), value_sums_ + key * value_width_,
                       arguments_.value_dim);
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "weft/kernels/fused/bias_panel.h"
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/key_blocks.h"
 #include "weft/kernels/fused/pair_scores.h"
@@ -84,8 +85,8 @@ class FusedForward {
       const std::int64_t query = row / arguments_.value_dim * kPanel;
       for (std::int64_t lane = 0; lane < kPanel; lane += Isa::kLanes) {
         float* mine = output_panels_.data() + row * kPanel + lane;
-        const auto theirs = Isa::multiply(Isa::load(part.output + row * kPanel + lane),
-                                          Isa::load(part.rows->factor + query + lane));
+        const auto theirs =
+            Isa::multiply(Isa::load(part.output + row * kPanel + lane), Isa::load(part.rows->factor + query + lane));
         Isa::store(mine, Isa::multiply_add(Isa::load(mine), Isa::load(rows_.factor + query + lane), theirs));
       }
     }
@@ -134,10 +135,15 @@ class FusedForward {
     product<Isa, Units>({key_rows, query_panels_.data() + panel * units * kPanel, kPanel, units},
                         {scores_.data() + range.begin * kPanel, kPanel, range.end - range.begin, vectors},
                         Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
+    const PanelSpan span{vectors, first_query_ + panel * kPanel, first_key, range.begin, range.end};
+    const PanelBias<Isa> bias(arguments_.bias, place_.head);
+    if (bias.is_on()) {
+      bias.apply(scores_.data(), span);
+    }
     update_softmax(rows_, mask, range, panel, vectors, scores_.data());
     const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);
     if (dropout.is_on()) {
-      dropout.apply(scores_.data(), {vectors, first_query_ + panel * kPanel, first_key, range.begin, range.end});
+      dropout.apply(scores_.data(), span);
     }
     const Unit* probabilities = pair_keys<Isa, Units>(scores_.data(), pairs_.data(), range, vectors);
     Operand<Unit> values = keys.value.columns;

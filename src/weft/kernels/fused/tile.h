@@ -29,6 +29,16 @@ inline constexpr int kPanels = kTile / kPanel;
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
+/// Vectors of queries from `first_query` on, and keys [begin, end) of a block whose first key, a multiple of 4, is
+/// `first_key`.
+struct PanelSpan {
+  std::int64_t vectors;
+  std::int64_t first_query;
+  std::int64_t first_key;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
 /// Uninitialised memory on a cache line's boundary. Like everything here it is a template on the instruction set, so
 /// that the linker cannot join copies that were compiled for different ones.
 template <class Isa, typename Number>

@@ -50,9 +50,8 @@ class TileSums {
       if constexpr (kColumns == 2) {
         Tiles::template load<7>(columns + kTileRows, factors.right_stride * kUnitBytes);
       }
-      each_sum([]<int kRow, int kColumn>() {
-        Tiles::template multiply_add<kSum<kRow, kColumn>, 4 + kRow, 6 + kColumn>();
-      });
+      each_sum(
+          []<int kRow, int kColumn>() { Tiles::template multiply_add<kSum<kRow, kColumn>, 4 + kRow, 6 + kColumn>(); });
     }
   }
 
