@@ -17,6 +17,7 @@
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/long_items.h"
 #include "weft/kernels/fused/matrix.h"
+#include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/product.h"
 #include "weft/kernels/fused/work.h"
 #include "weft/kernels/isa/generic.h"
@@ -136,25 +137,41 @@ TEST(BlockMask, RangesHoldTheEdgesOfAPanelAndNoMore) {
   const auto layout = hand_layout({64, 64}, 64, 64, 1, [](auto, auto query, auto key) { return key <= query ? 1 : 0; });
   std::vector<float> weights;
   const auto mask = mask_of(layout, 0, weights);
-  const kernels::KeyRange first = mask.range(0, 1);
+  const kernels::KeyRange first = mask.range(0, 32, 1);
   EXPECT_EQ(first.begin, 0);
   EXPECT_EQ(first.end, 32);
   EXPECT_TRUE(first.is_masked);
-  EXPECT_EQ(mask.range(1, 1).end, 64);
+  EXPECT_EQ(mask.range(32, 32, 1).end, 64);
   EXPECT_EQ(mask.seen_by(63), std::uint64_t{1} << 63);
   EXPECT_EQ(mask.weights(), nullptr);
+}
+
+TEST(BlockMask, HalvesOfAPanelAreTakenWhereTheySeeMuchLess) {
+  const auto causal = [](auto, auto query, auto key) { return key <= query ? 1 : 0; };
+  std::vector<float> weights;
+  const auto layout = hand_layout({64, 64}, 60, 64, 1, causal);
+  std::vector<std::int64_t> ends;
+  std::int64_t queries = 0;
+  kernels::each_panel<Generic, kernels::FloatUnits<Generic>>(mask_of(layout, 0, weights), 60,
+                                                             [&](const kernels::Panel& panel) {
+                                                               EXPECT_EQ(panel.query, queries);
+                                                               queries += panel.queries;
+                                                               ends.push_back(panel.range.end);
+                                                             });
+  EXPECT_EQ(queries, 60);
+  EXPECT_EQ(ends, (std::vector<std::int64_t>{16, 32, 60})) << "the second panel's halves see 48 and 60 of 60";
 }
 
 TEST(BlockMask, AFullBlockHasNoMaskUntilAKeyIsPadded) {
   const auto layout = hand_layout({64, 64}, 40, 50, 1, [](auto, auto, auto) { return 1; });
   std::vector<float> weights;
-  EXPECT_FALSE(mask_of(layout, 0, weights).range(0, 1).is_masked);
-  EXPECT_EQ(mask_of(layout, 0, weights).range(1, 1).end, 50);
+  EXPECT_FALSE(mask_of(layout, 0, weights).range(0, 32, 1).is_masked);
+  EXPECT_EQ(mask_of(layout, 0, weights).range(32, 32, 1).end, 50);
   const auto padded = mask_of(layout, 1, weights);
-  EXPECT_EQ(padded.range(0, 1).begin, 1);
-  EXPECT_FALSE(padded.range(0, 1).is_masked);
-  EXPECT_EQ(padded.range(0, 2).begin, 0);
-  EXPECT_TRUE(padded.range(0, 2).is_masked);
+  EXPECT_EQ(padded.range(0, 32, 1).begin, 1);
+  EXPECT_FALSE(padded.range(0, 32, 1).is_masked);
+  EXPECT_EQ(padded.range(0, 32, 2).begin, 0);
+  EXPECT_TRUE(padded.range(0, 32, 2).is_masked);
   EXPECT_EQ(padded.seen_by(1), kernels::low_bits(40));
 }
 

@@ -12,6 +12,7 @@
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/key_blocks.h"
 #include "weft/kernels/fused/pair_scores.h"
+#include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/query_blocks.h"
 #include "weft/kernels/fused/query_sums.h"
 
@@ -112,40 +113,31 @@ class FusedBackward {
                  const QuerySums& sums) noexcept {
     const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
     const BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
-    for (std::int64_t panel = 0; panel * kPanel < queries.queries; ++panel) {
-      const KeyRange range = mask.range(panel, kStepNumbers<Units>);
-      if (range.begin >= range.end) {
-        continue;
-      }
-      const std::int64_t count = smaller(kPanel, queries.queries - panel * kPanel);
-      const Panel place{range, panel, count, round_up(count, Isa::kLanes) / Isa::kLanes};
-      make_scores(place, queries, keys);
-      make_gradients(place, mask, queries, first, first_key);
-      add_products(place, queries, keys, sums.row(first, panel * kPanel));
-    }
+    each_panel<Isa, Units>(mask, queries.queries, [&](const Panel& panel) {
+      make_scores(panel, queries, keys);
+      make_gradients(panel, mask, queries, first, first_key);
+      add_products(panel, queries, keys, sums.row(first, panel.query));
+    });
   }
 
-  // Which keys and queries of the block are worked on.
-  struct Panel {
-    KeyRange range;
-    std::int64_t panel;
-    std::int64_t queries;
-    std::int64_t vectors;
-  };
+  // Of the panel's first query.
+  float* probabilities(const Panel& panel) const noexcept { return probabilities_.data() + panel.lane(); }
+  float* score_gradients(const Panel& panel) const noexcept { return score_gradients_.data() + panel.lane(); }
 
   // S^T and dP^T of the panel.
   void make_scores(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys) noexcept {
-    const std::int64_t count = panel.range.end - panel.range.begin;
+    const std::int64_t begin = panel.range.begin;
+    const std::int64_t count = panel.range.count();
     const std::int64_t key_units = Packer::units(arguments_.head_dim);
     const std::int64_t value_units = Packer::units(arguments_.value_dim);
-    const Result scores{probabilities_.data() + panel.range.begin * kPanel, kPanel, count, panel.vectors};
-    product<Isa, Units>({skip_rows(keys.key.rows, panel.range.begin),
-                         queries.query_panels + panel.panel * key_units * kPanel, kPanel, key_units},
-                        scores, Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
-    const Result incoming{score_gradients_.data() + panel.range.begin * kPanel, kPanel, count, panel.vectors};
-    product<Isa, Units>({skip_rows(keys.value.rows, panel.range.begin),
-                         queries.output_gradient_panels + panel.panel * value_units * kPanel, kPanel, value_units},
-                        incoming, Scaled<Isa>{Isa::set(1.0F)});
+    product<Isa, Units>(
+        {keys.key.rows.from_row(begin), queries.query_panels + panel.in_panels(key_units), kPanel, key_units},
+        {probabilities(panel) + begin * kPanel, kPanel, count, panel.vectors},
+        Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
+    product<Isa, Units>({keys.value.rows.from_row(begin), queries.output_gradient_panels + panel.in_panels(value_units),
+                         kPanel, value_units},
+                        {score_gradients(panel) + begin * kPanel, kPanel, count, panel.vectors},
+                        Scaled<Isa>{Isa::set(1.0F)});
   }
 
   // Turns S^T into P^T, dP^T into scale * dS^T; dropout scales what is passed on, not what is summed.
@@ -153,31 +145,30 @@ class FusedBackward {
                       const RowIndex& first, std::int64_t first_key) noexcept {
     const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
     const PanelBias<Isa> bias(arguments_.bias, first.head);
-    const PanelSpan span{panel.vectors, first.row + panel.panel * kPanel, first_key, panel.range.begin,
-                         panel.range.end};
+    const PanelSpan span{panel.vectors, first.row + panel.query, first_key, panel.range.begin, panel.range.end};
     if (bias.is_on()) {
-      bias.apply(probabilities_.data(), span);
+      bias.apply(probabilities(panel), span);
     }
     if (dropout.is_on()) {
-      dropout.apply(score_gradients_.data(), span);
+      dropout.apply(score_gradients(panel), span);
     }
     for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
       differentiate(panel, mask, queries, vector * Isa::kLanes);
     }
     if (dropout.is_on()) {
-      dropout.apply(probabilities_.data(), span);
+      dropout.apply(probabilities(panel), span);
     }
   }
 
   void differentiate(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
                      std::int64_t lane) noexcept {
-    const std::int64_t query = panel.panel * kPanel + lane;
+    const std::int64_t query = panel.query + lane;
     const Vector log_sum_exp = Isa::load(queries.log_sum_exp + query);
     const Vector delta = Isa::load(queries.delta + query);
     const Vector scale = Isa::set(static_cast<float>(arguments_.scale));
     for (std::int64_t key = panel.range.begin; key < panel.range.end; ++key) {
-      float* score = probabilities_.data() + key * kPanel + lane;
-      float* incoming = score_gradients_.data() + key * kPanel + lane;
+      float* score = probabilities(panel) + key * kPanel + lane;
+      float* incoming = score_gradients(panel) + key * kPanel + lane;
       Vector exponent = Isa::subtract(Isa::load(score), log_sum_exp);
       if (mask.weights() != nullptr) {
         exponent = Isa::add(exponent, Isa::load(mask.weights() + key * kTile + query));
@@ -197,29 +188,22 @@ class FusedBackward {
   // dV += P^T dO, dK += dS^T Q, dQ += dS K.
   void add_products(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys,
                     const QuerySumRow& query_sums) noexcept {
-    const std::int64_t count = panel.range.end - panel.range.begin;
+    const KeyRange& range = panel.range;
     const std::int64_t query_units = Packer::units(panel.queries);
-    const std::int64_t first_unit = panel.panel * kPanel / Units::kPerUnit;
+    const std::int64_t first_unit = panel.query / Units::kPerUnit;
     product<Isa, Units>(
-        {pair_queries<Isa, Units>(probabilities_.data(), pairs_.data(), panel.range, panel.vectors),
-         queries.output_gradient.steps + first_unit * queries.output_gradient.step_stride,
-         queries.output_gradient.step_stride, query_units},
-        {value_sums_ + panel.range.begin * value_width_, value_width_, count, value_width_ / Isa::kLanes},
+        {pair_queries<Isa, Units>(probabilities(panel), pairs_.data(), range, panel.vectors),
+         queries.output_gradient.step(first_unit), queries.output_gradient.step_stride, query_units},
+        {value_sums_ + range.begin * value_width_, value_width_, range.count(), value_width_ / Isa::kLanes},
         Added<Isa>{});
+    product<Isa, Units>({pair_queries<Isa, Units>(score_gradients(panel), pairs_.data(), range, panel.vectors),
+                         queries.query.step(first_unit), queries.query.step_stride, query_units},
+                        {key_sums_ + range.begin * key_width_, key_width_, range.count(), key_width_ / Isa::kLanes},
+                        Added<Isa>{});
     product<Isa, Units>(
-        {pair_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
-         queries.query.steps + first_unit * queries.query.step_stride, queries.query.step_stride, query_units},
-        {key_sums_ + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes}, Added<Isa>{});
-    product<Isa, Units>(
-        {pair_keys_of_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
-         keys.key.steps + panel.range.begin / Units::kPerUnit * keys.key.step_stride, keys.key.step_stride,
-         Packer::units(count)},
+        {pair_keys_of_queries<Isa, Units>(score_gradients(panel), pairs_.data(), range, panel.vectors),
+         keys.key.step(range.begin / Units::kPerUnit), keys.key.step_stride, Packer::units(range.count())},
         {query_sums.data, query_sums.stride, panel.queries, key_width_ / Isa::kLanes}, Added<Isa>{});
-  }
-
-  static Operand<Unit> skip_rows(Operand<Unit> rows, std::int64_t count) noexcept {
-    rows.data += count * rows.row_stride;
-    return rows;
   }
 
   void store(const KeyPlace& place) noexcept {

@@ -12,6 +12,13 @@ struct Operand {
   const Unit* data;
   std::int64_t row_stride;
   std::int64_t step_stride;
+
+  [[gnu::always_inline]] Operand from_row(std::int64_t row) const noexcept {
+    return {data + row * row_stride, row_stride, step_stride};
+  }
+  [[gnu::always_inline]] Operand from_step(std::int64_t step) const noexcept {
+    return {data + step * step_stride, row_stride, step_stride};
+  }
 };
 
 template <typename Unit>

@@ -10,6 +10,7 @@
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/key_blocks.h"
 #include "weft/kernels/fused/pair_scores.h"
+#include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/row_parts.h"
 #include "weft/kernels/fused/softmax_panel.h"
 
@@ -110,48 +111,38 @@ class FusedForward {
     rows_.reset();
   }
 
-  std::int64_t vectors_of(std::int64_t panel) const noexcept {
-    return smaller(kPanel, round_up(queries_ - panel * kPanel, Isa::kLanes)) / Isa::kLanes;
-  }
-
   void add_block(std::int64_t block, const KeyBlock<Unit>& keys) noexcept {
     const BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
     const std::int64_t first_key = std::int64_t{arguments_.layout.key_block[block]} * kTile;
-    for (std::int64_t panel = 0; panel * kPanel < queries_; ++panel) {
-      const KeyRange range = mask.range(panel, kStepNumbers<Units>);
-      if (range.begin < range.end) {
-        add_panel(mask, range, panel, keys, first_key);
-      }
-    }
+    each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) { add_panel(mask, panel, keys, first_key); });
     mark_invalid(mask, keys.invalid);
   }
 
-  void add_panel(const BlockMask<Isa>& mask, const KeyRange& range, std::int64_t panel, const KeyBlock<Unit>& keys,
+  void add_panel(const BlockMask<Isa>& mask, const Panel& panel, const KeyBlock<Unit>& keys,
                  std::int64_t first_key) noexcept {
-    const std::int64_t vectors = vectors_of(panel);
+    const KeyRange& range = panel.range;
+    float* scores = scores_.data() + panel.lane();
     const std::int64_t units = Packer::units(arguments_.head_dim);
-    Operand<Unit> key_rows = keys.key.rows;
-    key_rows.data += range.begin * key_rows.row_stride;
-    product<Isa, Units>({key_rows, query_panels_.data() + panel * units * kPanel, kPanel, units},
-                        {scores_.data() + range.begin * kPanel, kPanel, range.end - range.begin, vectors},
-                        Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
-    const PanelSpan span{vectors, first_query_ + panel * kPanel, first_key, range.begin, range.end};
+    product<Isa, Units>(
+        {keys.key.rows.from_row(range.begin), query_panels_.data() + panel.in_panels(units), kPanel, units},
+        {scores + range.begin * kPanel, kPanel, range.count(), panel.vectors},
+        Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
+    const PanelSpan span{panel.vectors, first_query_ + panel.query, first_key, range.begin, range.end};
     const PanelBias<Isa> bias(arguments_.bias, place_.head);
     if (bias.is_on()) {
-      bias.apply(scores_.data(), span);
+      bias.apply(scores, span);
     }
-    update_softmax(rows_, mask, range, panel, vectors, scores_.data());
+    update_softmax(rows_, mask, panel, scores);
     const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);
     if (dropout.is_on()) {
-      dropout.apply(scores_.data(), span);
+      dropout.apply(scores, span);
     }
-    const Unit* probabilities = pair_keys<Isa, Units>(scores_.data(), pairs_.data(), range, vectors);
-    Operand<Unit> values = keys.value.columns;
-    values.data += range.begin / Units::kPerUnit * values.step_stride;
+    const Unit* probabilities = pair_keys<Isa, Units>(scores, pairs_.data(), range, panel.vectors);
     product<Isa, Units>(
-        {values, probabilities, kPanel, Packer::units(range.end - range.begin)},
-        {output_panels_.data() + panel * arguments_.value_dim * kPanel, kPanel, arguments_.value_dim, vectors},
-        Rescaled<Isa>{rows_.factor + panel * kPanel});
+        {keys.value.columns.from_step(range.begin / Units::kPerUnit), probabilities, kPanel,
+         Packer::units(range.count())},
+        {output_panels_.data() + panel.in_panels(arguments_.value_dim), kPanel, arguments_.value_dim, panel.vectors},
+        Rescaled<Isa>{rows_.factor + panel.query});
   }
 
   // A row that attends to a key with NaN or infinity has no finite answer.

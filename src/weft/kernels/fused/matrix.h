@@ -39,6 +39,8 @@ struct Matrix {
   Operand<Unit> columns;     ///< a left operand with steps along the rows: the transpose
   const Unit* steps;         ///< a right operand with a row (for pairs of bfloat16 two rows) a step
   std::int64_t step_stride;  ///< of `steps`
+
+  [[gnu::always_inline]] const Unit* step(std::int64_t at) const noexcept { return steps + at * step_stride; }
 };
 
 /// A vector of `count` numbers, zero beyond them.

@@ -8,6 +8,7 @@
 
 #include "weft/kernels/fused/block_mask.h"
 #include "weft/kernels/fused/exponential.h"
+#include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/tile.h"
 
 namespace weft::kernels {
@@ -96,12 +97,11 @@ class ScoreColumn {
 
 /// Takes the scores [key][kPanel] of a panel into the state and turns them into exp(score - maximum).
 template <class Isa>
-void update_softmax(SoftmaxRows<Isa>& rows, const BlockMask<Isa>& mask, const KeyRange& range, std::int64_t panel,
-                    std::int64_t vectors, float* scores) noexcept {
-  for (std::int64_t vector = 0; vector < vectors; ++vector) {
-    const std::int64_t query = panel * kPanel + vector * Isa::kLanes;
-    const ScoreColumn<Isa> column(mask, range, query, scores + vector * Isa::kLanes);
-    if (range.is_masked) {
+void update_softmax(SoftmaxRows<Isa>& rows, const BlockMask<Isa>& mask, const Panel& panel, float* scores) noexcept {
+  for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
+    const std::int64_t query = panel.query + vector * Isa::kLanes;
+    const ScoreColumn<Isa> column(mask, panel.range, query, scores + vector * Isa::kLanes);
+    if (panel.range.is_masked) {
       column.apply_mask();
     }
     const typename Isa::Vector before = Isa::load(rows.maximum + query);
