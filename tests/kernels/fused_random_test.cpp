@@ -92,6 +92,14 @@ Float32Case random_case(std::uint64_t seed) {
   return result;
 }
 
+double largest_bias(const Float32Case& call) {
+  double slope = 0;
+  for (const float each : call.slopes) {
+    slope = std::max(slope, static_cast<double>(each));
+  }
+  return slope * static_cast<double>(std::max(call.shape.query_length, call.shape.key_length));
+}
+
 class FusedRandom : public ::testing::TestWithParam<std::uint64_t> {};
 
 INSTANTIATE_TEST_SUITE_P(Shard, FusedRandom, ::testing::Range(std::uint64_t{0}, kShards));
@@ -102,19 +110,25 @@ TEST_P(FusedRandom, EveryKernelEqualsFloat64) {
     Float32Case call = random_case(seed);
     Float64Case exact = exact_case(call);
     exact.forward();
+    const std::vector<double> outputs = exact.output.values();
+    // Every backward pass is given the same outputs, rounded as they are stored.
+    exact.output.visit([](double& entry) { entry = static_cast<double>(static_cast<float>(entry)); });
     exact.backward();
     for (const KernelVariant& variant : kernel_variants()) {
       if (variant.is_plain() || !kernels::is_available(variant.isa)) {
         continue;
       }
-      SCOPED_TRACE(::testing::Message() << variant << ", seed " << seed);
+      SCOPED_TRACE(::testing::Message() << variant << ", seed " << seed << ", largest bias " << largest_bias(call));
       const ParallelFor& threads = seed % 5 == 0 ? kThreadParallel<3> : kSerial;
       variant.use_for(call);
       call.forward(threads);
-      expect_close(call.output, exact.output, 0.0, 2e-6);
-      expect_log_sum_exp(call, exact, 4e-6);
+      // Scores of N(0, 1) are below 8; where a bias makes them greater, each is off by so much more.
+      const double greater = 1 + largest_bias(call) / 8;
+      expect_near(call.output.values(), outputs, 2e-6 * greater);
+      expect_log_sum_exp(call, exact, 4e-6 * greater);
+      copy_values(exact.output, call.output);
       call.backward(threads);
-      expect_gradients(call, exact, 1e-5);
+      expect_gradients(call, exact, 1e-5 * greater);
     }
   }
 }
