@@ -130,14 +130,12 @@ class FusedBackward {
     const std::int64_t count = panel.range.count();
     const std::int64_t key_units = Packer::units(arguments_.head_dim);
     const std::int64_t value_units = Packer::units(arguments_.value_dim);
-    product<Isa, Units>(
+    scaled_product<Isa, Units>(
         {keys.key.rows.from_row(begin), queries.query_panels + panel.in_panels(key_units), kPanel, key_units},
-        {probabilities(panel) + begin * kPanel, kPanel, count, panel.vectors},
-        Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
-    product<Isa, Units>({keys.value.rows.from_row(begin), queries.output_gradient_panels + panel.in_panels(value_units),
-                         kPanel, value_units},
-                        {score_gradients(panel) + begin * kPanel, kPanel, count, panel.vectors},
-                        Scaled<Isa>{Isa::set(1.0F)});
+        {probabilities(panel) + begin * kPanel, kPanel, count, panel.vectors}, static_cast<float>(arguments_.scale));
+    scaled_product<Isa, Units>({keys.value.rows.from_row(begin),
+                                queries.output_gradient_panels + panel.in_panels(value_units), kPanel, value_units},
+                               {score_gradients(panel) + begin * kPanel, kPanel, count, panel.vectors}, 1.0F);
   }
 
   // Turns S^T into P^T, dP^T into scale * dS^T; dropout scales what is passed on, not what is summed.

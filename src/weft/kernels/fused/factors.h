@@ -46,6 +46,15 @@ struct Scaled {
   }
 };
 
+/// result += scale * sum.
+template <class Isa>
+struct ScaledAdded {
+  typename Isa::Vector scale;
+  [[gnu::always_inline]] void operator()(float* to, std::int64_t, typename Isa::Vector sum) const noexcept {
+    Isa::store(to, Isa::multiply_add(scale, sum, Isa::load(to)));
+  }
+};
+
 /// result += sum.
 template <class Isa>
 struct Added {

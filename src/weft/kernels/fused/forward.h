@@ -123,10 +123,9 @@ class FusedForward {
     const KeyRange& range = panel.range;
     float* scores = scores_.data() + panel.lane();
     const std::int64_t units = Packer::units(arguments_.head_dim);
-    product<Isa, Units>(
+    scaled_product<Isa, Units>(
         {keys.key.rows.from_row(range.begin), query_panels_.data() + panel.in_panels(units), kPanel, units},
-        {scores + range.begin * kPanel, kPanel, range.count(), panel.vectors},
-        Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
+        {scores + range.begin * kPanel, kPanel, range.count(), panel.vectors}, static_cast<float>(arguments_.scale));
     const PanelSpan span{panel.vectors, first_query_ + panel.query, first_key, range.begin, range.end};
     const PanelBias<Isa> bias(arguments_.bias, place_.head);
     if (bias.is_on()) {
