@@ -127,7 +127,8 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
 
 models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options) {
   const TransformerConfig config = load_config(directory);
-  const formats::SafetensorsFile file(directory / kWeightsFile);
+  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory);
+  const formats::TensorFile& file = *opened;
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   check_weights(*models::LanguageModel(config, at::TensorOptions(at::kMeta).dtype(at::kFloat)), file);
   models::LanguageModel model(config, at::TensorOptions(options.device).dtype(at::kFloat));
