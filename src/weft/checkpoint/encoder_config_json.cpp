@@ -75,7 +75,8 @@ void read_field(const Json& json, const std::string& where, std::string_view nam
   }
   if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
     if (json.is_number()) {  // one window for all layers
-      formats::read_value(json, where, value.assign(1, 0).front());
+      value.resize(1);
+      formats::read_value(json, where, value.front());
       return;
     }
   }

@@ -3,11 +3,11 @@
 #include "weft/checkpoint/encoder_directory.h"
 
 #include <algorithm>
-#include <array>
 
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
+#include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
@@ -21,18 +21,6 @@ using formats::Json;
 using models::EncoderConfig;
 using models::EncoderModel;
 using models::Head;
-
-/// What a tokeniser may consist of.
-constexpr std::array kTokenizerFiles{
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
-};
 
 std::filesystem::path config_path(const std::filesystem::path& directory) { return directory / "config.json"; }
 
@@ -68,7 +56,7 @@ void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::pa
   if (from.empty() || std::filesystem::equivalent(from, to, error)) {
     return;
   }
-  for (const char* name : kTokenizerFiles) {
+  for (const char* name : kHuggingFaceTokenizerFiles) {
     if (std::filesystem::exists(from / name)) {
       write_file_atomically(to / name, read_file(from / name));
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -93,8 +94,13 @@ void withdraw_other_model(const std::filesystem::path& directory, const Transfor
   if (std::filesystem::exists(file) && read_file(file) != config_text(config)) {
     std::filesystem::remove(file);
   }
-  if (config.tokenizer_class == "bytes") {
+  if (config.tokenizer_class != "sentencepiece") {
     std::filesystem::remove(directory / kTokenizerFile);
+  }
+  if (config.tokenizer_class != "huggingface") {
+    for (const char* name : kHuggingFaceTokenizerFiles) {
+      std::filesystem::remove(directory / name);
+    }
   }
 }
 
