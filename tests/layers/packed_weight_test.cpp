@@ -21,7 +21,7 @@ class PackedLinear : public ::testing::TestWithParam<at::ScalarType> {
     linear_->bias.data().normal_();
   }
 
-  at::Tensor input() const { return at::randn({3, 7, 24}).to(GetParam()); }
+  at::Tensor input() const { return at::randn({3, 30, 24}).to(GetParam()); }
 
   /// Numbers up to 30 in float32; a rounding of bfloat16 at the end and one in between otherwise.
   static double tolerance() { return GetParam() == at::kFloat ? 2e-5 : 0.3; }
@@ -63,9 +63,10 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, PackedLinear, ::testing::Values(at::kFloat, at:
 TEST(PackedWeight, ServesWhatOneDnnMultipliesFast) {
   const at::NoGradGuard without_gradients;
   const at::Tensor weight = at::randn({4, 8});
-  const at::Tensor x = at::randn({2, 8});
+  const at::Tensor x = at::randn({64, 8});
   EXPECT_TRUE(PackedWeight::serves(x, weight, Activation::kGelu));
   EXPECT_FALSE(PackedWeight::serves(x, weight, Activation::kSwiglu));
+  EXPECT_FALSE(PackedWeight::serves(x.narrow(0, 0, 63), weight, {}));
   EXPECT_FALSE(PackedWeight::serves(x.to(at::kDouble), weight.to(at::kDouble), {}));
   EXPECT_FALSE(PackedWeight::serves(x.to(at::kDouble), weight, {}));
   EXPECT_EQ(PackedWeight::serves(x.to(at::kBFloat16), weight.to(at::kBFloat16), {}),

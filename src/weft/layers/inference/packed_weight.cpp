@@ -62,6 +62,9 @@ std::pair<std::string_view, std::string_view> one_dnn_name(std::optional<Activat
   return {"", ""};
 }
 
+/// Below it a product costs about what packing does: an answer over a few tokens would wait for nothing.
+constexpr std::int64_t kFewestRows = 64;
+
 bool is_fast(at::ScalarType dtype) {
   return dtype == at::kFloat || (dtype == at::kBFloat16 && !is_emulated(at::kCPU, dtype));
 }
@@ -70,8 +73,8 @@ bool is_fast(at::ScalarType dtype) {
 
 bool PackedWeight::serves(const at::Tensor& x, const at::Tensor& weight, std::optional<Activation> activation) {
   const bool plain = !at::GradMode::is_enabled() && x.is_cpu() && weight.is_cpu() && weight.is_contiguous() &&
-                     x.numel() > 0 && x.scalar_type() == weight.scalar_type() && is_fast(weight.scalar_type()) &&
-                     product_dtype(weight) == weight.scalar_type();
+                     x.numel() >= kFewestRows * weight.size(1) && x.scalar_type() == weight.scalar_type() &&
+                     is_fast(weight.scalar_type()) && product_dtype(weight) == weight.scalar_type();
   const bool known = !one_dnn_name(activation).first.empty() && !weight.is_inference();
   return plain && known && at::globalContext().userEnabledMkldnn() && operators().both();
 }

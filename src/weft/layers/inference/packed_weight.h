@@ -17,8 +17,8 @@ namespace weft::layers {
 /// The packed form of one weight, made at the first call and again when the weight has changed.
 class PackedWeight {
  public:
-  /// Whether the call can be computed here: no gradient is recorded, x and weight on a CPU in one dtype that oneDNN
-  /// multiplies fast, no autocast to another one, an activation that it has.
+  /// Whether the call is computed here: no gradient is recorded, x has 64 rows or more, x and weight are on a CPU in
+  /// one dtype that oneDNN multiplies fast, no autocast to another one, an activation that it has.
   static bool serves(const at::Tensor& x, const at::Tensor& weight, std::optional<Activation> activation);
 
   /// x [..., in], weight [out, in], bias [out] or undefined -> activation(x W^T + b) [..., out]. Only where serves()
