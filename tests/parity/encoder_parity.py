@@ -66,10 +66,11 @@ def weft_forward(directory, inputs, *flags):
 
 
 def distance(found, expected, keep):
-    """Largest and root mean square difference over the outputs, where tokens are no padding."""
+    """Largest and root mean square difference over the outputs, where tokens are no padding. BigBird hides a question's scores at
+    -1e6, where float32 counts in sixteenths: those are equal when both are there."""
     largest, squares, count = 0.0, 0.0, 0
     for name, tensor in found.items():
-        difference = (tensor.double() - expected[name].double()).abs()
+        difference = (tensor.double().clamp_min(-1e5) - expected[name].double().clamp_min(-1e5)).abs()
         if name != "pooler_output" and tensor.dim() >= 2 and tensor.shape[1] == keep.shape[-1]:
             difference = difference[keep.view(tensor.shape[0], -1)]
         largest, squares, count = max(largest, difference.max().item()), squares + difference.square().sum().item(), count + difference.numel()

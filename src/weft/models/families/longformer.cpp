@@ -16,7 +16,7 @@ EncoderConfig longformer_base() {
   EncoderConfig config = roberta_family().base;
   config.model_type = "longformer";
   config.max_position_embeddings = 4098;
-  config.attention_window = std::vector<std::int64_t>(12, 512);
+  config.attention_window = {512};  // one for all layers, however many a config then asks for
   return config;
 }
 
