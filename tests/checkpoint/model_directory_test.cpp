@@ -15,6 +15,7 @@
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/files.h"
 #include "weft/formats/config_json.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -210,6 +211,22 @@ TEST_F(ModelDirectory, MissingFilesAreNamed) {
   save();
   std::filesystem::remove(directory_ / "model.safetensors");
   expect_refused(ErrorKind::kIo, {"model.safetensors"});
+}
+
+TEST_F(ModelDirectory, ATokenizerJsonGoesWithTheModel) {
+  const text::HuggingFaceTokenizer tokenizer(std::filesystem::path(WEFT_TEST_DATA_DIR) / "tokenizers" / "json");
+  models::TransformerConfig config = test::small_config();
+  config.tokenizer_class = "huggingface";
+  config.vocab_size = tokenizer.vocabulary_size();
+  model_ = test::make_model(config);
+  save_model(directory_, model_, tokenizer);
+  EXPECT_EQ(load_config(directory_).tokenizer_class, "huggingface");
+  const std::unique_ptr<text::Tokenizer> loaded = text::load_tokenizer(directory_);
+  EXPECT_EQ(loaded->kind(), "huggingface");
+  EXPECT_EQ(loaded->encode("to be"), tokenizer.encode("to be"));
+  // Another model in its place takes the tokeniser's files away.
+  save();
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "tokenizer.json"));
 }
 
 TEST_F(ModelDirectory, TheTokenizerHasToFit) {

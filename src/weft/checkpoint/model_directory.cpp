@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -93,8 +94,13 @@ void withdraw_other_model(const std::filesystem::path& directory, const Transfor
   if (std::filesystem::exists(file) && read_file(file) != config_text(config)) {
     std::filesystem::remove(file);
   }
-  if (config.tokenizer_class == "bytes") {
+  if (config.tokenizer_class != "sentencepiece") {
     std::filesystem::remove(directory / kTokenizerFile);
+  }
+  if (config.tokenizer_class != "huggingface") {
+    for (const char* name : kHuggingFaceTokenizerFiles) {
+      std::filesystem::remove(directory / name);
+    }
   }
 }
 
@@ -127,7 +133,8 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
 
 models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options) {
   const TransformerConfig config = load_config(directory);
-  const formats::SafetensorsFile file(directory / kWeightsFile);
+  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory);
+  const formats::TensorFile& file = *opened;
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   check_weights(*models::LanguageModel(config, at::TensorOptions(at::kMeta).dtype(at::kFloat)), file);
   models::LanguageModel model(config, at::TensorOptions(options.device).dtype(at::kFloat));

@@ -19,7 +19,10 @@ struct BlockConfig {
   std::int64_t key_value_heads = 4;
   std::int64_t intermediate_size = 1024;
   std::int64_t maximum_length = 4096;
-  std::string attention = "full";  ///< mechanism string
+  std::string attention = "full";    ///< mechanism string
+  std::string short_attention = {};  ///< mechanism string for inputs too short for `attention`; empty: none is
+  bool qkv_bias = true;              ///< query, key and value projections have a bias
+  bool global_projection = false;    ///< positions bound to `input` have projections of their own (Longformer)
   std::string activation = "gelu";
   bool causal = false;
   bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
@@ -39,6 +42,7 @@ struct BlockContext {
   attention::AttentionContext attention;  ///< padding, `input`, position offset, seed of the call's dropout
   Rotation rotation;                      ///< of the positions of this call; undefined without rotary positions
   DecodingCache* cache = nullptr;         ///< keys and values before this call, or null
+  bool short_input = false;               ///< take BlockConfig::short_attention
 };
 
 }  // namespace weft::layers

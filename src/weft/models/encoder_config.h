@@ -62,6 +62,7 @@ struct EncoderConfig {
   std::vector<std::string> architectures = {};
   std::vector<std::string> id2label = {"LABEL_0", "LABEL_1"};  ///< names of the labels, in the order of their ids
   std::string problem_type = {};  ///< regression, single_label_classification, multi_label_classification; empty: guess
+  bool with_pooler = true;        ///< false: a file without one, under a head that does not read it; not in config.json
 
   /// Labels of a classification head.
   std::int64_t num_labels() const noexcept { return static_cast<std::int64_t>(id2label.size()); }
@@ -92,7 +93,7 @@ struct EncoderConfig {
     visit(
         Field{"max_position_embeddings", &C::max_position_embeddings, "rows of the position table"}.range(1, 1 << 24));
     visit(Field{"type_vocab_size", &C::type_vocab_size, "number of token types"}.range(1, 1 << 16));
-    visit(Field{"pad_token_id", &C::pad_token_id, "id of padding"}.range(0, 1 << 24));
+    visit(Field{"pad_token_id", &C::pad_token_id, "id of padding; -1 is none"}.range(-1, 1 << 24));
     visit(Field{"sep_token_id", &C::sep_token_id, "id between question and text (longformer, big_bird)"}.range(
         -1, 1 << 24));
     visit(Field{"bos_token_id", &C::bos_token_id, "id that begins a text; -1 is none"}.range(-1, 1 << 24));
@@ -118,6 +119,9 @@ struct EncoderConfig {
     visit(Field{"attention", &C::attention, "mechanism or pattern in place of the family's: one, or one a layer"});
   }
 };
+
+/// The class of `transformers` for a family and a head, as `architectures` names it: "BertForMaskedLM".
+std::string architecture_name(std::string_view model_type, Head head);
 
 /// The published base size of a family, with its token ids and dropout. Errors: kArgument for another name.
 EncoderConfig base_config(std::string_view model_type);

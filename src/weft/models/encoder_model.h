@@ -20,6 +20,7 @@ namespace weft::models {
 
 class EncoderStackImpl;
 class EncoderHeadImpl;
+struct EncoderCall;  // a call on its way, see encoder_model.cpp
 
 /// One call. All int64 [B, N]; [B, C, N] for multiple choice.
 struct EncoderInput {
@@ -94,6 +95,8 @@ class EncoderModelImpl : public torch::nn::Module {
   void set_gradient_checkpointing(bool enabled) noexcept { gradient_checkpointing_ = enabled; }
 
  private:
+  EncoderCall run(const EncoderInput& input);
+
   EncoderConfig config_;
   Head head_;
   EncoderOptions options_;
@@ -102,6 +105,9 @@ class EncoderModelImpl : public torch::nn::Module {
   std::shared_ptr<EncoderHeadImpl> top_;
 };
 TORCH_MODULE(EncoderModel);
+
+/// First weights as published, see make_encoder(). For a part: the parameters whose names `only` begins.
+void initialize(EncoderModelImpl& model, std::uint64_t seed, std::string_view only = {});
 
 /// A model with first weights as published: matrices normal(0, initializer_range), biases 0, norms 1, the row of the
 /// padding id 0, all drawn from `seed`. float32, evaluation mode.

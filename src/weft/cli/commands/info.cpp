@@ -15,7 +15,7 @@
 #include "weft/cli/commands/table.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/formats/safetensors.h"
+#include "weft/formats/tensor_file.h"
 
 namespace weft::cli {
 namespace {
@@ -45,7 +45,7 @@ std::int64_t element_count(const formats::TensorInfo& tensor) {
   return count;
 }
 
-std::int64_t element_count(const formats::SafetensorsFile& file) {
+std::int64_t element_count(const formats::TensorFile& file) {
   std::int64_t count = 0;
   for (const formats::TensorInfo& tensor : file.tensors()) {
     count += element_count(tensor);
@@ -53,7 +53,7 @@ std::int64_t element_count(const formats::SafetensorsFile& file) {
   return count;
 }
 
-Json tensors_json(const formats::SafetensorsFile& file) {
+Json tensors_json(const formats::TensorFile& file) {
   Json tensors = Json::array();
   for (const formats::TensorInfo& tensor : file.tensors()) {
     tensors.push_back({{"name", tensor.name}, {"dtype", formats::dtype_name(tensor.dtype)}, {"shape", tensor.shape}});
@@ -61,7 +61,7 @@ Json tensors_json(const formats::SafetensorsFile& file) {
   return tensors;
 }
 
-std::string tensors_text(const formats::SafetensorsFile& file) {
+std::string tensors_text(const formats::TensorFile& file) {
   Rows rows;
   for (const formats::TensorInfo& tensor : file.tensors()) {
     rows.emplace_back(tensor.name, concat(formats::dtype_name(tensor.dtype), "  ", shape_text(tensor.shape)));
@@ -71,7 +71,7 @@ std::string tensors_text(const formats::SafetensorsFile& file) {
 
 // What a program reads: the config as it stands in the directory, beside what follows from it.
 void print_info_json(const InfoOptions& options, const models::TransformerConfig& config,
-                     const formats::SafetensorsFile& weights) {
+                     const formats::TensorFile& weights) {
   Json json = {{"family", "weft"},
                {"kind", config.is_decoder ? "decoder" : "encoder"},
                {"parameters", element_count(weights)},
@@ -93,7 +93,8 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
 void print_info(const InfoOptions& options) {
   const models::TransformerConfig config = checkpoint::load_config(options.directory);
   // Its header only: no weight is read.
-  const formats::SafetensorsFile weights(std::filesystem::path(options.directory) / "model.safetensors");
+  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(options.directory);
+  const formats::TensorFile& weights = *opened;
   if (options.json) {
     print_info_json(options, config, weights);
     return;

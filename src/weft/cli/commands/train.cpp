@@ -166,8 +166,9 @@ void add_train(CLI::App& parent) {
   app.add_option("--config", options->config_file, "JSON file with any of the fields below, as field_name; flags win")
       ->option_text("FILE");
   app.add_option("--tokenizer", options->tokenizer_file,
-                 "SentencePiece model; without one the 256 bytes are the vocabulary")
-      ->option_text("FILE");
+                 "SentencePiece model, tokenizer.json or a directory with one; without one the 256 bytes are the "
+                 "vocabulary")
+      ->option_text("PATH");
   app.add_flag("--encoder", options->encoder, "train an encoder by masked language modelling instead of a decoder");
   add_json_flag(app, options->json);
   add_fields<training::TrainerConfig>(app, {.title = "Training"}, options->given);

@@ -4,6 +4,7 @@
 
 #include "weft/cli/field_flags.h"
 #include "weft/data/masking.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::cli {
 
@@ -28,11 +29,29 @@ Json merged_fields(const std::string& file, const Json& flags) {
   return fields;
 }
 
+namespace {
+
+/// The tokeniser that --tokenizer names: a tokenizer.json or its directory, or a SentencePiece model; bytes without one.
+std::unique_ptr<text::Tokenizer> tokenizer_at(const std::filesystem::path& path) {
+  if (path.empty()) {
+    return text::make_byte_tokenizer();
+  }
+  if (std::filesystem::is_directory(path)) {
+    return text::load_tokenizer(path);
+  }
+  if (path.filename() == "tokenizer.json") {
+    return std::make_unique<text::HuggingFaceTokenizer>(path.parent_path().empty() ? "." : path.parent_path());
+  }
+  return text::load_sentencepiece(path);
+}
+
+}  // namespace
+
 TrainPlan plan_training(const Json& fields, const std::string& tokenizer_file) {
   TrainPlan plan;
   formats::update_from_json(plan.trainer, only_fields_of<training::TrainerConfig>(fields), "weft train");
   formats::update_from_json(plan.model, only_fields_of<models::TransformerConfig>(fields), "weft train");
-  plan.tokenizer = tokenizer_file.empty() ? text::make_byte_tokenizer() : text::load_sentencepiece(tokenizer_file);
+  plan.tokenizer = tokenizer_at(tokenizer_file);
   plan.model.vocab_size = data::model_vocabulary(*plan.tokenizer, plan.model.is_decoder);
   plan.model.tokenizer_class = plan.tokenizer->kind();
   if (!fields.contains("max_position_embeddings")) {
