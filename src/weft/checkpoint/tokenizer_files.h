@@ -8,8 +8,14 @@ namespace weft::checkpoint {
 
 /// The files that text::HuggingFaceTokenizer reads.
 inline constexpr std::array kHuggingFaceTokenizerFiles{
-    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt",
-    "vocab.json",     "merges.txt",            "spiece.model",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "spiece.model",
 };
 
 }  // namespace weft::checkpoint

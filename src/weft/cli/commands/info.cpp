@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/attention_summary.h"
+#include "weft/cli/commands/encoder_summary.h"
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/help.h"
@@ -90,7 +92,25 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
   print_json(json);
 }
 
+// A directory of Hugging Face: the config as it stands there is the user's own file.
+void print_encoder(const InfoOptions& options) {
+  Json summary = encoder_summary(options.directory);
+  const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(options.directory);
+  if (options.json) {
+    if (options.tensors) {
+      summary["tensors"] = tensors_json(*weights);
+    }
+    print_json(summary);
+    return;
+  }
+  std::cout << name_table(encoder_rows(summary)) << (options.tensors ? tensors_text(*weights) : "");
+}
+
 void print_info(const InfoOptions& options) {
+  if (checkpoint::is_encoder_directory(options.directory)) {
+    print_encoder(options);
+    return;
+  }
   const models::TransformerConfig config = checkpoint::load_config(options.directory);
   // Its header only: no weight is read.
   const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(options.directory);

@@ -31,7 +31,8 @@ Json merged_fields(const std::string& file, const Json& flags) {
 
 namespace {
 
-/// The tokeniser that --tokenizer names: a tokenizer.json or its directory, or a SentencePiece model; bytes without one.
+/// The tokeniser that --tokenizer names: a tokenizer.json or its directory, or a SentencePiece model; bytes without
+/// one.
 std::unique_ptr<text::Tokenizer> tokenizer_at(const std::filesystem::path& path) {
   if (path.empty()) {
     return text::make_byte_tokenizer();
