@@ -209,7 +209,7 @@ TEST(BigBirdEncoder, PaddingLikeHuggingFaceMovesItsRows) {
   EXPECT_LT(test::largest_difference(moved[0], kept[0]), kSame);
   EXPECT_GT(test::largest_difference(moved[1].narrow(0, 0, 37), kept[1].narrow(0, 0, 37)), 1e-3);
   input.input_ids = text_ids(1, 37);
-  input.attention_mask = {};
+  input.attention_mask = at::Tensor();
   EXPECT_EQ(like_hf->forward(input).last_hidden_state.size(1), 37);
   EXPECT_NE(computed(like_hf).at("padding").find("3 tokens"), std::string::npos);
 }
@@ -255,7 +255,7 @@ TEST(LongformerEncoder, GlobalPositionsReachEveryToken) {
   // 2 in attention_mask says the same.
   const at::Tensor expected = last_row(5);
   input.attention_mask = input.global_attention_mask + 1;
-  input.global_attention_mask = {};
+  input.global_attention_mask = at::Tensor();
   EXPECT_TRUE(last_row(5).equal(expected));
 }
 

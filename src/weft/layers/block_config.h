@@ -43,6 +43,7 @@ struct BlockContext {
   Rotation rotation;                      ///< of the positions of this call; undefined without rotary positions
   DecodingCache* cache = nullptr;         ///< keys and values before this call, or null
   bool short_input = false;               ///< take BlockConfig::short_attention
+  at::Tensor query_keep;                  ///< bool [B, N]: attention gives zeros where it is false; undefined: nowhere
 };
 
 }  // namespace weft::layers

@@ -68,6 +68,9 @@ at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& c
   attention::AttentionImpl& mechanism = context.short_input && short_mechanism_ ? *short_mechanism_ : *mechanism_;
   at::Tensor mixed = mechanism.forward(heads.query, heads.key, heads.value, context.attention);  // [B, H, N, D]
   mixed = with_globals(mixed, x, context.attention);
+  if (context.query_keep.defined()) {
+    mixed = mixed * context.query_keep.to(mixed.scalar_type()).unsqueeze(1).unsqueeze(-1);
+  }
   // [B, H, N, D] -> [B, N, H D]
   return output(mixed.transpose(1, 2).reshape(x.sizes()));
 }

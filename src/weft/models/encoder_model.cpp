@@ -125,7 +125,8 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
     return top_->vocabulary_loss(run(input).hidden.flatten(0, 1), encoder_->embeddings->tokens,
                                  labels.labels.flatten());
   }
-  const EncoderOutput output = forward(input);
+  const EncoderCall call = run(input);
+  const EncoderOutput output = top_->forward(call.hidden, call.batch, encoder_->embeddings->tokens, call.seed);
   switch (head_) {
     case Head::kSequenceClassification:
       return classification_loss(config_, output.logits, labels.labels);
@@ -133,7 +134,7 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
       require(labels.labels.defined(), "loss: labels must be given");
       return cross_entropy(output.logits.flatten(0, 1), labels.labels.flatten());
     case Head::kQuestionAnswering:
-      return answer_loss(output, labels);
+      return answer_loss(output, options_.pad_like_hf ? at::Tensor() : call.batch.keep, labels);
     default:
       require(labels.labels.defined(), "loss: labels must be given");
       return cross_entropy(output.logits, labels.labels.flatten());

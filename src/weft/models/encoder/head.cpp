@@ -101,9 +101,7 @@ at::Tensor EncoderHeadImpl::answers(const at::Tensor& hidden, const at::Tensor& 
   return question.defined() ? scores - question.to(scores.scalar_type()).mul(kHidden).unsqueeze(2) : scores;
 }
 
-at::Tensor EncoderHeadImpl::prepare(const at::Tensor& hidden) {
-  return norm(layers::activate(dense(hidden), activation_));
-}
+at::Tensor EncoderHeadImpl::prepare(const at::Tensor& hidden) { return norm(dense->activated(hidden, activation_)); }
 
 at::Tensor EncoderHeadImpl::vocabulary_logits(const at::Tensor& hidden, const at::Tensor& embedding) {
   const at::Tensor scores = layers::apply_linear(prepare(hidden), decoder.defined() ? decoder : embedding, bias);

@@ -6,6 +6,8 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/mse_loss.h>
 
+#include <limits>
+
 #include "weft/core/error.h"
 #include "weft/layers/linear_cross_entropy.h"
 
@@ -69,13 +71,16 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels) {
   return counted_cross_entropy(logits, labels, layers::kIgnoredLabel);
 }
 
-at::Tensor answer_loss(const EncoderOutput& output, const EncoderLabels& labels) {
-  const std::int64_t ignored = output.start_logits.size(1);
-  const at::Tensor start = counted_cross_entropy(
-      output.start_logits, clamped(labels.start_positions, output.start_logits, "start_positions"), ignored);
-  const at::Tensor end = counted_cross_entropy(
-      output.end_logits, clamped(labels.end_positions, output.end_logits, "end_positions"), ignored);
-  return (start + end) / 2;
+at::Tensor answer_loss(const EncoderOutput& output, const at::Tensor& keep, const EncoderLabels& labels) {
+  const auto loss_of = [&](const at::Tensor& logits, const at::Tensor& positions, const char* name) {
+    const at::Tensor targets = clamped(positions, logits, name);
+    const at::Tensor scores =
+        keep.defined() ? wide(logits).masked_fill(keep.logical_not(), std::numeric_limits<float>::lowest()) : logits;
+    return counted_cross_entropy(scores, targets, logits.size(1));
+  };
+  return (loss_of(output.start_logits, labels.start_positions, "start_positions") +
+          loss_of(output.end_logits, labels.end_positions, "end_positions")) /
+         2;
 }
 
 }  // namespace weft::models

@@ -16,7 +16,8 @@ at::Tensor classification_loss(const EncoderConfig& config, const at::Tensor& lo
 /// logits [T, classes], labels int64 [T], -100 is ignored.
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels);
 
-/// start and end logits [B, N], positions int64 [B]; one outside of the text is ignored. The mean of both ends.
-at::Tensor answer_loss(const EncoderOutput& output, const EncoderLabels& labels);
+/// start and end logits [B, N], positions int64 [B]; one outside of the text is ignored. The mean of both ends. A token
+/// that `keep` [B, N] drops (undefined: none) is no answer; transformers lets padding compete.
+at::Tensor answer_loss(const EncoderOutput& output, const at::Tensor& keep, const EncoderLabels& labels);
 
 }  // namespace weft::models

@@ -112,7 +112,12 @@ at::Tensor EncoderStackImpl::forward(const EncoderBatch& batch, const StackCall&
 
 at::Tensor EncoderStackImpl::run(const EncoderBatch& batch, const StackCall& call) {
   layers::BlockContext context;
-  describe_batch(context.attention, batch, options_.pad_like_hf, bind_);
+  // Longformer's padded rows are zeros in transformers, as rows beyond their length are here.
+  const bool padded = options_.pad_like_hf && !find_family(config_.model_type).global_projection;
+  describe_batch(context.attention, batch, padded, bind_);
+  if (padded && is_sparse() && !batch.short_input) {
+    context.query_keep = batch.keep;
+  }
   context.attention.seed = call.seed;
   context.short_input = batch.short_input;
   at::Tensor hidden = embeddings(layers::EmbeddingsInput{
