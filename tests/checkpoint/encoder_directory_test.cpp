@@ -136,6 +136,15 @@ TEST_F(EncoderDirectory, AHeadedCheckpointOpensBare) {
   EXPECT_FALSE(output.pooler_output.defined());  // the file has none
 }
 
+TEST_F(EncoderDirectory, AnUnknownArchitectureOpensWithAHeadOfItsFile) {
+  save("bert", Head::kMaskedLanguageModel);
+  edit_config([](formats::Json& json) { json["architectures"] = {"BertLMHeadModel"}; });
+  expect_refused(ErrorKind::kUnsupported, {"'BertLMHeadModel'"});
+  EncoderLoadOptions options;
+  options.head = Head::kMaskedLanguageModel;
+  expect_loads(options);
+}
+
 TEST_F(EncoderDirectory, ABareCheckpointTakesANewHead) {
   save("roberta", Head::kNone);
   EncoderLoadOptions options;

@@ -2,6 +2,8 @@
 """`weft train` end to end on a tiny model: what it says, what it leaves behind, what it refuses."""
 
 import json
+import os
+import pathlib
 import unittest
 
 from weft_program import Case, weft, weft_json
@@ -113,6 +115,15 @@ class RefusalTest(Case):
         self.assert_fails(process, 1, "contxt", "context", str(config))
         config.write_text('{"context": "long"}')
         self.assert_fails(weft("train", "--config", config, "--out", self.run_directory), 1, "context")
+
+    def test_a_tokenizer_json_is_the_vocabulary(self):
+        tokenizer = pathlib.Path(os.environ["WEFT_TEST_DATA_DIR"]) / "tokenizers/json/tokenizer.json"
+        found = weft_json(*self.train_arguments(self.run_directory, "--steps", "2", "--eval-text", self.held_out, "--tokenizer", tokenizer))
+        self.assertTrue(0 < found["evaluation"]["bits_per_byte"] < 20)
+        config = json.loads((self.run_directory / "config.json").read_text())
+        self.assertEqual((config["tokenizer_class"], config["vocab_size"]), ("huggingface", 320))
+        self.assertEqual((self.run_directory / "tokenizer.json").read_bytes(), tokenizer.read_bytes())
+        self.assertTrue(weft("generate", self.run_directory, "--prompt", "to be", "--max-new-tokens", "3").stdout)
 
     def test_tokenizer_and_resume_exclude_each_other(self):
         self.train("--steps", "1")

@@ -101,7 +101,8 @@ EncoderFile describe_encoder_file(const formats::TensorFile& file, const Encoder
   EncoderFile described{file};
   described.prefixed = std::any_of(tensors.begin(), tensors.end(),
                                    [&](const formats::TensorInfo& info) { return info.name.starts_with(prefix); });
-  described.other_head = head == Head::kNone || config.architectures.empty() || head != config.head();
+  described.other_head = head == Head::kNone || config.architectures.empty() ||
+                         config.architectures.front() != models::architecture_name(config.model_type, head);
   return described;
 }
 
