@@ -24,7 +24,6 @@ class TokenizeTest(Case):
     def test_texts_from_arguments_a_file_and_standard_input(self):
         path = self.folder / "lines.txt"
         path.write_bytes("the loom\r\n\nwe see".encode())
-        expected = "[CLS] the loom [SEP]\n[CLS] [SEP]\n[CLS] we see [SEP]\n"
         expected = weft("tokenize", BERT, "the loom", "", "we see").stdout
         self.assertEqual(expected.count("\n"), 3)
         self.assertEqual(weft("tokenize", BERT, "--file", path).stdout, expected)
@@ -53,7 +52,7 @@ class TokenizeTest(Case):
         found = results("tokenize", BERT, "--file", path)
         self.assertEqual(len(found), 3)
         self.assertEqual(found[1]["result"][0]["tokens"], ["[CLS]", "[SEP]"])
-        self.assertEqual(found[0]["result"][0]["offset_mapping"][-2][1], 9)
+        self.assertEqual(found[0]["result"][0]["offset_mapping"][-2], [6, 7])
 
     def test_mistakes(self):
         empty = self.folder / "empty.txt"

@@ -47,9 +47,6 @@ TaskModel open_task_model(const std::filesystem::path& directory, const TaskMode
     require_head(config, *options.head, task.name);
   }
   task.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory);
-  // More ids than rows of the embedding would be read beyond its end; fewer is common (rows are rounded up).
-  require(task.tokenizer->vocabulary_size() <= config.vocab_size, task.name, ": the tokeniser has ",
-          task.tokenizer->vocabulary_size(), " ids, but the model's vocabulary is ", config.vocab_size);
   task.maximum = longest_input(config, *task.tokenizer, options.max_length, task.name);
   task.type_ids = passes_types(config, *task.tokenizer);
   checkpoint::EncoderLoadOptions load;

@@ -32,7 +32,7 @@ struct TaskModel {
 
 /// Opens `directory`. Errors: as checkpoint::load_encoder; kArgument naming the directory, its head and the one that
 /// the task needs where these differ; kArgument where max_length is more than the model takes; kIo or kFormat for a
-/// tokeniser that is not there or does not fit the vocabulary.
+/// tokeniser that is not there or cannot be read.
 TaskModel open_task_model(const std::filesystem::path& directory, const TaskModelOptions& options);
 
 }  // namespace weft::tasks

@@ -7,7 +7,7 @@
 namespace weft::tasks {
 
 EncodedBatch::EncodedBatch(const TaskModel& task, std::span<const Document> documents, const EncodePlan& plan)
-    : computed_(documents.size()) {
+    : dtype_(task.dtype), computed_(documents.size()) {
   encoded_.reserve(documents.size());
   for (const Document& document : documents) {
     encoded_.push_back(encode_document(*task.tokenizer, document, plan));
@@ -42,8 +42,10 @@ void EncodedBatch::run(TaskModel& task, const BatchLimits& limits, bool hidden, 
 
 formats::Json EncodedBatch::metadata(std::size_t document) const {
   const EncodedDocument& encoded = encoded_[document];
-  formats::Json metadata = {
-      {"tokens", encoded.tokens}, {"windows", encoded.windows.size()}, {"truncated", encoded.left_out}};
+  formats::Json metadata = {{"tokens", encoded.tokens},
+                            {"windows", encoded.windows.size()},
+                            {"truncated", encoded.left_out},
+                            {"dtype", dtype_ == at::kBFloat16 ? "bfloat16" : "float32"}};
   for (const auto& [name, value] : computed_[document]) {
     metadata[name] = value;
   }

@@ -21,7 +21,7 @@ struct RunOptions {
 };
 
 /// `result` has the shape that huggingface_hub gives the task. `metadata` says what was computed: {"tokens", "windows",
-/// "truncated" (tokens left out)} and EncoderModelImpl::computed().
+/// "truncated" (tokens left out), "dtype"} and EncoderModelImpl::computed().
 struct TaskResult {
   formats::Json result;
   formats::Json metadata;
@@ -48,6 +48,7 @@ class EncodedBatch {
 
  private:
   std::vector<EncodedDocument> encoded_;
+  at::ScalarType dtype_;
   std::vector<Computed> computed_;  // by document; windows of one are of one length but the last
 };
 

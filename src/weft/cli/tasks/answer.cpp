@@ -109,12 +109,14 @@ void add_answer(CLI::App& parent) {
   app.add_option("--question", command->questions, "what is asked; may be given several times")
       ->option_text("TEXT")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->required();
   app.add_option("--file", command->files,
                  "a document, the whole file; may be given several times; - is standard input")
       ->option_text("FILE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_fields<AnswerConfig>(app, {.title = "Options"}, command->given);
   add_task_flags(app, command->flags, true);

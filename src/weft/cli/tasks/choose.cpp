@@ -76,6 +76,7 @@ void add_choose(CLI::App& parent) {
   app.add_option("--choice", command->choices, "a choice; given at least twice")
       ->option_text("TEXT")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--file", command->source.file, "file with one question a line, as JSON; - is standard input")
       ->option_text("FILE");
