@@ -37,6 +37,11 @@ class FillMaskTest(EncoderCase):
         self.assertEqual({choice["token_str"] for choice in found["result"][0]}, {"loom", "we"})
         self.assertIn("[MASK]", found["result"][0][0]["sequence"])
 
+    def test_texts_in_brackets_stay_what_they_are(self):
+        (found,) = results("fill-mask", self.model("masked-lm"), "[MASK], the loom, [MASK]", "--targets", "[PAD]", "we")
+        self.assertEqual([len(mask) for mask in found["result"]], [2, 2])
+        self.assertEqual({choice["token_str"] for choice in found["result"][0]}, {"[PAD]", "we"})
+
     def test_a_target_that_is_no_token_is_said(self):
         process = weft("fill-mask", self.model("masked-lm"), "a [MASK]", "--targets", "looms", "--json")
         self.assertEqual(process.returncode, 0, process.stderr)
@@ -85,7 +90,9 @@ class ClassifyTest(EncoderCase):
         model = self.model("sequence-classification")
         (found,) = results("classify", model, TEXT, "--attention", "window(left=2, right=2) | global(1)")
         self.assertIn("window", found["metadata"]["attention"])
-        self.assert_fails(weft("classify", model, TEXT, "--attention", "windw(2)"), 1, "windw")
+        wrong = weft("classify", model, TEXT, "--attention", "windw(2)")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("unknown name 'windw'", wrong.stderr)
 
     def test_wrong_heads_and_directories(self):
         model = self.model("sequence-classification")
@@ -116,9 +123,9 @@ class TagTest(EncoderCase):
             self.assertIn("windows", process.stderr)
             (found,) = results("tag", model, LONG, "--ignore-labels", "none")
             self.assertGreater(found["metadata"]["windows"], 2)
-            starts = [entity["start"] for entity in found["result"]]
-            self.assertEqual(starts, sorted(set(starts)), "each token once, in order")
-            self.assertEqual(len(starts), found["metadata"]["tokens"] - 2)
+            places = [(entity["start"], entity["end"]) for entity in found["result"]]
+            self.assertEqual(places, sorted(places), "in order")
+            self.assertEqual(len(places), found["metadata"]["tokens"] - 2, "each token once")
 
     def test_empty(self):
         (found,) = results("tag", self.model("token-classification"), "")
