@@ -19,6 +19,7 @@ class PackedLinear : public ::testing::TestWithParam<at::ScalarType> {
     torch::manual_seed(3);
     linear_->weight.data().normal_();
     linear_->bias.data().normal_();
+    linear_->eval();
   }
 
   at::Tensor input() const { return at::randn({3, 30, 24}).to(GetParam()); }
@@ -67,6 +68,11 @@ TEST(PackedWeight, ServesWhatOneDnnMultipliesFast) {
   EXPECT_TRUE(PackedWeight::serves(x, weight, Activation::kGelu));
   EXPECT_FALSE(PackedWeight::serves(x, weight, Activation::kSwiglu));
   EXPECT_FALSE(PackedWeight::serves(x.narrow(0, 0, 63), weight, {}));
+  {
+    const WithoutPacking off;
+    EXPECT_FALSE(PackedWeight::serves(x, weight, {}));
+  }
+  EXPECT_TRUE(PackedWeight::serves(x, weight, {}));
   EXPECT_FALSE(PackedWeight::serves(x.to(at::kDouble), weight.to(at::kDouble), {}));
   EXPECT_FALSE(PackedWeight::serves(x.to(at::kDouble), weight, {}));
   EXPECT_EQ(PackedWeight::serves(x.to(at::kBFloat16), weight.to(at::kBFloat16), {}),

@@ -84,6 +84,16 @@ TEST_P(EncoderFamilies, PaddingInTheMiddleIsSeenByNobody) {
   EXPECT_EQ(test::largest_difference(before, after, input.attention_mask.ne(0)), 0.0);
 }
 
+TEST_P(EncoderFamilies, ARowOfPaddingAloneHarmsNobody) {
+  EncoderModel model = small_encoder(config_, Head::kNone);
+  const EncoderInput input = batch_of({40, 0});
+  const at::Tensor found = model->forward(input).last_hidden_state;
+  EXPECT_TRUE(found.isfinite().all().item<bool>());
+  EncoderInput alone;
+  alone.input_ids = input.input_ids.narrow(0, 0, 1);
+  EXPECT_LT(test::largest_difference(found[0], model->forward(alone).last_hidden_state[0]), kSame);
+}
+
 TEST_P(EncoderFamilies, ScoresOfChosenPositionsAreThoseOfAll) {
   EncoderModel model = small_encoder(config_, Head::kMaskedLanguageModel);
   const EncoderInput input = batch_of({40, 33});

@@ -62,6 +62,8 @@ std::pair<std::string_view, std::string_view> one_dnn_name(std::optional<Activat
   return {"", ""};
 }
 
+thread_local bool packing_is_off = false;
+
 /// Below it a product costs about what packing does: an answer over a few tokens would wait for nothing.
 constexpr std::int64_t kFewestRows = 64;
 
@@ -71,10 +73,14 @@ bool is_fast(at::ScalarType dtype) {
 
 }  // namespace
 
+WithoutPacking::WithoutPacking() noexcept : before_(packing_is_off) { packing_is_off = true; }
+WithoutPacking::~WithoutPacking() { packing_is_off = before_; }
+
 bool PackedWeight::serves(const at::Tensor& x, const at::Tensor& weight, std::optional<Activation> activation) {
-  const bool plain = !at::GradMode::is_enabled() && x.is_cpu() && weight.is_cpu() && weight.is_contiguous() &&
-                     x.numel() >= kFewestRows * weight.size(1) && x.scalar_type() == weight.scalar_type() &&
-                     is_fast(weight.scalar_type()) && product_dtype(weight) == weight.scalar_type();
+  const bool plain = !packing_is_off && !at::GradMode::is_enabled() && x.is_cpu() && weight.is_cpu() &&
+                     weight.is_contiguous() && x.numel() >= kFewestRows * weight.size(1) &&
+                     x.scalar_type() == weight.scalar_type() && is_fast(weight.scalar_type()) &&
+                     product_dtype(weight) == weight.scalar_type();
   const bool known = !one_dnn_name(activation).first.empty() && !weight.is_inference();
   return plain && known && at::globalContext().userEnabledMkldnn() && operators().both();
 }

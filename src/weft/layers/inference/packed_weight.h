@@ -14,11 +14,23 @@
 
 namespace weft::layers {
 
+/// No weight is packed by this thread while it lives: for a pass that runs again with gradients and must round alike.
+class WithoutPacking {
+ public:
+  WithoutPacking() noexcept;
+  ~WithoutPacking();
+  WithoutPacking(const WithoutPacking&) = delete;
+  WithoutPacking& operator=(const WithoutPacking&) = delete;
+
+ private:
+  bool before_;
+};
+
 /// The packed form of one weight, made at the first call and again when the weight has changed.
 class PackedWeight {
  public:
-  /// Whether the call is computed here: no gradient is recorded, x has 64 rows or more, x and weight are on a CPU in
-  /// one dtype that oneDNN multiplies fast, no autocast to another one, an activation that it has.
+  /// Whether the call is computed here: no gradient is recorded or will be, x has 64 rows or more, x and weight are on
+  /// a CPU in one dtype that oneDNN multiplies fast, no autocast to another one, an activation that it has.
   static bool serves(const at::Tensor& x, const at::Tensor& weight, std::optional<Activation> activation);
 
   /// x [..., in], weight [out, in], bias [out] or undefined -> activation(x W^T + b) [..., out]. Only where serves()

@@ -74,9 +74,12 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels) {
 at::Tensor answer_loss(const EncoderOutput& output, const at::Tensor& keep, const EncoderLabels& labels) {
   const auto loss_of = [&](const at::Tensor& logits, const at::Tensor& positions, const char* name) {
     const at::Tensor targets = clamped(positions, logits, name);
-    const at::Tensor scores =
-        keep.defined() ? wide(logits).masked_fill(keep.logical_not(), std::numeric_limits<float>::lowest()) : logits;
-    return counted_cross_entropy(scores, targets, logits.size(1));
+    // float64 for so few numbers: the gradient of the bias is a sum over the text that is zero but for rounding.
+    at::Tensor scores = logits.to(at::kDouble);
+    if (keep.defined()) {
+      scores = scores.masked_fill(keep.logical_not(), std::numeric_limits<float>::lowest());
+    }
+    return counted_cross_entropy(scores, targets, logits.size(1)).to(wide(logits).scalar_type());
   };
   return (loss_of(output.start_logits, labels.start_positions, "start_positions") +
           loss_of(output.end_logits, labels.end_positions, "end_positions")) /
