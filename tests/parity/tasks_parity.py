@@ -13,6 +13,7 @@ import warnings
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 warnings.filterwarnings("ignore")
 import torch  # noqa: E402
+import transformers  # noqa: E402
 from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoTokenizer, pipeline  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -116,6 +117,7 @@ TASKS = (
 
 
 def main():
+    transformers.utils.logging.disable_progress_bar()
     failures = 0
     for family in FAMILIES:
         for task, head, more in TASKS:
