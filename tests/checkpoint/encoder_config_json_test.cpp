@@ -75,6 +75,10 @@ TEST(EncoderConfigJson, WritesOnlyWhatTheFamilyHas) {
   }
   EXPECT_TRUE(bert.at("classifier_dropout").is_null());
   EXPECT_EQ(written("longformer", models::Head::kNone).at("attention_window").size(), 12U);
+  models::EncoderConfig one_window = models::base_config("longformer");
+  one_window.attention_window = {64};
+  const models::EncoderModelImpl model(one_window, models::Head::kNone, {}, at::TensorOptions(at::kMeta));
+  EXPECT_EQ(encoder_config_to_json(model).at("attention_window"), 64);
   EXPECT_EQ(written("big_bird", models::Head::kTokenClassification).at("label2id").at("LABEL_1"), 1);
 }
 

@@ -155,6 +155,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--skip-base", action="store_true", help="leave out the base sizes, which take minutes")
     options = parser.parse_args()
+    hf.utils.logging.disable_progress_bar()
     check_fixtures()
     for family in encoder_cases.FAMILIES:
         for head in encoder_cases.HEADS:

@@ -216,6 +216,9 @@ Json encoder_config_to_json(const models::EncoderModelImpl& model) {
     if (may_be_null(name) && json[name] < 0) {
       json[name] = nullptr;
     }
+    if (name == "attention_window" && config.attention_window.size() == 1) {
+      json[name] = config.attention_window.front();  // transformers takes a list only when it has one for each layer
+    }
   });
   if (model.head() == Head::kSequenceClassification || model.head() == Head::kTokenClassification) {
     write_labels(json, config);
