@@ -5,8 +5,10 @@
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
+#include "support/temporary_directory.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
+#include "weft/core/files.h"
 
 namespace weft::test {
 namespace {
@@ -54,6 +56,24 @@ TEST(Mechanism, DescriptionIsWhatIsComputed) {
   EXPECT_EQ(make_attention("causal & window(left=8)", site_of(1, true))->description(), "causal & window(left=8)");
   EXPECT_EQ(make_attention("strided(8)", site_of(1, true))->description(), "strided(8)");
   EXPECT_EQ(make_attention("heads(causal, strided(4))", site_of(2, true))->description(), "heads(causal, strided(4))");
+}
+
+TEST(Mechanism, FilesOfAnExpressionLieInTheDirectoryOfItsConfig) {
+  const TemporaryDirectory folder;
+  write_file_atomically(folder / "graph.mtx", "%%MatrixMarket matrix coordinate pattern general\n64 64 2\n1 1\n9 2\n");
+  MechanismSite site = site_of(1, true);
+  site.directory = folder.path();
+  const auto mechanism = make_attention("edges(\"graph.mtx\")", site);
+  EXPECT_EQ(mechanism->description().substr(0, 26), "causal & edges(\"graph.mtx\"");
+  ASSERT_EQ(mechanism->files().size(), 1U);
+  EXPECT_EQ(mechanism->files()[0].name, "graph.mtx");
+  const Tensors tensors = random_tensors({1, 1, 20, 8});
+  const at::Tensor output = mechanism->forward(tensors.query, tensors.key, tensors.value, {});
+  EXPECT_TRUE(at::allclose(output[0][0][8], tensors.value[0][0][1]));
+  expect_error(ErrorKind::kExpression, {"below the directory", "../graph.mtx"},
+               [&] { make_attention("edges(\"../graph.mtx\")", site); });
+  site.directory = folder / "elsewhere";
+  expect_error(ErrorKind::kIo, {"graph.mtx"}, [&] { make_attention("edges(\"graph.mtx\")", site); });
 }
 
 TEST(Mechanism, OneTokenAtATimeIsTheSameAsAllAtOnce) {

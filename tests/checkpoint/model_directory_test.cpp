@@ -117,6 +117,37 @@ TEST_F(ModelDirectory, AnExistingDirectoryKeepsItsOtherFiles) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 3);
 }
 
+constexpr const char* kGraph = "%%MatrixMarket matrix coordinate pattern general\n64 64 2\n1 1\n9 2\n";
+
+TEST_F(ModelDirectory, AGraphOfTheAttentionComesAlong) {
+  const std::filesystem::path source = temporary_ / "source";
+  std::filesystem::create_directories(source / "graphs");
+  write_file_atomically(source / "graphs/own.mtx", kGraph);
+  models::TransformerConfig config = test::small_config();
+  config.attention = {"window(4)", "window(4) | edges(\"graphs/own.mtx\")"};
+  config.directory = source;
+  save(config);
+  EXPECT_EQ(read_file(directory_ / "graphs/own.mtx"), kGraph);
+  std::filesystem::remove_all(source);
+  const models::LanguageModel loaded = load_model(directory_);
+  expect_equal_models(model_, loaded);
+  // And once more from there, as a run does that was resumed from a checkpoint which is gone by then.
+  std::filesystem::remove(directory_ / "graphs/own.mtx");
+  EXPECT_THROW(load_model(directory_), Error);
+  save_model(temporary_ / "again", loaded, *tokenizer_);
+  EXPECT_EQ(read_file(temporary_ / "again/graphs/own.mtx"), kGraph);
+}
+
+TEST_F(ModelDirectory, AConfigReadsNoFileOutsideItsDirectory) {
+  save();
+  write_file_atomically(temporary_ / "secret.mtx", kGraph);
+  std::filesystem::create_symlink(temporary_ / "secret.mtx", directory_ / "link.mtx");
+  for (const std::string name : {"../secret.mtx", "link.mtx", (temporary_ / "secret.mtx").c_str()}) {
+    edit_config([&](Json& json) { json["attention"] = {"edges(\"" + name + "\")"}; });
+    expect_refused(ErrorKind::kExpression, {"edges", "directory of the config"});
+  }
+}
+
 TEST_F(ModelDirectory, HalfPrecisionWeightsAreRead) {
   save();
   edit_tensors([](NamedTensors& tensors) {

@@ -10,6 +10,7 @@
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 #include "weft/formats/config_json.h"
+#include "weft/models/block_configs.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -78,11 +79,24 @@ void write_weights(const std::filesystem::path& directory, const models::Languag
   save_tensors(directory / kWeightsFile, tensors, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
 }
 
+/// Files that attention expressions name, so that the directory needs nothing outside it.
+void write_attention_files(const std::filesystem::path& directory, const TransformerConfig& config) {
+  for (const std::string& expression : config.attention) {
+    const auto layer = &expression - config.attention.data();
+    const auto mechanism = attention::make_attention(expression, layers::site_of(models::block_config(config, layer)));
+    for (const pattern::PatternFile& file : mechanism->files()) {
+      std::filesystem::create_directories((directory / file.name).parent_path());
+      write_file_atomically(directory / file.name, file.content);
+    }
+  }
+}
+
 // The config comes last: without it the directory is no model, whatever else is there.
 void write_files(const std::filesystem::path& directory, const models::LanguageModel& model,
                  const text::Tokenizer& tokenizer) {
   tokenizer.save(directory);
   write_weights(directory, model);
+  write_attention_files(directory, model->config());
   write_file_atomically(directory / kConfigFile, config_text(model->config()));
 }
 
@@ -109,6 +123,7 @@ TransformerConfig load_config(const std::filesystem::path& directory) {
   formats::update_from_json(config, json, where, {"architectures", "model_type", "weft_version"});
   check_present(json, where);
   check_architectures(json, config, where);
+  config.directory = directory;
   models::validate(config, where);
   return config;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "weft/attention/mechanism.h"
@@ -24,8 +25,9 @@ struct BlockConfig {
   bool causal = false;
   bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
   double layer_norm_eps = 1e-5;
-  double dropout = 0.0;            ///< on the output of each sublayer
-  double attention_dropout = 0.0;  ///< on the attention probabilities
+  double dropout = 0.0;                  ///< on the output of each sublayer
+  double attention_dropout = 0.0;        ///< on the attention probabilities
+  std::filesystem::path directory = {};  ///< that files named in `attention` lie below
 
   /// Columns of a head; hidden_size is a multiple of heads.
   std::int64_t head_dim() const noexcept { return hidden_size / heads; }

@@ -19,6 +19,7 @@ layers::BlockConfig block_config(const TransformerConfig& config, std::int64_t l
   block.layer_norm_eps = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;
   block.attention_dropout = config.attention_probs_dropout_prob;
+  block.directory = config.directory;
   return block;
 }
 

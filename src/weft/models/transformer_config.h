@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct TransformerConfig {
   std::int64_t loss_chunk_size = 0;
   bool gradient_checkpointing = false;
   std::string tokenizer_class = "bytes";
+  /// Where the config was read, no field of it: files that `attention` names lie below; empty is the working directory.
+  std::filesystem::path directory = {};
 
   /// Columns of a head.
   std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }

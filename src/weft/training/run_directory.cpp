@@ -79,14 +79,25 @@ void remove_checkpoint(const fs::path& path) {
   fs::remove_all(path, ignored);
 }
 
+// Every file below `directory`, as a path from there: an attention's graph may lie in a folder of its own.
+std::vector<fs::path> files_below(const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) {
+      files.push_back(entry.path().lexically_relative(directory));
+    }
+  }
+  return files;
+}
+
 // state.json comes last and lists the others with their sizes: a checkpoint without it, or with a file of another size,
 // is none.
 void write_checkpoint(const fs::path& directory, std::int64_t step, const RunDirectory::Fill& fill) {
   Json state = fill(directory);
   state["step"] = step;
   Json sizes = Json::object();
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-    sizes[entry.path().filename().string()] = entry.file_size();
+  for (const fs::path& file : files_below(directory)) {
+    sizes[file.string()] = fs::file_size(directory / file);
   }
   state["files"] = std::move(sizes);
   write_file_atomically(directory / kState, formats::print_json(state, 2) + "\n");
@@ -109,10 +120,10 @@ void link_atomically(const fs::path& from, const fs::path& to) {
 
 // Makes the model files of a checkpoint those of the run.
 void publish(const fs::path& checkpoint, const fs::path& run) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(checkpoint)) {
-    const std::string name = entry.path().filename().string();
-    if (name != kState && name != kMomentsFile) {
-      link_atomically(entry.path(), run / name);
+  for (const fs::path& file : files_below(checkpoint)) {
+    if (file != kState && file != kMomentsFile) {
+      fs::create_directories((run / file).parent_path());
+      link_atomically(checkpoint / file, run / file);
     }
   }
   sync_directory(run);

@@ -89,7 +89,10 @@ void announce(const training::TrainerConfig& trainer, const models::TransformerC
 
 // Everything that can be refused is refused before the first line is announced.
 training::TrainResult start(const TrainOptions& options, const Json& fields, std::int64_t threads) {
-  const TrainPlan plan = plan_training(fields, options.tokenizer_file);
+  // An expression of the config file's names files beside it, one of the command line in the working directory.
+  const bool is_from_file = !options.given.contains("attention");
+  const std::filesystem::path beside = std::filesystem::path(options.config_file).parent_path();
+  const TrainPlan plan = plan_training(fields, options.tokenizer_file, is_from_file ? beside : "");
   training::RunDirectory::check_free(options.out);
   announce(plan.trainer, plan.model, threads);
   return training::train_language_model(options.out, plan.trainer, plan.model, plan.tokenizer);

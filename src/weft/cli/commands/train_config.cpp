@@ -28,8 +28,9 @@ Json merged_fields(const std::string& file, const Json& flags) {
   return fields;
 }
 
-TrainPlan plan_training(const Json& fields, const std::string& tokenizer_file) {
+TrainPlan plan_training(const Json& fields, const std::string& tokenizer_file, const std::filesystem::path& directory) {
   TrainPlan plan;
+  plan.model.directory = directory;
   formats::update_from_json(plan.trainer, only_fields_of<training::TrainerConfig>(fields), "weft train");
   formats::update_from_json(plan.model, only_fields_of<models::TransformerConfig>(fields), "weft train");
   plan.tokenizer = tokenizer_file.empty() ? text::make_byte_tokenizer() : text::load_sentencepiece(tokenizer_file);
