@@ -112,6 +112,7 @@ pattern::Site AttentionCase::site(std::int64_t of_length) const {
   pattern::Site site;
   site.query_length = site.key_length = of_length;
   site.heads = heads;
+  site.input = {input.begin(), std::lower_bound(input.begin(), input.end(), of_length)};
   return site;
 }
 

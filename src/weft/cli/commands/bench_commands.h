@@ -9,5 +9,6 @@ class App;
 namespace weft::cli {
 
 void add_bench_attention(CLI::App& parent);
+void add_bench_calibrate(CLI::App& parent);
 
 }  // namespace weft::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft pattern cost`: what a pattern costs in a model of a given shape, beside full attention; seconds where the rates
-// of the machine are known.
+// `weft pattern cost`: what a pattern costs in a model of a given shape, beside full attention; seconds where this
+// machine was calibrated.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "weft/cli/bench/calibration_file.h"
 #include "weft/cli/commands/pattern_commands.h"
 #include "weft/cli/commands/pattern_site.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/threads.h"
 #include "weft/core/error.h"
 #include "weft/pattern/cost/model_cost.h"
 
@@ -21,9 +23,10 @@ namespace weft::cli {
 namespace {
 
 constexpr std::string_view kCostExamples =
+    "  weft bench calibrate   (once a machine: from then on there are seconds)\n"
     "  weft pattern cost bigbird --length 4096\n"
-    "  weft pattern cost 'causal & window(512)' --length 8192 --training --layers 24 --width 1024 --heads 16\n"
-    "  weft pattern cost bigbird --length 4096 --rates machine.json --json";
+    "  weft pattern cost 'causal & window(512)' --length 8192 --layers 24 --width 1024 --heads 16 --dtype bfloat16 "
+    "--json";
 
 struct CostConfig {
   std::int64_t length = 0;
@@ -35,35 +38,38 @@ struct CostConfig {
     using C = CostConfig;
     visit(Field{"length", &C::length, "tokens"}.range(1, std::int64_t{1} << 31));
     visit(Field{"input", &C::input, "positions that `input` stands for: 0,5,17"});
-    visit(Field{"rates", &C::rates, "JSON file with the rates of this machine; without it no seconds"});
+    visit(Field{"rates", &C::rates, "file of `weft bench calibrate --out`; else the one that it wrote by itself"});
   }
 };
 
 struct CostOptions {
   std::string expression;
   formats::Json given = formats::Json::object();
+  std::int64_t threads = 0;
   bool json = false;
 };
 
 struct Costs {
   pattern::ModelCost sparse;
   pattern::ModelCost dense;
-  std::optional<std::int64_t> crossover;
+  bool timed = false;
+  pattern::Crossover crossover;
 };
 
 formats::Json work_json(const pattern::Work& work) {
-  formats::Json json = {{"flops", work.flops}, {"bytes", work.bytes}, {"seconds", nullptr}};
-  if (work.seconds) {
-    json["seconds"] = *work.seconds;
-  }
-  return json;
+  return {{"flops", work.flops}, {"bytes", work.bytes}, {"seconds", or_null(work.seconds)}};
+}
+
+formats::Json step_json(const pattern::StepCost& step) {
+  return {{"products", work_json(step.products)}, {"attention", work_json(step.attention)},
+          {"states", work_json(step.states)},     {"head", work_json(step.head)},
+          {"update", work_json(step.update)},     {"total", work_json(step.total)}};
 }
 
 formats::Json cost_json(const pattern::ModelCost& cost) {
-  return {{"products", work_json(cost.products)},  {"attention", work_json(cost.attention)},
-          {"head", work_json(cost.head)},          {"total", work_json(cost.total)},
-          {"parameters", cost.parameters},         {"inference_bytes", cost.inference_bytes},
-          {"training_bytes", cost.training_bytes}, {"computed_share", cost.computed_share}};
+  return {{"inference", step_json(cost.inference)}, {"training", step_json(cost.training)},
+          {"parameters", cost.parameters},          {"inference_bytes", cost.inference_bytes},
+          {"training_bytes", cost.training_bytes},  {"computed_share", cost.computed_share}};
 }
 
 std::string row(const pattern::Work& sparse, const pattern::Work& dense) {
@@ -78,17 +84,27 @@ std::string memory(double sparse, double dense) {
   return concat(fixed(sparse / 1e9, 2), " GB  (full attention: ", fixed(dense / 1e9, 2), " GB)");
 }
 
-std::string cost_text(const Costs& costs, bool timed) {
+std::string overtakes(const std::optional<std::int64_t>& length, std::int64_t longest) {
+  return length ? concat("full attention from ", digits(*length), " tokens on")
+                : concat("full attention at no length up to ", digits(longest), " tokens");
+}
+
+std::string cost_text(const Costs& costs) {
+  const pattern::ModelCost& sparse = costs.sparse;
+  const pattern::ModelCost& dense = costs.dense;
   std::vector<std::pair<std::string, std::string>> rows = {
-      {"attention", row(costs.sparse.attention, costs.dense.attention)},
-      {"whole model", row(costs.sparse.total, costs.dense.total)},
-      {"computed", percent(costs.sparse.computed_share) + " of the scores of full attention"},
-      {"memory, inference", memory(costs.sparse.inference_bytes, costs.dense.inference_bytes)},
-      {"memory, training", memory(costs.sparse.training_bytes, costs.dense.training_bytes)}};
-  if (timed) {
-    rows.emplace_back("overtakes", costs.crossover
-                                       ? concat("full attention from ", digits(*costs.crossover), " tokens on")
-                                       : "full attention at no length up to 131,072 tokens");
+      {"attention, forward", row(sparse.inference.attention, dense.inference.attention)},
+      {"attention, training", row(sparse.training.attention, dense.training.attention)},
+      {"model, forward", row(sparse.inference.total, dense.inference.total)},
+      {"model, training", row(sparse.training.total, dense.training.total)},
+      {"computed", percent(sparse.computed_share) + " of the scores of full attention"},
+      {"memory, inference", memory(sparse.inference_bytes, dense.inference_bytes)},
+      {"memory, training", memory(sparse.training_bytes, dense.training_bytes)}};
+  if (costs.timed) {
+    rows.emplace_back("overtakes, forward", overtakes(costs.crossover.inference, costs.crossover.longest));
+    rows.emplace_back("overtakes, training", overtakes(costs.crossover.training, costs.crossover.longest));
+  } else {
+    rows.emplace_back("seconds", "not known: `weft bench calibrate` measures this machine in a minute");
   }
   return name_table(rows);
 }
@@ -107,32 +123,25 @@ void show_cost(const CostOptions& options) {
   }
   CostConfig config;
   formats::update_from_json(config, only_fields_of<CostConfig>(options.given), "weft pattern cost");
-  const pattern::ModelShape shape = shape_of(options, config);
-  std::optional<pattern::MachineRates> rates;
-  if (!config.rates.empty()) {
-    rates.emplace();
-    formats::update_from_json(*rates, formats::read_json(config.rates), config.rates);
-  }
+  settle_threads(options.threads);
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
+  const pattern::ModelShape shape = shape_of(options, config);
+  require_input(pattern, shape.input);
+  const std::optional<pattern::MachineRates> rates = find_rates(config.rates);
   Costs costs{sparse_cost(shape, config.length, layer_works(pattern, shape, config.length), rates),
-              dense_cost(shape, config.length, rates),
-              {}};
-  if (rates) {
-    costs.crossover = crossover_length(pattern, shape, *rates);
-  }
+              dense_cost(shape, config.length, rates), rates.has_value(),
+              rates ? crossover_length(pattern, shape, *rates) : pattern::Crossover{}};
   if (!options.json) {
-    std::cout << pattern.to_string() << '\n' << cost_text(costs, rates.has_value());
+    std::cout << pattern.to_string() << '\n' << cost_text(costs);
     return;
   }
-  formats::Json json = {{"expression", pattern.to_string()},
-                        {"length", config.length},
-                        {"sparse", cost_json(costs.sparse)},
-                        {"dense", cost_json(costs.dense)},
-                        {"crossover_length", nullptr}};
-  if (costs.crossover) {
-    json["crossover_length"] = *costs.crossover;
-  }
-  print_json(json);
+  print_json({{"expression", pattern.to_string()},
+              {"length", config.length},
+              {"shape", formats::to_json(shape)},
+              {"sparse", cost_json(costs.sparse)},
+              {"dense", cost_json(costs.dense)},
+              {"crossover_length", or_null(costs.crossover.inference)},
+              {"training_crossover_length", or_null(costs.crossover.training)}});
 }
 
 }  // namespace
@@ -145,6 +154,7 @@ void add_pattern_cost(CLI::App& parent) {
   app.add_option("EXPRESSION", options->expression, "the pattern: docs/pattern-language.md")->required();
   add_fields<CostConfig>(app, {.title = "Options"}, options->given);
   add_fields<pattern::ModelShape>(app, {.title = "Model"}, options->given);
+  add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
   app.callback([options] { show_cost(*options); });
 }

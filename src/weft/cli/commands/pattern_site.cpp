@@ -30,14 +30,18 @@ PatternSiteConfig read_site(const formats::Json& given, const std::string& comma
   return config;
 }
 
+void require_input(const pattern::Pattern& pattern, const std::vector<std::int64_t>& input) {
+  if (pattern.needs_input() && input.empty()) {
+    throw UsageError("the expression names `input`, which a call binds to positions", "for example: --input 0,5");
+  }
+}
+
 BoundSite bind_site(const PatternSiteConfig& config, const std::vector<pattern::Pattern>& patterns) {
   BoundSite bound;
   bound.input = number_list("--input", config.input, ',');
   std::sort(bound.input.begin(), bound.input.end());
-  const bool needed =
-      std::any_of(patterns.begin(), patterns.end(), [](const pattern::Pattern& each) { return each.needs_input(); });
-  if (needed && bound.input.empty()) {
-    throw UsageError("the expression names `input`, which a call binds to positions", "for example: --input 0,5");
+  for (const pattern::Pattern& pattern : patterns) {
+    require_input(pattern, bound.input);
   }
   bound.site.query_length = config.length;
   bound.site.key_length = config.length;

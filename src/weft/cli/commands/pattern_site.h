@@ -38,6 +38,9 @@ struct PatternSiteConfig {
 /// The numbers between `separator`s; an empty text is none. Errors: UsageError that names the flag.
 std::vector<std::int64_t> number_list(const std::string& flag, const std::string& text, char separator);
 
+/// Errors: UsageError where `pattern` names `input` and no positions are given.
+void require_input(const pattern::Pattern& pattern, const std::vector<std::int64_t>& input);
+
 /// A site and the positions that it refers to.
 struct BoundSite {
   std::vector<std::int64_t> input;

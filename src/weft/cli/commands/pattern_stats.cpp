@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "weft/cli/bench/calibration_file.h"
 #include "weft/cli/commands/pattern_commands.h"
 #include "weft/cli/commands/pattern_site.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/threads.h"
 #include "weft/core/error.h"
+#include "weft/pattern/cost/layout_work.h"
 #include "weft/pattern/graph/statistics.h"
 
 namespace weft::cli {
@@ -27,6 +30,8 @@ struct StatsConfig {
   std::int64_t layers = 12;
   std::int64_t exact = 4096;
   std::int64_t samples = 256;
+  std::int64_t head_dim = 64;
+  std::string dtype = "float32";
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -34,14 +39,60 @@ struct StatsConfig {
     visit(Field{"layers", &C::layers, "of the stack whose reach is printed"}.range(0, 1000));
     visit(Field{"exact", &C::exact, "up to this length every position is measured, beyond a sample"}.range(0, 1 << 20));
     visit(Field{"samples", &C::samples, "positions in a sample"}.range(2, 1 << 20));
+    visit(Field{"head_dim", &C::head_dim, "width of a head, for the seconds"}.range(1, 4096));
+    visit(Field{"dtype", &C::dtype, "of the tensors, for the seconds"}.one_of({"float32", "bfloat16"}));
   }
 };
 
 struct StatsOptions {
   std::string expression;
   formats::Json given = formats::Json::object();
+  std::int64_t threads = 0;
   bool json = false;
 };
+
+/// Seconds that one call takes on this machine, all heads, and full attention of the same size.
+struct PredictedSeconds {
+  double forward = 0;
+  double training = 0;  ///< forward and backward
+  double dense_forward = 0;
+  double dense_training = 0;
+};
+
+std::optional<PredictedSeconds> predict(const pattern::Pattern& pattern, const pattern::Site& site,
+                                        const StatsConfig& config) {
+  const std::optional<pattern::MachineRates> measured = find_rates({});
+  if (!measured) {
+    return std::nullopt;
+  }
+  const pattern::AttentionRates rates = attention_rates(*measured, config.dtype, config.head_dim);
+  const pattern::LayoutWork work = layout_work(compile(pattern, site, {64, 64}));
+  const auto heads = static_cast<double>(site.heads);
+  const auto length = static_cast<double>(site.key_length);
+  PredictedSeconds seconds;
+  seconds.forward = forward_seconds(work, rates.forward);
+  seconds.training = seconds.forward + backward_seconds(work, rates.backward);
+  seconds.dense_forward = dense_seconds(heads, length, rates.dense_forward);
+  seconds.dense_training = seconds.dense_forward + dense_seconds(heads, length, rates.dense_backward);
+  return seconds;
+}
+
+formats::Json seconds_json(const std::optional<PredictedSeconds>& seconds) {
+  if (!seconds) {
+    return nullptr;
+  }
+  return {{"forward", seconds->forward},
+          {"forward_backward", seconds->training},
+          {"dense_forward", seconds->dense_forward},
+          {"dense_forward_backward", seconds->dense_training}};
+}
+
+std::string seconds_text(const PredictedSeconds& seconds) {
+  const auto milliseconds = [](double value) { return fixed(value * 1e3, 1) + " ms"; };
+  return concat(milliseconds(seconds.forward), ", with backward ", milliseconds(seconds.training),
+                "  (full attention: ", milliseconds(seconds.dense_forward), ", ", milliseconds(seconds.dense_training),
+                ")");
+}
 
 formats::Json stats_json(const std::string& expression, const pattern::GraphStatistics& stats) {
   formats::Json reach = formats::Json::array();
@@ -92,7 +143,7 @@ std::string reach_text(const std::vector<pattern::Estimate>& reach) {
   return text;
 }
 
-std::string stats_text(const pattern::GraphStatistics& stats) {
+std::string stats_text(const pattern::GraphStatistics& stats, const std::optional<PredictedSeconds>& seconds) {
   const pattern::LayoutStatistics& layout = stats.layout;
   std::vector<std::pair<std::string, std::string>> rows = {
       {"edges", concat(digits(layout.edges), ", density ", percent(layout.density))},
@@ -116,6 +167,9 @@ std::string stats_text(const pattern::GraphStatistics& stats) {
   if (!stats.reach.empty()) {
     rows.emplace_back("reach by layer", reach_text(stats.reach));
   }
+  if (seconds) {
+    rows.emplace_back("predicted time", seconds_text(*seconds));
+  }
   if (stats.sampled > 0) {
     rows.emplace_back("measured on", concat(digits(stats.sampled), " of ", digits(stats.positions),
                                             " positions; +- is a 95% interval"));
@@ -135,11 +189,15 @@ void show_stats(const StatsOptions& options) {
     request.head = config.head;
   }
   const pattern::GraphStatistics found = graph_statistics(pattern, request);
+  settle_threads(options.threads);
+  const std::optional<PredictedSeconds> seconds = predict(pattern, bound.site, stats);
   if (options.json) {
-    print_json(stats_json(pattern.to_string(), found));
-  } else {
-    std::cout << pattern.to_string() << '\n' << stats_text(found);
+    formats::Json json = stats_json(pattern.to_string(), found);
+    json["seconds"] = seconds_json(seconds);
+    print_json(json);
+    return;
   }
+  std::cout << pattern.to_string() << '\n' << stats_text(found, seconds);
 }
 
 }  // namespace
@@ -151,6 +209,7 @@ void add_pattern_stats(CLI::App& parent) {
   app.add_option("EXPRESSION", options->expression, "the pattern: docs/pattern-language.md")->required();
   add_fields<PatternSiteConfig>(app, {.title = "Site"}, options->given);
   add_fields<StatsConfig>(app, {.title = "Options"}, options->given);
+  add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
   app.callback([options] { show_stats(*options); });
 }
