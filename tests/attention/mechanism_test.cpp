@@ -70,10 +70,17 @@ TEST(Mechanism, FilesOfAnExpressionLieInTheDirectoryOfItsConfig) {
   const Tensors tensors = random_tensors({1, 1, 20, 8});
   const at::Tensor output = mechanism->forward(tensors.query, tensors.key, tensors.value, {});
   EXPECT_TRUE(at::allclose(output[0][0][8], tensors.value[0][0][1]));
-  expect_error(ErrorKind::kExpression, {"below the directory", "../graph.mtx"},
-               [&] { make_attention("edges(\"../graph.mtx\")", site); });
+  const auto kind_of_error = [&](const char* expression) {
+    try {
+      make_attention(expression, site);
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::kInterrupted;
+  };
+  EXPECT_EQ(kind_of_error("edges(\"../graph.mtx\")"), ErrorKind::kExpression);
   site.directory = folder / "elsewhere";
-  expect_error(ErrorKind::kIo, {"graph.mtx"}, [&] { make_attention("edges(\"graph.mtx\")", site); });
+  EXPECT_EQ(kind_of_error("edges(\"graph.mtx\")"), ErrorKind::kIo);
 }
 
 TEST(Mechanism, OneTokenAtATimeIsTheSameAsAllAtOnce) {

@@ -142,9 +142,17 @@ TEST_F(ModelDirectory, AConfigReadsNoFileOutsideItsDirectory) {
   save();
   write_file_atomically(temporary_ / "secret.mtx", kGraph);
   std::filesystem::create_symlink(temporary_ / "secret.mtx", directory_ / "link.mtx");
-  for (const std::string name : {"../secret.mtx", "link.mtx", (temporary_ / "secret.mtx").c_str()}) {
+  const std::vector<std::string> names{"../secret.mtx", "link.mtx", (temporary_ / "secret.mtx").string()};
+  for (const std::string& name : names) {
     edit_config([&](Json& json) { json["attention"] = {"edges(\"" + name + "\")"}; });
-    expect_refused(ErrorKind::kExpression, {"edges", "directory of the config"});
+    std::string message;
+    try {
+      load_model(directory_);
+    } catch (const Error& error) {
+      message = error.what();
+      EXPECT_EQ(error.kind(), ErrorKind::kExpression);
+    }
+    EXPECT_NE(message.find("directory of the config"), std::string::npos) << name << ": " << message;
   }
 }
 

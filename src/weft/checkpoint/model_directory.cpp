@@ -10,7 +10,6 @@
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 #include "weft/formats/config_json.h"
-#include "weft/models/block_configs.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -79,11 +78,13 @@ void write_weights(const std::filesystem::path& directory, const models::Languag
   save_tensors(directory / kWeightsFile, tensors, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
 }
 
-/// Files that attention expressions name, so that the directory needs nothing outside it.
-void write_attention_files(const std::filesystem::path& directory, const TransformerConfig& config) {
-  for (const std::string& expression : config.attention) {
-    const auto layer = &expression - config.attention.data();
-    const auto mechanism = attention::make_attention(expression, layers::site_of(models::block_config(config, layer)));
+/// The graphs that attention expressions name, as the layers hold them: where they were read may be gone by now.
+void write_attention_files(const std::filesystem::path& directory, const models::LanguageModel& model) {
+  for (const auto& module : model->modules()) {
+    const auto* mechanism = module->as<attention::AttentionImpl>();
+    if (mechanism == nullptr) {
+      continue;
+    }
     for (const pattern::PatternFile& file : mechanism->files()) {
       std::filesystem::create_directories((directory / file.name).parent_path());
       write_file_atomically(directory / file.name, file.content);
@@ -96,7 +97,7 @@ void write_files(const std::filesystem::path& directory, const models::LanguageM
                  const text::Tokenizer& tokenizer) {
   tokenizer.save(directory);
   write_weights(directory, model);
-  write_attention_files(directory, model->config());
+  write_attention_files(directory, model);
   write_file_atomically(directory / kConfigFile, config_text(model->config()));
 }
 
