@@ -6,8 +6,8 @@
     bench/cost/cost.py --out FOLDER --steps 12
 
 The second form compares a training step of a whole model (4 layers of width 256 over 2,048 bytes) with `weft train` instead.
-FOLDER gets machine.json (kept where it is there already), results.jsonl (added to, so that a long comparison can be made in parts)
-and table.md. A ratio is predicted over measured time; the worst is that furthest from 1 in either direction.
+FOLDER gets machine.json (kept where it is there already), results.jsonl (added to, so that a long comparison can be made in parts;
+what is measured again counts as it was measured last) and table.md. A ratio is predicted over measured time; the worst is that furthest from 1 in either direction.
 """
 import argparse
 import json
@@ -102,7 +102,8 @@ def main():
         for result in comparisons(chosen, rates):
             print(json.dumps(result), file=lines, flush=True)
     results = [json.loads(line) for line in (chosen.out / "results.jsonl").read_text().splitlines()]
-    text = f"{programs.machine()}\n\n{table(results)}"
+    last = {tuple(each[name] for name in ("dtype", "length", "pattern", "part")): each for each in results}
+    text = f"{programs.machine()}\n\n{table(list(last.values()))}"
     (chosen.out / "table.md").write_text(text)
     print(text)
 
