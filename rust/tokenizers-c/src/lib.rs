@@ -2,9 +2,11 @@
 //! The C interface: a tokenizer from JSON, text to encodings, ids to text. Every function catches panics, checks what it is
 //! given and reports errors as text; src/weft/text/hugging_face/tokenizers_c.h has the same declarations for C++.
 
+mod answer;
 mod encode;
 mod handle;
 mod model;
+mod train;
 mod windows;
 
 use encode::{Encoded, Request, Window};
