@@ -107,9 +107,9 @@ at::Tensor LanguageModelImpl::logits(const ModelInput& input) {
   return head_->logits(hidden_states(input), embeddings_->tokens);
 }
 
-at::Tensor LanguageModelImpl::loss(const ModelInput& input, const at::Tensor& labels) {
+at::Tensor LanguageModelImpl::loss(const ModelInput& input, const at::Tensor& labels, double smoothing) {
   check_labels(input.input_ids, labels);
-  return head_->loss(hidden_states(input).flatten(0, 1), embeddings_->tokens, labels.flatten());
+  return head_->loss(hidden_states(input).flatten(0, 1), embeddings_->tokens, labels.flatten(), smoothing);
 }
 
 at::Tensor LanguageModelImpl::token_losses(const ModelInput& input, const at::Tensor& labels) {

@@ -27,6 +27,7 @@ constexpr const char* kTraining = "training.json";
 constexpr const char* kState = "state.json";
 constexpr const char* kCheckpoints = "checkpoints";
 constexpr const char* kLock = "lock";
+constexpr const char* kBest = "best";
 
 std::string named(const fs::path& path) { return quote(path.native(), 4096); }
 
@@ -181,13 +182,18 @@ RunDirectory RunDirectory::create(const fs::path& given, const Json& training, c
 }
 
 RunDirectory RunDirectory::open(const fs::path& given) {
+  RunDirectory run = open_beside(given);
+  run.lock_ = lock_run(run.path());
+  return run;
+}
+
+RunDirectory RunDirectory::open_beside(const fs::path& given) {
   std::error_code error;
   if (!fs::is_regular_file(given / kTraining, error)) {
     throw Error(ErrorKind::kArgument, concat(named(given), " is no run directory: it has no ", kTraining),
                 "a new run begins without --resume");
   }
-  const fs::path path = settled_path(given);
-  return {path, lock_run(path)};
+  return {settled_path(given), Descriptor()};
 }
 
 Json RunDirectory::training() const { return formats::read_json(path_ / kTraining); }
@@ -212,6 +218,13 @@ void RunDirectory::save(std::int64_t step, std::int64_t keep, const Fill& fill) 
   // The checkpoint stands before the run's own model changes, and older ones go last: a kill in between loses nothing.
   publish(path, path_);
   prune(keep);
+}
+
+void RunDirectory::save_best(const Json& figure, const std::function<void(const fs::path&)>& save_model) {
+  write_directory_atomically(path_ / kBest, [&](const fs::path& directory) {
+    save_model(directory);
+    write_file_atomically(directory / "best.json", formats::print_json(figure, 2) + "\n");
+  });
 }
 
 void RunDirectory::prune(std::int64_t keep) {

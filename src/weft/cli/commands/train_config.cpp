@@ -2,7 +2,11 @@
 // One flat JSON object serves both configs: no field name is in both lists.
 #include "weft/cli/commands/train_config.h"
 
+#include <filesystem>
+
 #include "weft/cli/field_flags.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/data/masking.h"
 
 namespace weft::cli {
@@ -28,11 +32,28 @@ Json merged_fields(const std::string& file, const Json& flags) {
   return fields;
 }
 
+namespace {
+
+// A folder is a tokeniser of `weft tokenizer train` or of a Hugging Face model; a file is SentencePiece's.
+std::shared_ptr<const text::Tokenizer> given_tokenizer(const std::string& path) {
+  if (path.empty()) {
+    return text::make_byte_tokenizer();
+  }
+  if (!std::filesystem::is_directory(path)) {
+    return text::load_sentencepiece(path);
+  }
+  std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(path);
+  require(tokenizer->kind() != "bytes", "tokenizer: ", quote(path, 4096), " holds no tokeniser's files");
+  return tokenizer;
+}
+
+}  // namespace
+
 TrainPlan plan_training(const Json& fields, const std::string& tokenizer_file) {
   TrainPlan plan;
   formats::update_from_json(plan.trainer, only_fields_of<training::TrainerConfig>(fields), "weft train");
   formats::update_from_json(plan.model, only_fields_of<models::TransformerConfig>(fields), "weft train");
-  plan.tokenizer = tokenizer_file.empty() ? text::make_byte_tokenizer() : text::load_sentencepiece(tokenizer_file);
+  plan.tokenizer = given_tokenizer(tokenizer_file);
   plan.model.vocab_size = data::model_vocabulary(*plan.tokenizer, plan.model.is_decoder);
   plan.model.tokenizer_class = plan.tokenizer->kind();
   if (!fields.contains("max_position_embeddings")) {
