@@ -33,7 +33,8 @@ class ProcessesTest(Case):
 
     def together(self, arguments, count=2):
         """Runs to the end; what the first process printed."""
-        outputs = [process.communicate(timeout=200) for process in (started := self.launch(arguments, count))]
+        started = self.launch(arguments, count)
+        outputs = [process.communicate(timeout=200) for process in started]
         for process, (_, stderr) in zip(started, outputs):
             self.assertEqual(process.returncode, 0, stderr)
         self.assertTrue(all(stdout == "" and stderr == "" for stdout, stderr in outputs[1:]), "one process speaks")

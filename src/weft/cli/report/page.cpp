@@ -52,7 +52,8 @@ std::string figure_text(const Json& value) {
 
 std::string final_figures(const RunFigures& run) {
   PageRows rows;
-  for (const auto& [name, value] : summary_json(run).items()) {
+  const Json summary = summary_json(run);
+  for (const auto& [name, value] : summary.items()) {
     if (name != "run" && !value.is_null()) {
       rows.emplace_back(name, name == "seconds" ? duration_text(value.get<double>()) : figure_text(value));
     }

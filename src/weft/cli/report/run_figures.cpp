@@ -88,7 +88,7 @@ std::string changed_flags(const Json& fields, const std::vector<std::string>& le
         std::find(left_out.begin(), left_out.end(), name) != left_out.end()) {
       continue;
     }
-    const bool off = found->is_boolean() && !found->get<bool>();
+    const bool off = found->is_boolean() && *found == Json(false);
     flags += (off ? " --no-" + flag_name(name).substr(2) : " " + flag_name(name)) +
              (found->is_boolean() ? "" : value_words(*found));
   }
