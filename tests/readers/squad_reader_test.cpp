@@ -39,6 +39,14 @@ TEST(SquadReader, ReadsQuestionsOfEveryParagraph) {
   EXPECT_FALSE(questions[2].impossible);
 }
 
+TEST(SquadReader, AnIdMayBeANumber) {
+  const test::TemporaryDirectory folder;
+  test::write_text(folder / "a.json", R"({"data": [{"paragraphs": [{"context": "b", "qas":
+      [{"id": 262, "question": "Q", "answers": [{"text": "b", "answer_start": 0}]}]}]}]})");
+  SquadReader reader(folder / "a.json");
+  EXPECT_EQ(test::all_records(reader).at(0).id, "262");
+}
+
 std::string one_question(const std::string& question) {
   const std::string good = R"({"id": "ok", "question": "Q", "answers": [{"text": "b", "answer_start": 1}]})";
   return "{\"data\": [{\"paragraphs\": [\n{\"context\": \"abc\", \"qas\": [" + good + ", " + question + ", " + good +

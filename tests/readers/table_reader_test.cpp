@@ -51,6 +51,9 @@ TEST(TableReader, FindsColumnsByName) {
   TableReader bare(folder / "bare.csv", {.header = false});
   EXPECT_EQ(test::all_records(bare).size(), 2U);
   EXPECT_EQ(bare.columns(), (Fields{"1", "2"}));
+  test::write_text(folder / "broken.csv", "a,\xff\n1,2\n");
+  test::expect_error(ErrorKind::kFormat, {"broken.csv' line 1", "UTF-8"},
+                     [&] { const TableReader none(folder / "broken.csv", {}, {.skip_malformed = true}); });
   test::write_text(folder / "empty.csv", "");
   test::expect_error(ErrorKind::kFormat, {"empty.csv", "columns"}, [&] { TableReader none(folder / "empty.csv", {}); });
 }

@@ -42,6 +42,12 @@ AnswerSpan answer_span(const Json& json, const std::string& context, const std::
   return answer;
 }
 
+// Text, or a whole number as some sets have it.
+std::string id_field(const Json& json, const std::string& where) {
+  const auto found = json.is_object() ? json.find("id") : json.end();
+  return found != json.end() && found->is_number_integer() ? found->dump() : string_field(json, "id", where);
+}
+
 bool is_impossible(const Json& json, const std::string& where) {
   const auto found = json.find("is_impossible");
   if (found != json.end() && !found->is_boolean()) {
@@ -87,7 +93,7 @@ class SquadReader::Parser {
 
   void read_question(const Json& json, Question& question) const {
     std::string where = source_.where(paragraph_line_);
-    question = {string_field(json, "id", where), title_, {}, context_, {}, false};
+    question = {id_field(json, where), title_, {}, context_, {}, false};
     where += ", question " + quote(question.id);
     question.question = string_field(json, "question", where);
     question.impossible = is_impossible(json, where);

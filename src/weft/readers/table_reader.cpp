@@ -23,7 +23,14 @@ TableReader::TableReader(const std::filesystem::path& path, const TableOptions& 
     return;
   }
   TableRow header;
-  if (!read_fields(header)) {
+  bool found = false;
+  try {
+    found = read_fields(header);
+  } catch (const MalformedRecord& error) {
+    // No row like another: without its names the table means nothing.
+    fail(ErrorKind::kFormat, error.what());
+  }
+  if (!found) {
     fail(ErrorKind::kFormat, source_.where(), ": a table begins with the names of its columns, found an empty file");
   }
   columns_ = std::move(header.fields);

@@ -55,10 +55,8 @@ class GlooGroup final : public ProcessGroup {
     });
   }
 
-  ~GlooGroup() override {
-    // The first process keeps the store: it stays until the others have nothing more to say.
-    watchdog_.stop();
-  }
+  // Before the store goes.
+  ~GlooGroup() override { watchdog_.stop(); }
 
   std::int64_t rank() const noexcept override { return rank_; }
   std::int64_t size() const noexcept override { return size_; }

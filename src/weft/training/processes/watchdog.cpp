@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 
@@ -130,6 +131,10 @@ std::string Watchdog::wait_for_verdict() {
   return verdict_;
 }
 
+bool Watchdog::all_done() {
+  return std::all_of(peers_.begin(), peers_.end(), [this](const Peer& peer) { return has(keyed("done", peer.rank)); });
+}
+
 void Watchdog::announce_failure(const std::string& reason) {
   const std::lock_guard lock(store_mutex_);
   try {
@@ -154,6 +159,11 @@ void Watchdog::stop() {
   watching_.join();
   try {
     store_->set(keyed("done", rank_), bytes_of("1"));
+    // The store ends with the first process: the others go before it, where they still can.
+    const auto patience = Clock::now() + 2 * kBeat;
+    while (rank_ == 0 && verdict_.empty() && !all_done() && Clock::now() < patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   } catch (const std::exception&) {
     return;  // the store went first
   }

@@ -48,6 +48,7 @@ class Watchdog {
   void look_at(Peer& peer);
   void judge(const std::string& verdict);
   bool has(const std::string& key);
+  bool all_done();
   std::string text(const std::string& key);
   std::string who(std::int64_t rank);
 
