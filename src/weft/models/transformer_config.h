@@ -86,7 +86,8 @@ struct TransformerConfig {
     visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12));
     visit(Field{"loss_chunk_size", &C::loss_chunk_size, "positions whose logits exist at once; 0 chooses"}.at_least(0));
     visit(Field{"gradient_checkpointing", &C::gradient_checkpointing, "recompute each layer in the backward pass"});
-    visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of({"bytes", "sentencepiece"}));
+    visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of(
+        {"bytes", "sentencepiece", "huggingface"}));
   }
 };
 
