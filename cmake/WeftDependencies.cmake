@@ -13,6 +13,10 @@ add_library(weft_sentencepiece INTERFACE)
 target_include_directories(weft_sentencepiece SYSTEM INTERFACE ${SENTENCEPIECE_INCLUDE_DIR})
 target_link_libraries(weft_sentencepiece INTERFACE ${SENTENCEPIECE_LIBRARY})
 
+find_package(ZLIB REQUIRED)
+add_library(weft_zlib INTERFACE)
+target_link_libraries(weft_zlib INTERFACE ZLIB::ZLIB)
+
 find_path(CAIRO_INCLUDE_DIR cairo.h PATH_SUFFIXES cairo)
 find_library(CAIRO_LIBRARY cairo)
 mark_as_advanced(CAIRO_INCLUDE_DIR CAIRO_LIBRARY)

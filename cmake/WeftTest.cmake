@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# weft_room_tests(room): tests/<room>/*_test.cpp as one program test_<room>, every case a ctest entry labelled with the room;
+# weft_room_tests(room): tests/<room>/*_test.cpp as one program test_<room>, every case a ctest entry labelled with the room; what they
+# need for one instruction set is in files named by it, as in WeftIsa.cmake;
 # tests/<room>/*_test.py as one ctest entry a file. Scripts get WEFT_BINARY, WEFT_TEST_DATA_DIR and WEFT_SOURCE_DIR.
 include(GoogleTest)
 
@@ -11,9 +12,14 @@ list(FILTER weft_support_torch INCLUDE REGEX "/torch_[^/]*\\.cpp$")
 
 # Gives a test target the includes, definitions and flags that all tests have.
 function(weft_test_settings target torch)
+  set(sanitized false)
+  if(WEFT_SANITIZE)
+    set(sanitized true)
+  endif()
   target_link_libraries(${target} PRIVATE weft_flags GTest::gtest GTest::gtest_main)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${target} PRIVATE WEFT_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/fixtures")
+  target_compile_definitions(${target} PRIVATE WEFT_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/fixtures"
+                             WEFT_SANITIZED=${sanitized})
   target_compile_options(${target} PRIVATE -ffp-contract=off)
   if(torch AND WEFT_PCH)
     target_precompile_headers(${target} REUSE_FROM weft_pch)
@@ -29,8 +35,10 @@ function(weft_room_tests room)
   math(EXPR torch "${torch} + 1")
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cpp)
   weft_rooms_up_to(${room} rooms)
+  file(GLOB isa_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${room}/*_avx512bf16.cpp)
+  weft_isa_flags(isa_sources)
   if(sources AND rooms)
-    add_executable(test_${room} ${sources} ${weft_support})
+    add_executable(test_${room} ${sources} ${isa_sources} ${weft_support})
     if(torch)
       target_sources(test_${room} PRIVATE ${weft_support_torch})
     endif()

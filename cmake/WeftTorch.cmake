@@ -80,4 +80,11 @@ if(WEFT_CUDA)
     message(FATAL_ERROR "WEFT_CUDA=ON, but the LibTorch in ${weft_torch_root} has no CUDA library.")
   endif()
 endif()
+# Several processes: LibTorch has Gloo inside but ships none of its headers. Only gloo_group.cpp sees them.
+find_path(GLOO_INCLUDE_DIR gloo/context.h)
+mark_as_advanced(GLOO_INCLUDE_DIR)
+if(NOT GLOO_INCLUDE_DIR)
+  message(FATAL_ERROR "Gloo's headers were not found: run scripts/setup, or install libgloo-dev.")
+endif()
+
 message(STATUS "LibTorch ${WEFT_TORCH_VERSION} (${weft_torch_devices}): ${weft_torch_root}")

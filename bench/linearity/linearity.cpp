@@ -16,7 +16,7 @@
 
 #include "weft/core/cpu.h"
 #include "weft/models/language_model.h"
-#include "weft/training/adamw.h"
+#include "weft/training/optimizers/parameter_groups.h"
 
 namespace {
 
@@ -45,7 +45,7 @@ weft::training::NamedTensors parameters_of(const weft::models::LanguageModel& mo
 double train_step(const Options& options, std::int64_t length) {
   at::manual_seed(0);
   weft::models::LanguageModel model(options.model);
-  weft::training::AdamW optimizer(parameters_of(model), {});
+  const std::unique_ptr<weft::training::Optimizer> optimizer = weft::training::make_optimizer(parameters_of(model), {});
   if (length == 0) {
     return 0.0;
   }
@@ -54,7 +54,7 @@ double train_step(const Options& options, std::int64_t length) {
   weft::models::ModelInput input;
   input.input_ids = ids.narrow(1, 0, length);
   model->loss(input, ids.narrow(1, 1, length)).backward();
-  optimizer.step(1e-3);
+  optimizer->step(1e-3);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

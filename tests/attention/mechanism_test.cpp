@@ -5,8 +5,10 @@
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
+#include "support/temporary_directory.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
+#include "weft/core/files.h"
 
 namespace weft::test {
 namespace {
@@ -48,12 +50,50 @@ TEST(Mechanism, ACausalModelNeverSeesTheFuture) {
   }
 }
 
+TEST(Mechanism, DistanceTakesFromScoresWhereTheSiteSaysSo) {
+  const Tensors tensors = random_tensors({1, 2, 100, 8});
+  MechanismSite site = site_of(2);
+  site.alibi = true;
+  attention::AttentionOptions options;
+  options.slopes = attention::alibi_slopes(2);
+  EXPECT_TRUE(at::equal(
+      forward("window(20)", site, tensors),
+      attention::attention(tensors.query, tensors.key, tensors.value, layout_of("window(20)", 100, 2), options)
+          .output));
+  expect_error(ErrorKind::kArgument, {"linear", "distance"}, [&] { make_attention("linear", site); });
+}
+
 TEST(Mechanism, DescriptionIsWhatIsComputed) {
   EXPECT_EQ(make_attention(" window( 8 )|global(1) ", site_of(1))->description(), "window(8) | global(1)");
   EXPECT_EQ(make_attention("window(8)", site_of(1, true))->description(), "causal & window(8)");
   EXPECT_EQ(make_attention("causal & window(left=8)", site_of(1, true))->description(), "causal & window(left=8)");
   EXPECT_EQ(make_attention("strided(8)", site_of(1, true))->description(), "strided(8)");
   EXPECT_EQ(make_attention("heads(causal, strided(4))", site_of(2, true))->description(), "heads(causal, strided(4))");
+}
+
+TEST(Mechanism, FilesOfAnExpressionLieInTheDirectoryOfItsConfig) {
+  const TemporaryDirectory folder;
+  write_file_atomically(folder / "graph.mtx", "%%MatrixMarket matrix coordinate pattern general\n64 64 2\n1 1\n9 2\n");
+  MechanismSite site = site_of(1, true);
+  site.directory = folder.path();
+  const auto mechanism = make_attention("edges(\"graph.mtx\")", site);
+  EXPECT_EQ(mechanism->description().substr(0, 26), "causal & edges(\"graph.mtx\"");
+  ASSERT_EQ(mechanism->files().size(), 1U);
+  EXPECT_EQ(mechanism->files()[0].name, "graph.mtx");
+  const Tensors tensors = random_tensors({1, 1, 20, 8});
+  const at::Tensor output = mechanism->forward(tensors.query, tensors.key, tensors.value, {});
+  EXPECT_TRUE(at::allclose(output[0][0][8], tensors.value[0][0][1]));
+  const auto kind_of_error = [&](const char* expression) {
+    try {
+      make_attention(expression, site);
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::kInterrupted;
+  };
+  EXPECT_EQ(kind_of_error("edges(\"../graph.mtx\")"), ErrorKind::kExpression);
+  site.directory = folder / "elsewhere";
+  EXPECT_EQ(kind_of_error("edges(\"graph.mtx\")"), ErrorKind::kIo);
 }
 
 TEST(Mechanism, OneTokenAtATimeIsTheSameAsAllAtOnce) {

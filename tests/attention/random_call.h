@@ -35,7 +35,8 @@ struct RandomCall {
   std::string name() const {
     return concat(expression, " B=", batch, " Q=", site.query_length, " K=", site.key_length,
                   " offset=", site.query_offset, " H_kv=", key_heads, " D=", query.size(3), " tile=", tile.query, "x",
-                  tile.key, " padded=", options.key_keep.defined(), " dropout=", options.dropout);
+                  tile.key, " padded=", options.key_keep.defined(), " dropout=", options.dropout,
+                  " slopes=", options.slopes.defined());
   }
 
   RandomPattern draw;
@@ -126,6 +127,9 @@ struct RandomCall {
     }
     if (draw.chance(20)) {
       options.scale = 0.3;
+    }
+    if (draw.chance(25)) {
+      options.slopes = at::rand({draw.between(1, 3), site.heads}) / 10;
     }
   }
 };

@@ -15,6 +15,7 @@
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/files.h"
 #include "weft/formats/config_json.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -117,6 +118,45 @@ TEST_F(ModelDirectory, AnExistingDirectoryKeepsItsOtherFiles) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 3);
 }
 
+constexpr const char* kGraph = "%%MatrixMarket matrix coordinate pattern general\n64 64 2\n1 1\n9 2\n";
+
+TEST_F(ModelDirectory, AGraphOfTheAttentionComesAlong) {
+  const std::filesystem::path source = temporary_ / "source";
+  std::filesystem::create_directories(source / "graphs");
+  write_file_atomically(source / "graphs/own.mtx", kGraph);
+  models::TransformerConfig config = test::small_config();
+  config.attention = {"window(4)", "window(4) | edges(\"graphs/own.mtx\")"};
+  config.directory = source;
+  save(config);
+  EXPECT_EQ(read_file(directory_ / "graphs/own.mtx"), kGraph);
+  std::filesystem::remove_all(source);
+  const models::LanguageModel loaded = load_model(directory_);
+  expect_equal_models(model_, loaded);
+  // And once more from there, as a run does that was resumed from a checkpoint which is gone by then.
+  std::filesystem::remove(directory_ / "graphs/own.mtx");
+  EXPECT_THROW(load_model(directory_), Error);
+  save_model(temporary_ / "again", loaded, *tokenizer_);
+  EXPECT_EQ(read_file(temporary_ / "again/graphs/own.mtx"), kGraph);
+}
+
+TEST_F(ModelDirectory, AConfigReadsNoFileOutsideItsDirectory) {
+  save();
+  write_file_atomically(temporary_ / "secret.mtx", kGraph);
+  std::filesystem::create_symlink(temporary_ / "secret.mtx", directory_ / "link.mtx");
+  const std::vector<std::string> names{"../secret.mtx", "link.mtx", (temporary_ / "secret.mtx").string()};
+  for (const std::string& name : names) {
+    edit_config([&](Json& json) { json["attention"] = {"edges(\"" + name + "\")"}; });
+    std::string message;
+    try {
+      load_model(directory_);
+    } catch (const Error& error) {
+      message = error.what();
+      EXPECT_EQ(error.kind(), ErrorKind::kExpression);
+    }
+    EXPECT_NE(message.find("directory of the config"), std::string::npos) << name << ": " << message;
+  }
+}
+
 TEST_F(ModelDirectory, HalfPrecisionWeightsAreRead) {
   save();
   edit_tensors([](NamedTensors& tensors) {
@@ -210,6 +250,22 @@ TEST_F(ModelDirectory, MissingFilesAreNamed) {
   save();
   std::filesystem::remove(directory_ / "model.safetensors");
   expect_refused(ErrorKind::kIo, {"model.safetensors"});
+}
+
+TEST_F(ModelDirectory, ATokenizerJsonGoesWithTheModel) {
+  const text::HuggingFaceTokenizer tokenizer(std::filesystem::path(WEFT_TEST_DATA_DIR) / "tokenizers" / "json");
+  models::TransformerConfig config = test::small_config();
+  config.tokenizer_class = "huggingface";
+  config.vocab_size = tokenizer.vocabulary_size();
+  model_ = test::make_model(config);
+  save_model(directory_, model_, tokenizer);
+  EXPECT_EQ(load_config(directory_).tokenizer_class, "huggingface");
+  const std::unique_ptr<text::Tokenizer> loaded = text::load_tokenizer(directory_);
+  EXPECT_EQ(loaded->kind(), "huggingface");
+  EXPECT_EQ(loaded->encode("to be"), tokenizer.encode("to be"));
+  // Another model in its place takes the tokeniser's files away.
+  save();
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "tokenizer.json"));
 }
 
 TEST_F(ModelDirectory, TheTokenizerHasToFit) {

@@ -21,6 +21,12 @@ class BenchAttention(Case):
         for key in ("forward_ms", "dense_forward_ms", "forward_backward_ms", "dense_forward_backward_ms", "gemm_gflops"):
             self.assertGreater(result[key], 0, key)
 
+    def test_a_bias_is_checked_and_timed(self):
+        for bias in ("alibi", "bialibi"):
+            result = weft_json(*SMALL, "--pattern", "window(9)", "--bias", bias, "--backward")
+            self.assertEqual(result["bias"], bias)
+            self.assertLess(result["max_abs_error"], 1e-5)
+
     def test_without_backward_its_times_are_null(self):
         result = weft_json(*SMALL, "--pattern", "causal", "--dtype", "bfloat16")
         self.assertIsNone(result["forward_backward_ms"])
@@ -28,12 +34,12 @@ class BenchAttention(Case):
         self.assertEqual(result["dtype"], "bfloat16")
 
     def test_every_instruction_set_is_honoured_or_refused(self):
-        for isa in ("scalar", "generic", "avx2", "avx512", "avx512bf16"):
+        for isa in ("scalar", "generic", "avx2", "avx512", "avx512bf16", "amx"):
             done = weft(*SMALL, "--pattern", "window(9)", "--json", env=environment(WEFT_ISA=isa))
             if done.returncode == 0:
                 self.assertIn(f'"isa":"{isa}"', done.stdout.replace(" ", ""))
             else:
-                self.assertIn(f"this machine has no {isa}", done.stderr)
+                self.assertIn(f"this machine has no working {isa}", done.stderr)
 
     def test_an_unknown_instruction_set_is_an_error(self):
         done = weft(*SMALL, "--pattern", "full", env=environment(WEFT_ISA="neon"))

@@ -2,6 +2,9 @@
 """`weft train` end to end on a tiny model: what it says, what it leaves behind, what it refuses."""
 
 import json
+import os
+import pathlib
+import shutil
 import unittest
 
 from weft_program import Case, weft, weft_json
@@ -114,10 +117,46 @@ class RefusalTest(Case):
         config.write_text('{"context": "long"}')
         self.assert_fails(weft("train", "--config", config, "--out", self.run_directory), 1, "context")
 
+    def test_a_tokenizer_json_is_the_vocabulary(self):
+        tokenizer = pathlib.Path(os.environ["WEFT_TEST_DATA_DIR"]) / "tokenizers/json/tokenizer.json"
+        found = weft_json(*self.train_arguments(self.run_directory, "--steps", "2", "--eval-text", self.held_out, "--tokenizer", tokenizer))
+        self.assertTrue(0 < found["evaluation"]["bits_per_byte"] < 20)
+        config = json.loads((self.run_directory / "config.json").read_text())
+        self.assertEqual((config["tokenizer_class"], config["vocab_size"]), ("huggingface", 320))
+        self.assertEqual((self.run_directory / "tokenizer.json").read_bytes(), tokenizer.read_bytes())
+        self.assertTrue(weft("generate", self.run_directory, "--prompt", "to be", "--max-new-tokens", "3").stdout)
+
     def test_tokenizer_and_resume_exclude_each_other(self):
         self.train("--steps", "1")
         process = weft("train", "--resume", "--out", self.run_directory, "--tokenizer", "x.model")
         self.assert_fails(process, 2, "--tokenizer")
+
+
+class GraphFromAFileTest(Case):
+    """A graph named by the attention goes with the run, and is read there whatever the working directory is."""
+
+    def test_the_run_needs_nothing_outside_itself(self):
+        graphs = self.folder / "graphs"
+        graphs.mkdir()
+        edges = [(query, (query - 9) % 64) for query in range(64)]
+        lines = [f"{query + 1} {key + 1}" for query, key in edges]
+        (graphs / "far.mtx").write_text("\n".join(["%%MatrixMarket matrix coordinate pattern general", f"64 64 {len(edges)}", *lines]) + "\n")
+        expression = 'causal & (window(left=4) | edges("graphs/far.mtx"))'
+        done = weft(*self.train_arguments(self.run_directory, "--attention", expression, "--steps", "2"), cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shutil.rmtree(graphs)
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        described = weft("info", self.run_directory, cwd=elsewhere)
+        self.assertIn("graphs/far.mtx", described.stdout, described.stderr)
+        resumed = weft("train", "--resume", "--out", self.run_directory, cwd=elsewhere)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        evaluated = weft("eval", self.run_directory, "--text", self.held_out, "--context", "64", cwd=elsewhere)
+        self.assertEqual(evaluated.returncode, 0, evaluated.stderr)
+        (self.run_directory / "graphs/far.mtx").unlink()
+        missing = weft("eval", self.run_directory, "--text", self.held_out, cwd=elsewhere)
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("far.mtx", missing.stderr)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <torch/types.h>
+
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
@@ -51,6 +54,80 @@ TEST(Masking, EveryRowPredictsSomething) {
   const Batch batch = masked_batch(at::full({50, 7}, 65, at::kLong), rare, 0, 0);
   EXPECT_TRUE(((batch.labels != kIgnoredLabel).sum(1) == 1).all().item<bool>());
   test::expect_error(ErrorKind::kArgument, {"vocabulary"}, [&] { masked_batch(batch.input_ids, {}, 0, 0); });
+}
+
+// Words of four tokens: ids below 64 begin one.
+at::Tensor words_of_four(std::int64_t rows, std::int64_t words) {
+  const at::Tensor one = torch::tensor({10, 100, 101, 102}, at::kLong);
+  return one.repeat({rows, words});
+}
+
+MaskingOptions word_masking(MaskedUnit unit, const std::vector<bool>& begins) {
+  MaskingOptions options = kMasking;
+  options.unit = unit;
+  options.begins_word = &begins;
+  return options;
+}
+
+std::vector<bool> first_ids_begin() {
+  std::vector<bool> begins(256, false);
+  std::fill_n(begins.begin(), 64, true);
+  return begins;
+}
+
+TEST(Masking, WholeWordsArePredictedWhole) {
+  const std::vector<bool> begins = first_ids_begin();
+  const Batch batch = masked_batch(words_of_four(64, 250), word_masking(MaskedUnit::kWords, begins), 0, 0);
+  const at::Tensor predicted = (batch.labels != kIgnoredLabel).view({64, 250, 4}).sum(2);
+  EXPECT_TRUE(((predicted == 0) | (predicted == 4)).all().item<bool>());
+  // Of 16,000 words; a binomial deviation is 0.0028, and five are allowed.
+  EXPECT_NEAR((predicted == 4).sum().item<double>() / 16000, 0.15, 0.014);
+  // What is shown is drawn token by token: four masks with 0.8^4.
+  const at::Tensor masks = (batch.input_ids == 256).view({64, 250, 4}).sum(2);
+  EXPECT_NEAR((masks == 4).sum().item<double>() / (predicted == 4).sum().item<double>(), 0.4096, 0.05);
+}
+
+TEST(Masking, SpansAreRunsOfWordsWithinTheBudget) {
+  const std::vector<bool> begins = first_ids_begin();
+  const at::Tensor tokens = words_of_four(64, 250);
+  const Batch batch = masked_batch(tokens, word_masking(MaskedUnit::kSpans, begins), 5, 1);
+  const at::Tensor predicted = batch.labels != kIgnoredLabel;
+  EXPECT_TRUE((predicted.sum(1) == 150).all().item<bool>());
+  EXPECT_TRUE(at::equal(batch.labels.masked_select(predicted), tokens.masked_select(predicted)));
+  std::int64_t spans = 0;
+  std::int64_t mixed = 0;
+  for (std::int64_t row = 0; row < 64; ++row) {
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      const bool begin = predicted[row][i].item<bool>() && (i == 0 || !predicted[row][i - 1].item<bool>());
+      spans += begin ? 1 : 0;
+      if (begin) {
+        EXPECT_EQ(i % 4, 0) << "a span begins with a word";
+        bool masked = false;
+        bool other = false;
+        for (; i < 1000 && predicted[row][i].item<bool>(); ++i) {
+          (batch.input_ids[row][i].item<std::int64_t>() == 256 ? masked : other) = true;
+        }
+        mixed += masked && other ? 1 : 0;
+      }
+    }
+  }
+  // SpanBERT's mean length is 3.8 words; neighbours that touch count as one, the last of a row may be cut.
+  const double mean = 64.0 * 150 / 4 / static_cast<double>(spans);
+  EXPECT_GT(mean, 3.3);
+  EXPECT_LT(mean, 5.0);
+  // Only spans that touch each other can differ within a run.
+  EXPECT_LT(static_cast<double>(mixed) / static_cast<double>(spans), 0.15);
+}
+
+TEST(Masking, WordsNeedToKnowWhereTheyBegin) {
+  const std::vector<bool> few(10, true);
+  test::expect_error(ErrorKind::kArgument, {"words", "256", "found 10"},
+                     [&] { masked_batch(words_of_four(1, 2), word_masking(MaskedUnit::kWords, few), 0, 0); });
+  test::expect_error(ErrorKind::kArgument, {"'phrases'"}, [] { masked_unit("phrases"); });
+  const auto begins = word_beginnings(*text::make_byte_tokenizer());
+  EXPECT_TRUE(begins[' ']);
+  EXPECT_TRUE(begins['\n']);
+  EXPECT_FALSE(begins['a']);
 }
 
 TEST(Masking, AnEncoderHasOneIdMore) {

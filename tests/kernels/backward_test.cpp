@@ -61,6 +61,12 @@ TEST(BackwardKernel, EqualsCentralDifferencesWithPaddingAndDropout) {
   expect_gradients(kernel_case);
 }
 
+TEST(BackwardKernel, EqualsCentralDifferencesWithAPositionBias) {
+  Float64Case kernel_case({1, 2, 1, 9, 13, 2, 3, {64, 64}}, mixed_edges, 4, DType::kFloat64);
+  kernel_case.slopes = {0.5F, 0.25F, 0.125F, 0.0625F, 0.75F, 0.1F};
+  expect_gradients(kernel_case);
+}
+
 TEST(BackwardKernel, EmptyRowsAndPaddedKeysGetZeroWhateverTheirMemoryHolds) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   Float32Case kernel_case({1, 1, 1, 30, 30, 4, 4, {8, 8}}, mixed_edges, 3, DType::kFloat32);

@@ -52,6 +52,10 @@ Case random_case(std::uint64_t seed, DType dtype) {
   if (seed % 3 == 0) {
     result.dropout = {0.3F, seed, 7};
   }
+  for (std::int64_t slope = 0; slope < static_cast<std::int64_t>(seed % 4) * result.shape.heads; ++slope) {
+    result.slopes.push_back(0.05F * static_cast<float>(slope + 1));
+  }
+  result.query_offset = 3 - static_cast<std::int64_t>(seed % 7);
   return result;
 }
 

@@ -15,7 +15,9 @@
 #include "weft/kernels/fused/block_mask.h"
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/exponential.h"
+#include "weft/kernels/fused/long_items.h"
 #include "weft/kernels/fused/matrix.h"
+#include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/product.h"
 #include "weft/kernels/fused/work.h"
 #include "weft/kernels/isa/generic.h"
@@ -135,25 +137,41 @@ TEST(BlockMask, RangesHoldTheEdgesOfAPanelAndNoMore) {
   const auto layout = hand_layout({64, 64}, 64, 64, 1, [](auto, auto query, auto key) { return key <= query ? 1 : 0; });
   std::vector<float> weights;
   const auto mask = mask_of(layout, 0, weights);
-  const kernels::KeyRange first = mask.range(0, 1);
+  const kernels::KeyRange first = mask.range(0, 32, 1);
   EXPECT_EQ(first.begin, 0);
   EXPECT_EQ(first.end, 32);
   EXPECT_TRUE(first.is_masked);
-  EXPECT_EQ(mask.range(1, 1).end, 64);
+  EXPECT_EQ(mask.range(32, 32, 1).end, 64);
   EXPECT_EQ(mask.seen_by(63), std::uint64_t{1} << 63);
   EXPECT_EQ(mask.weights(), nullptr);
+}
+
+TEST(BlockMask, HalvesOfAPanelAreTakenWhereTheySeeMuchLess) {
+  const auto causal = [](auto, auto query, auto key) { return key <= query ? 1 : 0; };
+  std::vector<float> weights;
+  const auto layout = hand_layout({64, 64}, 60, 64, 1, causal);
+  std::vector<std::int64_t> ends;
+  std::int64_t queries = 0;
+  kernels::each_panel<Generic, kernels::FloatUnits<Generic>>(mask_of(layout, 0, weights), 60,
+                                                             [&](const kernels::Panel& panel) {
+                                                               EXPECT_EQ(panel.query, queries);
+                                                               queries += panel.queries;
+                                                               ends.push_back(panel.range.end);
+                                                             });
+  EXPECT_EQ(queries, 60);
+  EXPECT_EQ(ends, (std::vector<std::int64_t>{16, 32, 60})) << "the second panel's halves see 48 and 60 of 60";
 }
 
 TEST(BlockMask, AFullBlockHasNoMaskUntilAKeyIsPadded) {
   const auto layout = hand_layout({64, 64}, 40, 50, 1, [](auto, auto, auto) { return 1; });
   std::vector<float> weights;
-  EXPECT_FALSE(mask_of(layout, 0, weights).range(0, 1).is_masked);
-  EXPECT_EQ(mask_of(layout, 0, weights).range(1, 1).end, 50);
+  EXPECT_FALSE(mask_of(layout, 0, weights).range(0, 32, 1).is_masked);
+  EXPECT_EQ(mask_of(layout, 0, weights).range(32, 32, 1).end, 50);
   const auto padded = mask_of(layout, 1, weights);
-  EXPECT_EQ(padded.range(0, 1).begin, 1);
-  EXPECT_FALSE(padded.range(0, 1).is_masked);
-  EXPECT_EQ(padded.range(0, 2).begin, 0);
-  EXPECT_TRUE(padded.range(0, 2).is_masked);
+  EXPECT_EQ(padded.range(0, 32, 1).begin, 1);
+  EXPECT_FALSE(padded.range(0, 32, 1).is_masked);
+  EXPECT_EQ(padded.range(0, 32, 2).begin, 0);
+  EXPECT_TRUE(padded.range(0, 32, 2).is_masked);
   EXPECT_EQ(padded.seen_by(1), kernels::low_bits(40));
 }
 
@@ -172,10 +190,11 @@ TEST(MatrixPacker, ReadsInPlaceWhatItCan) {
   const auto numbers = random_numbers(10 * 12, 4);
   std::vector<float> room(static_cast<std::size_t>(Packer::room(8)));
   const kernels::Rows<float> rows{numbers.data(), 12, 10, 8};
-  EXPECT_EQ(Packer::pack(rows, kernels::Sides::kBoth, room.data()).rows.data, numbers.data());
+  EXPECT_EQ(Packer::pack(rows, kernels::Sides::kRowsAndSteps, room.data()).rows.data, numbers.data());
   const kernels::Rows<float> odd{numbers.data(), 12, 10, 7};
   EXPECT_EQ(Packer::pack(odd, kernels::Sides::kRows, room.data()).rows.data, numbers.data());
-  EXPECT_EQ(Packer::pack(odd, kernels::Sides::kBoth, room.data()).steps, room.data()) << "whole vectors of 7 columns";
+  EXPECT_EQ(Packer::pack(odd, kernels::Sides::kRowsAndSteps, room.data()).steps, room.data())
+      << "whole vectors of 7 columns";
   EXPECT_EQ(room[7], 0.0F);
 }
 
@@ -230,6 +249,35 @@ TEST(Shares, CoverEveryItemOnceAndEvenly) {
     });
   }
   EXPECT_EQ(visits, std::vector<int>(101, 1));
+}
+
+TEST(LongItems, AreCutIntoPartsThatCoverThem) {
+  const auto cost = [](std::int64_t item) { return item == 7 ? 500.5 : 8.5; };
+  const kernels::LongItems<Generic, decltype(cost)> items(100, 4, cost);
+  EXPECT_EQ(items.parts(), 12);  // 1,342 blocks: 42 are an eighth of a thread's share
+  EXPECT_EQ(items.cost(7), 0.0);
+  EXPECT_TRUE(items.at(6).is_whole());
+  std::int64_t end = 0;
+  for (std::int64_t piece = 100; piece < items.pieces(); ++piece) {
+    const kernels::WorkPiece part = items.at(piece);
+    EXPECT_EQ(part.item, 7);
+    EXPECT_EQ(part.slot, piece - 100);
+    EXPECT_EQ(part.of({0, 500}).begin, end);
+    end = part.of({0, 500}).end;
+  }
+  EXPECT_EQ(end, 500);
+}
+
+TEST(LongItems, OneThreadCutsNothing) {
+  const auto cost = [](std::int64_t item) { return item == 0 ? 5000.0 : 1.0; };
+  const kernels::LongItems<Generic, decltype(cost)> items(10, 1, cost);
+  EXPECT_EQ(items.pieces(), 10);
+}
+
+TEST(Shares, KnowHowMuchAnUnevenOneCosts) {
+  const auto cost = [](std::int64_t) { return 1.0; };
+  EXPECT_DOUBLE_EQ((kernels::Shares<Generic, decltype(cost)>(3, 2, cost).slowness(2)), 4.0 / 3);
+  EXPECT_DOUBLE_EQ((kernels::Shares<Generic, decltype(cost)>(12, 4, cost).slowness(4)), 1.0);
 }
 
 TEST(Shares, NothingIsSharedOutWithoutAnError) {

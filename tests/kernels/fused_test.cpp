@@ -3,26 +3,27 @@
 // against the definition): random shapes, strides, masks, weights, padding, dropout; what NaN may reach; determinism.
 #include <gtest/gtest.h>
 
+#include "kernels/exact_case.h"
 #include "kernels/kernel_case.h"
+#include "kernels/kernel_variants.h"
 #include "support/thread_parallel.h"
 
 namespace weft::test {
 namespace {
 
 using kernels::DType;
-using kernels::InstructionSet;
 
-class FusedKernel : public ::testing::TestWithParam<InstructionSet> {
+class FusedKernel : public ::testing::TestWithParam<KernelVariant> {
  protected:
   void SetUp() override {
-    if (!kernels::is_available(GetParam())) {
-      GTEST_SKIP() << "this machine has no " << kernels::to_string(GetParam());
+    if (!kernels::is_available(GetParam().isa)) {
+      GTEST_SKIP() << "this machine has no " << kernels::to_string(GetParam().isa);
     }
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(, FusedKernel, ::testing::ValuesIn(kernels::kInstructionSets),
-                         [](const auto& instance) { return kernels::to_string(instance.param); });
+INSTANTIATE_TEST_SUITE_P(, FusedKernel, ::testing::ValuesIn(kernel_variants()),
+                         [](const auto& instance) { return instance.param.name; });
 
 // Short enough for the plain kernel under sanitizers; several blocks, odd tails, short query tiles.
 Shape random_fused_shape(std::mt19937_64& engine) {
@@ -53,84 +54,18 @@ Case random_fused_case(std::uint64_t seed, DType dtype) {
   if (seed % 3 == 0) {
     result.dropout = {0.3F, seed, 7};
   }
+  for (std::int64_t slope = 0; slope < static_cast<std::int64_t>(seed % 4) * result.shape.heads; ++slope) {
+    result.slopes.push_back(0.03F * static_cast<float>(slope + 1));
+  }
+  result.query_offset = seed % 8 == 3 ? -20 : 5 * static_cast<std::int64_t>(seed % 2);
   return result;
-}
-
-// The same numbers, as the case stores them, in float64.
-template <typename From, typename To>
-void copy_values(From& from, To& to) {
-  const std::vector<double> values = from.values();
-  std::size_t at = 0;
-  to.visit([&](double& entry) { entry = values[at++]; });
-}
-
-template <typename Case>
-Float64Case exact_case(Case& rounded) {
-  Float64Case exact(rounded.shape, rounded.multiplicity, 0, DType::kFloat64);
-  exact.scale = rounded.scale;
-  exact.keep = rounded.keep;
-  exact.dropout = rounded.dropout;
-  copy_values(rounded.query, exact.query);
-  copy_values(rounded.key, exact.key);
-  copy_values(rounded.value, exact.value);
-  copy_values(rounded.output_gradient, exact.output_gradient);
-  return exact;
-}
-
-double largest(const std::vector<double>& values) {
-  double result = 0;
-  for (const double value : values) {
-    result = std::max(result, std::abs(value));
-  }
-  return result;
-}
-
-template <typename Array, typename Exact>
-void expect_close(Array& found, Exact& expected, double relative, double absolute) {
-  const std::vector<double> right = expected.values();
-  const std::vector<double> values = found.values();
-  const double bound = relative * largest(right) + absolute;
-  for (std::size_t at = 0; at < right.size(); ++at) {
-    ASSERT_NEAR(values[at], right[at], bound) << at;
-  }
-}
-
-template <typename Case>
-void expect_log_sum_exp(const Case& found, const Float64Case& expected, double tolerance) {
-  for (std::size_t at = 0; at < expected.log_sum_exp.size(); ++at) {
-    if (std::isinf(expected.log_sum_exp[at])) {
-      ASSERT_EQ(static_cast<double>(found.log_sum_exp[at]), expected.log_sum_exp[at]) << at;
-    } else {
-      ASSERT_NEAR(found.log_sum_exp[at], expected.log_sum_exp[at], tolerance) << at;
-    }
-  }
-}
-
-struct Bounds {
-  double forward;   // of outputs, beside one part in as many of the largest
-  double gradient;  // of gradients, as a share of the largest one
-};
-
-template <typename Case>
-void expect_agreement(Case& fused, const Bounds& bounds) {
-  Float64Case exact = exact_case(fused);
-  exact.forward();
-  fused.forward();
-  expect_close(fused.output, exact.output, bounds.forward, bounds.forward);
-  expect_log_sum_exp(fused, exact, 2e-6 + bounds.forward);
-  copy_values(fused.output, exact.output);  // the backward pass is given what the forward pass rounded
-  exact.backward();
-  fused.backward();
-  expect_close(fused.query_gradient, exact.query_gradient, bounds.gradient, 1e-7);
-  expect_close(fused.key_gradient, exact.key_gradient, bounds.gradient, 1e-7);
-  expect_close(fused.value_gradient, exact.value_gradient, bounds.gradient, 1e-7);
 }
 
 TEST_P(FusedKernel, EqualsFloat64InFloat32) {
   for (std::uint64_t seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE(seed);
     auto fused = random_fused_case<Float32Case>(seed, DType::kFloat32);
-    fused.isa = GetParam();
+    GetParam().use_for(fused);
     expect_agreement(fused, {2e-6, 1e-5});
   }
 }
@@ -141,10 +76,10 @@ TEST_P(FusedKernel, HalfTypesAreNearFloat64) {
     // Probabilities and score gradients are rounded to 8 (11) bits before they are multiplied, outputs after: half an
     // ulp each.
     auto brain = random_fused_case<BFloat16Case>(seed, DType::kBFloat16);
-    brain.isa = GetParam();
+    GetParam().use_for(brain);
     expect_agreement(brain, {1.0 / 128, 1.0 / 50});
     auto half = random_fused_case<Float16Case>(seed, DType::kFloat16);
-    half.isa = GetParam();
+    GetParam().use_for(half);
     expect_agreement(half, {1.0 / 1024, 1.0 / 400});
   }
 }
@@ -153,7 +88,7 @@ TEST_P(FusedKernel, FullLayoutsAndLongRows) {
   const auto all = [](std::int64_t, std::int64_t, std::int64_t) { return 1; };
   for (const std::int64_t length : {1, 63, 64, 65, 96}) {
     Float32Case fused({1, 1, 1, length, 2 * length + 1, 64, 64, {64, 64}}, all, 5, DType::kFloat32);
-    fused.isa = GetParam();
+    GetParam().use_for(fused);
     fused.scale = 0.125;
     expect_agreement(fused, {2e-6, 1e-5});
   }
@@ -161,7 +96,7 @@ TEST_P(FusedKernel, FullLayoutsAndLongRows) {
 
 TEST_P(FusedKernel, GreatScoresScaleTheError) {
   Float32Case fused({1, 2, 2, 70, 90, 16, 16, {64, 64}}, mixed_edges, 9, DType::kFloat32);
-  fused.isa = GetParam();
+  GetParam().use_for(fused);
   fused.scale = 100;  // scores to about 1,500: each is off by an ulp of that, and so is its exponential, relatively
   Float64Case exact = exact_case(fused);
   exact.forward();
@@ -175,10 +110,10 @@ TEST_P(FusedKernel, NaNStaysInTheRowsThatAttendToIt) {
                              -std::numeric_limits<double>::infinity()};
   for (int trial = 0; trial < 6; ++trial) {
     Float32Case fused({1, 2, 2, 90, 90, 20, 20, {64, 64}}, mixed_edges, 4, DType::kFloat32);
-    if (GetParam() == InstructionSet::kScalar && trial > 1) {
+    if (GetParam().is_plain() && trial > 1) {
       continue;  // infinity times a probability is infinite there, not NaN
     }
-    fused.isa = GetParam();
+    GetParam().use_for(fused);
     (trial % 2 == 0 ? fused.key : fused.value).set(0, 0, 20, 1, kBad[trial / 2]);
     fused.forward();
     for (std::int64_t row = 0; row < 90; ++row) {
@@ -191,7 +126,7 @@ TEST_P(FusedKernel, NaNStaysInTheRowsThatAttendToIt) {
 TEST_P(FusedKernel, WhatNobodySeesMayHoldAnything) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   Float32Case fused({1, 1, 1, 80, 100, 8, 8, {64, 64}}, mixed_edges, 3, DType::kFloat32);
-  fused.isa = GetParam();
+  GetParam().use_for(fused);
   fused.keep.assign(100, 1);
   fused.keep[9] = 0;
   fused.key.set(0, 0, 9, 0, kNaN);
@@ -211,7 +146,7 @@ TEST_P(FusedKernel, WhatNobodySeesMayHoldAnything) {
 
 TEST_P(FusedKernel, AllPaddedRowsAreZero) {
   Float32Case fused({2, 2, 1, 70, 66, 10, 12, {64, 64}}, mixed_edges, 6, DType::kFloat32);
-  fused.isa = GetParam();
+  GetParam().use_for(fused);
   fused.keep.assign(132, 0);
   std::fill(fused.keep.begin(), fused.keep.begin() + 66, std::uint8_t{1});
   fused.forward();
@@ -224,11 +159,11 @@ TEST_P(FusedKernel, AllPaddedRowsAreZero) {
 }
 
 template <typename Case>
-void expect_same_bits(const Shape& shape, DType dtype, InstructionSet isa, const ParallelFor& threads) {
+void expect_same_bits(const Shape& shape, DType dtype, const KernelVariant& variant, const ParallelFor& threads) {
   Case first(shape, mixed_edges, 5, dtype);
   Case second(shape, mixed_edges, 5, dtype);
   for (Case* each : {&first, &second}) {
-    each->isa = isa;
+    variant.use_for(*each);
     each->dropout = {0.2F, 9, 0};
     each->forward(each == &first ? kSerial : threads);
     each->backward(threads);
@@ -248,7 +183,8 @@ TEST_P(FusedKernel, TwoRunsGiveTheSameBits) {
 TEST_P(FusedKernel, FewHeadsOnManyThreadsEqualOneThread) {
   Float32Case serial({1, 2, 1, 300, 290, 24, 24, {64, 64}}, mixed_edges, 8, DType::kFloat32);
   Float32Case threaded({1, 2, 1, 300, 290, 24, 24, {64, 64}}, mixed_edges, 8, DType::kFloat32);
-  serial.isa = threaded.isa = GetParam();
+  GetParam().use_for(serial);
+  GetParam().use_for(threaded);
   serial.forward();
   serial.backward();
   threaded.forward(kThreadParallel<4>);
@@ -266,6 +202,48 @@ TEST(FusedDispatch, SaysWhatItDoesNotTake) {
   Float32Case fine({1, 1, 1, 5, 5, 4, 4, {1, 64}}, mixed_edges, 1, DType::kFloat32);
   EXPECT_EQ(kernels::fused_obstacle(fine.arguments()), nullptr);
 }
+
+// The first query sees every key and every query the first key: a row and a column as long as all others together.
+int global_edges(std::int64_t, std::int64_t query, std::int64_t key) {
+  return query < 2 || key < 2 || (query == key && query % 3 != 0) ? 1 : 0;
+}
+
+template <typename Case>
+void expect_split_equals_whole(DType dtype, const KernelVariant& variant, const Bounds& bounds) {
+  const Shape shape{1, 1, 1, 100, 1500, 20, 24, {4, 64}};  // 25 blocks of queries, 24 of keys
+  Case whole(shape, global_edges, 3, dtype);
+  Case split(shape, global_edges, 3, dtype);
+  Case again(shape, global_edges, 3, dtype);
+  for (Case* each : {&whole, &split, &again}) {
+    variant.use_for(*each);
+    each->slopes = {0.001F};
+    each->forward(each == &whole ? kSerial : kThreadParallel<4>);
+    each->backward(each == &whole ? kSerial : kThreadParallel<4>);
+  }
+  expect_close(split.output, whole.output, bounds.forward, bounds.forward);
+  expect_close(split.query_gradient, whole.query_gradient, bounds.gradient, 1e-7);
+  expect_close(split.key_gradient, whole.key_gradient, bounds.gradient, 1e-7);
+  expect_close(split.value_gradient, whole.value_gradient, bounds.gradient, 1e-7);
+  EXPECT_EQ(split.output.values(), again.output.values());
+  EXPECT_EQ(split.log_sum_exp, again.log_sum_exp);
+  EXPECT_EQ(split.query_gradient.values(), again.query_gradient.values());
+  EXPECT_EQ(split.key_gradient.values(), again.key_gradient.values());
+}
+
+TEST_P(FusedKernel, ALongRowIsSharedByThreads) {
+  expect_split_equals_whole<Float32Case>(DType::kFloat32, GetParam(), {1e-6, 2e-6});
+  // The same rounded probabilities, summed in another order, then rounded: an ulp of 8 bits.
+  expect_split_equals_whole<BFloat16Case>(DType::kBFloat16, GetParam(), {1.0 / 256, 1.0 / 256});
+}
+
+#if defined(__x86_64__)
+TEST(FusedDispatch, TilesAreCheckedBeforeTheyAreTrusted) {
+  if (!kernels::is_available(kernels::InstructionSet::kAvx512Bf16)) {
+    GTEST_SKIP() << "this machine has no avx512bf16";
+  }
+  EXPECT_TRUE(emulated_product_is_right());
+}
+#endif
 
 }  // namespace
 }  // namespace weft::test

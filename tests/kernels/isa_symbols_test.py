@@ -38,5 +38,15 @@ class IsaSymbols(unittest.TestCase):
                 self.assertIn(f"kernels::{isa}", name.lower(), f"{path.name} defines {name}")
 
 
+class Tiles(unittest.TestCase):
+    INSTRUCTIONS = ("ldtilecfg", "tilerelease", "tilezero", "tileloadd", "tilestored", "tdpbf16ps")
+
+    def test_only_the_file_for_amx_has_tiles(self):
+        for path in object_files():
+            code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], check=True, capture_output=True, text=True).stdout
+            for instruction in self.INSTRUCTIONS:
+                self.assertEqual(f"\t{instruction}" in code, path.name == "attention_amx.cpp.o", f"{instruction} in {path.name}")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -16,6 +16,7 @@
 #include "weft/kernels/arguments.h"
 #include "weft/kernels/dropout.h"
 #include "weft/kernels/fused.h"
+#include "weft/kernels/fused/instances.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::test {
@@ -141,12 +142,23 @@ struct KernelCase {
     result.key_keep = keep.empty() ? nullptr : keep.data();
     result.layout = layout.view();
     result.dropout = dropout;
+    result.bias = bias();
     return result;
+  }
+
+  kernels::PositionBias bias() const {
+    if (slopes.empty()) {
+      return {};
+    }
+    const auto heads = static_cast<std::size_t>(shape.heads);
+    const auto row = [&](std::size_t at) { return slopes.data() + at * heads; };
+    return {row(0), row(slopes.size() > heads ? 1 : 0), slopes.size() > 2 * heads ? row(2) : nullptr, query_offset};
   }
 
   void forward(const ParallelFor& parallel = kSerial) {
     ASSERT_EQ(kernels::validate(arguments()), nullptr) << kernels::validate(arguments());
-    ASSERT_EQ(kernels::fused_forward(isa, arguments(), parallel), kernels::Status::kOk);
+    ASSERT_EQ(own == nullptr ? kernels::fused_forward(isa, arguments(), parallel) : own->forward(arguments(), parallel),
+              kernels::Status::kOk);
   }
   void backward(const ParallelFor& parallel = kSerial) {
     kernels::AttentionGradients gradients;
@@ -155,7 +167,9 @@ struct KernelCase {
     gradients.key_gradient = key_gradient.output();
     gradients.value_gradient = value_gradient.output();
     gradients.transpose = transpose.view();
-    ASSERT_EQ(kernels::fused_backward(isa, arguments(), gradients, parallel), kernels::Status::kOk);
+    ASSERT_EQ(own == nullptr ? kernels::fused_backward(isa, arguments(), gradients, parallel)
+                             : own->backward(arguments(), gradients, parallel),
+              kernels::Status::kOk);
   }
 
   bool keeps(std::int64_t batch, std::int64_t position) const {
@@ -167,7 +181,21 @@ struct KernelCase {
     for (std::int64_t column = 0; column < shape.head_dim; ++column) {
       sum += query.get(batch, head, row, column) * key.get(batch, key_head(head), position, column);
     }
-    return scale * sum;
+    return scale * sum + distance_bias(head, row, position);
+  }
+  /// ALiBi and BiALiBi by their definition.
+  double distance_bias(std::int64_t head, std::int64_t row, std::int64_t position) const {
+    const std::int64_t query_position = row + query_offset;
+    if (slopes.empty() || query_position == position) {
+      return 0;
+    }
+    const std::int64_t rows = static_cast<std::int64_t>(slopes.size()) / shape.heads;
+    const auto slope = [&](std::int64_t at) { return slopes[static_cast<std::size_t>(at * shape.heads + head)]; };
+    if (rows > 2 && (query_position == 0 || position == 0)) {
+      return -slope(2);
+    }
+    return -static_cast<double>(std::abs(query_position - position)) *
+           slope(position > query_position && rows > 1 ? 1 : 0);
   }
   /// Undropped probabilities of one row, by the definition; all zero for a row without edges.
   std::vector<double> probabilities(std::int64_t batch, std::int64_t head, std::int64_t row) {
@@ -216,8 +244,11 @@ struct KernelCase {
   Multiplicity multiplicity;
   kernels::DType dtype;
   kernels::InstructionSet isa = kernels::InstructionSet::kScalar;  ///< the plain kernels
+  const kernels::FusedKernels* own = nullptr;                      ///< instead of those of `isa`
   double scale = 0.5;
   kernels::Dropout dropout;
+  std::vector<float> slopes;  ///< [0 to 3][heads]
+  std::int64_t query_offset = 0;
   std::vector<std::uint8_t> keep;
   pattern::BlockLayout layout;
   pattern::LayoutTranspose transpose;

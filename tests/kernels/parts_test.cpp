@@ -153,6 +153,10 @@ TEST_F(Validate, RefusesOptions) {
   arguments_ = case_.arguments();
   arguments_.dropout.probability = 1.0F;
   expect_refused("dropout");
+  const float slope = 0.5F;
+  arguments_ = case_.arguments();
+  arguments_.bias.left = &slope;
+  expect_refused("both sides");
 }
 
 }  // namespace

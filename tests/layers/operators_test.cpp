@@ -146,6 +146,21 @@ TEST_F(Loss, EqualsPlainCrossEntropy) {
   }
 }
 
+TEST_F(Loss, SmoothsLabelsAsPyTorchDoes) {
+  const at::Tensor hidden = at::randn({7, 4}, float64());
+  const at::Tensor weight = at::randn({8, 4}, float64());
+  const at::Tensor scores = at::linear(hidden, weight);
+  for (const double smoothing : {0.1, 0.7}) {
+    const at::Tensor expected =
+        at::cross_entropy_loss(scores, labels_, {}, at::Reduction::Mean, kIgnoredLabel, smoothing);
+    // float64 sums in another order
+    EXPECT_NEAR(linear_cross_entropy(hidden, {weight, {}}, labels_, 3, smoothing).item<double>(),
+                expected.item<double>(), 1e-13);
+    const auto smooth = [&](const auto& in) { return linear_cross_entropy(in[0], {in[1], {}}, labels_, 2, smoothing); };
+    expect_gradients(smooth, {leaf({7, 4}), leaf({8, 4})});
+  }
+}
+
 TEST_F(Loss, IsZeroWithoutLabels) {
   const at::Tensor hidden = leaf({2, 4});
   const at::Tensor weight = leaf({8, 4});

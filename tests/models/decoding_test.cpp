@@ -51,7 +51,7 @@ TEST(Decoding, EqualsTheWholeForEveryPattern) {
 }
 
 TEST(Decoding, EqualsTheWholeForEveryKindOfModel) {
-  for (const std::string position : {"rotary", "learned", "sinusoidal"}) {
+  for (const std::string position : {"rotary", "learned", "sinusoidal", "alibi"}) {
     for (const std::string norm : {"pre", "post"}) {
       TransformerConfig config = small_config();
       config.position_embedding = position;

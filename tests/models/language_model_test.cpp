@@ -270,7 +270,7 @@ TEST(LanguageModel, CountsItsParameters) {
 
 TEST(LanguageModel, RunsAtAnyLengthUnlessPositionsAreLearned) {
   const at::NoGradGuard without_gradients;
-  for (const std::string position : {"rotary", "sinusoidal"}) {
+  for (const std::string position : {"rotary", "sinusoidal", "alibi"}) {
     LanguageModel model = make_model(config_of({"window(8)", position}));
     EXPECT_TRUE(model->logits(input_of(random_ids(1, 100))).isfinite().all().item<bool>());
   }

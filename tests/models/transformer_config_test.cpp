@@ -39,8 +39,8 @@ TEST(TransformerConfig, FieldsHaveRanges) {
 }
 
 TEST(TransformerConfig, NamesAreAmongTheKnown) {
-  expect_refused({"position_embedding", "rotary, learned, sinusoidal", "alibi"},
-                 [](auto& c) { c.position_embedding = "alibi"; });
+  expect_refused({"position_embedding", "rotary, learned, sinusoidal, alibi", "'none'"},
+                 [](auto& c) { c.position_embedding = "none"; });
   expect_refused({"norm_position", "'mid'"}, [](auto& c) { c.norm_position = "mid"; });
   expect_refused({"hidden_act", "swiglu", "'tanh'"}, [](auto& c) { c.hidden_act = "tanh"; });
   expect_refused({"tokenizer_class"}, [](auto& c) { c.tokenizer_class = "words"; });

@@ -41,6 +41,7 @@ class Operator(unittest.TestCase):
         for dtype in (torch.float32, torch.bfloat16):
             arguments, _ = self.arguments(dtype=dtype)
             torch.library.opcheck(torch.ops.weft.attention.default, arguments)
+            torch.library.opcheck(torch.ops.weft.attention.default, arguments, {"slopes": torch.tensor([0.5, 0.25])})
 
     def test_equals_masked_attention(self):
         arguments, mask = self.arguments()
@@ -54,6 +55,17 @@ class Operator(unittest.TestCase):
         found = torch.autograd.grad(output, arguments[:3], direction)
         for gradient, reference in zip(found, torch.autograd.grad(expected, arguments[:3], direction)):
             torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-5)
+
+    def test_slopes_are_a_bias(self):
+        arguments, mask = self.arguments()
+        slopes = torch.tensor([[0.1, 0.05], [0.2, 0.3]])
+        output, _ = torch.ops.weft.attention(*arguments, slopes=slopes)
+        position = torch.arange(mask.shape[0])
+        distance = position[:, None] - position[None, :]
+        taken = slopes[0, :, None, None] * distance.clamp(min=0) - slopes[1, :, None, None] * distance.clamp(max=0)
+        bias = torch.where(mask, -taken, -torch.inf)
+        expected = torch.nn.functional.scaled_dot_product_attention(*arguments[:3], attn_mask=bias, scale=0.25)
+        torch.testing.assert_close(output, expected, rtol=1e-5, atol=2e-6)
 
     def test_autocast_gives_its_dtype(self):
         arguments, _ = self.arguments(requires_grad=False)

@@ -30,7 +30,7 @@ TEST(EdgeKind, PrimitivesHaveTheirOwn) {
   EXPECT_EQ(kinds("window(3)", 3), "..www...");
   EXPECT_EQ(kinds("ring(2)", 0), "ww.....w");
   EXPECT_EQ(kinds("global(1)", 3), "g.......");
-  EXPECT_EQ(kinds("axial(2, 4)", 1), "oooo.o..");
+  EXPECT_EQ(kinds("axial(2, 4)", 1), "ssss.s..");
 }
 
 TEST(EdgeKind, TheMoreSpecialTermWins) {

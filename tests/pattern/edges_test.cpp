@@ -148,5 +148,20 @@ TEST(MatrixMarket, BrokenFilesNameTheLineAndTheRule) {
                      [] { read_matrix_market("%%MatrixMarket matrix array real general\n2 2\n", "g.mtx"); });
 }
 
+TEST_F(Edges, AnExpressionSaysWhichFilesItNeedsAndWhatTheySay) {
+  write("graph.mtx", "%%MatrixMarket matrix coordinate real symmetric\n4 4 3\n2 1 0.5\n4 4 1\n3 1 0\n");
+  write("inside/other.mtx", std::string(kBanner) + "9 9 1\n9 1\n");
+  const char* expression = "edges(\"graph.mtx\") | !block(2, edges(\"inside/other.mtx\") & edges(\"graph.mtx\"))";
+  const std::vector<PatternFile> files = parse(expression).files();
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0].name, "graph.mtx");
+  EXPECT_EQ(files[1].name, "inside/other.mtx");
+  EXPECT_EQ(files[0].content, std::string(kBanner) + "4 4 3\n1 2\n2 1\n4 4\n");
+  const std::string before = parse("edges(\"graph.mtx\")").to_string();
+  write("graph.mtx", files[0].content);
+  EXPECT_EQ(parse("edges(\"graph.mtx\")").to_string(), before) << "the digest is of the edges, not of the text";
+  EXPECT_TRUE(Pattern::parse("window(3) | global(1)").files().empty());
+}
+
 }  // namespace
 }  // namespace weft::pattern

@@ -48,6 +48,18 @@ TEST(TokenizerSettings, FieldsOfTheConfig) {
   EXPECT_EQ(read_config(R"({"model_max_length": 1000000000000000019884624838656})").maximum_length, 0);
 }
 
+TEST(TokenizerSettings, WhatShapesAnEncoding) {
+  const TokenizerSettings settings = read_config(
+      R"({"truncation_side": "left", "clean_up_tokenization_spaces": true, "model_input_names": ["input_ids"]})");
+  EXPECT_TRUE(settings.truncate_left);
+  EXPECT_TRUE(settings.clean_up);
+  EXPECT_EQ(settings.type_ids, false);
+  EXPECT_EQ(read_config(R"({"model_input_names": ["input_ids", "token_type_ids"]})").type_ids, true);
+  EXPECT_FALSE(read({}).type_ids.has_value());
+  expect_error(ErrorKind::kFormat, {"truncation_side", "'up'"}, [] { read_config(R"({"truncation_side": "up"})"); });
+  expect_error(ErrorKind::kFormat, {"model_input_names", "list"}, [] { read_config(R"({"model_input_names": 1})"); });
+}
+
 TEST(TokenizerSettings, TheOlderFilesCountUnlessTheDecoderIsThere) {
   std::map<std::string, std::string> files{
       {"special_tokens_map.json", R"({"mask_token": {"content": "<mask>", "lstrip": true, "normalized": true}})"},

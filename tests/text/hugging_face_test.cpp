@@ -192,6 +192,50 @@ TEST_P(Family, ServesSeveralThreads) {
 INSTANTIATE_TEST_SUITE_P(HuggingFace, Family, ::testing::Values("bert", "roberta", "big_bird", "json"),
                          [](const auto& info) { return std::string(info.param); });
 
+// Copies a fixture's tokeniser and lays tokenizer_config.json over it.
+std::unique_ptr<HuggingFaceTokenizer> with_settings(const std::string& family, const std::string& settings) {
+  const TemporaryDirectory directory;
+  std::filesystem::copy(kFixtures / family, directory.path());
+  write_file_atomically(directory / "tokenizer_config.json", settings);
+  return std::make_unique<HuggingFaceTokenizer>(directory.path());
+}
+
+TEST(HuggingFace, TheBeginningGivesWayWhereTheDirectorySaysSo) {
+  const auto tokenizer = with_settings("bert", R"({"truncation_side": "left"})");
+  const std::vector<Encoding> windows = tokenizer->encode_windows("the loom said hello", {.max_length = 4});
+  ASSERT_EQ(windows.size(), 2U);
+  EXPECT_EQ(tokenizer->decode(windows[0].ids, true), "said hello");
+  EXPECT_EQ(tokenizer->decode(windows[1].ids, true), "the loom");
+}
+
+TEST(HuggingFace, TextIsCleanedUpWhereTheDirectorySaysSo) {
+  const auto plain = with_settings("bert", "{}");
+  const auto clean = with_settings("bert", R"({"clean_up_tokenization_spaces": true})");
+  const std::vector<std::int64_t> ids = plain->encode("hello, world! it's the loom.");
+  EXPECT_EQ(plain->display(ids, false), "hello, world! it ' s the loom.") << "as transformers without the cleaning";
+  EXPECT_EQ(clean->display(ids, false), "hello, world! it's the loom.");
+  EXPECT_EQ(clean->decode(ids), plain->decode(ids));
+  const auto pairs = with_settings("roberta", R"({"clean_up_tokenization_spaces": true})");
+  EXPECT_EQ(pairs->display(pairs->encode(" a . b"), false), " a . b") << "byte pairs are left alone";
+}
+
+TEST(HuggingFace, TokensJoinAsTheyWouldBeDecoded) {
+  const HuggingFaceTokenizer bert(kFixtures / "bert");
+  EXPECT_EQ(bert.continuation(), "##");
+  EXPECT_EQ(bert.join({"weav", "##es", "中"}), "weaves 中");
+  EXPECT_EQ(bert.join({}), "");
+  const HuggingFaceTokenizer roberta(kFixtures / "roberta");
+  EXPECT_EQ(roberta.continuation(), "");
+  EXPECT_EQ(roberta.join({"Ġthe", "Ġlo", "om"}), " the loom");
+}
+
+TEST(HuggingFace, WhoHasTokenTypes) {
+  EXPECT_EQ(with_settings("bert", R"({"tokenizer_class": "BertTokenizerFast"})")->type_ids(), true);
+  EXPECT_EQ(with_settings("roberta", R"({"tokenizer_class": "RobertaTokenizer"})")->type_ids(), false);
+  EXPECT_FALSE(with_settings("bert", "{}")->type_ids().has_value());
+  EXPECT_EQ(with_settings("bert", R"({"model_input_names": ["input_ids"]})")->type_ids(), false);
+}
+
 TEST(HuggingFace, RolesAndLimits) {
   const HuggingFaceTokenizer bert(kFixtures / "bert");
   EXPECT_EQ(bert.special(SpecialRole::kMask), 4);

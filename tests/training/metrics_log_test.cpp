@@ -23,14 +23,16 @@ TEST(MetricsLog, CutsWhatIsBeyondTheCheckpoint) {
         log.evaluation(step, {{"bits_per_byte", 2.0 / step}});
       }
     }
-    EXPECT_EQ(log.find_evaluation(5)->at("bits_per_byte"), 0.4);
-    EXPECT_FALSE(log.find_evaluation(7).has_value());
+    const auto evaluations = log.evaluations();
+    ASSERT_EQ(evaluations.size(), 2U);
+    EXPECT_EQ(evaluations[0].first, 5);
+    EXPECT_EQ(evaluations[0].second.at("bits_per_byte"), 0.4);
   }
   std::ofstream(folder / "metrics.jsonl", std::ios::app) << R"({"step": 11, "lo)";
   MetricsLog log(folder.path(), 5);
   EXPECT_EQ(formats::read_json_lines(folder / "metrics.jsonl").size(), 6U);
-  EXPECT_TRUE(log.find_evaluation(5).has_value());
-  EXPECT_FALSE(log.find_evaluation(10).has_value());
+  ASSERT_EQ(log.evaluations().size(), 1U);
+  EXPECT_EQ(log.evaluations()[0].first, 5);
   log.train({{"step", 6}, {"loss", 0.5}});
   const std::vector<Json> lines = formats::read_json_lines(folder / "metrics.jsonl");
   EXPECT_EQ(lines.back().at("step"), 6);

@@ -58,6 +58,7 @@ TEST(TrainerConfig, GoesThroughTrainingJson) {
   TrainerConfig config = test::fake_config(123);
   config.eval_text = {"/a", "/b"};
   config.learning_rate = 0.1 + 0.2;
+  config.processes = 1;  // as settled
   const formats::Json json = training_json(config);
   EXPECT_EQ(json.begin().key(), "weft_version");
   EXPECT_EQ(formats::to_json(config_from_json(json, "training.json")), formats::to_json(config));

@@ -20,6 +20,8 @@ pub struct Request {
     /// 0 longest first, 1 the first text only, 2 the second only.
     pub strategy: u8,
     pub special: bool,
+    /// What gives way is the beginning of a text, not its end.
+    pub left: bool,
 }
 
 /// Arrays of `length` elements each; `words` and `sequences` have -1 where there is none.
@@ -121,7 +123,11 @@ fn truncation(handle: &Handle, request: &Request, pair: bool) -> Outcome<Option<
     };
     let max_length = request.max_length - added;
     Ok(Some(TruncationParams {
-        direction: TruncationDirection::Right,
+        direction: if request.left {
+            TruncationDirection::Left
+        } else {
+            TruncationDirection::Right
+        },
         max_length,
         strategy,
         stride: request.stride,

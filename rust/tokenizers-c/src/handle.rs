@@ -3,7 +3,9 @@
 //! tokenizer that several threads use cannot be told its truncation first.
 
 use crate::{model, Outcome};
-use tokenizers::{Encoding, PostProcessor, PostProcessorWrapper, Tokenizer};
+use tokenizers::{
+    Decoder, Encoding, ModelWrapper, PostProcessor, PostProcessorWrapper, Tokenizer,
+};
 
 pub struct Handle {
     tokenizer: Tokenizer,
@@ -86,6 +88,28 @@ impl Handle {
         self.tokenizer
             .decode(ids, skip_special)
             .map_err(|error| error.to_string())
+    }
+
+    /// Tokens as text, as `transformers` joins those of a word.
+    pub fn join(&self, tokens: Vec<String>) -> Outcome<String> {
+        match self.tokenizer.get_decoder() {
+            Some(decoder) => decoder.decode(tokens).map_err(|error| error.to_string()),
+            None => Ok(tokens.join(" ")),
+        }
+    }
+
+    /// What the model writes before a token that goes on a word, empty where it has no such mark.
+    pub fn continuation(&self) -> &str {
+        match self.tokenizer.get_model() {
+            ModelWrapper::WordPiece(model) => &model.continuing_subword_prefix,
+            ModelWrapper::BPE(model) => model.continuing_subword_prefix.as_deref().unwrap_or(""),
+            _ => "",
+        }
+    }
+
+    /// Whether the model merges pairs: text that it wrote is not cleaned up.
+    pub fn merges_pairs(&self) -> bool {
+        matches!(self.tokenizer.get_model(), ModelWrapper::BPE(_))
     }
 
     pub fn size(&self) -> usize {

@@ -2,9 +2,11 @@
 //! The C interface: a tokenizer from JSON, text to encodings, ids to text. Every function catches panics, checks what it is
 //! given and reports errors as text; src/weft/text/hugging_face/tokenizers_c.h has the same declarations for C++.
 
+mod answer;
 mod encode;
 mod handle;
 mod model;
+mod train;
 mod windows;
 
 use encode::{Encoded, Request, Window};
@@ -201,6 +203,56 @@ pub unsafe extern "C" fn weft_tokenizer_token(
 ) -> bool {
     let token = guarded(std::ptr::null_mut(), || Ok((*handle).token(id))).flatten();
     token.map(|token| result.write(Text::from(token))).is_some()
+}
+
+/// A token to join.
+#[repr(C)]
+pub struct Slice {
+    data: *const u8,
+    length: usize,
+}
+
+/// Tokens as text.
+///
+/// # Safety
+/// `handle` comes from weft_tokenizer_load; `tokens` has `count` elements; `result` and `error` may be written to.
+#[no_mangle]
+pub unsafe extern "C" fn weft_tokenizer_join(
+    handle: *const Handle,
+    tokens: *const Slice,
+    count: usize,
+    result: *mut Text,
+    error: *mut Text,
+) -> bool {
+    guarded(error, || {
+        let tokens: Outcome<Vec<String>> = (0..count)
+            .map(|index| {
+                let token = &*tokens.add(index);
+                text(token.data, token.length).map(str::to_string)
+            })
+            .collect();
+        (*handle).join(tokens?)
+    })
+    .map(|joined| result.write(Text::from(joined)))
+    .is_some()
+}
+
+/// The mark of tokens that go on a word; empty where there is none.
+///
+/// # Safety
+/// `handle` comes from weft_tokenizer_load; `result` may be written to.
+#[no_mangle]
+pub unsafe extern "C" fn weft_tokenizer_continuation(handle: *const Handle, result: *mut Text) {
+    result.write(Text::from((*handle).continuation().to_string()));
+}
+
+/// Whether the model is byte-pair encoding.
+///
+/// # Safety
+/// `handle` comes from weft_tokenizer_load.
+#[no_mangle]
+pub unsafe extern "C" fn weft_tokenizer_merges_pairs(handle: *const Handle) -> bool {
+    (*handle).merges_pairs()
 }
 
 /// # Safety

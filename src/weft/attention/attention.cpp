@@ -11,6 +11,7 @@
 #include "weft/attention/blocks/decode.h"
 #include "weft/attention/operator/operator.h"
 #include "weft/attention/operator/paths.h"
+#include "weft/attention/position_bias.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -87,6 +88,8 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
   Call call{autocast(query), autocast(key), autocast(value), options.key_keep, layout};
   call.scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(3))));
   call.dropout = {static_cast<float>(options.dropout), options.seed, 0};
+  refuse_gradient_of(options.slopes);
+  call.slopes = checked_slopes(options.slopes, query);
   if (options.path == Path::kAuto && is_decoding(call)) {
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     if (const auto decoded = decode_forward(call)) {

@@ -31,6 +31,10 @@ struct AttentionOptions {
   at::Tensor key_keep;          ///< bool [B, K], false marks a padded key; undefined keeps all
   double dropout = 0.0;         ///< on the probabilities, Philox on (seed, batch, head, query, key)
   std::uint64_t seed = 0;
+  /// Position bias: floating [H] for ALiBi, where a key d positions away loses slope * d of its score; [2, H] for
+  /// BiALiBi, slopes for keys before and behind the query; [3, H] with what a score loses where one of its two
+  /// positions is 0. No gradient. alibi_slopes() has the published ones.
+  at::Tensor slopes;
   Path path = Path::kAuto;
 };
 
@@ -50,6 +54,10 @@ struct AttentionResult {
 /// dtypes or devices that do not fit, naming both; a second derivative is an error.
 AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const LayoutPtr& layout, const AttentionOptions& options = {});
+
+/// The slopes of ALiBi (Press, Smith and Lewis 2022, section 3): 2^(-8 i / heads) for i = 1 .. heads where that is a
+/// power of two; else those of the power below, then every second one of the power above. float32 [heads].
+at::Tensor alibi_slopes(std::int64_t heads);
 
 /// What the oracle asks for its edges: the pattern at a site, for every row of the batch or with a binding a row.
 struct OracleSite {

@@ -18,6 +18,7 @@ struct Call {
   LayoutPtr layout;
   double scale = 1.0;
   kernels::Dropout dropout;
+  at::Tensor slopes;  ///< of the position bias: float32 [1 to 3, H] on the device of query, or undefined
 };
 
 /// output [B, H, Q, D_v] in the dtype of query; log_sum_exp [B, H, Q] in float32 (float64 for float64).

@@ -6,6 +6,7 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +60,28 @@ at::Tensor bias_of(const OracleSite& edges) {
   return bias;
 }
 
+// What the distances of positions take away, one pair after another: [H, Q, K].
+at::Tensor bias_of_distances(const pattern::Site& site, const at::Tensor& slopes) {
+  const at::Tensor rows = slopes.to(at::kDouble).view({-1, site.heads});
+  const at::Tensor bias = at::zeros({site.heads, site.query_length, site.key_length}, at::kDouble);
+  auto values = bias.accessor<double, 3>();
+  const auto slope = [&](std::int64_t row, std::int64_t head) { return rows[row][head].item<double>(); };
+  for (std::int64_t head = 0; head < site.heads; ++head) {
+    const double left = slope(0, head);
+    const double right = rows.size(0) > 1 ? slope(1, head) : left;
+    for (std::int64_t query = 0; query < site.query_length; ++query) {
+      for (std::int64_t key = 0; key < site.key_length; ++key) {
+        const std::int64_t position = query + site.query_offset;
+        const bool is_first = rows.size(0) > 2 && (position == 0) != (key == 0);
+        values[head][query][key] = is_first ? -slope(2, head)
+                                            : (key < position ? left * static_cast<double>(key - position)
+                                                              : right * static_cast<double>(position - key));
+      }
+    }
+  }
+  return bias;
+}
+
 }  // namespace
 
 at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -72,6 +95,9 @@ at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at
   at::Tensor bias = bias_of(edges);
   if (options.key_keep.defined()) {
     bias = bias.masked_fill(options.key_keep.logical_not().unsqueeze(1).unsqueeze(1), -kInfinity);
+  }
+  if (options.slopes.defined()) {
+    bias = bias + bias_of_distances(site, options.slopes);
   }
   const std::int64_t group = query.size(1) / key.size(1);
   const at::Tensor keys = key.repeat_interleave(group, 1);

@@ -45,12 +45,23 @@ struct Held {
     if (call.key_keep.defined()) {
       keep = call.key_keep.to(at::kByte).contiguous();
     }
+    slopes = call.slopes;
   }
   at::Tensor query;
   at::Tensor key;
   at::Tensor value;
   at::Tensor keep;
+  at::Tensor slopes;
 };
+
+kernels::PositionBias kernel_bias(const Call& call, const Held& held) {
+  if (!held.slopes.defined()) {
+    return {};
+  }
+  const auto row = [&](std::int64_t at) { return held.slopes[at].const_data_ptr<float>(); };
+  const std::int64_t rows = held.slopes.size(0);
+  return {row(0), row(rows > 1 ? 1 : 0), rows > 2 ? row(2) : nullptr, call.layout->blocks().query_offset};
+}
 
 kernels::AttentionArguments arguments_of(const Call& call, const Held& held, const Forward& forward) {
   kernels::AttentionArguments arguments;
@@ -71,6 +82,7 @@ kernels::AttentionArguments arguments_of(const Call& call, const Held& held, con
   arguments.key_keep = held.keep.defined() ? held.keep.const_data_ptr<std::uint8_t>() : nullptr;
   arguments.layout = call.layout->blocks().view();
   arguments.dropout = call.dropout;
+  arguments.bias = kernel_bias(call, held);
   const char* problem = kernels::validate(arguments);
   require(problem == nullptr, "attention: ", problem == nullptr ? "" : problem);
   return arguments;

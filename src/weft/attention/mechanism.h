@@ -3,6 +3,7 @@
 // is here; a string that starts with none of them is a pattern expression.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct MechanismSite {
   std::int64_t maximum_length = 0;
   bool causal = false;   ///< a decoder: the mechanism must not see the future; a pattern is intersected with `causal`
   double dropout = 0.0;  ///< on the attention probabilities while training
+  bool alibi = false;    ///< distance takes from scores, with the slopes of alibi_slopes()
+  std::filesystem::path directory = {};  ///< of the config: files that the expression names lie below it
 };
 
 class AttentionImpl : public torch::nn::Module {
@@ -38,9 +41,12 @@ class AttentionImpl : public torch::nn::Module {
                              const AttentionContext& context) = 0;
   /// The canonical string of what is computed, `causal &` included.
   virtual std::string description() const = 0;
+  /// The files that the expression names, for whoever saves the config elsewhere.
+  virtual std::vector<pattern::PatternFile> files() const { return {}; }
 };
 
-/// Builds the mechanism that `expression` names. Errors: kExpression with a caret, as Pattern::parse.
+/// Builds the mechanism that `expression` names. Errors: kExpression with a caret, and those of a file that it names,
+/// as Pattern::parse.
 std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, const MechanismSite& site);
 
 }  // namespace weft::attention

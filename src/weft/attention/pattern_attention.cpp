@@ -7,7 +7,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/random.h"
-#include "weft/pattern/syntax.h"
+#include "weft/pattern/build.h"
 
 namespace weft::attention {
 namespace {
@@ -36,10 +36,11 @@ bool implies_causal(const Node& node) {
 }
 
 // Parsed alone first, so that an error points into what the user wrote.
-Pattern parse_for(const std::string& expression, bool causal) {
-  Pattern pattern = Pattern::parse(expression);
-  return causal && !implies_causal(pattern.root()) ? Pattern::parse(concat("causal & (", pattern.to_string(), ")"))
-                                                   : pattern;
+Pattern parse_for(const std::string& expression, const MechanismSite& site) {
+  Pattern pattern = Pattern::parse(expression, site.directory);
+  return site.causal && !implies_causal(pattern.root())
+             ? Pattern(pattern::all_of({pattern::parse_node("causal"), pattern.node()}))
+             : pattern;
 }
 
 bool has_own_length(const pattern::RowBinding& row) { return row.query_length || row.key_length; }
@@ -47,7 +48,9 @@ bool has_own_length(const pattern::RowBinding& row) { return row.query_length ||
 }  // namespace
 
 PatternAttention::PatternAttention(const std::string& expression, const MechanismSite& site)
-    : site_(site), pattern_(parse_for(expression, site.causal)) {
+    : site_(site),
+      pattern_(parse_for(expression, site)),
+      slopes_(site.alibi ? alibi_slopes(site.heads) : at::Tensor()) {
   const std::int64_t length = site.maximum_length > 0 ? site.maximum_length : 1;
   pattern_.check({.query_length = length,
                   .key_length = length,
@@ -81,6 +84,7 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
           key.sizes());
   AttentionOptions options;
   options.key_keep = context.key_keep;
+  options.slopes = slopes_;
   if (is_training() && site_.dropout > 0) {
     options.dropout = site_.dropout;
     options.seed = random_bits(context.seed, static_cast<std::uint64_t>(site_.layer));

@@ -8,12 +8,13 @@ namespace weft::attention {
 
 class PatternAttention : public AttentionImpl {
  public:
-  /// Errors: kExpression with a caret where `expression` does not parse.
+  /// Errors: those of Pattern::parse.
   PatternAttention(const std::string& expression, const MechanismSite& site);
 
   at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionContext& context) override;
   std::string description() const override { return pattern_.to_string(); }
+  std::vector<pattern::PatternFile> files() const override { return pattern_.files(); }
   const pattern::Pattern& pattern() const noexcept { return pattern_; }
 
  private:
@@ -21,6 +22,7 @@ class PatternAttention : public AttentionImpl {
 
   MechanismSite site_;
   pattern::Pattern pattern_;
+  at::Tensor slopes_;  // [heads] or undefined
 };
 
 }  // namespace weft::attention

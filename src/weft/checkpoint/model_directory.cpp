@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -78,11 +79,26 @@ void write_weights(const std::filesystem::path& directory, const models::Languag
   save_tensors(directory / kWeightsFile, tensors, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
 }
 
+/// The graphs that attention expressions name, as the layers hold them: where they were read may be gone by now.
+void write_attention_files(const std::filesystem::path& directory, const models::LanguageModel& model) {
+  for (const auto& module : model->modules()) {
+    const auto* mechanism = module->as<attention::AttentionImpl>();
+    if (mechanism == nullptr) {
+      continue;
+    }
+    for (const pattern::PatternFile& file : mechanism->files()) {
+      std::filesystem::create_directories((directory / file.name).parent_path());
+      write_file_atomically(directory / file.name, file.content);
+    }
+  }
+}
+
 // The config comes last: without it the directory is no model, whatever else is there.
 void write_files(const std::filesystem::path& directory, const models::LanguageModel& model,
                  const text::Tokenizer& tokenizer) {
   tokenizer.save(directory);
   write_weights(directory, model);
+  write_attention_files(directory, model);
   write_file_atomically(directory / kConfigFile, config_text(model->config()));
 }
 
@@ -93,8 +109,13 @@ void withdraw_other_model(const std::filesystem::path& directory, const Transfor
   if (std::filesystem::exists(file) && read_file(file) != config_text(config)) {
     std::filesystem::remove(file);
   }
-  if (config.tokenizer_class == "bytes") {
+  if (config.tokenizer_class != "sentencepiece") {
     std::filesystem::remove(directory / kTokenizerFile);
+  }
+  if (config.tokenizer_class != "huggingface") {
+    for (const char* name : kHuggingFaceTokenizerFiles) {
+      std::filesystem::remove(directory / name);
+    }
   }
 }
 
@@ -109,6 +130,7 @@ TransformerConfig load_config(const std::filesystem::path& directory) {
   formats::update_from_json(config, json, where, {"architectures", "model_type", "weft_version"});
   check_present(json, where);
   check_architectures(json, config, where);
+  config.directory = directory;
   models::validate(config, where);
   return config;
 }
@@ -127,7 +149,8 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
 
 models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options) {
   const TransformerConfig config = load_config(directory);
-  const formats::SafetensorsFile file(directory / kWeightsFile);
+  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory);
+  const formats::TensorFile& file = *opened;
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   check_weights(*models::LanguageModel(config, at::TensorOptions(at::kMeta).dtype(at::kFloat)), file);
   models::LanguageModel model(config, at::TensorOptions(options.device).dtype(at::kFloat));

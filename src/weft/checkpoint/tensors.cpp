@@ -29,7 +29,7 @@ Dtype file_dtype(const std::string& name, const at::Tensor& tensor) {
        ", which Weft does not write");
 }
 
-at::ScalarType torch_dtype(const formats::SafetensorsFile& file, const formats::TensorInfo& info) {
+at::ScalarType torch_dtype(const formats::TensorFile& file, const formats::TensorInfo& info) {
   for (const auto& [known, torch] : kDtypes) {
     if (known == info.dtype) {
       return torch;
@@ -54,7 +54,7 @@ void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors
   formats::write_safetensors(path, sources, metadata);
 }
 
-at::Tensor read_tensor(const formats::SafetensorsFile& file, const formats::TensorInfo& info) {
+at::Tensor read_tensor(const formats::TensorFile& file, const formats::TensorInfo& info) {
   // Read straight into the tensor, by pread: nothing is held twice, and a file that shrinks is an error and no SIGBUS.
   const at::Tensor tensor = at::empty(info.shape, at::TensorOptions(torch_dtype(file, info)));
   if (tensor.numel() > 0) {
@@ -63,11 +63,21 @@ at::Tensor read_tensor(const formats::SafetensorsFile& file, const formats::Tens
   return tensor;
 }
 
+void read_into(const formats::TensorFile& file, const formats::TensorInfo& info, at::Tensor& destination) {
+  const bool as_it_lies = destination.is_cpu() && destination.is_contiguous() &&
+                          destination.scalar_type() == torch_dtype(file, info) && destination.numel() > 0;
+  if (as_it_lies) {
+    file.read(info, destination.mutable_data_ptr());
+  } else {
+    destination.copy_(read_tensor(file, info));
+  }
+}
+
 NamedTensors load_tensors(const std::filesystem::path& path) {
-  const formats::SafetensorsFile file(path);
+  const std::unique_ptr<formats::TensorFile> file = formats::open_tensor_file(path);
   NamedTensors tensors;
-  for (const formats::TensorInfo& info : file.tensors()) {
-    tensors.emplace_back(info.name, read_tensor(file, info));
+  for (const formats::TensorInfo& info : file->tensors()) {
+    tensors.emplace_back(info.name, read_tensor(*file, info));
   }
   return tensors;
 }

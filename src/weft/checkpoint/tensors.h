@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "weft/formats/safetensors.h"
+#include "weft/formats/tensor_file.h"
 
 namespace weft::checkpoint {
 
@@ -22,10 +23,14 @@ using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
                   const std::map<std::string, std::string>& metadata = {});
 
-/// All tensors of a file in the file's order, as copies that own their memory. Errors: kIo, kFormat.
+/// All tensors of a file in the file's order, as copies that own their memory; the suffix tells the format, see
+/// formats::open_tensor_file. Errors: kIo, kFormat.
 NamedTensors load_tensors(const std::filesystem::path& path);
 
 /// One tensor of an open file, as a copy that owns its memory.
-at::Tensor read_tensor(const formats::SafetensorsFile& file, const formats::TensorInfo& info);
+at::Tensor read_tensor(const formats::TensorFile& file, const formats::TensorInfo& info);
+
+/// One tensor of an open file into `destination` of the same shape, converted to its dtype and moved to its device.
+void read_into(const formats::TensorFile& file, const formats::TensorInfo& info, at::Tensor& destination);
 
 }  // namespace weft::checkpoint

@@ -28,7 +28,7 @@ std::string complaint(const formats::TensorInfo& info, const at::Tensor& paramet
                            ", but weights are F32, F16 or BF16");
 }
 
-std::vector<std::string> complaints(const torch::nn::Module& model, const formats::SafetensorsFile& file) {
+std::vector<std::string> complaints(const torch::nn::Module& model, const formats::TensorFile& file) {
   std::vector<std::string> found;
   std::set<std::string> known;
   for (const auto& parameter : model.named_parameters()) {
@@ -52,7 +52,7 @@ std::vector<std::string> complaints(const torch::nn::Module& model, const format
 
 }  // namespace
 
-void check_weights(const torch::nn::Module& model, const formats::SafetensorsFile& file) {
+void check_weights(const torch::nn::Module& model, const formats::TensorFile& file) {
   const std::vector<std::string> found = complaints(model, file);
   if (!found.empty()) {
     // The first complaint stands for all: a wrong config makes most tensors wrong.
@@ -61,15 +61,14 @@ void check_weights(const torch::nn::Module& model, const formats::SafetensorsFil
   }
 }
 
-void copy_weights(torch::nn::Module& model, const formats::SafetensorsFile& file, bool check_finite) {
+void copy_weights(torch::nn::Module& model, const formats::TensorFile& file, bool check_finite) {
   const at::NoGradGuard without_gradients;
   for (auto& parameter : model.named_parameters()) {
-    const at::Tensor tensor = read_tensor(file, *file.find(parameter.key()));
-    if (check_finite && !at::isfinite(tensor).all().item<bool>()) {
+    // Widens F16 and BF16, and moves to the parameter's device.
+    read_into(file, *file.find(parameter.key()), parameter.value());
+    if (check_finite && !at::isfinite(parameter.value()).all().item<bool>()) {
       fail(ErrorKind::kNumeric, file.path().string(), ": tensor ", quote(parameter.key()), " holds NaN or infinity");
     }
-    // Widens F16 and BF16, and moves to the parameter's device.
-    parameter.value().copy_(tensor);
   }
 }
 

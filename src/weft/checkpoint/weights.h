@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's parameters against a safetensors file: every name and shape checked, in both directions, before a value
+// A model's parameters against a file of tensors: every name and shape checked, in both directions, before a value
 // moves.
 #pragma once
 
@@ -11,10 +11,10 @@ namespace weft::checkpoint {
 
 /// Throws kFormat unless `file` holds exactly the parameters of `model` (which may be on the meta device): names a
 /// missing, a surplus or a misshapen tensor with both shapes, and how many more there are.
-void check_weights(const torch::nn::Module& model, const formats::SafetensorsFile& file);
+void check_weights(const torch::nn::Module& model, const formats::TensorFile& file);
 
 /// Copies the file's tensors into the parameters, converting from F32, F16 or BF16. Call check_weights before. With
 /// `check_finite`, NaN or infinity is a kNumeric error that names the tensor.
-void copy_weights(torch::nn::Module& model, const formats::SafetensorsFile& file, bool check_finite);
+void copy_weights(torch::nn::Module& model, const formats::TensorFile& file, bool check_finite);
 
 }  // namespace weft::checkpoint

@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "weft/cli/brackets.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/help.h"
@@ -73,7 +74,8 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 }
 
 // For a word that fits nowhere: a flag, a command, or an argument too many, each with what was perhaps meant.
-[[noreturn]] void fail_on_extra(const CLI::App& app, const std::string& extra) {
+[[noreturn]] void fail_on_extra(const CLI::App& app, const std::string& given) {
+  const std::string extra = unmarked(given);
   const CLI::App& command = current(app);
   const std::string help = "see " + full_name(command) + " --help";
   if (extra.starts_with('-')) {
@@ -101,8 +103,13 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 }
 
 void parse(CLI::App& app, int count, char** arguments) {
+  std::vector<std::string> marked = marked_arguments(count, arguments);
+  std::vector<char*> pointers;
+  for (std::string& argument : marked) {
+    pointers.push_back(argument.data());
+  }
   try {
-    app.parse(count, arguments);
+    app.parse(count, pointers.data());
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
   } catch (const CLI::CallForVersion&) {
@@ -130,6 +137,7 @@ int run(int count, char** arguments) {
       command.add(app);
     }
     app.require_subcommand(1);
+    unmark_values(app);
     parse(app, count, arguments);
     return 0;
   } catch (const std::exception& failure) {

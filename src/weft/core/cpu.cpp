@@ -16,12 +16,18 @@ namespace weft {
 namespace {
 
 #if defined(__x86_64__)
-// Whether Linux lets a process ask for the AMX tile data state, which is off until then.
+// The AMX tile data state, which is off until a process asks for it.
+constexpr int kTileData = 18;
+
 bool kernel_offers_tiles() noexcept {
   constexpr int kGetSupportedStates = 0x1021;  // ARCH_GET_XCOMP_SUPP
-  constexpr unsigned long kTileData = 1UL << 18;
   unsigned long states = 0;
-  return ::syscall(SYS_arch_prctl, kGetSupportedStates, &states) == 0 && (states & kTileData) != 0;
+  return ::syscall(SYS_arch_prctl, kGetSupportedStates, &states) == 0 && (states & (1UL << kTileData)) != 0;
+}
+
+bool grants_tiles() noexcept {
+  constexpr int kRequestState = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  return ::syscall(SYS_arch_prctl, kRequestState, kTileData) == 0;
 }
 
 CpuFeatures detect() noexcept {
@@ -39,6 +45,7 @@ CpuFeatures detect() noexcept {
 }
 #else
 CpuFeatures detect() noexcept { return {}; }
+bool grants_tiles() noexcept { return false; }
 #endif
 
 // From /proc, so Linux only; it is for logs, and nothing is decided by it.
@@ -77,6 +84,8 @@ const CpuFeatures& cpu_features() noexcept {
   static const CpuFeatures features = detect();
   return features;
 }
+
+bool request_amx_tiles() noexcept { return grants_tiles(); }
 
 bool has_fast_bfloat16() noexcept { return cpu_features().avx512; }
 

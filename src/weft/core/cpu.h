@@ -17,6 +17,9 @@ struct CpuFeatures {
 /// The features of this processor, as the kernel of the operating system allows them.
 const CpuFeatures& cpu_features() noexcept;
 
+/// Asks Linux for the AMX tile state, for all threads of this process from now on. False where it refuses or has none.
+bool request_amx_tiles() noexcept;
+
 /// Whether LibTorch multiplies bfloat16 matrices faster than float32 ones here: oneDNN needs AVX-512 for it, and
 /// without it ATen's fallback is about 80 times slower than float32 (measured: 1.2 against 95 GFLOP/s on two Zen 3
 /// cores).

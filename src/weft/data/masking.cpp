@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 80/10/10 rule, position by position.
+// Which positions are predicted, and the 80/10/10 rule.
 #include "weft/data/masking.h"
 
 #include <ATen/ops/empty_like.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
 
 namespace weft::data {
@@ -12,64 +16,170 @@ namespace {
 
 // "mask" in ASCII: keeps these draws apart from other uses of the same seed.
 constexpr std::uint64_t kMaskStream = 0x6D61736B;
+// "span": which words begin spans, and what stands in their place.
+constexpr std::uint64_t kSpanStream = 0x7370616E;
+constexpr double kSpanEnd = 0.2;  // SpanBERT's p of the geometric distribution
+constexpr std::int64_t kLongestSpan = 10;
 
-// What the model sees in place of `token`, at a position that it must predict.
-std::int64_t shown(std::int64_t token, const Philox4& draw, const MaskingOptions& options) {
-  // Of a position's draw, word 0 says whether it is predicted, word 1 what is shown, words 2 and 3 which random token.
-  const float choice = random_unit(draw.value[1]);
+// What the model sees in place of `token`, at a position that it must predict. Of `own`, the position's draw, words 2
+// and 3 say which random token; `choice` says which of the three it is.
+std::int64_t shown(std::int64_t token, float choice, const Philox4& own, const MaskingOptions& options) {
   if (choice < 0.8F) {
     return options.mask_id;
   }
   if (choice < 0.9F) {
-    const std::uint64_t bits = (std::uint64_t{draw.value[3]} << 32) | draw.value[2];
+    const std::uint64_t bits = (std::uint64_t{own.value[3]} << 32) | own.value[2];
     return static_cast<std::int64_t>(random_below(bits, static_cast<std::uint64_t>(options.vocabulary)));
   }
   return token;
 }
 
-struct Row {
-  std::int64_t* inputs;
-  std::int64_t* labels;
-  std::int64_t length;
-};
+// One row of a batch while it is masked.
+class MaskedRow {
+ public:
+  MaskedRow(std::int64_t* inputs, std::int64_t* labels, std::int64_t length, std::uint64_t key, std::uint64_t number,
+            const MaskingOptions& options)
+      : inputs_(inputs), labels_(labels), length_(length), key_(key), number_(number), options_(options) {}
 
-void mask_row(const Row& row, std::uint64_t key, std::uint64_t number, const MaskingOptions& options) {
-  // The position that stands in where chance picks none, so that every row has a label. Its counter's low word is one
-  // that no position has.
-  const auto forced =
-      static_cast<std::int64_t>(random_below(random_bits(key, ~number), static_cast<std::uint64_t>(row.length)));
-  std::int64_t predicted = 0;
-  const auto predict = [&](std::int64_t position, const Philox4& draw) {
-    row.labels[position] = row.inputs[position];
-    row.inputs[position] = shown(row.inputs[position], draw, options);
-    ++predicted;
-  };
-  for (std::int64_t position = 0; position < row.length; ++position) {
-    const Philox4 draw = philox(key, static_cast<std::uint64_t>(position), number);
-    if (random_unit(draw.value[0]) < options.probability) {
-      predict(position, draw);
+  void mask() {
+    if (options_.unit == MaskedUnit::kSpans) {
+      mask_spans();
+    } else {
+      mask_units();
+    }
+    if (predicted_ == 0) {
+      // The position that stands in where chance picks none, so that every row has a label. Its counter's low word is
+      // one that no position has.
+      const auto forced =
+          static_cast<std::int64_t>(random_below(random_bits(key_, ~number_), static_cast<std::uint64_t>(length_)));
+      predict(forced, random_unit(draw(forced).value[1]));
     }
   }
-  if (predicted == 0) {
-    predict(forced, philox(key, static_cast<std::uint64_t>(forced), number));
+
+ private:
+  // Of a position's draw, word 0 says whether it is predicted, word 1 what is shown, words 2 and 3 which random token.
+  Philox4 draw(std::int64_t position) const { return philox(key_, static_cast<std::uint64_t>(position), number_); }
+
+  void predict(std::int64_t position, float choice) {
+    labels_[position] = inputs_[position];
+    inputs_[position] = shown(inputs_[position], choice, draw(position), options_);
+    ++predicted_;
   }
+
+  bool begins_word(std::int64_t position) const {
+    // A position that is masked already keeps its token in its label.
+    const std::int64_t token = labels_[position] == kIgnoredLabel ? inputs_[position] : labels_[position];
+    return position == 0 || options_.unit == MaskedUnit::kTokens ||
+           (*options_.begins_word)[static_cast<std::size_t>(token)];
+  }
+
+  // Tokens or words: the first token's draw decides for all of a word.
+  void mask_units() {
+    bool chosen = false;
+    for (std::int64_t position = 0; position < length_; ++position) {
+      const Philox4 own = draw(position);
+      if (begins_word(position)) {
+        chosen = random_unit(own.value[0]) < options_.probability;
+      }
+      if (chosen) {
+        predict(position, random_unit(own.value[1]));
+      }
+    }
+  }
+
+  std::int64_t word_begin(std::int64_t position) const {
+    while (!begins_word(position)) {
+      --position;
+    }
+    return position;
+  }
+
+  // Geometric, cut at kLongestSpan and scaled to sum to 1 there, by inversion.
+  static std::int64_t span_words(float uniform) {
+    const double whole = 1 - std::pow(1 - kSpanEnd, kLongestSpan);
+    const double words = std::ceil(std::log1p(-whole * static_cast<double>(uniform)) / std::log1p(-kSpanEnd));
+    return std::clamp(static_cast<std::int64_t>(words), std::int64_t{1}, kLongestSpan);
+  }
+
+  void mask_spans() {
+    const auto budget = std::max<std::int64_t>(1, std::llround(options_.probability * static_cast<double>(length_)));
+    // Anchors that hit what is masked already are drawn again; at 15% that is one in seven.
+    for (std::uint64_t attempt = 0; predicted_ < budget && attempt < 16 * static_cast<std::uint64_t>(length_);
+         ++attempt) {
+      const Philox4 own = philox(key_ ^ kSpanStream, attempt, number_);
+      const std::uint64_t bits = (std::uint64_t{own.value[3]} << 32) | own.value[2];
+      const auto anchor = static_cast<std::int64_t>(random_below(bits, static_cast<std::uint64_t>(length_)));
+      if (labels_[anchor] == kIgnoredLabel) {
+        mask_span(word_begin(anchor), span_words(random_unit(own.value[0])), random_unit(own.value[1]), budget);
+      }
+    }
+  }
+
+  void mask_span(std::int64_t begin, std::int64_t words, float choice, std::int64_t budget) {
+    for (std::int64_t position = begin; position < length_ && predicted_ < budget; ++position) {
+      words -= begins_word(position) ? 1 : 0;
+      if (words < 0 || labels_[position] != kIgnoredLabel) {
+        return;
+      }
+      predict(position, choice);
+    }
+  }
+
+  std::int64_t* inputs_;
+  std::int64_t* labels_;
+  std::int64_t length_;
+  std::uint64_t key_;
+  std::uint64_t number_;
+  const MaskingOptions& options_;
+  std::int64_t predicted_ = 0;
+};
+
+void check_options(const MaskingOptions& options) {
+  require(options.vocabulary >= 1 && options.mask_id >= 0, "masking needs a vocabulary and a mask, found ",
+          options.vocabulary, " tokens and mask id ", options.mask_id);
+  const auto known = static_cast<std::int64_t>(options.begins_word ? options.begins_word->size() : 0);
+  require(options.unit == MaskedUnit::kTokens || known >= options.vocabulary,
+          "masking words needs to know where they begin for ", options.vocabulary, " tokens, found ", known);
 }
 
 }  // namespace
 
+MaskedUnit masked_unit(const std::string& name) {
+  if (name == "tokens") {
+    return MaskedUnit::kTokens;
+  }
+  require(name == "words" || name == "spans", "masked units are tokens, words or spans, found ", quote(name));
+  return name == "words" ? MaskedUnit::kWords : MaskedUnit::kSpans;
+}
+
 Batch masked_batch(const at::Tensor& tokens, const MaskingOptions& options, std::int64_t step, std::int64_t part) {
-  require(options.vocabulary >= 1 && options.mask_id >= 0, "masking needs a vocabulary and a mask, found ",
-          options.vocabulary, " tokens and mask id ", options.mask_id);
+  check_options(options);
   Batch batch{tokens.clone(), at::empty_like(tokens).fill_(kIgnoredLabel)};
   const std::uint64_t key =
       random_bits(options.seed ^ kMaskStream, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
   const std::int64_t length = tokens.size(1);
   for (std::int64_t row = 0; row < tokens.size(0); ++row) {
-    mask_row({batch.input_ids.mutable_data_ptr<std::int64_t>() + row * length,
-              batch.labels.mutable_data_ptr<std::int64_t>() + row * length, length},
-             key, static_cast<std::uint64_t>(row), options);
+    MaskedRow(batch.input_ids.mutable_data_ptr<std::int64_t>() + row * length,
+              batch.labels.mutable_data_ptr<std::int64_t>() + row * length, length, key,
+              static_cast<std::uint64_t>(row), options)
+        .mask();
   }
   return batch;
+}
+
+std::vector<bool> word_beginnings(const text::Tokenizer& tokenizer) {
+  constexpr std::string_view kSpace = " \t\n\r";
+  const auto is_space = [kSpace](char byte) { return kSpace.find(byte) != std::string_view::npos; };
+  std::vector<bool> begins(static_cast<std::size_t>(tokenizer.vocabulary_size()));
+  const std::vector<std::int64_t> anchor = tokenizer.encode("a");
+  const std::string before = tokenizer.decode(anchor);
+  for (std::size_t id = 0; id < begins.size(); ++id) {
+    std::vector<std::int64_t> pair = anchor;
+    pair.push_back(static_cast<std::int64_t>(id));
+    const std::string text = tokenizer.decode(pair);
+    begins[id] = text.size() > before.size() && is_space(text[before.size()]);
+  }
+  return begins;
 }
 
 std::int64_t model_vocabulary(const text::Tokenizer& tokenizer, bool is_decoder) {

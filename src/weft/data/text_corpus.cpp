@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the files of a corpus, and reading any range of them.
+// The files of a corpus in one run of bytes, and reading any range of them.
 #include "weft/data/text_corpus.h"
 
 #include <algorithm>
-#include <system_error>
 
 #include "weft/core/descriptor.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/readers/file_list.h"
 
 namespace weft::data {
 namespace {
@@ -16,48 +16,18 @@ namespace fs = std::filesystem;
 
 std::string named(const fs::path& path) { return quote(path.native(), 4096); }
 
-bool hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
-
-// The regular files below `folder`, sorted by path; hidden files and folders are left out, links to folders not
-// followed.
-std::vector<fs::path> files_below(const fs::path& folder) {
-  std::vector<fs::path> found;
-  try {
-    for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
-      if (hidden(entry->path())) {
-        entry.disable_recursion_pending();
-      } else if (entry->is_regular_file()) {
-        found.push_back(entry->path());
-      }
-    }
-  } catch (const fs::filesystem_error& error) {
-    fail(ErrorKind::kIo, "cannot read the folder ", named(error.path1().empty() ? folder : error.path1()), ": ",
-         error.code().message());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 }  // namespace
 
 TextCorpus::TextCorpus(const std::vector<std::string>& paths) {
   require(!paths.empty(), "no text was given: expected files or folders");
   for (const fs::path path : paths) {
     const std::int64_t before = bytes_;
-    std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    if (!fs::exists(status)) {
-      fail(ErrorKind::kIo, "cannot read ", named(path), ": ", error ? error.message() : "No such file or directory");
-    }
-    if (fs::is_directory(status)) {
-      add_folder(path);
-    } else {
-      add(path);
+    for (const fs::path& file : readers::list_files({path.native()})) {
+      add(file);
     }
     // More likely a wrong path than a wish to train on nothing.
     if (bytes_ == before) {
-      fail(ErrorKind::kIo, named(path), " holds no text: it is an empty ",
-           fs::is_directory(status) ? "folder" : "file");
+      fail(ErrorKind::kIo, named(path), " holds no text: it is an empty ", fs::is_directory(path) ? "folder" : "file");
     }
   }
 }
@@ -68,12 +38,6 @@ void TextCorpus::add(const fs::path& file) {
   if (size > 0) {
     files_.push_back({file, bytes_, size});
     bytes_ += size;
-  }
-}
-
-void TextCorpus::add_folder(const fs::path& folder) {
-  for (const fs::path& file : files_below(folder)) {
-    add(file);
   }
 }
 

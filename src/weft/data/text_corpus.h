@@ -36,7 +36,6 @@ class TextCorpus {
 
  private:
   void add(const std::filesystem::path& file);
-  void add_folder(const std::filesystem::path& folder);
 
   std::vector<TextFile> files_;
   std::int64_t bytes_ = 0;

@@ -34,6 +34,16 @@ struct Dropout {
   std::uint64_t offset = 0;
 };
 
+/// What is added to scores for the distance of two positions: the slope of the head times the distance, taken away
+/// (ALiBi: Press, Smith and Lewis 2022, section 3; BiALiBi: Lee et al. 2022, LittleBird, equation 4). A recipe for
+/// others is docs/recipes/add-a-bias.md.
+struct PositionBias {
+  const float* left = nullptr;    ///< [H], for keys before the query; null: no bias at all
+  const float* right = nullptr;   ///< [H], for keys behind it
+  const float* first = nullptr;   ///< [H], taken away where one of two positions is 0; null: 0 is as the others
+  std::int64_t query_offset = 0;  ///< position of the first query; keys start at 0
+};
+
 /// Shapes: query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], output [B, H, Q, D_v], log_sum_exp [B, H,
 /// Q] contiguous. H is a multiple of H_kv (grouped key/value heads).
 struct AttentionArguments {
@@ -54,6 +64,7 @@ struct AttentionArguments {
   const std::uint8_t* key_keep = nullptr;  ///< [B, K]: 0 marks a padded key; null keeps all
   pattern::LayoutView layout{};
   Dropout dropout;
+  PositionBias bias;
 };
 
 /// Gradients in the dtype of the forward call. `output`, `log_sum_exp` of AttentionArguments hold the forward's

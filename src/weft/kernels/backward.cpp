@@ -6,6 +6,7 @@
 
 #include "weft/kernels/block_row.h"
 #include "weft/kernels/dropout.h"
+#include "weft/kernels/position_bias.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/storage.h"
 
@@ -27,6 +28,7 @@ class BackwardRow {
 
   BackwardRow(const AttentionArguments& arguments, const AttentionGradients& gradients, const RowIndex& at) noexcept
       : arguments_(arguments),
+        at_(at),
         query_(row_of<Storage>(arguments.query, at)),
         output_gradient_(row_of<Storage>(gradients.output_gradient, at)),
         dropout_(arguments.dropout, at.batch, at.head, at.row) {
@@ -42,8 +44,8 @@ class BackwardRow {
 
   Edge edge(const RowIndex& key, Sum log_weight) noexcept {
     const Sum scale = static_cast<Sum>(arguments_.scale);
-    const Sum score =
-        scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) + log_weight;
+    const Sum score = scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) +
+                      log_weight + position_bias<Sum>(arguments_.bias, at_.head, at_.row, key.row);
     const Sum probability = std::exp(score - log_sum_exp_);
     const Sum kept = static_cast<Sum>(dropout_.multiplier(key.row));
     const Sum incoming = dot<Storage>(output_gradient_, row_of<Storage>(arguments_.value, key), arguments_.value_dim);
@@ -52,6 +54,7 @@ class BackwardRow {
 
  private:
   const AttentionArguments& arguments_;
+  RowIndex at_;
   const Memory* query_;
   const Memory* output_gradient_;
   DropoutRow dropout_;
@@ -77,9 +80,8 @@ class Backward {
                       item / arguments_.query_length % arguments_.heads, item % arguments_.query_length};
     Sum sums[kMaximumHeadDim] = {};
     BackwardRow<Storage> row(arguments_, gradients_, at);
-    const std::int64_t* row_begin =
-        layout.row_begin + layout.group_of(at.batch, at.head) * layout.query_blocks + at.row / layout.tile_query;
-    for (std::int64_t block = row_begin[0]; block < row_begin[1] && !row.is_empty(); ++block) {
+    const pattern::BlockRange blocks = layout.row(at.batch, at.head, at.row / layout.tile_query);
+    for (std::int64_t block = blocks.begin; block < blocks.end && !row.is_empty(); ++block) {
       add_block(row, at, BlockRow(arguments_, at.batch, block, at.row % layout.tile_query), sums);
     }
     store_row<Storage>(row_of<Storage>(gradients_.query_gradient, at), sums, Sum{1}, arguments_.head_dim);
@@ -115,10 +117,8 @@ class Backward {
 
   void add_column(const RowIndex& key, std::int64_t head, ColumnSums& sums) const noexcept {
     const pattern::LayoutView& layout = arguments_.layout;
-    const std::int64_t key_block = key.row / layout.tile_key;
-    const std::int64_t* column =
-        gradients_.transpose.column_begin + layout.group_of(key.batch, head) * layout.key_blocks + key_block;
-    for (std::int64_t at = column[0]; at < column[1]; ++at) {
+    const pattern::BlockRange column = gradients_.transpose.column(layout, key.batch, head, key.row / layout.tile_key);
+    for (std::int64_t at = column.begin; at < column.end; ++at) {
       const std::int64_t first_query = std::int64_t{gradients_.transpose.query_block[at]} * layout.tile_query;
       for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments_.query_length;
            ++query) {

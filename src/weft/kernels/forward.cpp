@@ -3,6 +3,7 @@
 // in the rooms without Torch, and the proof that AttentionArguments carries all that they need.
 #include "weft/kernels/block_row.h"
 #include "weft/kernels/dropout.h"
+#include "weft/kernels/position_bias.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/softmax_state.h"
 #include "weft/kernels/storage.h"
@@ -63,8 +64,10 @@ class ForwardRow {
     if (!block.has_edge(key)) {
       return log_weight;
     }
-    const auto* row = row_of<Storage>(arguments_.key, key_row(block.first_key() + key));
-    return static_cast<Sum>(arguments_.scale) * dot<Storage>(query_, row, arguments_.head_dim) + log_weight;
+    const std::int64_t position = block.first_key() + key;
+    const auto* row = row_of<Storage>(arguments_.key, key_row(position));
+    return static_cast<Sum>(arguments_.scale) * dot<Storage>(query_, row, arguments_.head_dim) + log_weight +
+           position_bias<Sum>(arguments_.bias, at_.head, at_.row, position);
   }
 
   RowIndex key_row(std::int64_t position) const noexcept { return {at_.batch, key_head_, position}; }
@@ -85,11 +88,11 @@ void forward_item(const AttentionArguments& arguments, std::int64_t item) noexce
   const std::int64_t query_block = item % layout.query_blocks;
   const std::int64_t head = item / layout.query_blocks % arguments.heads;
   const std::int64_t batch = item / layout.query_blocks / arguments.heads;
-  const std::int64_t* row_begin = layout.row_begin + layout.group_of(batch, head) * layout.query_blocks + query_block;
+  const pattern::BlockRange blocks = layout.row(batch, head, query_block);
   const std::int64_t first_query = query_block * layout.tile_query;
   for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments.query_length; ++query) {
     ForwardRow<Storage> row(arguments, {batch, head, first_query + query});
-    for (std::int64_t block = row_begin[0]; block < row_begin[1]; ++block) {
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       row.add(BlockRow(arguments, batch, block, query));
     }
     row.finish();

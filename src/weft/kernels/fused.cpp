@@ -8,6 +8,7 @@
 
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
+#include "weft/core/log.h"
 #include "weft/kernels/fused/instances.h"
 #include "weft/kernels/fused/tile.h"
 
@@ -26,10 +27,30 @@ const FusedKernels* kernels_of(InstructionSet isa) noexcept {
       return &kAvx512Kernels;
     case InstructionSet::kAvx512Bf16:
       return &kAvx512Bf16Kernels;
+    case InstructionSet::kAmx:
+      return &kAmxKernels;
 #endif
     default:
       return nullptr;
   }
+}
+
+// Asked once. The processor has tiles where Linux says so, but they are used only where they multiply.
+bool tiles_work() {
+#if defined(__x86_64__)
+  if (!cpu_features().amx_bf16) {
+    return false;
+  }
+  const char* problem = !request_amx_tiles()      ? "Linux refuses its tiles"
+                        : !amx_product_is_right() ? "its product of two small matrices is wrong"
+                                                  : nullptr;
+  if (problem != nullptr) {
+    log_warning("this processor has AMX, but ", problem, ": it is not used");
+  }
+  return problem == nullptr;
+#else
+  return false;
+#endif
 }
 
 InstructionSet best_isa() noexcept {
@@ -52,7 +73,7 @@ InstructionSet forced_isa(const std::string& name) {
   for (const InstructionSet isa : kInstructionSets) {
     if (name == to_string(isa)) {
       if (!is_available(isa)) {
-        fail(ErrorKind::kUnsupported, "WEFT_ISA=", name, ": this machine has no ", name, ", its best is ",
+        fail(ErrorKind::kUnsupported, "WEFT_ISA=", name, ": this machine has no working ", name, ", its best is ",
              to_string(best_isa()));
       }
       return isa;
@@ -78,6 +99,8 @@ const char* to_string(InstructionSet isa) noexcept {
       return "avx512";
     case InstructionSet::kAvx512Bf16:
       return "avx512bf16";
+    case InstructionSet::kAmx:
+      return "amx";
     default:
       return "scalar";
   }
@@ -92,6 +115,10 @@ bool is_available(InstructionSet isa) noexcept {
       return cpu.avx512;
     case InstructionSet::kAvx512Bf16:
       return cpu.avx512_bf16;
+    case InstructionSet::kAmx: {
+      static const bool works = tiles_work();
+      return works;
+    }
     default:
       return true;
   }

@@ -13,10 +13,11 @@ enum class InstructionSet : std::uint8_t {
   kAvx2,        ///< AVX2, FMA, F16C
   kAvx512,      ///< AVX-512 F, BW, VL, DQ
   kAvx512Bf16,  ///< AVX-512 with BF16 products for bfloat16
+  kAmx,         ///< AVX-512 with BF16, and AMX tiles for bfloat16
 };
-inline constexpr InstructionSet kInstructionSets[] = {InstructionSet::kScalar, InstructionSet::kGeneric,
-                                                      InstructionSet::kAvx2, InstructionSet::kAvx512,
-                                                      InstructionSet::kAvx512Bf16};
+inline constexpr InstructionSet kInstructionSets[] = {InstructionSet::kScalar,     InstructionSet::kGeneric,
+                                                      InstructionSet::kAvx2,       InstructionSet::kAvx512,
+                                                      InstructionSet::kAvx512Bf16, InstructionSet::kAmx};
 
 enum class Status : std::uint8_t {
   kOk,
@@ -28,10 +29,11 @@ enum class Status : std::uint8_t {
   return had_memory ? Status::kOk : Status::kOutOfMemory;
 }
 
-/// "scalar", "generic", "avx2", "avx512", "avx512bf16": the names that WEFT_ISA takes.
+/// "scalar", "generic", "avx2", "avx512", "avx512bf16", "amx": the names that WEFT_ISA takes.
 const char* to_string(InstructionSet isa) noexcept;
 
-/// Whether this build has the kernel and this processor runs it.
+/// Whether this build has the kernel and this processor runs it. Of AMX also, asked once, whether Linux grants its
+/// tiles and a small product comes out right; if not, a warning is logged.
 bool is_available(InstructionSet isa) noexcept;
 
 /// The instruction set of this process. Throws kArgument where WEFT_ISA names none, kUnsupported where the machine

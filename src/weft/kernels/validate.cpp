@@ -60,6 +60,9 @@ const char* option_problem(const AttentionArguments& arguments) noexcept {
   if (!(arguments.dropout.probability >= 0.0F && arguments.dropout.probability < 1.0F)) {
     return "dropout must be in [0, 1)";
   }
+  if (arguments.bias.left != nullptr && arguments.bias.right == nullptr) {
+    return "a position bias needs slopes for both sides";
+  }
   return nullptr;
 }
 

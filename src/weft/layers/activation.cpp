@@ -47,17 +47,19 @@ struct SwigluFunction : torch::autograd::Function<SwigluFunction> {
 }  // namespace
 
 Activation parse_activation(std::string_view name) {
-  constexpr std::pair<std::string_view, Activation> kNames[] = {{"gelu", Activation::kGelu},
-                                                                {"gelu_new", Activation::kGeluNew},
-                                                                {"relu", Activation::kRelu},
-                                                                {"silu", Activation::kSilu},
-                                                                {"swiglu", Activation::kSwiglu}};
+  constexpr std::pair<std::string_view, Activation> kNames[] = {
+      {"gelu", Activation::kGelu},         {"gelu_new", Activation::kGeluNew},
+      {"gelu_fast", Activation::kGeluNew}, {"gelu_pytorch_tanh", Activation::kGeluNew},
+      {"relu", Activation::kRelu},         {"silu", Activation::kSilu},
+      {"swish", Activation::kSilu},        {"swiglu", Activation::kSwiglu}};
   for (const auto& [known, activation] : kNames) {
     if (name == known) {
       return activation;
     }
   }
-  fail(ErrorKind::kArgument, "hidden_act must be one of gelu, gelu_new, relu, silu, swiglu, found '", name, "'");
+  fail(ErrorKind::kArgument,
+       "hidden_act must be one of gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, silu, swish, swiglu, found '",
+       name, "'");
 }
 
 bool is_gated(Activation activation) noexcept { return activation == Activation::kSwiglu; }

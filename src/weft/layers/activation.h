@@ -11,9 +11,9 @@ namespace weft::layers {
 /// Elementwise functions between the two products of the feed-forward layer.
 enum class Activation {
   kGelu,     ///< "gelu", exact (Hendrycks and Gimpel 2016)
-  kGeluNew,  ///< "gelu_new", its tanh approximation (GPT-2)
+  kGeluNew,  ///< "gelu_new", its tanh approximation (GPT-2), written by others as "gelu_fast" or "gelu_pytorch_tanh"
   kRelu,     ///< "relu"
-  kSilu,     ///< "silu"
+  kSilu,     ///< "silu" or "swish"
   kSwiglu,   ///< "swiglu": silu of the first half times the second half (Shazeer 2020)
 };
 

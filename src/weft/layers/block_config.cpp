@@ -12,6 +12,8 @@ attention::MechanismSite site_of(const BlockConfig& config) {
   site.maximum_length = config.maximum_length;
   site.causal = config.causal;
   site.dropout = config.attention_dropout;
+  site.alibi = config.alibi;
+  site.directory = config.directory;
   return site;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token and position embeddings.
+// Token, type and position embeddings.
 #include "weft/layers/embeddings.h"
 
 #include <ATen/ops/arange.h>
@@ -29,30 +29,59 @@ at::Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int
   return at::stack({angles.sin(), angles.cos()}, 2).flatten(1).narrow(1, 0, hidden).to(options);
 }
 
+at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_id) {
+  const at::Tensor real = ids.ne(padding_id);
+  return real.cumsum(1).mul(real).add(padding_id);
+}
+
 EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options)
     : tokens(register_parameter("tokens", at::empty({config.vocab_size, config.hidden_size}, options))),
       config_(config) {
   if (config.positions == PositionKind::kLearned) {
     positions = register_parameter("positions", at::empty({config.maximum_length, config.hidden_size}, options));
   }
+  if (config.token_types > 0) {
+    token_types = register_parameter("token_types", at::empty({config.token_types, config.hidden_size}, options));
+  }
   if (config.with_norm) {
     norm = register_module("norm", LayerNorm(config.hidden_size, config.layer_norm_eps, options));
   }
 }
 
-at::Tensor EmbeddingsImpl::forward(const at::Tensor& ids, std::int64_t first_position, std::uint64_t seed) {
-  at::Tensor hidden = at::embedding(tokens, ids);
+at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const EmbeddingsInput& input) const {
+  const std::int64_t length = input.ids.size(1);
+  if (config_.positions == PositionKind::kLearned && config_.skip_padding) {
+    return hidden +
+           at::embedding(positions, positions_beside_padding(input.ids, config_.padding_id), config_.padding_id);
+  }
   if (config_.positions == PositionKind::kLearned) {
-    hidden = hidden + positions.narrow(0, first_position, ids.size(1));
-  } else if (config_.positions == PositionKind::kSinusoidal) {
+    return hidden + positions.narrow(0, input.first_position, length);
+  }
+  if (config_.positions == PositionKind::kSinusoidal) {
     // Embeddings are drawn small and waves have amplitude 1: the factor brings them nearer to each other.
     const double scale = std::sqrt(static_cast<double>(config_.hidden_size));
-    hidden = hidden * scale + sinusoidal_positions(first_position, ids.size(1), config_.hidden_size, tokens.options());
+    return hidden * scale + sinusoidal_positions(input.first_position, length, config_.hidden_size, tokens.options());
   }
-  if (norm) {
-    hidden = norm(hidden);
+  return hidden;
+}
+
+at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {
+  const auto drop = [&](const at::Tensor& x) {
+    return is_training() ? seeded_dropout(x, config_.dropout, dropout_seed(input.seed, kDropoutLayer, 1)) : x;
+  };
+  at::Tensor hidden = at::embedding(tokens, input.ids, config_.padding_id);
+  if (config_.token_scale != 1.0) {
+    hidden = hidden * config_.token_scale;
   }
-  return is_training() ? seeded_dropout(hidden, config_.dropout, dropout_seed(seed, kDropoutLayer, 1)) : hidden;
+  if (token_types.defined()) {
+    // Without types every token is of type 0: one row for all.
+    hidden = hidden + (input.token_types.defined() ? at::embedding(token_types, input.token_types) : token_types[0]);
+  }
+  hidden = with_positions(hidden, input);
+  if (!norm) {
+    return drop(hidden);
+  }
+  return config_.dropout_before_norm ? norm(drop(hidden)) : drop(norm(hidden));
 }
 
 }  // namespace weft::layers

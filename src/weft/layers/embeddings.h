@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From token ids to the first hidden states: token embedding, learned or sinusoidal positions, and in post-norm models
-// a layer norm.
+// From token ids to the first hidden states: token embedding, learned or sinusoidal positions, token types where a
+// model has them, and in post-norm models a layer norm.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +29,43 @@ struct EmbeddingsConfig {
   bool with_norm = false;
   double layer_norm_eps = 1e-5;
   double dropout = 0.0;
+  bool dropout_before_norm = false;  ///< as in BigBird; everybody else drops behind the norm
+  std::int64_t token_types = 0;      ///< rows of the table of token types (Devlin et al. 2019); 0: there is none
+  std::int64_t padding_id = -1;      ///< its row of the token table has no gradient; -1: no such row
+  bool skip_padding = false;  ///< learned positions count the tokens that are not padding, from padding_id + 1 on, and
+                              ///< padding has row padding_id (Liu et al. 2019)
+  double token_scale = 1.0;   ///< of the token embeddings
 };
 
-/// x = dropout(norm(E[id] + P[position])); the norm in post-norm models only.
+/// One call.
+struct EmbeddingsInput {
+  at::Tensor ids;                   ///< int64 [B, N]
+  std::int64_t first_position = 0;  ///< of the first column; the others follow
+  std::uint64_t seed = 0;           ///< the call's, for dropout
+  at::Tensor token_types = {};      ///< int64 [B, N]; undefined: all 0
+};
+
+/// x = dropout(norm(E[id] + T[type] + P[position])); the norm in post-norm models only.
 class EmbeddingsImpl : public torch::nn::Module {
  public:
   EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options);
-  /// ids int64 [B, N] at positions first_position .. -> [B, N, hidden]. `seed` is the call's, for dropout.
-  at::Tensor forward(const at::Tensor& ids, std::int64_t first_position, std::uint64_t seed);
+  /// -> [B, N, hidden]. Ids, types and positions have been checked against their tables.
+  at::Tensor forward(const EmbeddingsInput& input);
 
-  at::Tensor tokens;     ///< [vocab, hidden]
-  at::Tensor positions;  ///< [maximum_length, hidden] when learned
+  at::Tensor tokens;       ///< [vocab, hidden]
+  at::Tensor positions;    ///< [maximum_length, hidden] when learned
+  at::Tensor token_types;  ///< [token types, hidden] where there are any
   LayerNorm norm{nullptr};
 
  private:
+  at::Tensor with_positions(const at::Tensor& hidden, const EmbeddingsInput& input) const;
+
   EmbeddingsConfig config_;
 };
 TORCH_MODULE(Embeddings);
+
+/// RoBERTa's positions [B, N]: the k-th token of a row that is not padding has padding_id + k, padding has padding_id.
+at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_id);
 
 /// PE(p, 2i) = sin(p / 10000^(2i / hidden)), PE(p, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5),
 /// [count, hidden] for positions from `first` on.

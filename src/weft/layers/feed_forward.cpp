@@ -11,6 +11,6 @@ FeedForwardImpl::FeedForwardImpl(const BlockConfig& config, const at::TensorOpti
   down = register_module("down", Linear(config.intermediate_size, config.hidden_size, true, options));
 }
 
-at::Tensor FeedForwardImpl::forward(const at::Tensor& x) { return down(activate(up(x), activation_)); }
+at::Tensor FeedForwardImpl::forward(const at::Tensor& x) { return down(up->activated(x, activation_)); }
 
 }  // namespace weft::layers

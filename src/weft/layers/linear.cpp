@@ -87,4 +87,15 @@ LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const 
   }
 }
 
+at::Tensor LinearImpl::forward(const at::Tensor& x) {
+  return !is_training() && PackedWeight::serves(x, weight, {}) ? packed_->multiply(x, weight, bias, {})
+                                                               : apply_linear(x, weight, bias);
+}
+
+at::Tensor LinearImpl::activated(const at::Tensor& x, Activation activation) {
+  return !is_training() && PackedWeight::serves(x, weight, activation)
+             ? packed_->multiply(x, weight, bias, activation)
+             : activate(apply_linear(x, weight, bias), activation);
+}
+
 }  // namespace weft::layers

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
+
+#include "weft/layers/inference/packed_weight.h"
 
 namespace weft::layers {
 
@@ -20,10 +23,15 @@ class LinearImpl : public torch::nn::Module {
   /// Storage only; the model initialises.
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options);
   /// [..., in] -> [..., out] in the product dtype.
-  at::Tensor forward(const at::Tensor& x) { return apply_linear(x, weight, bias); }
+  at::Tensor forward(const at::Tensor& x);
+  /// activation(x W^T + b); a gated activation halves the width.
+  at::Tensor activated(const at::Tensor& x, Activation activation);
 
   at::Tensor weight;  ///< [out, in]
   at::Tensor bias;    ///< [out], or undefined
+
+ private:
+  std::unique_ptr<PackedWeight> packed_ = std::make_unique<PackedWeight>();
 };
 TORCH_MODULE(Linear);
 

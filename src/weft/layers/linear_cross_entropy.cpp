@@ -79,12 +79,29 @@ struct Gradients {
   at::Tensor bias;    // [V]
 };
 
-/// Turns the chunk's logits into (softmax - one hot) * scale, in place, and adds what follows from it.
+/// What a chunk's losses are taken over: their number, and how much of a target is spread.
+struct Targets {
+  double scale = 1.0;
+  double smoothing = 0.0;
+};
+
+/// The losses of a chunk, [C, 1].
+at::Tensor chunk_losses(const Chunk& chunk, const at::Tensor& log_sum, double smoothing) {
+  const at::Tensor scores = chunk.logits.gather(1, chunk.targets);
+  return log_sum.sub(smoothing == 0.0 ? scores : scores.lerp(chunk.logits.mean(1, true), smoothing));
+}
+
+/// Turns the chunk's logits into (softmax - target) * scale, in place, and adds what follows from it.
 void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, const at::Tensor& log_sum,
-                std::int64_t begin, double scale) {
-  // d loss / d logits = (softmax - one hot) / count. The chunk's logits are used up by this.
+                std::int64_t begin, const Targets& targets) {
+  // d loss / d logits = (softmax - target) / count. The chunk's logits are used up by this.
   at::Tensor difference = chunk.logits.sub_(log_sum).exp_();
-  difference.scatter_add_(1, chunk.targets, at::full_like(chunk.targets, -1, difference.options())).mul_(scale);
+  const at::Tensor hit = at::full_like(chunk.targets, targets.smoothing - 1, difference.options());
+  difference.scatter_add_(1, chunk.targets, hit);
+  if (targets.smoothing > 0) {
+    difference.sub_(targets.smoothing / static_cast<double>(difference.size(1)));
+  }
+  difference.mul_(targets.scale);
   if (gradients.bias.defined()) {
     gradients.bias.add_(difference.sum(0));
   }
@@ -105,6 +122,7 @@ struct Plan {
   bool hidden = false;
   bool weight = false;
   bool bias = false;
+  double smoothing = 0.0;
   bool gathers() const { return hidden || weight || bias; }
 };
 
@@ -133,9 +151,9 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
       const std::int64_t rows = std::min(plan.chunk, count - begin);
       const Chunk part = score(hidden.narrow(0, begin, rows), head, labels.narrow(0, begin, rows), sums);
       const at::Tensor log_sum = log_sum_exp(part);
-      total.add_(log_sum.sub(part.logits.gather(1, part.targets)).sum(at::kDouble));
+      total.add_(chunk_losses(part, log_sum, plan.smoothing).sum(at::kDouble));
       if (plan.gathers()) {
-        accumulate(gradients, part, head, log_sum, begin, 1.0 / static_cast<double>(count));
+        accumulate(gradients, part, head, log_sum, begin, {1.0 / static_cast<double>(count), plan.smoothing});
       }
     }
     // Gradients for an incoming gradient of 1; the backward pass only multiplies by what comes.
@@ -171,13 +189,13 @@ Labelled keep_labelled(const at::Tensor& hidden, const at::Tensor& labels) {
 }
 
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
-                                std::int64_t chunk) {
+                                std::int64_t chunk, double smoothing) {
   check(hidden, head, labels);
   const Labelled kept = keep_labelled(hidden, labels);
   const bool recording = at::GradMode::is_enabled();
   const Plan plan{chunk_size(chunk, head.weight.size(0)), recording && hidden.requires_grad(),
                   recording && head.weight.requires_grad(),
-                  recording && head.bias.defined() && head.bias.requires_grad()};
+                  recording && head.bias.defined() && head.bias.requires_grad(), smoothing};
   return LossFunction::apply(kept.hidden, head.weight, optional(head.bias), kept.labels, plan);
 }
 

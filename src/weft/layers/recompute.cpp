@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "weft/layers/inference/packed_weight.h"
 #include "weft/layers/precision.h"
 
 namespace weft::layers {
@@ -50,7 +51,8 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     saved.insert(saved.end(), parameters.begin(), parameters.end());
     context->save_for_backward(saved);
     context->saved_data["recipe"] = at::IValue::make_capsule(recipe);
-    // Autograd functions run without gradient mode: the block records nothing here.
+    // Autograd functions run without gradient mode: the block records nothing here, and is no inference either.
+    const WithoutPacking plain_products;
     return recipe->block(x);
   }
 

@@ -21,17 +21,23 @@ class SelfAttentionImpl : public torch::nn::Module {
   /// x [B, N, hidden] -> [B, N, hidden]. With a cache, keys and values of x are appended to it and x attends to all of
   /// them.
   at::Tensor forward(const at::Tensor& x, const BlockContext& context);
-  /// The mechanism's canonical string.
-  std::string description() const { return mechanism_->description(); }
+  /// The canonical string of the mechanism, or of the one for short inputs where there is one.
+  std::string description(bool short_input = false) const;
+  /// Whether the mechanism asks for positions bound to `input`.
+  bool needs_input() const noexcept { return needs_input_; }
 
-  Linear qkv{nullptr};     ///< hidden -> (heads + 2 key_value_heads) * head_dim: queries, keys, values
-  Linear output{nullptr};  ///< hidden -> hidden
+  Linear qkv{nullptr};         ///< hidden -> (heads + 2 key_value_heads) * head_dim: queries, keys, values
+  Linear output{nullptr};      ///< hidden -> hidden
+  Linear global_qkv{nullptr};  ///< hidden -> 3 hidden: those of the positions bound to `input` (Longformer)
 
  private:
-  std::int64_t layer_;
-  std::int64_t heads_;
-  std::int64_t key_value_heads_;
+  /// Replaces the rows of the positions bound to `input`, where they have projections of their own.
+  at::Tensor with_globals(const at::Tensor& mixed, const at::Tensor& x, const attention::AttentionContext& context);
+
+  BlockConfig config_;
   std::shared_ptr<attention::AttentionImpl> mechanism_;
+  std::shared_ptr<attention::AttentionImpl> short_mechanism_;  // or null
+  bool needs_input_;
 };
 TORCH_MODULE(SelfAttention);
 

@@ -2,6 +2,8 @@
 // One transformer block.
 #include "weft/layers/transformer_block.h"
 
+#include <c10/core/GradMode.h>
+
 #include "weft/layers/dropout.h"
 
 namespace weft::layers {
@@ -10,6 +12,12 @@ namespace {
 // Uses of dropout, see dropout_seed.
 constexpr std::int64_t kAttentionSite = 1;
 constexpr std::int64_t kFeedForwardSite = 2;
+
+/// In place where no gradient needs the sublayer's result, which nobody else has.
+at::Tensor add_residual(at::Tensor sublayer, const at::Tensor& x) {
+  const bool in_place = !at::GradMode::is_enabled() && sublayer.scalar_type() == x.scalar_type();
+  return in_place ? sublayer.add_(x) : x + sublayer;
+}
 
 }  // namespace
 
@@ -30,8 +38,9 @@ at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext
     return middle + drop(feed_forward(feed_forward_norm(middle)), context, kFeedForwardSite);
   }
   // y = norm(x + attention(x)); norm(y + feed_forward(y))
-  const at::Tensor middle = attention_norm(x + drop(attention->forward(x, context), context, kAttentionSite));
-  return feed_forward_norm(middle + drop(feed_forward(middle), context, kFeedForwardSite));
+  const at::Tensor middle =
+      attention_norm(add_residual(drop(attention->forward(x, context), context, kAttentionSite), x));
+  return feed_forward_norm(add_residual(drop(feed_forward(middle), context, kFeedForwardSite), middle));
 }
 
 at::Tensor TransformerBlockImpl::drop(const at::Tensor& x, const BlockContext& context, std::int64_t site) const {

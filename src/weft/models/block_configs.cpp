@@ -15,10 +15,12 @@ layers::BlockConfig block_config(const TransformerConfig& config, std::int64_t l
   block.attention = config.attention_of(layer);
   block.activation = config.hidden_act;
   block.causal = config.is_decoder;
+  block.alibi = config.position_embedding == "alibi";
   block.norm_first = config.norm_position == "pre";
   block.layer_norm_eps = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;
   block.attention_dropout = config.attention_probs_dropout_prob;
+  block.directory = config.directory;
   return block;
 }
 

@@ -70,7 +70,8 @@ at::Tensor LanguageModelImpl::run(const at::Tensor& ids, layers::BlockContext& c
   const bool fits = config_.position_embedding != "learned" || first + ids.size(1) <= config_.max_position_embeddings;
   require(fits, "position_embedding is learned for max_position_embeddings = ", config_.max_position_embeddings,
           " positions, but ", first + ids.size(1), " are needed");
-  at::Tensor hidden = embeddings_(ids, first, context.attention.seed);
+  at::Tensor hidden =
+      embeddings_(layers::EmbeddingsInput{.ids = ids, .first_position = first, .seed = context.attention.seed});
   if (rotary_) {
     // Once for all layers: the angles depend on the position alone.
     context.rotation = rotary_->at_positions(first, ids.size(1), hidden.options());
@@ -107,9 +108,9 @@ at::Tensor LanguageModelImpl::logits(const ModelInput& input) {
   return head_->logits(hidden_states(input), embeddings_->tokens);
 }
 
-at::Tensor LanguageModelImpl::loss(const ModelInput& input, const at::Tensor& labels) {
+at::Tensor LanguageModelImpl::loss(const ModelInput& input, const at::Tensor& labels, double smoothing) {
   check_labels(input.input_ids, labels);
-  return head_->loss(hidden_states(input).flatten(0, 1), embeddings_->tokens, labels.flatten());
+  return head_->loss(hidden_states(input).flatten(0, 1), embeddings_->tokens, labels.flatten(), smoothing);
 }
 
 at::Tensor LanguageModelImpl::token_losses(const ModelInput& input, const at::Tensor& labels) {

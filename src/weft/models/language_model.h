@@ -49,8 +49,8 @@ class LanguageModelImpl : public torch::nn::Module {
   at::Tensor logits(const ModelInput& input);
   /// Mean nats over the labels other than -100, a float32 scalar (float64 model: float64); 0 when there are none.
   /// labels int64 [B, N]: labels[b, i] is the target AT position i, the caller shifts. Logits exist for loss_chunk_size
-  /// positions at once.
-  at::Tensor loss(const ModelInput& input, const at::Tensor& labels);
+  /// positions at once. `smoothing` as layers::linear_cross_entropy has it.
+  at::Tensor loss(const ModelInput& input, const at::Tensor& labels, double smoothing = 0.0);
   /// Nats of each label [B, N], 0 where it is -100. No gradient; in chunks like loss().
   at::Tensor token_losses(const ModelInput& input, const at::Tensor& labels);
   /// Runs only the new tokens int64 [B, n] behind those in `cache`, appends theirs, and returns the logits after the

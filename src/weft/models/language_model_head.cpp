@@ -42,11 +42,11 @@ at::Tensor LanguageModelHeadImpl::logits(const at::Tensor& hidden, const at::Ten
   return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 
-at::Tensor LanguageModelHeadImpl::loss(const at::Tensor& hidden, const at::Tensor& embedding,
-                                       const at::Tensor& labels) {
+at::Tensor LanguageModelHeadImpl::loss(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels,
+                                       double smoothing) {
   // Before the transform: an encoder predicts one token in seven, and the rest costs nothing.
   const layers::Labelled kept = layers::keep_labelled(hidden, labels);
-  return layers::linear_cross_entropy(prepare(kept.hidden), weights(embedding), kept.labels, chunk_);
+  return layers::linear_cross_entropy(prepare(kept.hidden), weights(embedding), kept.labels, chunk_, smoothing);
 }
 
 at::Tensor LanguageModelHeadImpl::token_losses(const at::Tensor& hidden, const at::Tensor& embedding,

@@ -22,7 +22,8 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   /// hidden [..., D] -> [..., V], float32 or wider.
   at::Tensor logits(const at::Tensor& hidden, const at::Tensor& embedding);
   /// hidden [T, D], labels [T] -> mean nats, see layers::linear_cross_entropy.
-  at::Tensor loss(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
+  at::Tensor loss(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels,
+                  double smoothing = 0.0);
   /// hidden [T, D], labels [T] -> nats [T], no gradient.
   at::Tensor token_losses(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct TransformerConfig {
   std::int64_t loss_chunk_size = 0;
   bool gradient_checkpointing = false;
   std::string tokenizer_class = "bytes";
+  /// Where the config was read, no field of it: files that `attention` names lie below; empty is the working directory.
+  std::filesystem::path directory = {};
 
   /// Columns of a head.
   std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
@@ -69,7 +72,7 @@ struct TransformerConfig {
                 "length the model is made for; a hard limit with learned positions only"}
               .range(1, std::int64_t{1} << 40));
     visit(Field{"position_embedding", &C::position_embedding, "how a token knows its position"}.one_of(
-        {"rotary", "learned", "sinusoidal"}));
+        {"rotary", "learned", "sinusoidal", "alibi"}));
     visit(Field{"norm_position", &C::norm_position, "layer norm before (pre) or after (post) a sublayer"}.one_of(
         {"pre", "post"}));
     visit(Field{"hidden_act", &C::hidden_act, "activation of the feed-forward"}.one_of(
@@ -86,7 +89,8 @@ struct TransformerConfig {
     visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12));
     visit(Field{"loss_chunk_size", &C::loss_chunk_size, "positions whose logits exist at once; 0 chooses"}.at_least(0));
     visit(Field{"gradient_checkpointing", &C::gradient_checkpointing, "recompute each layer in the backward pass"});
-    visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of({"bytes", "sentencepiece"}));
+    visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of(
+        {"bytes", "sentencepiece", "huggingface"}));
   }
 };
 

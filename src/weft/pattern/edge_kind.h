@@ -18,7 +18,7 @@ enum class EdgeKind : std::uint8_t {
   kSegment,
   kSummary,
   kStride,
-  kOther,  ///< axial, graphs from files, complements
+  kOther,  ///< graphs from files, complements
   kFull,   ///< full and causal
   kNone,   ///< no edge
 };

@@ -16,6 +16,14 @@ inline constexpr std::int32_t kFullBlock = -1;
 [[gnu::always_inline]] constexpr std::int32_t weight_index(std::int32_t kind) noexcept { return -2 - kind; }
 [[gnu::always_inline]] constexpr std::int32_t weighted_kind(std::int32_t index) noexcept { return -2 - index; }
 
+/// Indices [begin, end) into the block arrays of a layout or its transpose.
+struct BlockRange {
+  std::int64_t begin;
+  std::int64_t end;
+
+  [[gnu::always_inline]] std::int64_t count() const noexcept { return end - begin; }
+};
+
 /// See BlockLayout for the meaning and shape of each array. A full block at the end of the keys is full for the keys
 /// that exist.
 struct LayoutView {
@@ -38,6 +46,12 @@ struct LayoutView {
   [[gnu::always_inline]] std::int64_t group_of(std::int64_t row, std::int64_t head) const noexcept {
     return group[(batch == 1 ? 0 : row) * heads + head];
   }
+  /// The blocks that a block of queries sees.
+  [[gnu::always_inline]] BlockRange row(std::int64_t batch_row, std::int64_t head,
+                                        std::int64_t query_block) const noexcept {
+    const std::int64_t* at = row_begin + group_of(batch_row, head) * query_blocks + query_block;
+    return {at[0], at[1]};
+  }
   /// Mask words of a partial block: [tile_query][words].
   [[gnu::always_inline]] const std::uint64_t* mask(std::int32_t kind_of_block) const noexcept {
     return mask_bits + kind_of_block * tile_query * words();
@@ -52,6 +66,13 @@ struct TransposeView {
   const std::int64_t* column_begin;
   const std::int32_t* query_block;
   const std::int64_t* block;
+
+  /// Those that see a block of keys.
+  [[gnu::always_inline]] BlockRange column(const LayoutView& layout, std::int64_t batch_row, std::int64_t head,
+                                           std::int64_t key_block) const noexcept {
+    const std::int64_t* at = column_begin + layout.group_of(batch_row, head) * layout.key_blocks + key_block;
+    return {at[0], at[1]};
+  }
 };
 
 }  // namespace weft::pattern

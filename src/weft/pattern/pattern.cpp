@@ -43,6 +43,19 @@ bool Pattern::needs_input() const {
   return any_node(*root_, [](const Node& node) { return node.uses_input(); });
 }
 
+std::vector<PatternFile> Pattern::files() const {
+  std::vector<PatternFile> files;
+  any_node(*root_, [&](const Node& node) {
+    const std::string_view name = node.file_name();
+    const bool known = std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.name == name; });
+    if (!name.empty() && !known) {
+      files.push_back({std::string(name), node.file_content()});
+    }
+    return false;
+  });
+  return files;
+}
+
 void Pattern::check(const Site& site) const {
   check_range("the query length", site.query_length, 0, kMaximumLength);
   check_range("the key length", site.key_length, 0, kMaximumLength);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "weft/pattern/layout.h"
 #include "weft/pattern/site.h"
@@ -16,6 +17,12 @@
 namespace weft::pattern {
 
 class Node;  // the syntax tree, see syntax.h
+
+/// A file that an expression names, and what it says: the graph of edges("..."), written in the shortest form.
+struct PatternFile {
+  std::string name;  ///< as in the expression: a path below the directory that the expression was read in
+  std::string content;
+};
 
 class Pattern {
  public:
@@ -41,6 +48,9 @@ class Pattern {
 
   /// Errors: kExpression where the pattern does not fit the site (heads do not add up, a grid too small, ...).
   void check(const Site& site) const;
+
+  /// Each file that the expression names, once: for whoever saves the expression in another directory.
+  std::vector<PatternFile> files() const;
 
   const Node& root() const noexcept { return *root_; }
   /// The tree, to build others from (build.h).

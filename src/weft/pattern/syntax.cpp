@@ -32,6 +32,13 @@ void Node::check(const Context& context) const {
   }
 }
 
+void Node::rows_bits(const Context& context, const Range& query, std::int64_t first_key, int count,
+                     std::span<std::uint64_t> bits) const {
+  for (std::int64_t each = query.begin; each < query.end; ++each) {
+    bits[static_cast<std::size_t>(each - query.begin)] = row_bits(context, each, first_key, count);
+  }
+}
+
 Printer& Printer::text(std::string_view piece) {
   text_ += piece;
   return *this;

@@ -67,6 +67,13 @@ class Node {
   /// Bit i is the edge query -> first_key + i, for i in [0, count), count <= 64; the other bits are 0.
   virtual std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first_key,
                                  int count) const = 0;
+  /// row_bits of every query of the range: `bits` has a word for each. Nodes override it where that is faster than a
+  /// query at a time.
+  virtual void rows_bits(const Context& context, const Range& query, std::int64_t first_key, int count,
+                         std::span<std::uint64_t> bits) const;
+  /// No query of the range has an edge to a key in [key.begin, result); the result is in [key.begin, key.end]. Nodes
+  /// whose edges lie far apart override it, so that the compiler goes from one to the next.
+  virtual std::int64_t first_key(const Context&, const Range& /*query*/, const Range& key) const { return key.begin; }
   /// Appends numbers that tell contents apart: two rectangles of equal sizes with equal numbers have equal
   /// multiplicities.
   virtual void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const = 0;
@@ -85,6 +92,11 @@ class Node {
 
   /// What a name stands for; null for a node that is no name.
   virtual const Node* expansion() const { return nullptr; }
+
+  /// The file that the node was read from, below the directory of its expression, and the same graph as such a file;
+  /// empty where it needs none.
+  virtual std::string_view file_name() const { return {}; }
+  virtual std::string file_content() const { return {}; }
 
   virtual NodeKind kind() const { return NodeKind::kPrimitive; }
   virtual bool uses_input() const { return false; }

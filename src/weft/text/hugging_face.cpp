@@ -165,6 +165,19 @@ std::optional<std::int64_t> usual_special(const HuggingFaceTokenizer& tokenizer,
   return id ? id : tokenizer.find(angled);
 }
 
+// The replacements of transformers' clean_up_tokenization, one after the other as there.
+std::string without_blanks(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
+      {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
+      {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [found, instead] : kReplacements) {
+    for (std::size_t at = text.find(found); at != std::string::npos; at = text.find(found, at + instead.size())) {
+      text.replace(at, found.size(), instead);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 void HuggingFaceTokenizer::Free::operator()(WeftTokenizer* tokenizer) const { weft_tokenizer_free(tokenizer); }
@@ -186,6 +199,11 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& director
   const std::string where = quote(directory.native(), 4096);
   TokenizerSettings settings = read_tokenizer_settings(files_, where);
   maximum_length_ = settings.maximum_length;
+  truncate_left_ = settings.truncate_left;
+  // BERT's class has token types, and no other family's.
+  type_ids_ = settings.type_ids || settings.tokenizer_class.empty()
+                  ? settings.type_ids
+                  : std::optional(without_fast(settings.tokenizer_class) == "BertTokenizer");
   const std::string text = tokenizer_text(files_, settings, where);
   ForeignText error;
   tokenizer_.reset(weft_tokenizer_load(bytes_of(text), text.size(), error.get()));
@@ -193,6 +211,8 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& director
     fail(ErrorKind::kFormat, where, files_.contains(kJson) ? concat(": ", kJson) : std::string(),
          ": not a tokeniser that can be read: ", quote(error.str(), 300));
   }
+  // transformers leaves the text of byte pairs as it is, whatever the setting.
+  clean_up_ = settings.clean_up && !weft_tokenizer_merges_pairs(tokenizer_.get());
   for (std::size_t role = 0; role < kSpecialRoles; ++role) {
     const auto& named = settings.named[role];
     special_[role] = named ? find(named->content) : usual_special(*this, static_cast<SpecialRole>(role));
@@ -231,7 +251,8 @@ std::vector<Encoding> HuggingFaceTokenizer::encode_all(std::string_view first, c
                             .max_length = static_cast<std::size_t>(options.max_length),
                             .stride = static_cast<std::size_t>(options.stride),
                             .strategy = static_cast<std::uint8_t>(options.truncation),
-                            .special = options.special_tokens};
+                            .special = options.special_tokens,
+                            .left = truncate_left_};
   ForeignText error;
   const std::unique_ptr<WeftEncoded, decltype(&weft_encoded_free)> encoded(
       weft_tokenizer_encode(tokenizer_.get(), &request, error.get()), &weft_encoded_free);
@@ -274,6 +295,30 @@ std::string HuggingFaceTokenizer::decode(const std::vector<std::int64_t>& ids, b
   require(
       weft_tokenizer_decode(tokenizer_.get(), narrow.data(), narrow.size(), skip_special, result.get(), error.get()),
       "cannot decode the tokens: ", quote(error.str(), 300));
+  return result.str();
+}
+
+std::string HuggingFaceTokenizer::display(const std::vector<std::int64_t>& ids, bool skip_special) const {
+  std::string text = decode(ids, skip_special);
+  return clean_up_ ? without_blanks(std::move(text)) : text;
+}
+
+std::string HuggingFaceTokenizer::join(const std::vector<std::string>& tokens) const {
+  std::vector<WeftSlice> slices;
+  slices.reserve(tokens.size());
+  for (const std::string& token : tokens) {
+    slices.push_back({bytes_of(token), token.size()});
+  }
+  ForeignText result;
+  ForeignText error;
+  require(weft_tokenizer_join(tokenizer_.get(), slices.data(), slices.size(), result.get(), error.get()),
+          "cannot join the tokens: ", quote(error.str(), 300));
+  return result.str();
+}
+
+std::string HuggingFaceTokenizer::continuation() const {
+  ForeignText result;
+  weft_tokenizer_continuation(tokenizer_.get(), result.get());
   return result.str();
 }
 

@@ -37,7 +37,8 @@ class HuggingFaceTokenizer final : public Tokenizer {
   static bool present_in(const std::filesystem::path& directory);
 
   /// A text as one window, or several that overlap by `options.stride` when it is longer than `options.max_length`. A
-  /// byte that is not part of valid UTF-8 is read as U+FFFD and counts as one code point. Errors: kArgument when the
+  /// byte that is not part of valid UTF-8 is read as U+FFFD and counts as one code point. What gives way is the end of
+  /// a text, or its beginning where tokenizer_config.json has truncation_side left. Errors: kArgument when the
   /// options leave no room or the tokeniser's own rules fail on the text.
   std::vector<Encoding> encode_windows(std::string_view text, const EncodeOptions& options = {}) const;
   /// The same for two texts, as a question and the document that answers it.
@@ -49,6 +50,13 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::string decode(const std::vector<std::int64_t>& ids) const override { return decode(ids, false); }
   /// The text of `ids`, without special tokens if so wanted. An id without a token is a kArgument error.
   std::string decode(const std::vector<std::int64_t>& ids, bool skip_special) const;
+  /// What `transformers` shows for `ids`: decode(), and where the directory's settings ask for it
+  /// (clean_up_tokenization_spaces) without blanks before punctuation. Errors: as decode().
+  std::string display(const std::vector<std::int64_t>& ids, bool skip_special) const;
+  /// Tokens as text, as decode() would join them; they need not be in the vocabulary. Errors: kArgument.
+  std::string join(const std::vector<std::string>& tokens) const;
+  /// What the vocabulary writes before a token that goes on a word ("##"); empty where it has no such mark.
+  std::string continuation() const;
   /// One more than the largest id.
   std::int64_t vocabulary_size() const override;
   std::string kind() const override { return "huggingface"; }
@@ -63,6 +71,9 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::optional<std::int64_t> special(SpecialRole role) const { return special_[static_cast<std::size_t>(role)]; }
   /// `model_max_length` of tokenizer_config.json, or 0.
   std::int64_t maximum_length() const noexcept { return maximum_length_; }
+  /// Whether token types belong to what the tokeniser of `transformers` gives: `model_input_names` of
+  /// tokenizer_config.json or its tokenizer_class say so; nothing when neither is there.
+  std::optional<bool> type_ids() const noexcept { return type_ids_; }
 
  private:
   std::vector<Encoding> encode_all(std::string_view first, const std::string_view* second,
@@ -76,6 +87,9 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::map<std::string, std::string> files_;  // name to content
   std::array<std::optional<std::int64_t>, kSpecialRoles> special_;
   std::int64_t maximum_length_ = 0;
+  bool clean_up_ = false;
+  bool truncate_left_ = false;
+  std::optional<bool> type_ids_;
 };
 
 }  // namespace weft::text

@@ -12,6 +12,7 @@
 
 #include "weft/core/error.h"
 #include "weft/training/precision.h"
+#include "weft/training/processes/process_group.h"
 #include "weft/training/trainer_config.h"
 #include "weft/training/window_scoring.h"
 
@@ -54,7 +55,7 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   }
   const auto start = std::chrono::steady_clock::now();
   const WindowOptions windows{options.context == 0 ? model->config().max_position_embeddings : options.context,
-                              options.batch_tokens, options.progress};
+                              options.batch_tokens, options.progress, processes().rank(), processes().size()};
   const std::string_view scored = cut(text, options.max_bytes, tokenizer.kind() == "bytes");
   const std::vector<std::int64_t> ids = tokenizer.encode(scored);
   require(ids.size() >= 2, "a text of at least two tokens can be evaluated, found ", ids.size());
@@ -66,7 +67,7 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
     return model->token_losses(models::ModelInput{inputs, {}, {}, {}}, labels);
   };
   EvalResult result;
-  const double nats = summed_nats(losses, at::tensor(ids, at::kLong), windows);
+  const double nats = processes().sum(summed_nats(losses, at::tensor(ids, at::kLong), windows));
   // The bytes of the first token are not scored: nothing stands before it. One byte is left where a token is the whole
   // text.
   const std::size_t first = std::min(tokenizer.decode({ids.front()}).size(), scored.size() - 1);

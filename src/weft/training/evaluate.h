@@ -30,6 +30,7 @@ struct EvalResult {
   double seconds = 0.0;
 };
 
+/// Processes that train together share the windows, and each gets the result.
 /// Errors: kUnsupported for an encoder, kArgument for a text of fewer than two tokens or a context the model cannot
 /// have, kNumeric when a loss is not finite.
 EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,

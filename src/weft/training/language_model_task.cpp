@@ -9,9 +9,9 @@
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
-#include "weft/data/masking.h"
 #include "weft/training/evaluate.h"
 #include "weft/training/precision.h"
+#include "weft/training/processes/process_group.h"
 
 namespace weft::training {
 namespace {
@@ -38,6 +38,13 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
       config_(config),
       sampler_(sampler_over(std::make_shared<data::TextCorpus>(config.train_text))) {
   check_vocabulary(model_->config(), *tokenizer_);
+  masking_ = {config.mask_probability,           tokenizer_->vocabulary_size(),
+              model_->config().vocab_size - 1,   static_cast<std::uint64_t>(config.seed),
+              data::masked_unit(config.masking), nullptr};
+  if (!model_->config().is_decoder && masking_.unit != data::MaskedUnit::kTokens) {
+    begins_word_ = data::word_beginnings(*tokenizer_);
+    masking_.begins_word = &begins_word_;
+  }
   if (!config.eval_text.empty()) {
     held_out_ = std::make_shared<data::TextCorpus>(config.eval_text);
   }
@@ -45,7 +52,7 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
 
 data::WindowSampler LanguageModelTask::sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const {
   return {data::tokenize(corpus, *tokenizer_),
-          {config_.context, config_.batch_size, config_.gradient_accumulation, model_->config().is_decoder ? 1 : 0,
+          {config_.context, config_.batch_size, parts_per_step(config_), model_->config().is_decoder ? 1 : 0,
            static_cast<std::uint64_t>(config_.seed)}};
 }
 
@@ -62,16 +69,14 @@ data::Batch LanguageModelTask::batch(const data::WindowSampler& sampler, std::in
   if (model_->config().is_decoder) {
     return data::causal_batch(tokens);
   }
-  const data::MaskingOptions masking{config_.mask_probability, tokenizer_->vocabulary_size(),
-                                     model_->config().vocab_size - 1, static_cast<std::uint64_t>(config_.seed)};
-  return data::masked_batch(tokens, masking, step, part);
+  return data::masked_batch(tokens, masking_, step, part);
 }
 
 at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   const data::Batch shown = batch(sampler_, step, part);
   const std::uint64_t seed = random_bits(static_cast<std::uint64_t>(config_.seed) ^ kDropoutStream,
                                          static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-  return model_->loss(models::ModelInput{shown.input_ids, {}, {}, seed}, shown.labels);
+  return model_->loss(models::ModelInput{shown.input_ids, {}, {}, seed}, shown.labels, config_.label_smoothing);
 }
 
 Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
@@ -98,11 +103,12 @@ Json LanguageModelTask::evaluate_masked(const std::function<void(std::int64_t, s
   const AutocastGuard autocast(config_.dtype);
   const data::WindowSampler sampler = sampler_over(held_out_);
   double nats = 0.0;
-  for (std::int64_t step = 0; step < kMaskedEvaluationParts; ++step) {
+  for (std::int64_t step = processes().rank(); step < kMaskedEvaluationParts; step += processes().size()) {
     const data::Batch shown = batch(sampler, step, 0);
     nats += model_->loss(models::ModelInput{shown.input_ids, {}, {}, {}}, shown.labels).item<double>();
     progress(step + 1, kMaskedEvaluationParts);
   }
+  nats = processes().sum(nats);
   return {{"loss", nats / static_cast<double>(kMaskedEvaluationParts)}, {"context", config_.context}};
 }
 

@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "weft/data/masking.h"
 #include "weft/data/text_corpus.h"
 #include "weft/data/window_sampler.h"
 #include "weft/models/language_model.h"
@@ -22,6 +24,8 @@ class LanguageModelTask final : public Task {
   /// context, vocabulary and model do not go together.
   LanguageModelTask(models::LanguageModel model, std::shared_ptr<const text::Tokenizer> tokenizer,
                     const TrainerConfig& config);
+  LanguageModelTask(const LanguageModelTask&) = delete;
+  LanguageModelTask& operator=(const LanguageModelTask&) = delete;
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
@@ -41,6 +45,8 @@ class LanguageModelTask final : public Task {
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   TrainerConfig config_;
   data::WindowSampler sampler_;
+  data::MaskingOptions masking_;   // of an encoder
+  std::vector<bool> begins_word_;  // by id, where whole words are masked
   std::shared_ptr<const data::TextCorpus> held_out_;
 };
 

@@ -3,7 +3,6 @@
 // evaluation.
 #include "weft/training/metrics_log.h"
 
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -47,12 +46,14 @@ void MetricsLog::evaluation(std::int64_t step, const Json& figures) {
   events_.flush();
 }
 
-std::optional<Json> MetricsLog::find_evaluation(std::int64_t step) const {
-  const std::vector<Json> lines = formats::read_json_lines(path_);
-  const auto found = std::find_if(lines.rbegin(), lines.rend(), [step](const Json& line) {
-    return line.at("step").get<std::int64_t>() == step && line.contains("eval");
-  });
-  return found == lines.rend() ? std::nullopt : std::optional(found->at("eval"));
+std::vector<std::pair<std::int64_t, Json>> MetricsLog::evaluations() const {
+  std::vector<std::pair<std::int64_t, Json>> result;
+  for (const Json& line : formats::read_json_lines(path_)) {
+    if (line.contains("eval")) {
+      result.emplace_back(line.at("step").get<std::int64_t>(), line.at("eval"));
+    }
+  }
+  return result;
 }
 
 void MetricsLog::sync() {

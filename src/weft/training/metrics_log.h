@@ -5,7 +5,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <utility>
+#include <vector>
 
 #include "weft/formats/config_json.h"
 #include "weft/formats/event_file.h"
@@ -23,8 +24,8 @@ class MetricsLog {
   void train(formats::Json entry) { append(std::move(entry), "train/"); }
   /// Figures of an evaluation: {"step", "eval": {...}}; TensorBoard has them as eval/<name>.
   void evaluation(std::int64_t step, const formats::Json& figures);
-  /// The evaluation that the log has for `step`, if any.
-  std::optional<formats::Json> find_evaluation(std::int64_t step) const;
+  /// Every evaluation that the log has: its step and figures, in order.
+  std::vector<std::pair<std::int64_t, formats::Json>> evaluations() const;
   /// Everything written so far is on disk after this. Errors: kIo.
   void sync();
 

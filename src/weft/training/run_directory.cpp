@@ -27,6 +27,7 @@ constexpr const char* kTraining = "training.json";
 constexpr const char* kState = "state.json";
 constexpr const char* kCheckpoints = "checkpoints";
 constexpr const char* kLock = "lock";
+constexpr const char* kBest = "best";
 
 std::string named(const fs::path& path) { return quote(path.native(), 4096); }
 
@@ -79,14 +80,25 @@ void remove_checkpoint(const fs::path& path) {
   fs::remove_all(path, ignored);
 }
 
+// Every file below `directory`, as a path from there: an attention's graph may lie in a folder of its own.
+std::vector<fs::path> files_below(const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) {
+      files.push_back(entry.path().lexically_relative(directory));
+    }
+  }
+  return files;
+}
+
 // state.json comes last and lists the others with their sizes: a checkpoint without it, or with a file of another size,
 // is none.
 void write_checkpoint(const fs::path& directory, std::int64_t step, const RunDirectory::Fill& fill) {
   Json state = fill(directory);
   state["step"] = step;
   Json sizes = Json::object();
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-    sizes[entry.path().filename().string()] = entry.file_size();
+  for (const fs::path& file : files_below(directory)) {
+    sizes[file.string()] = fs::file_size(directory / file);
   }
   state["files"] = std::move(sizes);
   write_file_atomically(directory / kState, formats::print_json(state, 2) + "\n");
@@ -109,10 +121,10 @@ void link_atomically(const fs::path& from, const fs::path& to) {
 
 // Makes the model files of a checkpoint those of the run.
 void publish(const fs::path& checkpoint, const fs::path& run) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(checkpoint)) {
-    const std::string name = entry.path().filename().string();
-    if (name != kState && name != kMomentsFile) {
-      link_atomically(entry.path(), run / name);
+  for (const fs::path& file : files_below(checkpoint)) {
+    if (file != kState && file != kMomentsFile) {
+      fs::create_directories((run / file).parent_path());
+      link_atomically(checkpoint / file, run / file);
     }
   }
   sync_directory(run);
@@ -181,13 +193,18 @@ RunDirectory RunDirectory::create(const fs::path& given, const Json& training, c
 }
 
 RunDirectory RunDirectory::open(const fs::path& given) {
+  RunDirectory run = open_beside(given);
+  run.lock_ = lock_run(run.path());
+  return run;
+}
+
+RunDirectory RunDirectory::open_beside(const fs::path& given) {
   std::error_code error;
   if (!fs::is_regular_file(given / kTraining, error)) {
     throw Error(ErrorKind::kArgument, concat(named(given), " is no run directory: it has no ", kTraining),
                 "a new run begins without --resume");
   }
-  const fs::path path = settled_path(given);
-  return {path, lock_run(path)};
+  return {settled_path(given), Descriptor()};
 }
 
 Json RunDirectory::training() const { return formats::read_json(path_ / kTraining); }
@@ -212,6 +229,13 @@ void RunDirectory::save(std::int64_t step, std::int64_t keep, const Fill& fill) 
   // The checkpoint stands before the run's own model changes, and older ones go last: a kill in between loses nothing.
   publish(path, path_);
   prune(keep);
+}
+
+void RunDirectory::save_best(const Json& figure, const std::function<void(const fs::path&)>& save_model) {
+  write_directory_atomically(path_ / kBest, [&](const fs::path& directory) {
+    save_model(directory);
+    write_file_atomically(directory / "best.json", formats::print_json(figure, 2) + "\n");
+  });
 }
 
 void RunDirectory::prune(std::int64_t keep) {

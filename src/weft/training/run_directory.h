@@ -3,6 +3,7 @@
 //   config.json, model.safetensors, tokeniser files   the model of the last checkpoint
 //   training.json, metrics.jsonl, events.out.*         how it was trained and what came of it
 //   checkpoints/step-N/                                the last ones whole: model, moments, state.json
+//   best/                                              the model of the best evaluation, where one is asked for
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct Checkpoint {
   formats::Json state;  ///< its state.json
 };
 
-/// Holds the lock of a run while it lives.
+/// Holds the lock of a run while it lives, unless it was opened beside its holder.
 class RunDirectory {
  public:
   /// Writes the files of a checkpoint into a directory and returns its state.
@@ -40,6 +41,9 @@ class RunDirectory {
   /// Errors: kArgument when `path` is no run directory or another process trains in it.
   static RunDirectory open(const std::filesystem::path& path);
 
+  /// For reading beside the process that holds the lock: nothing below may be called that writes.
+  static RunDirectory open_beside(const std::filesystem::path& path);
+
   const std::filesystem::path& path() const noexcept { return path_; }
   /// training.json.
   formats::Json training() const;
@@ -51,6 +55,8 @@ class RunDirectory {
   /// Writes checkpoints/step-N whole or not at all, makes it the model of the run, and removes all but the newest
   /// `keep`.
   void save(std::int64_t step, std::int64_t keep, const Fill& fill);
+  /// Replaces best/, a model directory with what the best evaluation said in best.json.
+  void save_best(const formats::Json& figure, const std::function<void(const std::filesystem::path&)>& save_model);
   /// Makes the model of `checkpoint` that of the run, and removes what a killed process left half-made, later
   /// checkpoints, and all but the newest `keep`.
   void restore(const Checkpoint& checkpoint, std::int64_t keep);

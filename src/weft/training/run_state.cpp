@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <string>
 
 #include "weft/checkpoint/tensors.h"
@@ -34,7 +35,7 @@ void check_data(const Json& recorded, const Json& found, const std::filesystem::
 }  // namespace
 
 Json write_state(const std::filesystem::path& directory, const RunState& state, const TrainerConfig& config,
-                 const Task& task, const AdamW& optimizer) {
+                 const Task& task, const Optimizer& optimizer) {
   task.save(directory);
   checkpoint::save_tensors(directory / kMomentsFile, optimizer.state());
   Json json = {{"format", kStateFormat},
@@ -76,7 +77,7 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
   }
 }
 
-void load_moments(const std::filesystem::path& checkpoint, AdamW& optimizer, std::int64_t step) {
+void load_moments(const std::filesystem::path& checkpoint, Optimizer& optimizer, std::int64_t step) {
   optimizer.load_state(checkpoint::load_tensors(checkpoint / kMomentsFile), step);
 }
 
@@ -90,6 +91,8 @@ TrainerConfig config_from_json(const Json& json, const std::filesystem::path& wh
   TrainerConfig config;
   formats::update_from_json(config, json, where.string(), {"weft_version", "torch_version"});
   check_config(config, where.string());
+  // A run of a version that knew one process only.
+  config.processes = std::max<std::int64_t>(config.processes, 1);
   return config;
 }
 

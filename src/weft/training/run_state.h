@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkpoint's content: weights (the task writes those), AdamW's moments, and state.json. Random state and data
-// position are the seed and the step, since both streams are pure functions of these.
+// A checkpoint's content: weights (the task writes those), the optimiser's moments, and state.json. Random state and
+// data position are the seed and the step, since both streams are pure functions of these.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 
 #include "weft/formats/config_json.h"
-#include "weft/training/adamw.h"
+#include "weft/training/optimizers/optimizer.h"
 #include "weft/training/run_directory.h"
 #include "weft/training/task.h"
 #include "weft/training/trainer_config.h"
@@ -24,7 +24,7 @@ struct RunState {
 
 /// Writes model and moments into `directory` and returns what state.json holds besides.
 formats::Json write_state(const std::filesystem::path& directory, const RunState& state, const TrainerConfig& config,
-                          const Task& task, const AdamW& optimizer);
+                          const Task& task, const Optimizer& optimizer);
 
 /// Loads the weights into `task` and returns where the run stands. Another number of threads is said on stderr: losses
 /// then agree to rounding only. Errors: kArgument when the task's data are not those that the run was trained on;
@@ -32,7 +32,7 @@ formats::Json write_state(const std::filesystem::path& directory, const RunState
 RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, Task& task);
 
 /// Loads the moments of a checkpoint. Errors: kFormat.
-void load_moments(const std::filesystem::path& checkpoint, AdamW& optimizer, std::int64_t step);
+void load_moments(const std::filesystem::path& checkpoint, Optimizer& optimizer, std::int64_t step);
 
 /// The fields of `config` and the versions that wrote them: training.json.
 formats::Json training_json(const TrainerConfig& config);

@@ -10,6 +10,7 @@
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/training/language_model_task.h"
+#include "weft/training/processes/process_group.h"
 #include "weft/training/run_state.h"
 
 namespace weft::training {
@@ -69,7 +70,9 @@ TrainResult train_language_model(const std::filesystem::path& run, const Trainer
                                  const models::TransformerConfig& model_config,
                                  std::shared_ptr<const text::Tokenizer> tokenizer) {
   check_config(given, "training");
-  RunDirectory::check_free(run);
+  if (processes().is_first()) {
+    RunDirectory::check_free(run);
+  }
   const TrainerConfig config = settled(given);
   // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
   at::manual_seed(static_cast<std::uint64_t>(config.seed));
@@ -78,7 +81,7 @@ TrainResult train_language_model(const std::filesystem::path& run, const Trainer
 }
 
 TrainResult resume_language_model(const std::filesystem::path& path, const Json& given) {
-  RunDirectory run = RunDirectory::open(path);
+  RunDirectory run = processes().is_first() ? RunDirectory::open(path) : RunDirectory::open_beside(path);
   const TrainerConfig stands = config_from_json(run.training(), run.path() / "training.json");
   Json rest = given;
   const TrainerConfig config = merged_trainer(stands, rest, run.path() / "training.json");

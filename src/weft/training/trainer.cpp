@@ -4,6 +4,7 @@
 #include "weft/training/trainer.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -15,7 +16,10 @@
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/training/best_figure.h"
 #include "weft/training/metrics_log.h"
+#include "weft/training/optimizers/parameter_groups.h"
+#include "weft/training/processes/process_group.h"
 #include "weft/training/run_state.h"
 #include "weft/training/schedule.h"
 #include "weft/training/training_clock.h"
@@ -58,6 +62,10 @@ class Trainer::Loop {
   bool checkpoint_due() const;
   void save();
   void evaluate_if_due();
+  void record_evaluation();
+  void learn_evaluations();
+  void agree();
+  bool gave_up() const;
   [[noreturn]] void stop();
   std::string last_loss() const;
   TrainResult result() const;
@@ -68,7 +76,8 @@ class Trainer::Loop {
   RunState state_;
   Update update_;
   TrainingClock clock_;
-  MetricsLog metrics_;
+  std::optional<MetricsLog> metrics_;  // in the first process only: it alone writes
+  BestFigure best_;
   std::int64_t saved_step_;
   double saved_seconds_;
   std::int64_t first_tokens_;
@@ -77,6 +86,7 @@ class Trainer::Loop {
   double logged_seconds_;
   double speed_ = 0.0;
   Json evaluation_ = Json::object();
+  std::int64_t evaluated_step_ = -1;
 };
 
 Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task,
@@ -87,7 +97,9 @@ Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_p
       state_(from ? read_state(*from, config_, *task_) : RunState{}),
       update_(*task_, config_),
       clock_(state_.seconds),
-      metrics_(run_.path(), state_.step),
+      metrics_(processes().is_first() ? std::optional<MetricsLog>(std::in_place, run_.path(), state_.step)
+                                      : std::nullopt),
+      best_(config_.best_metric),
       saved_step_(state_.step),
       saved_seconds_(state_.seconds),
       first_tokens_(state_.tokens),
@@ -96,11 +108,41 @@ Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_p
       logged_seconds_(state_.seconds) {
   if (from) {
     load_moments(from->path, update_.optimizer(), state_.step);
-    run_.set_training(training_json(config_));  // only now: a refused resumption changes nothing
+    // Only now: a refused resumption changes nothing.
+    if (metrics_) {
+      run_.set_training(training_json(config_));
+    }
+  }
+  agree();
+  learn_evaluations();
+}
+
+// One process's word for all: the first one's weights, moments and place in the run.
+void Trainer::Loop::agree() {
+  ProcessGroup& group = processes();
+  if (group.is_alone()) {
+    return;
+  }
+  const at::NoGradGuard no_grad;
+  const double first_step = group.from_first(static_cast<double>(state_.step));
+  require(first_step == static_cast<double>(state_.step), "the processes stand at different steps: the first at ",
+          first_step, ", process ", group.rank(), " at ", state_.step, "; all must read the same run directory");
+  for (const auto& [name, parameter] : task_->parameters()) {
+    group.copy_from_first(parameter.detach());
+  }
+  for (const auto& [name, kept] : update_.optimizer().state()) {
+    group.copy_from_first(kept);
   }
 }
 
+bool Trainer::Loop::gave_up() const {
+  return config_.early_stopping > 0 && best_.since_best() >= config_.early_stopping;
+}
+
 bool Trainer::Loop::done() const {
+  if (gave_up()) {
+    return true;
+  }
   return config_.steps > 0 ? state_.step >= config_.steps : state_.seconds >= 60.0 * config_.minutes;
 }
 
@@ -110,7 +152,7 @@ double Trainer::Loop::learning_rate() const {
     return training::learning_rate(
         config_, {static_cast<double>(state_.step) / steps, static_cast<double>(state_.step + 1) / steps});
   }
-  const double part = std::min(1.0, clock_.seconds() / (60.0 * config_.minutes));
+  const double part = std::min(1.0, processes().from_first(clock_.seconds()) / (60.0 * config_.minutes));
   return training::learning_rate(config_, {part, part});
 }
 
@@ -120,8 +162,9 @@ void Trainer::Loop::advance() {
     stop();
   }
   ++state_.step;
-  state_.tokens += config_.gradient_accumulation * task_->tokens_per_part();
-  state_.seconds = clock_.seconds();
+  state_.tokens += parts_per_step(config_) * task_->tokens_per_part();
+  // By minutes, all must see the same end.
+  state_.seconds = processes().from_first(clock_.seconds());
   state_.loss = result->loss;
   if (state_.step % config_.log_every == 0 || done()) {
     record(*result);
@@ -133,13 +176,16 @@ void Trainer::Loop::record(const UpdateResult& result) {
   speed_ = static_cast<double>(state_.tokens - logged_tokens_) / std::max(state_.seconds - logged_seconds_, 1e-9);
   logged_tokens_ = state_.tokens;
   logged_seconds_ = state_.seconds;
-  metrics_.train({{"step", state_.step},
-                  {"loss", result.loss},
-                  {"learning_rate", result.learning_rate},
-                  {"grad_norm", result.gradient_norm},
-                  {"tokens", state_.tokens},
-                  {"tokens_per_second", speed_},
-                  {"seconds", state_.seconds}});
+  if (!metrics_) {
+    return;
+  }
+  metrics_->train({{"step", state_.step},
+                   {"loss", result.loss},
+                   {"learning_rate", result.learning_rate},
+                   {"grad_norm", result.gradient_norm},
+                   {"tokens", state_.tokens},
+                   {"tokens_per_second", speed_},
+                   {"seconds", state_.seconds}});
 }
 
 bool Trainer::Loop::checkpoint_due() const {
@@ -150,10 +196,12 @@ bool Trainer::Loop::checkpoint_due() const {
 }
 
 void Trainer::Loop::save() {
-  metrics_.sync();
-  run_.save(state_.step, config_.keep_checkpoints, [this](const std::filesystem::path& directory) {
-    return write_state(directory, state_, config_, *task_, update_.optimizer());
-  });
+  if (metrics_) {
+    metrics_->sync();
+    run_.save(state_.step, config_.keep_checkpoints, [this](const std::filesystem::path& directory) {
+      return write_state(directory, state_, config_, *task_, update_.optimizer());
+    });
+  }
   saved_step_ = state_.step;
   saved_seconds_ = state_.seconds;
 }
@@ -164,21 +212,49 @@ void Trainer::Loop::evaluate_if_due() {
     return;
   }
   // A resumed run that stands where it was last evaluated.
-  if (const std::optional<Json> known = metrics_.find_evaluation(state_.step)) {
-    evaluation_ = *known;
+  if (evaluated_step_ == state_.step) {
     return;
   }
   ProgressBar bar("evaluating", 1.0);
   task_->set_training(false);
   evaluation_ = task_->evaluate([&](std::int64_t part, std::int64_t whole) {
     bar.update(static_cast<double>(part) / static_cast<double>(whole));
-    if (interrupted()) {
+    // The others would wait for this one's share: with them, the step that follows stops.
+    if (interrupted() && processes().is_alone()) {
       stop();
     }
   });
   task_->set_training(true);
-  if (!evaluation_.empty()) {
-    metrics_.evaluation(state_.step, evaluation_);
+  record_evaluation();
+}
+
+void Trainer::Loop::record_evaluation() {
+  evaluated_step_ = state_.step;
+  if (evaluation_.empty()) {
+    return;
+  }
+  const bool better = best_.consider(state_.step, evaluation_);
+  if (!metrics_) {
+    return;
+  }
+  // The model before the line: a kill in between evaluates once more.
+  if (better) {
+    run_.save_best(best_.json(), [this](const std::filesystem::path& directory) { task_->save(directory); });
+  }
+  metrics_->evaluation(state_.step, evaluation_);
+}
+
+// What a resumed run's log knows of evaluations. The log is the first process's; the others are told.
+void Trainer::Loop::learn_evaluations() {
+  Json known = Json::array();
+  for (const auto& [step, figures] :
+       metrics_ ? metrics_->evaluations() : std::vector<std::pair<std::int64_t, Json>>()) {
+    known.push_back({{"step", step}, {"figures", figures}});
+  }
+  for (const Json& entry : Json::parse(processes().text_from_first(known.dump()))) {
+    evaluated_step_ = entry["step"].get<std::int64_t>();
+    evaluation_ = entry["figures"];
+    best_.consider(evaluated_step_, evaluation_);
   }
 }
 
@@ -197,7 +273,8 @@ void Trainer::Loop::stop() {
 
 TrainResult Trainer::Loop::result() const {
   const double seconds = state_.seconds - first_seconds_;
-  TrainResult result{state_.step, state_.tokens, state_.seconds, state_.loss, 0.0, config_.dtype, evaluation_};
+  TrainResult result{state_.step, state_.tokens, state_.seconds, state_.loss,
+                     0.0,         config_.dtype, best_.json(),   evaluation_};
   result.tokens_per_second = seconds > 0 ? static_cast<double>(state_.tokens - first_tokens_) / seconds : 0.0;
   return result;
 }
@@ -214,6 +291,10 @@ void Trainer::Loop::train_on() {
       save();
     }
     evaluate_if_due();
+  }
+  // Early stopping is known only after the evaluation.
+  if (saved_step_ != state_.step) {
+    save();
   }
 }
 
@@ -243,17 +324,30 @@ Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& gi
   check_config(given, "training");
   const TrainerConfig config = settled(given);
   use_threads(config);
-  const AdamW fresh(task->parameters(), {});
-  RunDirectory directory = RunDirectory::create(
-      run, training_json(config),
-      [&](const std::filesystem::path& checkpoint) { return write_state(checkpoint, {}, config, *task, fresh); });
-  return Trainer(std::make_unique<Loop>(std::move(directory), config, std::move(task), std::nullopt));
+  const auto create = [&] {
+    freeze(task->parameters(), config.freeze);
+    const std::unique_ptr<Optimizer> fresh = make_optimizer(task->parameters(), config);
+    return RunDirectory::create(run, training_json(config), [&](const std::filesystem::path& checkpoint) {
+      return write_state(checkpoint, {}, config, *task, *fresh);
+    });
+  };
+  // The first process makes the run, the others find it made.
+  std::optional<RunDirectory> directory;
+  if (processes().is_first()) {
+    directory = create();
+  }
+  processes().meet();
+  return Trainer(std::make_unique<Loop>(directory ? *std::move(directory) : RunDirectory::open_beside(run), config,
+                                        std::move(task), std::nullopt));
 }
 
 Trainer Trainer::resume(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task) {
   use_threads(config);
+  if (processes().is_first()) {
+    run.restore(run.latest(), config.keep_checkpoints);
+  }
+  processes().meet();  // nobody reads while the first one tidies up
   const Checkpoint checkpoint = run.latest();
-  run.restore(checkpoint, config.keep_checkpoints);
   return Trainer(std::make_unique<Loop>(std::move(run), config, std::move(task), checkpoint));
 }
 

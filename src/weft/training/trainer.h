@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The training loop: loss, gradient, clipping, AdamW, metrics, checkpoints, and an end by steps, minutes or a signal.
-// It is the same for every task; train_language_model.h sets it up for text.
+// It is the same for every task and for any number of processes; train_language_model.h sets it up for text.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@ struct TrainResult {
   double loss = 0.0;               ///< of the last step, nats a token
   double tokens_per_second = 0.0;  ///< since this process began
   std::string dtype;               ///< float32 or bfloat16, as used
+  formats::Json best;              ///< evaluation by config.best_metric: metric, value, step; empty without one
   formats::Json evaluation;  ///< of the last step, empty without held-out data: bits_per_byte, bytes, context, seconds
 };
 

@@ -2,9 +2,11 @@
 // Rules between the fields of a TrainerConfig, and what `auto` and relative paths mean here and now.
 #include "weft/training/trainer_config.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "weft/core/cpu.h"
+#include "weft/training/processes/process_group.h"
 
 namespace weft::training {
 namespace {
@@ -28,6 +30,12 @@ void check_config(const TrainerConfig& config, std::string_view where) {
           ", found ", config.warmup_steps);
   require(config.schedule != "inverse_sqrt" || config.warmup_steps > 0 || config.warmup_ratio > 0, where,
           ": schedule inverse_sqrt needs warm-up, found warmup_steps 0 and warmup_ratio 0");
+  require(config.early_stopping == 0 || (!config.best_metric.empty() && config.eval_every > 0), where,
+          ": early_stopping needs best_metric and eval_every, found ", config.early_stopping, " without them");
+}
+
+std::int64_t parts_per_step(const TrainerConfig& config) {
+  return config.gradient_accumulation * std::max<std::int64_t>(config.processes, 1);
 }
 
 std::string settled_dtype(const std::string& dtype) {
@@ -41,6 +49,7 @@ TrainerConfig settled(TrainerConfig config) {
   make_absolute(config.train_text);
   make_absolute(config.eval_text);
   config.dtype = settled_dtype(config.dtype);
+  config.processes = config.processes == 0 ? processes().size() : config.processes;
   return config;
 }
 

@@ -23,6 +23,7 @@ struct TrainerConfig {
   double minutes = 0.0;
   double learning_rate = 1e-3;
   double min_learning_rate_ratio = 0.0;
+  std::string optimizer = "adamw";
   std::string schedule = "cosine";
   std::int64_t warmup_steps = 0;
   double warmup_ratio = 0.02;
@@ -30,17 +31,25 @@ struct TrainerConfig {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
+  bool relative_steps = false;
+  double layer_decay = 1.0;
+  std::vector<std::string> freeze;
+  double label_smoothing = 0.0;
   double clip_norm = 1.0;
   std::string dtype = "auto";
   std::int64_t seed = 0;
   double mask_probability = 0.15;
+  std::string masking = "tokens";
   std::int64_t checkpoint_every = 0;
   double checkpoint_minutes = 2.0;
   std::int64_t keep_checkpoints = 2;
   std::int64_t eval_every = 0;
   std::int64_t max_eval_bytes = 262144;
+  std::string best_metric;
+  std::int64_t early_stopping = 0;
   std::int64_t log_every = 1;
   std::int64_t threads = 0;
+  std::int64_t processes = 0;
 
   template <typename Visitor>
   static void fields(Visitor&& visit);
@@ -58,19 +67,27 @@ void TrainerConfig::fields(Visitor&& visit) {
   visit(Field{"minutes", &C::minutes, "minutes of training wall time to train for; 0 to train by steps"}.at_least(0));
   visit(Field{"learning_rate", &C::learning_rate, "peak learning rate"}.range(0, 10));
   visit(Field{"min_learning_rate_ratio", &C::min_learning_rate_ratio, "last learning rate over the peak"}.range(0, 1));
+  visit(Field{"optimizer", &C::optimizer, "how gradients become updates"}.one_of({"adamw", "adafactor", "lamb"}));
   visit(Field{"schedule", &C::schedule, "decay of the learning rate after warm-up"}.one_of(
       {"cosine", "linear", "inverse_sqrt", "constant"}));
   visit(Field{"warmup_steps", &C::warmup_steps, "steps of linear warm-up; 0 to use warmup_ratio"}.at_least(0));
   visit(Field{"warmup_ratio", &C::warmup_ratio, "part of the run that is linear warm-up"}.range(0, 1));
-  visit(Field{"weight_decay", &C::weight_decay, "AdamW decay of matrices (not norms, biases, embeddings)"}.at_least(0));
-  visit(Field{"beta1", &C::beta1, "AdamW decay rate of the first moment"}.range(0, 0.999999));
-  visit(Field{"beta2", &C::beta2, "AdamW decay rate of the second moment"}.range(0, 0.999999));
-  visit(Field{"epsilon", &C::epsilon, "AdamW term added to the root of the second moment"}.range(1e-30, 1));
+  visit(Field{"weight_decay", &C::weight_decay, "decay of matrices (not norms, biases, embeddings)"}.at_least(0));
+  visit(Field{"beta1", &C::beta1, "decay rate of the first moment (adamw, lamb)"}.range(0, 0.999999));
+  visit(Field{"beta2", &C::beta2, "decay rate of the second moment (adamw, lamb)"}.range(0, 0.999999));
+  visit(Field{"epsilon", &C::epsilon, "added to the root of the second moment (adamw, lamb)"}.range(1e-30, 1));
+  visit(Field{"relative_steps", &C::relative_steps, "learning rate times the size of a parameter (adafactor)"});
+  visit(Field{"layer_decay", &C::layer_decay, "learning rate of a layer over that of the one above it"}.range(0.01, 1));
+  visit(Field{"freeze", &C::freeze, "parameters that do not train, by name; * stands for any letters"});
+  visit(Field{"label_smoothing", &C::label_smoothing, "part of each target that is spread over the vocabulary"}.range(
+      0, 0.999));
   visit(Field{"clip_norm", &C::clip_norm, "largest global norm of the gradient; 0 leaves it as it is"}.at_least(0));
   visit(Field{"dtype", &C::dtype, "products in float32 or bfloat16; auto is bfloat16 where that is fast"}.one_of(
       {"auto", "float32", "bfloat16"}));
   visit(Field{"seed", &C::seed, "of initial weights, data order and dropout"}.at_least(0));
   visit(Field{"mask_probability", &C::mask_probability, "part of the tokens an encoder predicts"}.range(0.001, 1));
+  visit(Field{"masking", &C::masking, "what an encoder predicts: single tokens, whole words, or spans of words"}.one_of(
+      {"tokens", "words", "spans"}));
   visit(Field{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints; 0 for checkpoint_minutes"}.at_least(
       0));
   visit(Field{"checkpoint_minutes", &C::checkpoint_minutes, "minutes between checkpoints; 0 for only at the end"}
@@ -78,18 +95,29 @@ void TrainerConfig::fields(Visitor&& visit) {
   visit(Field{"keep_checkpoints", &C::keep_checkpoints, "how many checkpoints stay"}.at_least(1));
   visit(Field{"eval_every", &C::eval_every, "steps between evaluations; 0 for only at the end"}.at_least(0));
   visit(Field{"max_eval_bytes", &C::max_eval_bytes, "held-out bytes an evaluation reads; 0 for all"}.at_least(0));
+  visit(Field{"best_metric", &C::best_metric,
+              "figure by which the best evaluated model is kept in best/; none keeps none"});
+  visit(Field{"early_stopping", &C::early_stopping,
+              "stop after so many evaluations in a row without a better best_metric; 0 never stops early"}
+            .at_least(0));
   visit(Field{"log_every", &C::log_every, "steps between entries of metrics.jsonl"}.at_least(1));
   visit(
       Field{"threads", &C::threads, "threads to compute with; 0 leaves the choice to WEFT_THREADS and LibTorch"}.range(
           0, 4096));
+  visit(Field{"processes", &C::processes,
+              "batches a step and gradient_accumulation; 0 for as many as processes begin the run"}
+            .range(0, 1 << 20));
 }
+
+/// Batches of one step over all processes: gradient_accumulation times processes.
+std::int64_t parts_per_step(const TrainerConfig& config);
 
 /// Every field on its own and fields against each other: exactly one of steps and minutes, some train_text, warm-up
 /// within the run. Errors: kArgument naming `where`, the field, the rule and the value.
 void check_config(const TrainerConfig& config, std::string_view where);
 
-/// `config` as a run directory keeps it: paths absolute and `auto` settled, so that it means the same on every later
-/// day.
+/// `config` as a run directory keeps it: paths absolute, `auto` settled and processes counted, so that it means the
+/// same on every later day.
 TrainerConfig settled(TrainerConfig config);
 
 /// "float32" or "bfloat16": what `dtype` (also "auto") means on this machine.

@@ -11,7 +11,9 @@
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/random.h"
+#include "weft/training/optimizers/parameter_groups.h"
 #include "weft/training/precision.h"
+#include "weft/training/processes/process_group.h"
 
 namespace weft::training {
 namespace {
@@ -28,48 +30,73 @@ void check_finite(double value, const char* name, std::int64_t step) {
 
 }  // namespace
 
-Update::Update(Task& task, const TrainerConfig& config)
-    : task_(task),
-      config_(config),
-      optimizer_(task.parameters(), {config.beta1, config.beta2, config.epsilon, config.weight_decay}) {}
+Update::Update(Task& task, const TrainerConfig& config) : task_(task), config_(config) {
+  const NamedTensors parameters = task.parameters();
+  freeze(parameters, config.freeze);
+  optimizer_ = make_optimizer(parameters, config);
+  const ProcessGroup& group = processes();
+  require(group.size() <= parts_per_step(config), "a step has ", parts_per_step(config), " batches: at most so many ",
+          "processes can share them, found ", group.size());
+  if (!group.is_alone()) {
+    std::vector<at::Tensor> trained;
+    for (const auto& [name, parameter] : parameters) {
+      if (parameter.requires_grad()) {
+        trained.push_back(parameter);
+      }
+    }
+    sum_ = std::make_unique<GradientSum>(std::move(trained), processes());
+  }
+}
+
+at::Tensor Update::part_loss(std::int64_t step, std::int64_t part) {
+  at::manual_seed(random_bits(static_cast<std::uint64_t>(config_.seed) ^ kGeneratorStream,
+                              static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part)));
+  // The forward pass only: the backward pass follows the dtypes that it recorded.
+  const AutocastGuard autocast(config_.dtype);
+  return task_.loss(step, part);
+}
 
 std::optional<double> Update::accumulate(std::int64_t step) {
-  const std::int64_t parts = config_.gradient_accumulation;
+  ProcessGroup& group = processes();
+  const std::int64_t parts = parts_per_step(config_);
+  // Others wait for this process within a step: whether it is done at all is agreed on before it.
+  if (!group.is_alone() && group.sum(interrupted() ? 1.0 : 0.0) > 0) {
+    return std::nullopt;
+  }
   at::Tensor total;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    if (interrupted()) {
+  for (std::int64_t part = group.rank(); part < parts; part += group.size()) {
+    if (group.is_alone() && interrupted()) {
       return std::nullopt;
     }
-    at::manual_seed(random_bits(static_cast<std::uint64_t>(config_.seed) ^ kGeneratorStream,
-                                static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part)));
-    at::Tensor loss;
-    {
-      // The forward pass only: the backward pass follows the dtypes that it recorded.
-      const AutocastGuard autocast(config_.dtype);
-      loss = task_.loss(step, part);
+    const at::Tensor loss = part_loss(step, part);
+    if (sum_ && part + group.size() >= parts) {
+      sum_->arm();
     }
     (parts == 1 ? loss : loss / static_cast<double>(parts)).backward();
     const at::Tensor value = loss.detach();
     total = total.defined() ? total + value : value;
   }
-  return total.item<double>() / static_cast<double>(parts);
+  if (sum_) {
+    sum_->finish();
+  }
+  return group.sum(total.item<double>()) / static_cast<double>(parts);
 }
 
 std::optional<UpdateResult> Update::run(std::int64_t step, const std::function<double()>& learning_rate) {
-  optimizer_.clear_gradients();
+  optimizer_->clear_gradients();
   const std::optional<double> loss = accumulate(step);
   if (!loss) {
-    optimizer_.clear_gradients();
+    optimizer_->clear_gradients();
     return std::nullopt;
   }
   // Before the weights: what is on disk and in memory is still that of the step before.
   check_finite(*loss, "loss", step);
-  const double norm = optimizer_.gradient_norm();
+  const double norm = optimizer_->gradient_norm();
   check_finite(norm, "norm of the gradient", step);
   const UpdateResult result{*loss, norm, learning_rate()};
   // Clipping divides within the optimiser's own pass; nothing is divided when the norm is small enough.
   const bool clip = config_.clip_norm > 0 && norm > config_.clip_norm;
-  optimizer_.step(result.learning_rate, clip ? norm / config_.clip_norm : 1.0);
+  optimizer_->step(result.learning_rate, clip ? norm / config_.clip_norm : 1.0);
   return result;
 }
 

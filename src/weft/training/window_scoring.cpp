@@ -62,8 +62,10 @@ double summed_nats(const TokenLosses& losses, const at::Tensor& ids, const Windo
   double nats = 0.0;
   for (std::int64_t next = 0, count = static_cast<std::int64_t>(windows.size()); next < count;) {
     const std::int64_t end = std::min(next + rows, count);
-    const WindowBatch batch = gather(ids, windows.data() + next, windows.data() + end, length);
-    nats += losses(batch.inputs, batch.labels).sum(at::kDouble).item<double>();
+    if ((next / rows) % options.shares == options.share) {
+      const WindowBatch batch = gather(ids, windows.data() + next, windows.data() + end, length);
+      nats += losses(batch.inputs, batch.labels).sum(at::kDouble).item<double>();
+    }
     if (!std::isfinite(nats)) {
       fail(ErrorKind::kNumeric, "the loss became ", nats, " within tokens ",
            windows[static_cast<std::size_t>(next)].begin, " to ",

@@ -4,10 +4,14 @@
 #include "weft/attention/blocks/bias.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <limits>
+
+#include "weft/attention/position_bias.h"
 
 namespace weft::attention {
 namespace {
@@ -66,7 +70,35 @@ void write_bias(const Piece& piece, at::Tensor& bias) {
   });
 }
 
+// Positions [products, tokens] of runs of tokens: first(product, token / run) is where a run starts.
+template <typename First>
+at::Tensor positions(std::int64_t products, std::int64_t tokens, std::int64_t run, const First& first) {
+  at::Tensor result = at::empty({products, tokens}, at::kLong);
+  auto* out = result.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t at = 0; at < products * tokens; ++at) {
+    out[at] = first(at / tokens, at % tokens / run) + at % tokens % run;
+  }
+  return result;
+}
+
 }  // namespace
+
+at::Tensor slope_bias(const Piece& piece, const at::Tensor& slopes, at::ScalarType type) {
+  const pattern::BlockLayout& layout = *piece.layout;
+  const std::int64_t heads = slopes.size(1);
+  const at::Tensor queries =
+      positions(piece.products(), piece.query_tokens(), piece.query_tokens(), [&](std::int64_t product, std::int64_t) {
+        return layout.query_offset + piece.query_block(product) * layout.tile.query;
+      });
+  const at::Tensor keys =
+      positions(piece.products(), piece.key_tokens(), layout.tile.key, [&](std::int64_t product, std::int64_t block) {
+        return std::int64_t{layout.key_block[static_cast<std::size_t>(piece.block_begin(product) + block)]} *
+               layout.tile.key;
+      });
+  const at::Tensor of_heads = at::arange(piece.heads.begin, piece.heads.end, slopes.options().dtype(at::kLong));
+  return position_bias(slopes.index_select(1, of_heads.remainder(heads)), queries.to(slopes.device()),
+                       keys.to(slopes.device()), type);
+}
 
 at::Tensor layout_bias(const Piece& piece, const at::TensorOptions& options) {
   if (!piece.rows->has_bias) {

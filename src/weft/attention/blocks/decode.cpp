@@ -126,7 +126,22 @@ class DecodeProduct {
       const at::Tensor by_row = padding.unsqueeze(1).unsqueeze(1);
       bias = bias.defined() ? bias + by_row : by_row;
     }
+    if (call_.slopes.defined()) {
+      const at::Tensor by_head = slope_bias_of_heads();
+      bias = bias.defined() ? bias + by_head : by_head;
+    }
     return bias;
+  }
+
+  // [1, key heads, query heads of each, keys]: the query heads of a key head are its query rows.
+  at::Tensor slope_bias_of_heads() const {
+    const Piece heads{&layout_, run_.rows, {run_.group, run_.head_begin, run_.head_end}, 0, 1, false};
+    const at::Tensor bias = slope_bias(heads, call_.slopes, accumulation_type(call_.query));
+    const std::int64_t key_heads =
+        aligned_ ? (run_.head_end - run_.head_begin) / group_ : run_.head_end - run_.head_begin;
+    // Only the first of a tile's query rows exists, and only the last block can reach beyond the keys.
+    const at::Tensor existing = bias.narrow(2, 0, 1).narrow(3, 0, tokens_of(call_.key, 2).size(2));
+    return existing.reshape({1, key_heads, -1, existing.size(3)});
   }
 
   const Call& call_;

@@ -96,11 +96,14 @@ bool BlockInputs::sees_padding(const Piece& piece) const {
 
 at::Tensor BlockInputs::bias_of(const Piece& piece) const {
   at::Tensor bias = layout_bias(piece, call_.query.options().dtype(accumulation_type(call_.query)));
-  if (!sees_padding(piece)) {
-    return bias;
+  const auto add = [&bias](const at::Tensor& more) { bias = bias.defined() ? bias + more : more; };
+  if (sees_padding(piece)) {
+    add(select_key_bias(key_bias_, piece));
   }
-  const at::Tensor padding = select_key_bias(key_bias_, piece);
-  return bias.defined() ? bias + padding : padding;
+  if (call_.slopes.defined()) {
+    add(slope_bias(piece, call_.slopes, product_type_));
+  }
+  return bias;
 }
 
 PieceInputs BlockInputs::at(const Piece& piece) const {

@@ -16,7 +16,7 @@ std::optional<at::Tensor> expanded_bias(const PieceInputs& inputs) {
   if (!inputs.bias.defined()) {
     return std::nullopt;
   }
-  return inputs.bias.expand({inputs.query.size(0), 1, inputs.query.size(2), inputs.key.size(2)});
+  return inputs.bias.expand({inputs.query.size(0), inputs.bias.size(1), inputs.query.size(2), inputs.key.size(2)});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "weft/attention/operator/operator.h"
+#include "weft/attention/position_bias.h"
 #include "weft/core/error.h"
 
 namespace weft::attention {
@@ -39,6 +40,7 @@ struct Rest {
   double dropout;
   std::int64_t seed;
   std::string path;
+  OptionalTensor slopes;
 
   void save(AutogradContext* context) const {
     context->saved_data["key_keep"] = key_keep;
@@ -48,6 +50,7 @@ struct Rest {
     context->saved_data["dropout"] = dropout;
     context->saved_data["seed"] = seed;
     context->saved_data["path"] = path;
+    context->saved_data["slopes"] = slopes;
   }
   static Rest saved(AutogradContext* context) {
     auto& data = context->saved_data;
@@ -57,7 +60,8 @@ struct Rest {
             data["scale"].toDouble(),
             data["dropout"].toDouble(),
             data["seed"].toInt(),
-            data["path"].toStringRef()};
+            data["path"].toStringRef(),
+            data["slopes"].toOptional<at::Tensor>()};
   }
 };
 
@@ -67,7 +71,7 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
                                const at::Tensor& value, const Rest& rest) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     auto [output, log_sum_exp] = forward_operator().call(query, key, value, rest.key_keep, rest.layout, rest.sizes,
-                                                         rest.scale, rest.dropout, rest.seed, rest.path);
+                                                         rest.scale, rest.dropout, rest.seed, rest.path, rest.slopes);
     context->save_for_backward({query, key, value, output, log_sum_exp});
     context->mark_non_differentiable({log_sum_exp});
     rest.save(context);
@@ -91,7 +95,7 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
     const at::Tensor incoming = gradient.defined() ? gradient : at::zeros_like(saved[3]);
     auto [query, key, value] =
         backward_operator().call(incoming, saved[0], saved[1], saved[2], saved[3], saved[4], rest.key_keep, rest.layout,
-                                 rest.sizes, rest.scale, rest.dropout, rest.seed, rest.path);
+                                 rest.sizes, rest.scale, rest.dropout, rest.seed, rest.path, rest.slopes);
     return {query, key, value};
   }
 };
@@ -99,9 +103,10 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
 // NOLINTNEXTLINE(readability-function-size): a kernel has the parameters of its schema
 Results autograd_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                            const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
-                           double dropout, std::int64_t seed, std::string_view path) {
+                           double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
+  refuse_gradient_of(slopes.value_or(at::Tensor()));
   const variable_list results = AttentionFunction::apply(
-      query, key, value, Rest{key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path)});
+      query, key, value, Rest{key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), slopes});
   return {results[0], results[1]};
 }
 

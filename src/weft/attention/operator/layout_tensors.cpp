@@ -50,6 +50,11 @@ LiveLayouts& live_layouts() {
   return instance;
 }
 
+std::array<std::int64_t, kSizes> sizes_of(const pattern::BlockLayout& blocks) {
+  return {blocks.tile.query,   blocks.tile.key, blocks.query_length, blocks.key_length,
+          blocks.query_offset, blocks.heads,    blocks.batch,        blocks.groups};
+}
+
 template <typename Number>
 at::Tensor view_of(const LayoutPtr& layout, const std::vector<Number>& numbers) {
   const at::ScalarType dtype = sizeof(Number) == 8 ? at::kLong : std::is_same_v<Number, float> ? at::kFloat : at::kInt;
@@ -63,10 +68,10 @@ at::Tensor view_of(const LayoutPtr& layout, const std::vector<Number>& numbers) 
 
 LayoutTensors tensors_of(const LayoutPtr& layout) {
   const pattern::BlockLayout& blocks = layout->blocks();
+  const auto sizes = sizes_of(blocks);
   return {{view_of(layout, blocks.group), view_of(layout, blocks.row_begin), view_of(layout, blocks.key_block),
            view_of(layout, blocks.kind), view_of(layout, blocks.mask_bits), view_of(layout, blocks.log_weight)},
-          {blocks.tile.query, blocks.tile.key, blocks.query_length, blocks.key_length, blocks.query_offset,
-           blocks.heads, blocks.batch, blocks.groups}};
+          {sizes.begin(), sizes.end()}};
 }
 
 template <typename Number>
@@ -128,11 +133,14 @@ void check_indices(const pattern::BlockLayout& layout) {
 
 // Whether every tensor and size is the layout's own, and not a mixture of several.
 bool is_view_of(at::TensorList tensors, at::IntArrayRef sizes, const LayoutPtr& layout) {
-  const LayoutTensors own = tensors_of(layout);
-  const auto same = [](const at::Tensor& a, const at::Tensor& b) {
-    return a.numel() == b.numel() && (a.numel() == 0 || a.const_data_ptr() == b.const_data_ptr());
+  const pattern::BlockLayout& own = layout->blocks();
+  const auto same = [](const at::Tensor& tensor, const auto& numbers) {
+    return tensor.numel() == static_cast<std::int64_t>(numbers.size()) &&
+           (numbers.empty() || tensor.const_data_ptr() == numbers.data());
   };
-  return sizes == at::IntArrayRef(own.sizes) && std::equal(tensors.begin(), tensors.end(), own.tensors.begin(), same);
+  return sizes == at::IntArrayRef(sizes_of(own)) && same(tensors[0], own.group) && same(tensors[1], own.row_begin) &&
+         same(tensors[2], own.key_block) && same(tensors[3], own.kind) && same(tensors[4], own.mask_bits) &&
+         same(tensors[5], own.log_weight);
 }
 
 }  // namespace

@@ -20,13 +20,15 @@ using Results = std::tuple<at::Tensor, at::Tensor>;
 using GradientResults = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 using OptionalTensor = std::optional<at::Tensor>;
 
-/// query, key, value, key_keep, layout, sizes, scale, dropout, seed, path -> output, log_sum_exp
+/// query, key, value, key_keep, layout, sizes, scale, dropout, seed, path, slopes -> output, log_sum_exp
 using ForwardSignature = Results(const at::Tensor&, const at::Tensor&, const at::Tensor&, const OptionalTensor&,
-                                 at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view);
+                                 at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view,
+                                 const OptionalTensor&);
 /// output_gradient, query, key, value, output, log_sum_exp and the rest -> gradients of query, key, value
 using BackwardSignature = GradientResults(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                                           const at::Tensor&, const at::Tensor&, const OptionalTensor&, at::TensorList,
-                                          at::IntArrayRef, double, double, std::int64_t, std::string_view);
+                                          at::IntArrayRef, double, double, std::int64_t, std::string_view,
+                                          const OptionalTensor&);
 
 const c10::TypedOperatorHandle<ForwardSignature>& forward_operator();
 const c10::TypedOperatorHandle<BackwardSignature>& backward_operator();

@@ -59,7 +59,7 @@ Path choose_path(const Call& call) {
 
 void check_path(const Call& call, Path path) {
   require(path != Path::kDense || is_dense(call),
-          "attention: the dense path serves full and causal layouts without padding or dropout only");
+          "attention: the dense path serves full and causal layouts without padding, dropout or slopes only");
   require(path != Path::kFused || fused_supports(call),
           "attention: the fused path serves float32, bfloat16 and float16 on a CPU, head_dim up to 256 and "
           "tiles of 64 keys only; found ",

@@ -10,6 +10,7 @@
 #include "weft/attention/operator/layout_tensors.h"
 #include "weft/attention/operator/operator.h"
 #include "weft/attention/operator/paths.h"
+#include "weft/attention/position_bias.h"
 #include "weft/core/error.h"
 
 namespace weft::attention {
@@ -17,11 +18,11 @@ namespace {
 
 constexpr const char* kForwardSchema =
     "attention(Tensor query, Tensor key, Tensor value, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, "
-    "float dropout=0.0, int seed=0, str path='auto') -> (Tensor output, Tensor log_sum_exp)";
+    "float dropout=0.0, int seed=0, str path='auto', Tensor? slopes=None) -> (Tensor output, Tensor log_sum_exp)";
 constexpr const char* kBackwardSchema =
     "attention_backward(Tensor output_gradient, Tensor query, Tensor key, Tensor value, Tensor output, "
     "Tensor log_sum_exp, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, float dropout=0.0, int seed=0, "
-    "str path='auto') -> (Tensor query_gradient, Tensor key_gradient, Tensor value_gradient)";
+    "str path='auto', Tensor? slopes=None) -> (Tensor query_gradient, Tensor key_gradient, Tensor value_gradient)";
 
 Path settled_path(const Call& call, std::string_view name) {
   const Path asked = path_of(name);
@@ -30,8 +31,10 @@ Path settled_path(const Call& call, std::string_view name) {
   return path;
 }
 
-Call with_rest(Call call, const OptionalTensor& key_keep, double dropout, std::int64_t seed) {
+Call with_rest(Call call, const OptionalTensor& key_keep, double dropout, std::int64_t seed,
+               const OptionalTensor& slopes) {
   call.key_keep = key_keep.value_or(at::Tensor());
+  call.slopes = checked_slopes(slopes.value_or(at::Tensor()), call.query);
   call.dropout = {static_cast<float>(dropout), static_cast<std::uint64_t>(seed), 0};
   call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
   return call;
@@ -40,9 +43,10 @@ Call with_rest(Call call, const OptionalTensor& key_keep, double dropout, std::i
 // NOLINTBEGIN(readability-function-size): a kernel has the parameters of its schema
 Results compute_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
-                          double dropout, std::int64_t seed, std::string_view path) {
+                          double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const Call call = with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}}, key_keep, dropout, seed);
+  const Call call =
+      with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}, {}}, key_keep, dropout, seed, slopes);
   const Forward forward = run_forward(call, settled_path(call, path));
   return {forward.output, forward.log_sum_exp};
 }
@@ -51,15 +55,17 @@ GradientResults compute_attention_backward(const at::Tensor& output_gradient, co
                                            const at::Tensor& key, const at::Tensor& value, const at::Tensor& output,
                                            const at::Tensor& log_sum_exp, const OptionalTensor& key_keep,
                                            at::TensorList layout, at::IntArrayRef sizes, double scale, double dropout,
-                                           std::int64_t seed, std::string_view path) {
+                                           std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const Call call = with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}}, key_keep, dropout, seed);
+  const Call call =
+      with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}, {}}, key_keep, dropout, seed, slopes);
   const Gradients gradients = run_backward(call, settled_path(call, path), {output, log_sum_exp}, output_gradient);
   return {gradients.query, gradients.key, gradients.value};
 }
 
 Results attention_shapes(const at::Tensor& query, const at::Tensor&, const at::Tensor& value, const OptionalTensor&,
-                         at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view) {
+                         at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view,
+                         const OptionalTensor&) {
   const auto sizes = query.sym_sizes();
   const at::ScalarType sums = query.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   return {at::empty_symint({sizes[0], sizes[1], sizes[2], value.sym_size(3)}, query.options()),
@@ -69,7 +75,7 @@ Results attention_shapes(const at::Tensor& query, const at::Tensor&, const at::T
 GradientResults attention_backward_shapes(const at::Tensor&, const at::Tensor& query, const at::Tensor& key,
                                           const at::Tensor& value, const at::Tensor&, const at::Tensor&,
                                           const OptionalTensor&, at::TensorList, at::IntArrayRef, double, double,
-                                          std::int64_t, std::string_view) {
+                                          std::int64_t, std::string_view, const OptionalTensor&) {
   const auto like = [](const at::Tensor& tensor) { return at::empty_symint(tensor.sym_sizes(), tensor.options()); };
   return {like(query), like(key), like(value)};
 }
@@ -78,13 +84,13 @@ GradientResults attention_backward_shapes(const at::Tensor&, const at::Tensor& q
 template <c10::DispatchKey kKey, at::DeviceType kDevice>
 Results autocast_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                            const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
-                           double dropout, std::int64_t seed, std::string_view path) {
+                           double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(kKey);
   const auto cast = [](const at::Tensor& tensor) {
     return tensor.scalar_type() == at::kDouble ? tensor : tensor.to(at::autocast::get_autocast_dtype(kDevice));
   };
   return forward_operator().call(cast(query), cast(key), cast(value), key_keep, layout, sizes, scale, dropout, seed,
-                                 path);
+                                 path, slopes);
 }
 // NOLINTEND(readability-function-size)
 
@@ -127,10 +133,13 @@ const c10::TypedOperatorHandle<BackwardSignature>& backward_operator() {
 
 Forward call_operator(const Call& call, Path path) {
   const LayoutTensors layout = to_tensors(call.layout);
-  const OptionalTensor key_keep = call.key_keep.defined() ? OptionalTensor(call.key_keep) : std::nullopt;
-  auto [output, log_sum_exp] = forward_operator().call(
-      call.query, call.key, call.value, key_keep, layout.tensors, layout.sizes, call.scale,
-      static_cast<double>(call.dropout.probability), static_cast<std::int64_t>(call.dropout.seed), to_string(path));
+  const auto optional = [](const at::Tensor& tensor) {
+    return tensor.defined() ? OptionalTensor(tensor) : std::nullopt;
+  };
+  auto [output, log_sum_exp] =
+      forward_operator().call(call.query, call.key, call.value, optional(call.key_keep), layout.tensors, layout.sizes,
+                              call.scale, static_cast<double>(call.dropout.probability),
+                              static_cast<std::int64_t>(call.dropout.seed), to_string(path), optional(call.slopes));
   return {output, log_sum_exp};
 }
 

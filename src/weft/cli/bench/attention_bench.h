@@ -1,27 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the operator beside LibTorch's dense attention and a matrix product, in turns.
+// One attention call kept ready, and its times beside LibTorch's dense attention and a matrix product, in turns.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "weft/cli/bench/attention_check.h"
+#include "weft/cli/bench/timing.h"
 
 namespace weft::cli {
 
+/// Tensors and layout of a call, and the four things that are timed on it. Not copied: the works refer to it.
+class AttentionBench {
+ public:
+  using Work = std::function<void()>;
+
+  AttentionBench(const AttentionCase& call, bool with_gradients);
+  AttentionBench(const AttentionBench&) = delete;
+  AttentionBench& operator=(const AttentionBench&) = delete;
+
+  Work forward();  ///< without gradients
+  Work forward_backward();
+  Work dense_forward() const;  ///< LibTorch's, over all pairs
+  Work dense_forward_backward() const;
+
+  const attention::Layout& layout() const noexcept { return *layout_; }
+  /// Which path the last call took.
+  attention::Path path() const noexcept { return path_; }
+
+ private:
+  at::Tensor sparse();
+  at::Tensor dense() const;
+  void backward(const at::Tensor& output) const;
+
+  attention::LayoutPtr layout_;
+  attention::AttentionOptions options_;
+  at::Tensor direction_;
+  std::vector<at::Tensor> tensors_;
+  attention::Path path_ = attention::Path::kAuto;
+};
+
 /// Times in milliseconds, rates in GFLOP/s. What was not measured is absent.
 struct AttentionTimes {
-  double forward_ms = 0;
+  std::optional<double> forward_ms;
   std::optional<double> dense_forward_ms;
   std::optional<double> forward_backward_ms;
   std::optional<double> dense_forward_backward_ms;
-  double gemm_gflops = 0;  ///< 4096 x 768 x 3072 in the same dtype
-  std::int64_t workspace_bytes = 0;
-  attention::Path path = attention::Path::kAuto;
+  std::optional<double> gemm_gflops;  ///< 4096 x 768 x 3072 in the same dtype
+  std::optional<std::int64_t> workspace_bytes;
+  std::optional<attention::Path> path;
 };
 
 /// Dense attention is skipped above this length.
 inline constexpr std::int64_t kLongestDense = 32768;
 
-AttentionTimes time_attention(const AttentionCase& call, bool with_backward);
+/// What is timed besides the forward pass.
+struct TimedParts {
+  bool backward = false;
+  bool dense = true;
+};
+
+AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts, const TimingLimits& limits = {});
 
 }  // namespace weft::cli

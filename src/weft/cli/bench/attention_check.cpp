@@ -47,8 +47,10 @@ AttentionCheck check_against_oracle(const AttentionCase& call, bool with_gradien
     given.push_back(call.random(length, seed).set_requires_grad(with_gradients));
     exact.push_back(given.back().detach().to(at::kDouble).set_requires_grad(with_gradients));
   }
-  const at::Tensor found = attention::attention(given[0], given[1], given[2], layout_of(call, length)).output;
-  const at::Tensor expected = attention::dense_oracle(exact[0], exact[1], exact[2], {call.pattern, call.site(length)});
+  const attention::AttentionOptions options = call.options();
+  const at::Tensor found = attention::attention(given[0], given[1], given[2], layout_of(call, length), options).output;
+  const at::Tensor expected =
+      attention::dense_oracle(exact[0], exact[1], exact[2], {call.pattern, call.site(length)}, options);
   AttentionCheck check;
   check.max_abs_error = difference(found.detach(), expected.detach());
   require_near(check.max_abs_error, call, "outputs");
@@ -66,32 +68,43 @@ AttentionCheck check_against_oracle(const AttentionCase& call, bool with_gradien
   return check;
 }
 
-// softmax(scale q K^T + log multiplicity) V for one query, in float64.
+// What the bias adds to the score of one pair.
+double bias_of(const at::Tensor& slopes, std::int64_t head, std::int64_t query, std::int64_t key) {
+  if (!slopes.defined() || query == key) {
+    return 0;
+  }
+  const bool is_first = slopes.size(0) > 2 && (query == 0 || key == 0);
+  const double slope = slopes[is_first ? 2 : (key > query ? 1 : 0)][head].item<double>();
+  return is_first ? -slope : -slope * static_cast<double>(std::abs(query - key));
+}
+
+// softmax(scale q K^T + log multiplicity + bias) V for one query, in float64, over the keys that it sees.
 at::Tensor exact_row(const AttentionCase& call, const std::vector<at::Tensor>& tensors, std::int64_t head,
                      std::int64_t row) {
-  const pattern::Site site = [&] {
-    pattern::Site at_head = call.site(call.length);
-    at_head.head = head;
-    return at_head;
-  }();
-  const at::Tensor weight = at::empty({call.length}, at::kDouble);
-  double* numbers = weight.mutable_data_ptr<double>();
+  pattern::Site site = call.site(call.length);
+  site.head = head;
+  const at::Tensor slopes = call.slopes();
+  std::vector<std::int64_t> keys;
+  std::vector<double> added;
   for (std::int64_t key = 0; key < call.length; ++key) {
-    numbers[key] = std::log(static_cast<double>(call.pattern.multiplicity(site, row, key)));
+    if (const auto times = call.pattern.multiplicity(site, row, key); times > 0) {
+      keys.push_back(key);
+      added.push_back(std::log(static_cast<double>(times)) + bias_of(slopes, head, row, key));
+    }
   }
-  const at::Tensor query = tensors[0][0][head][row].to(at::kDouble);
-  const at::Tensor scores = at::mv(tensors[1][0][head].to(at::kDouble), query)
+  const at::Tensor seen = at::tensor(keys, at::kLong);
+  const auto rows = [&](const at::Tensor& tensor) { return tensor[0][head].index_select(0, seen).to(at::kDouble); };
+  const at::Tensor scores = at::mv(rows(tensors[1]), tensors[0][0][head][row].to(at::kDouble))
                                 .mul_(1.0 / std::sqrt(static_cast<double>(call.head_dim)))
-                                .add_(weight);
-  const at::Tensor probabilities = at::softmax(scores, 0).nan_to_num_(0.0);
-  return at::mv(tensors[2][0][head].to(at::kDouble).t(), probabilities);
+                                .add_(at::tensor(added, at::kDouble));
+  return at::mv(rows(tensors[2]).t(), at::softmax(scores, 0));
 }
 
 double check_sampled_rows(const AttentionCase& call) {
   const std::vector<at::Tensor> tensors{call.random(call.length, 0), call.random(call.length, 1),
                                         call.random(call.length, 2)};
   const at::Tensor found =
-      attention::attention(tensors[0], tensors[1], tensors[2], layout_of(call, call.length)).output;
+      attention::attention(tensors[0], tensors[1], tensors[2], layout_of(call, call.length), call.options()).output;
   double largest = 0;
   for (std::int64_t sample = 0; sample < kSampledRows; ++sample) {
     const auto draw = [&](std::int64_t bound, std::uint64_t what) {
@@ -112,7 +125,22 @@ pattern::Site AttentionCase::site(std::int64_t of_length) const {
   pattern::Site site;
   site.query_length = site.key_length = of_length;
   site.heads = heads;
+  site.input = {input.begin(), std::lower_bound(input.begin(), input.end(), of_length)};
   return site;
+}
+
+at::Tensor AttentionCase::slopes() const {
+  if (bias == "none") {
+    return {};
+  }
+  const at::Tensor left = attention::alibi_slopes(heads);
+  return bias == "alibi" ? at::stack({left, left}) : at::stack({left, left / 2, left * 4});
+}
+
+attention::AttentionOptions AttentionCase::options() const {
+  attention::AttentionOptions options;
+  options.slopes = slopes();
+  return options;
 }
 
 at::Tensor AttentionCase::random(std::int64_t of_length, std::uint64_t seed) const {

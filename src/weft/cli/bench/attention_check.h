@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "weft/attention/attention.h"
 
@@ -17,8 +18,15 @@ struct AttentionCase {
   std::int64_t heads = 12;
   std::int64_t head_dim = 64;
   at::ScalarType dtype = at::kFloat;
+  std::string bias = "none";             ///< or alibi, bialibi
+  std::vector<std::int64_t> input = {};  ///< ascending positions that `input` stands for
 
+  /// Refers to `input`; positions that a shorter length does not have are left out.
   pattern::Site site(std::int64_t of_length) const;
+  /// Of the bias, as AttentionOptions takes them: ALiBi's own; for BiALiBi halved on the right, four times them at
+  /// position 0. Undefined without one.
+  at::Tensor slopes() const;
+  attention::AttentionOptions options() const;
   /// [batch, heads, of_length, head_dim], N(0, 1), the same in every run.
   at::Tensor random(std::int64_t of_length, std::uint64_t seed) const;
 };

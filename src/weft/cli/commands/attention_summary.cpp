@@ -11,9 +11,9 @@ namespace weft::cli {
 namespace {
 
 // Nothing for a mechanism that is no pattern, "performer(...)" say.
-std::optional<pattern::Pattern> as_pattern(const std::string& expression) {
+std::optional<pattern::Pattern> as_pattern(const std::string& expression, const std::filesystem::path& directory) {
   try {
-    return pattern::Pattern::parse(expression);
+    return pattern::Pattern::parse(expression, directory);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -22,7 +22,7 @@ std::optional<pattern::Pattern> as_pattern(const std::string& expression) {
 // Compiled with the kernel's default tile; the number of edges does not depend on it.
 std::optional<double> density(const std::string& effective, const models::TransformerConfig& config, std::int64_t layer,
                               std::int64_t length) {
-  const std::optional<pattern::Pattern> pattern = as_pattern(effective);
+  const std::optional<pattern::Pattern> pattern = as_pattern(effective, config.directory);
   if (!pattern || pattern->needs_input() || length <= 0) {
     return std::nullopt;
   }
@@ -42,6 +42,7 @@ attention::MechanismSite site_of(const models::TransformerConfig& config, std::i
   site.layer = layer;
   site.maximum_length = config.max_position_embeddings;
   site.causal = config.is_decoder;
+  site.directory = config.directory;
   return site;
 }
 
@@ -58,7 +59,7 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
       summaries.back().last_layer = layer;
       continue;
     }
-    const std::optional<pattern::Pattern> pattern = as_pattern(given);
+    const std::optional<pattern::Pattern> pattern = as_pattern(given, config.directory);
     summaries.push_back({layer, layer, pattern ? pattern->to_string() : given, effective, share});
   }
   return summaries;

@@ -8,9 +8,13 @@ namespace weft::cli {
 
 void add_bench(CLI::App& parent) {
   CLI::App& app = add_command(parent, "bench", "measure this machine, beside dense attention, in one run",
-                              "  weft bench attention --pattern 'window(512)' --length 4096 --backward");
+                              "  weft bench attention --pattern 'window(512)' --length 4096 --backward\n"
+                              "  weft bench model bigbird-base --length 4096 --dtype bfloat16\n"
+                              "  weft bench calibrate");
   app.require_subcommand(1);
   add_bench_attention(app);
+  add_bench_model(app);
+  add_bench_calibrate(app);
 }
 
 }  // namespace weft::cli

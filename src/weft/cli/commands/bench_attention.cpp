@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft bench attention`: verifies a pattern against the reference, then times it beside dense attention.
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/threads.h"
 #include "weft/core/cpu.h"
 #include "weft/core/fields.h"
@@ -33,6 +35,10 @@ struct BenchAttentionConfig {
   std::int64_t head_dim = 64;
   std::int64_t batch = 1;
   std::string dtype = "float32";
+  std::string bias = "none";
+  std::string input;
+  std::int64_t rounds = 10;
+  bool dense = true;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -43,6 +49,11 @@ struct BenchAttentionConfig {
     visit(Field{"head_dim", &C::head_dim, "numbers in a query, key or value of a head"}.at_least(1));
     visit(Field{"batch", &C::batch, "rows of the batch"}.at_least(1));
     visit(Field{"dtype", &C::dtype, "of query, key and value"}.one_of({"float32", "bfloat16"}));
+    visit(Field{"bias", &C::bias, "what distance takes from scores; dense attention is timed without it"}.one_of(
+        {"none", "alibi", "bialibi"}));
+    visit(Field{"input", &C::input, "positions that `input` stands for: 0,5,17"});
+    visit(Field{"rounds", &C::rounds, "turns at least; 0 checks and times nothing"}.range(0, 1000));
+    visit(Field{"dense", &C::dense, "time LibTorch's dense attention too"});
   }
 };
 
@@ -53,28 +64,33 @@ struct BenchAttentionOptions {
   bool json = false;
 };
 
-formats::Json or_null(const std::optional<double>& value) {
-  return value ? formats::Json(*value) : formats::Json(nullptr);
-}
-
 // Dense time x density / our time: 1 means that an edge costs what it costs in dense attention.
 std::optional<double> efficiency(const std::optional<double>& dense, const std::optional<double>& ours,
                                  double density) {
   return dense && ours ? std::optional<double>(*dense * density / *ours) : std::nullopt;
 }
 
-formats::Json result_of(const AttentionCase& call, bool with_backward) {
+AttentionTimes times_of(const AttentionCase& call, const TimedParts& parts, std::int64_t rounds) {
+  if (rounds == 0) {
+    return {};
+  }
+  const int least = static_cast<int>(rounds);
+  return time_attention(call, parts, {.least_rounds = least, .most_rounds = std::max(50, least)});
+}
+
+formats::Json result_of(const AttentionCase& call, const TimedParts& parts, std::int64_t rounds) {
   const auto layout = attention::cached_layout(call.pattern, call.site(call.length), {});
   const pattern::LayoutStatistics cost = pattern::statistics(layout->blocks());
-  const AttentionCheck check = check_attention(call, with_backward);
-  const AttentionTimes times = time_attention(call, with_backward);
+  const AttentionCheck check = check_attention(call, parts.backward);
+  const AttentionTimes times = times_of(call, parts, rounds);
   const double flops = 4.0 * static_cast<double>(cost.edges * call.batch * call.head_dim);
   return {{"isa", kernels::to_string(kernels::chosen_isa())},
           {"processor", cpu_description()},
-          {"path", attention::to_string(times.path)},
+          {"path", times.path ? formats::Json(attention::to_string(*times.path)) : formats::Json(nullptr)},
           {"threads", at::get_num_threads()},
           {"dtype", call.dtype == at::kFloat ? "float32" : "bfloat16"},
           {"pattern", call.pattern.to_string()},
+          {"bias", call.bias},
           {"length", call.length},
           {"batch", call.batch},
           {"heads", call.heads},
@@ -82,18 +98,18 @@ formats::Json result_of(const AttentionCase& call, bool with_backward) {
           {"density", cost.density},
           {"edges", cost.edges * call.batch},
           {"slots", cost.slots * call.batch},
-          {"forward_ms", times.forward_ms},
+          {"forward_ms", or_null(times.forward_ms)},
           {"dense_forward_ms", or_null(times.dense_forward_ms)},
           {"forward_backward_ms", or_null(times.forward_backward_ms)},
           {"dense_forward_backward_ms", or_null(times.dense_forward_backward_ms)},
           {"efficiency", or_null(efficiency(times.dense_forward_ms, times.forward_ms, cost.density))},
           {"forward_backward_efficiency",
            or_null(efficiency(times.dense_forward_backward_ms, times.forward_backward_ms, cost.density))},
-          {"gflops", flops / times.forward_ms / 1e6},
-          {"gemm_gflops", times.gemm_gflops},
-          {"workspace_bytes", times.workspace_bytes},
+          {"gflops", times.forward_ms ? formats::Json(flops / *times.forward_ms / 1e6) : formats::Json(nullptr)},
+          {"gemm_gflops", or_null(times.gemm_gflops)},
+          {"workspace_bytes", or_null(times.workspace_bytes)},
           {"max_abs_error", check.max_abs_error},
-          {"max_relative_gradient_error", with_backward ? formats::Json(check.max_abs_gradient_error) : nullptr}};
+          {"max_relative_gradient_error", parts.backward ? formats::Json(check.max_abs_gradient_error) : nullptr}};
 }
 
 std::string table_of(const formats::Json& result) {
@@ -113,8 +129,12 @@ void run_bench_attention(const BenchAttentionOptions& options) {
   call.heads = config.heads;
   call.head_dim = config.head_dim;
   call.batch = config.batch;
+  call.bias = config.bias;
   call.dtype = config.dtype == "float32" ? at::kFloat : at::kBFloat16;
-  const formats::Json result = result_of(call, options.backward);
+  call.input = number_list("--input", config.input, ',');
+  std::sort(call.input.begin(), call.input.end());
+  require_input(call.pattern, call.input);
+  const formats::Json result = result_of(call, {.backward = options.backward, .dense = config.dense}, config.rounds);
   if (options.json) {
     print_json(result);
   } else {

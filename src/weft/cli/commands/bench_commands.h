@@ -9,5 +9,7 @@ class App;
 namespace weft::cli {
 
 void add_bench_attention(CLI::App& parent);
+void add_bench_model(CLI::App& parent);
+void add_bench_calibrate(CLI::App& parent);
 
 }  // namespace weft::cli

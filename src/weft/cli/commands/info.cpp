@@ -9,13 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/attention_summary.h"
+#include "weft/cli/commands/encoder_summary.h"
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/formats/safetensors.h"
+#include "weft/formats/tensor_file.h"
 
 namespace weft::cli {
 namespace {
@@ -45,7 +47,7 @@ std::int64_t element_count(const formats::TensorInfo& tensor) {
   return count;
 }
 
-std::int64_t element_count(const formats::SafetensorsFile& file) {
+std::int64_t element_count(const formats::TensorFile& file) {
   std::int64_t count = 0;
   for (const formats::TensorInfo& tensor : file.tensors()) {
     count += element_count(tensor);
@@ -53,7 +55,7 @@ std::int64_t element_count(const formats::SafetensorsFile& file) {
   return count;
 }
 
-Json tensors_json(const formats::SafetensorsFile& file) {
+Json tensors_json(const formats::TensorFile& file) {
   Json tensors = Json::array();
   for (const formats::TensorInfo& tensor : file.tensors()) {
     tensors.push_back({{"name", tensor.name}, {"dtype", formats::dtype_name(tensor.dtype)}, {"shape", tensor.shape}});
@@ -61,7 +63,7 @@ Json tensors_json(const formats::SafetensorsFile& file) {
   return tensors;
 }
 
-std::string tensors_text(const formats::SafetensorsFile& file) {
+std::string tensors_text(const formats::TensorFile& file) {
   Rows rows;
   for (const formats::TensorInfo& tensor : file.tensors()) {
     rows.emplace_back(tensor.name, concat(formats::dtype_name(tensor.dtype), "  ", shape_text(tensor.shape)));
@@ -71,7 +73,7 @@ std::string tensors_text(const formats::SafetensorsFile& file) {
 
 // What a program reads: the config as it stands in the directory, beside what follows from it.
 void print_info_json(const InfoOptions& options, const models::TransformerConfig& config,
-                     const formats::SafetensorsFile& weights) {
+                     const formats::TensorFile& weights) {
   Json json = {{"family", "weft"},
                {"kind", config.is_decoder ? "decoder" : "encoder"},
                {"parameters", element_count(weights)},
@@ -90,10 +92,29 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
   print_json(json);
 }
 
+// A directory of Hugging Face: the config as it stands there is the user's own file.
+void print_encoder(const InfoOptions& options) {
+  Json summary = encoder_summary(options.directory);
+  const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(options.directory);
+  if (options.json) {
+    if (options.tensors) {
+      summary["tensors"] = tensors_json(*weights);
+    }
+    print_json(summary);
+    return;
+  }
+  std::cout << name_table(encoder_rows(summary)) << (options.tensors ? tensors_text(*weights) : "");
+}
+
 void print_info(const InfoOptions& options) {
+  if (checkpoint::is_encoder_directory(options.directory)) {
+    print_encoder(options);
+    return;
+  }
   const models::TransformerConfig config = checkpoint::load_config(options.directory);
   // Its header only: no weight is read.
-  const formats::SafetensorsFile weights(std::filesystem::path(options.directory) / "model.safetensors");
+  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(options.directory);
+  const formats::TensorFile& weights = *opened;
   if (options.json) {
     print_info_json(options, config, weights);
     return;

@@ -21,8 +21,12 @@ std::span<const Command> commands();
 /// What the table lists; each is the last function of the file that is named after its command.
 void add_train(CLI::App& parent);
 void add_eval(CLI::App& parent);
+void add_report(CLI::App& parent);
+void add_compare(CLI::App& parent);
 void add_generate(CLI::App& parent);
 void add_info(CLI::App& parent);
+void add_tokenizer(CLI::App& parent);
+void add_data(CLI::App& parent);
 void add_pattern(CLI::App& parent);
 void add_bench(CLI::App& parent);
 void add_version(CLI::App& parent);

@@ -16,10 +16,13 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/report/seed_statistics.h"
 #include "weft/cli/threads.h"
 #include "weft/core/cpu.h"
+#include "weft/core/files.h"
 #include "weft/core/progress.h"
 #include "weft/data/text_corpus.h"
+#include "weft/training/processes/process_group.h"
 #include "weft/training/train_language_model.h"
 
 namespace weft::cli {
@@ -34,7 +37,8 @@ constexpr std::string_view kTrainExamples =
     "  weft train --train-text corpus.txt --attention 'window(left=512) | global(8, side=keys)' --steps 1000 --out "
     "run\n"
     "  weft train --config run/training.json --steps 2000 --out other\n"
-    "  weft train --resume --out run";
+    "  weft train --resume --out run\n"
+    "  torchrun --no-python --nproc-per-node 2 weft train --train-text books/train --steps 1000 --out run";
 
 struct TrainOptions {
   std::string out;
@@ -42,6 +46,7 @@ struct TrainOptions {
   std::string tokenizer_file;
   Json given = Json::object();
   bool encoder = false;
+  std::int64_t seeds = 1;
   bool resume = false;
   bool json = false;
 };
@@ -78,8 +83,13 @@ void announce(const training::TrainerConfig& trainer, const models::TransformerC
   }
   rows.emplace_back("dtype", dtype_text(trainer.dtype));
   rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
-  rows.emplace_back("batch", concat(trainer.batch_size * trainer.gradient_accumulation, " windows of ",
-                                    digits(trainer.context), " tokens a step, for ", length_text(trainer)));
+  const std::int64_t group = training::processes().size();
+  const std::int64_t parts = trainer.gradient_accumulation * (trainer.processes == 0 ? group : trainer.processes);
+  rows.emplace_back("batch", concat(trainer.batch_size * parts, " windows of ", digits(trainer.context),
+                                    " tokens a step, for ", length_text(trainer)));
+  if (group > 1) {
+    rows.emplace_back("processes", std::to_string(group));
+  }
   rows.emplace_back("training text", text_size(trainer.train_text));
   if (!trainer.eval_text.empty()) {
     rows.emplace_back("held-out text", text_size(trainer.eval_text));
@@ -89,9 +99,14 @@ void announce(const training::TrainerConfig& trainer, const models::TransformerC
 
 // Everything that can be refused is refused before the first line is announced.
 training::TrainResult start(const TrainOptions& options, const Json& fields, std::int64_t threads) {
-  const TrainPlan plan = plan_training(fields, options.tokenizer_file);
-  training::RunDirectory::check_free(options.out);
-  announce(plan.trainer, plan.model, threads);
+  // An expression of the config file's names files beside it, one of the command line in the working directory.
+  const bool is_from_file = !options.given.contains("attention");
+  const std::filesystem::path beside = std::filesystem::path(options.config_file).parent_path();
+  const TrainPlan plan = plan_training(fields, options.tokenizer_file, is_from_file ? beside : "");
+  if (training::processes().is_first()) {
+    training::RunDirectory::check_free(options.out);
+    announce(plan.trainer, plan.model, threads);
+  }
   return training::train_language_model(options.out, plan.trainer, plan.model, plan.tokenizer);
 }
 
@@ -100,7 +115,8 @@ training::TrainResult resume(const TrainOptions& options, const Json& fields, st
     throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
   }
   // Announced from what the run says of itself; resume_language_model() then holds the given fields to it.
-  if (const std::optional<Json> run = run_json(options.out); run && run->contains("step")) {
+  const std::optional<Json> run = run_json(options.out);
+  if (run && run->contains("step") && training::processes().is_first()) {
     training::TrainerConfig trainer;
     formats::update_from_json(trainer, only_fields_of<training::TrainerConfig>(run->at("config")), options.out);
     announce(trainer, checkpoint::load_config(options.out), threads);
@@ -117,6 +133,7 @@ Json result_json(const std::string& out, const training::TrainResult& result) {
           {"loss", result.loss},
           {"tokens_per_second", result.tokens_per_second},
           {"dtype", result.dtype},
+          {"best", result.best.empty() ? Json(nullptr) : result.best},
           {"evaluation", result.evaluation.empty() ? Json(nullptr) : result.evaluation}};
 }
 
@@ -136,10 +153,59 @@ std::string result_text(const std::string& out, const training::TrainResult& res
       rows.emplace_back("held-out", concat(fixed(value.get<double>(), 4), " nats a masked token"));
     }
   }
+  if (!result.best.empty()) {
+    rows.emplace_back("best", concat(fixed(result.best.at("value").get<double>(), 4), " ",
+                                     result.best.at("metric").get<std::string>(), " after step ",
+                                     digits(result.best.at("step").get<std::int64_t>()), ", kept in best/"));
+  }
   return name_table(rows);
 }
 
+// Every process trains; one speaks. One that fails lets the others know why they end.
+training::TrainResult train(const TrainOptions& options, const Json& fields, std::int64_t threads) {
+  try {
+    return options.resume ? resume(options, fields, threads) : start(options, fields, threads);
+  } catch (const std::exception& error) {
+    training::processes().announce_failure(error.what());
+    throw;
+  }
+}
+
+// One run a seed, in seed-N of the directory; with --resume those that are there go on, and the others begin.
+void train_seeds(const TrainOptions& options, const Json& fields, std::int64_t threads) {
+  std::vector<Json> runs;
+  std::vector<Json> evaluations;
+  const auto first = fields.value("seed", std::int64_t{0});
+  for (std::int64_t seed = first; seed < first + options.seeds; ++seed) {
+    TrainOptions one = options;
+    one.out = (std::filesystem::path(options.out) / concat("seed-", seed)).string();
+    one.resume = options.resume && std::filesystem::exists(one.out);
+    Json its_fields = fields;
+    its_fields["seed"] = seed;
+    const training::TrainResult result = train(one, its_fields, threads);
+    runs.push_back(result_json(one.out, result));
+    evaluations.push_back(result.evaluation);
+    evaluations.back()["train_loss"] = result.loss;
+  }
+  if (!training::processes().is_first()) {
+    return;
+  }
+  const Json report = {{"runs", runs}, {"figures", seed_statistics(evaluations)}};
+  write_file_atomically(std::filesystem::path(options.out) / "seeds.json", report.dump(2) + "\n");
+  if (options.json) {
+    print_json(report);
+    return;
+  }
+  Rows rows = {{"runs", concat(options.seeds, " seeds from ", first, " on, in ", options.out)}};
+  for (const auto& [name, figure] : report["figures"].items()) {
+    rows.emplace_back(
+        name, concat(fixed(figure["mean"].get<double>(), 4), " +- ", fixed(figure["deviation"].get<double>(), 4)));
+  }
+  std::cout << name_table(rows);
+}
+
 void run_train(const TrainOptions& options) {
+  const training::JoinedProcesses joined;
   Json flags = options.given;
   if (options.encoder) {
     flags["is_decoder"] = false;
@@ -147,8 +213,16 @@ void run_train(const TrainOptions& options) {
   const Json fields = merged_fields(options.config_file, flags);
   // --threads is a field of the run: the trainer settles it, WEFT_THREADS stands in.
   const std::int64_t threads = settle_threads(0);
-  const training::TrainResult result =
-      options.resume ? resume(options, fields, threads) : start(options, fields, threads);
+  if (options.seeds > 1) {
+    train_seeds(options, fields, threads);
+    training::processes().meet();
+    return;
+  }
+  const training::TrainResult result = train(options, fields, threads);
+  training::processes().meet();
+  if (!training::processes().is_first()) {
+    return;
+  }
   if (options.json) {
     print_json(result_json(options.out, result));
   } else {
@@ -163,11 +237,17 @@ void add_train(CLI::App& parent) {
   CLI::App& app = add_command(parent, "train", "train a language model on text", std::string(kTrainExamples));
   app.add_option("--out", options->out, "run directory to make, or to go on with")->required()->option_text("RUN");
   app.add_flag("--resume", options->resume, "go on with the run in --out; flags given must be those of the run");
+  app.add_option(
+         "--seeds", options->seeds,
+         "train from so many seeds, --seed and those that follow, in RUN/seed-N; says mean and deviation (default 1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10000}))
+      ->option_text("N");
   app.add_option("--config", options->config_file, "JSON file with any of the fields below, as field_name; flags win")
       ->option_text("FILE");
   app.add_option("--tokenizer", options->tokenizer_file,
-                 "SentencePiece model; without one the 256 bytes are the vocabulary")
-      ->option_text("FILE");
+                 "SentencePiece model, tokenizer.json, or a folder of `weft tokenizer train` or Hugging Face; without "
+                 "one the 256 bytes are the vocabulary")
+      ->option_text("PATH");
   app.add_flag("--encoder", options->encoder, "train an encoder by masked language modelling instead of a decoder");
   add_json_flag(app, options->json);
   add_fields<training::TrainerConfig>(app, {.title = "Training"}, options->given);

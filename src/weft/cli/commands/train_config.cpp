@@ -2,8 +2,13 @@
 // One flat JSON object serves both configs: no field name is in both lists.
 #include "weft/cli/commands/train_config.h"
 
+#include <filesystem>
+
 #include "weft/cli/field_flags.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/data/masking.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::cli {
 
@@ -28,11 +33,33 @@ Json merged_fields(const std::string& file, const Json& flags) {
   return fields;
 }
 
-TrainPlan plan_training(const Json& fields, const std::string& tokenizer_file) {
+namespace {
+
+// The tokeniser that --tokenizer names: a folder of `weft tokenizer train` or of a Hugging Face model, a
+// tokenizer.json, or SentencePiece's file; bytes without one.
+std::shared_ptr<const text::Tokenizer> tokenizer_at(const std::filesystem::path& path) {
+  if (path.empty()) {
+    return text::make_byte_tokenizer();
+  }
+  if (path.filename() == "tokenizer.json") {
+    return std::make_shared<text::HuggingFaceTokenizer>(path.parent_path().empty() ? "." : path.parent_path());
+  }
+  if (!std::filesystem::is_directory(path)) {
+    return text::load_sentencepiece(path);
+  }
+  std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(path);
+  require(tokenizer->kind() != "bytes", "tokenizer: ", quote(path.string(), 4096), " holds no tokeniser's files");
+  return tokenizer;
+}
+
+}  // namespace
+
+TrainPlan plan_training(const Json& fields, const std::string& tokenizer_file, const std::filesystem::path& directory) {
   TrainPlan plan;
+  plan.model.directory = directory;
   formats::update_from_json(plan.trainer, only_fields_of<training::TrainerConfig>(fields), "weft train");
   formats::update_from_json(plan.model, only_fields_of<models::TransformerConfig>(fields), "weft train");
-  plan.tokenizer = tokenizer_file.empty() ? text::make_byte_tokenizer() : text::load_sentencepiece(tokenizer_file);
+  plan.tokenizer = tokenizer_at(tokenizer_file);
   plan.model.vocab_size = data::model_vocabulary(*plan.tokenizer, plan.model.is_decoder);
   plan.model.tokenizer_class = plan.tokenizer->kind();
   if (!fields.contains("max_position_embeddings")) {

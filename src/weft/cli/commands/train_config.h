@@ -3,6 +3,7 @@
 // trainer's.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -18,12 +19,14 @@ namespace weft::cli {
 formats::Json merged_fields(const std::string& file, const formats::Json& flags);
 
 /// A new run's configs from merged fields. The vocabulary is the tokeniser's, and the model is made for the training
-/// context unless max_position_embeddings says otherwise. Errors: kArgument, kFormat.
+/// context unless max_position_embeddings says otherwise. Files that the attention names lie below `directory`. Errors:
+/// kArgument, kFormat.
 struct TrainPlan {
   training::TrainerConfig trainer;
   models::TransformerConfig model;
   std::shared_ptr<const text::Tokenizer> tokenizer;
 };
-TrainPlan plan_training(const formats::Json& fields, const std::string& tokenizer_file);
+TrainPlan plan_training(const formats::Json& fields, const std::string& tokenizer_file,
+                        const std::filesystem::path& directory);
 
 }  // namespace weft::cli

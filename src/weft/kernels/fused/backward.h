@@ -7,10 +7,12 @@
 
 #include <cstdint>
 
+#include "weft/kernels/fused/bias_panel.h"
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/key_blocks.h"
 #include "weft/kernels/fused/pair_scores.h"
+#include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/query_blocks.h"
 #include "weft/kernels/fused/query_sums.h"
 
@@ -35,109 +37,136 @@ class FusedBackward {
   FusedBackward(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept
       : arguments_(arguments),
         gradients_(gradients),
-        keys_(arguments, {Sides::kBoth, Sides::kRows}),
+        keys_(arguments, {Sides::kRowsAndSteps, Sides::kRows}),
         queries_(arguments, gradients),
         key_width_(round_up(arguments.head_dim, Isa::kLanes)),
         value_width_(round_up(arguments.value_dim, Isa::kLanes)),
-        key_sums_(kTile * key_width_),
-        value_sums_(kTile * value_width_),
+        sums_(part_size(arguments)),
+        key_sums_(sums_.data()),
+        value_sums_(sums_.data() + kTile * key_width_),
         probabilities_(kTile * kPanel),
         score_gradients_(kTile * kPanel),
         pairs_(Packer::kPairs ? kTile * kPanel : 1),
         weights_(kTile * kTile) {}
 
   bool is_there() const noexcept {
-    return keys_.is_there() && queries_.is_there() && key_sums_.is_there() && value_sums_.is_there() &&
-           probabilities_.is_there() && score_gradients_.is_there() && pairs_.is_there() && weights_.is_there();
+    return keys_.is_there() && queries_.is_there() && sums_.is_there() && probabilities_.is_there() &&
+           score_gradients_.is_there() && pairs_.is_there() && weights_.is_there();
   }
 
-  /// Writes the gradients of one block of keys and adds to the sums of the queries that see it.
-  void run(const KeyPlace& place, const QuerySums& sums) noexcept {
+  /// Writes the gradients of one block of keys and adds to the sums of the queries that see it. `blocks` are those of
+  /// its columns, counted over the heads that share it.
+  void run(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums) noexcept {
+    clear();
+    add_blocks(place, blocks, sums);
+    store(place);
+  }
+
+  /// The same for some of the blocks, with the gradients left in `part`: part_size() numbers.
+  void run_part(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums, float* part) noexcept {
+    clear();
+    add_blocks(place, blocks, sums);
+    __builtin_memcpy(part, sums_.data(), static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
+  }
+
+  /// Writes the gradients of one block of keys from all of its parts, added in their order.
+  void merge(const KeyPlace& place, const float* parts, std::int64_t count) noexcept {
+    clear();
+    const std::int64_t size = part_size(arguments_);
+    for (std::int64_t part = 0; part < count; ++part) {
+      for (std::int64_t at = 0; at < size; at += Isa::kLanes) {
+        Isa::store(sums_.data() + at, Isa::add(Isa::load(sums_.data() + at), Isa::load(parts + part * size + at)));
+      }
+    }
+    store(place);
+  }
+
+  static std::int64_t part_size(const AttentionArguments& arguments) noexcept {
+    return kTile * (round_up(arguments.head_dim, Isa::kLanes) + round_up(arguments.value_dim, Isa::kLanes));
+  }
+
+ private:
+  void clear() noexcept {
+    __builtin_memset(sums_.data(), 0, static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
+  }
+
+  void add_blocks(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums) noexcept {
     const pattern::LayoutView& layout = arguments_.layout;
-    __builtin_memset(key_sums_.data(), 0, static_cast<std::size_t>(kTile * key_width_) * sizeof(float));
-    __builtin_memset(value_sums_.data(), 0, static_cast<std::size_t>(kTile * value_width_) * sizeof(float));
     const KeyBlock<Unit>& keys = keys_.get(place.batch, place.key_head, place.key_block);
     const std::int64_t group = arguments_.heads / arguments_.key_heads;
+    std::int64_t before = 0;  // blocks of the heads before
     for (std::int64_t head = place.key_head * group; head < (place.key_head + 1) * group; ++head) {
-      const std::int64_t* column =
-          gradients_.transpose.column_begin + layout.group_of(place.batch, head) * layout.key_blocks + place.key_block;
-      for (std::int64_t at = column[0]; at < column[1]; ++at) {
+      const pattern::BlockRange column = gradients_.transpose.column(layout, place.batch, head, place.key_block);
+      const std::int64_t begin = column.begin + larger(blocks.begin - before, 0);
+      const std::int64_t end = smaller(column.end, column.begin + blocks.end - before);
+      for (std::int64_t at = begin; at < end; ++at) {
         const std::int64_t query_block = gradients_.transpose.query_block[at];
         add_block({place.batch, head, query_block * layout.tile_query}, place.key_block * kTile,
                   gradients_.transpose.block[at], keys, sums);
       }
+      before += column.count();
     }
-    store(place, keys);
   }
 
- private:
   // `first` is the first query of the block.
   void add_block(const RowIndex& first, std::int64_t first_key, std::int64_t block, const KeyBlock<Unit>& keys,
                  const QuerySums& sums) noexcept {
     const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
     const BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
-    for (std::int64_t panel = 0; panel * kPanel < queries.queries; ++panel) {
-      const KeyRange range = mask.range(panel, Units::kPerUnit);
-      if (range.begin >= range.end) {
-        continue;
-      }
-      const std::int64_t count = smaller(kPanel, queries.queries - panel * kPanel);
-      const Panel place{range, panel, count, round_up(count, Isa::kLanes) / Isa::kLanes};
-      make_scores(place, queries, keys);
-      make_gradients(place, mask, queries, first, first_key);
-      add_products(place, queries, keys, sums.row(first, panel * kPanel));
-    }
+    each_panel<Isa, Units>(mask, queries.queries, [&](const Panel& panel) {
+      make_scores(panel, queries, keys);
+      make_gradients(panel, mask, queries, first, first_key);
+      add_products(panel, queries, keys, sums.row(first, panel.query));
+    });
   }
 
-  // Which keys and queries of the block are worked on.
-  struct Panel {
-    KeyRange range;
-    std::int64_t panel;
-    std::int64_t queries;
-    std::int64_t vectors;
-  };
+  // Of the panel's first query.
+  float* probabilities(const Panel& panel) const noexcept { return probabilities_.data() + panel.lane(); }
+  float* score_gradients(const Panel& panel) const noexcept { return score_gradients_.data() + panel.lane(); }
 
   // S^T and dP^T of the panel.
   void make_scores(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys) noexcept {
-    const std::int64_t count = panel.range.end - panel.range.begin;
+    const std::int64_t begin = panel.range.begin;
+    const std::int64_t count = panel.range.count();
     const std::int64_t key_units = Packer::units(arguments_.head_dim);
     const std::int64_t value_units = Packer::units(arguments_.value_dim);
-    const Result scores{probabilities_.data() + panel.range.begin * kPanel, kPanel, count, panel.vectors};
-    product<Isa, Units>({skip_rows(keys.key.rows, panel.range.begin),
-                         queries.query_panels + panel.panel * key_units * kPanel, kPanel, key_units},
-                        scores, Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
-    const Result incoming{score_gradients_.data() + panel.range.begin * kPanel, kPanel, count, panel.vectors};
-    product<Isa, Units>({skip_rows(keys.value.rows, panel.range.begin),
-                         queries.output_gradient_panels + panel.panel * value_units * kPanel, kPanel, value_units},
-                        incoming, Scaled<Isa>{Isa::set(1.0F)});
+    scaled_product<Isa, Units>(
+        {keys.key.rows.from_row(begin), queries.query_panels + panel.in_panels(key_units), kPanel, key_units},
+        {probabilities(panel) + begin * kPanel, kPanel, count, panel.vectors}, static_cast<float>(arguments_.scale));
+    scaled_product<Isa, Units>({keys.value.rows.from_row(begin),
+                                queries.output_gradient_panels + panel.in_panels(value_units), kPanel, value_units},
+                               {score_gradients(panel) + begin * kPanel, kPanel, count, panel.vectors}, 1.0F);
   }
 
   // Turns S^T into P^T, dP^T into scale * dS^T; dropout scales what is passed on, not what is summed.
   void make_gradients(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
                       const RowIndex& first, std::int64_t first_key) noexcept {
     const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
-    const DropoutSpan span{panel.vectors, first.row + panel.panel * kPanel, first_key, panel.range.begin,
-                           panel.range.end};
+    const PanelBias<Isa> bias(arguments_.bias, first.head);
+    const PanelSpan span{panel.vectors, first.row + panel.query, first_key, panel.range.begin, panel.range.end};
+    if (bias.is_on()) {
+      bias.apply(probabilities(panel), span);
+    }
     if (dropout.is_on()) {
-      dropout.apply(score_gradients_.data(), span);
+      dropout.apply(score_gradients(panel), span);
     }
     for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
       differentiate(panel, mask, queries, vector * Isa::kLanes);
     }
     if (dropout.is_on()) {
-      dropout.apply(probabilities_.data(), span);
+      dropout.apply(probabilities(panel), span);
     }
   }
 
   void differentiate(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
                      std::int64_t lane) noexcept {
-    const std::int64_t query = panel.panel * kPanel + lane;
+    const std::int64_t query = panel.query + lane;
     const Vector log_sum_exp = Isa::load(queries.log_sum_exp + query);
     const Vector delta = Isa::load(queries.delta + query);
     const Vector scale = Isa::set(static_cast<float>(arguments_.scale));
     for (std::int64_t key = panel.range.begin; key < panel.range.end; ++key) {
-      float* score = probabilities_.data() + key * kPanel + lane;
-      float* incoming = score_gradients_.data() + key * kPanel + lane;
+      float* score = probabilities(panel) + key * kPanel + lane;
+      float* incoming = score_gradients(panel) + key * kPanel + lane;
       Vector exponent = Isa::subtract(Isa::load(score), log_sum_exp);
       if (mask.weights() != nullptr) {
         exponent = Isa::add(exponent, Isa::load(mask.weights() + key * kTile + query));
@@ -157,50 +186,44 @@ class FusedBackward {
   // dV += P^T dO, dK += dS^T Q, dQ += dS K.
   void add_products(const Panel& panel, const QueryBlock<Unit>& queries, const KeyBlock<Unit>& keys,
                     const QuerySumRow& query_sums) noexcept {
-    const std::int64_t count = panel.range.end - panel.range.begin;
+    const KeyRange& range = panel.range;
     const std::int64_t query_units = Packer::units(panel.queries);
-    const std::int64_t first_unit = panel.panel * kPanel / Units::kPerUnit;
+    const std::int64_t first_unit = panel.query / Units::kPerUnit;
     product<Isa, Units>(
-        {pair_queries<Isa, Units>(probabilities_.data(), pairs_.data(), panel.range, panel.vectors),
-         queries.output_gradient.steps + first_unit * queries.output_gradient.step_stride,
-         queries.output_gradient.step_stride, query_units},
-        {value_sums_.data() + panel.range.begin * value_width_, value_width_, count, value_width_ / Isa::kLanes},
+        {pair_queries<Isa, Units>(probabilities(panel), pairs_.data(), range, panel.vectors),
+         queries.output_gradient.step(first_unit), queries.output_gradient.step_stride, query_units},
+        {value_sums_ + range.begin * value_width_, value_width_, range.count(), value_width_ / Isa::kLanes},
         Added<Isa>{});
+    product<Isa, Units>({pair_queries<Isa, Units>(score_gradients(panel), pairs_.data(), range, panel.vectors),
+                         queries.query.step(first_unit), queries.query.step_stride, query_units},
+                        {key_sums_ + range.begin * key_width_, key_width_, range.count(), key_width_ / Isa::kLanes},
+                        Added<Isa>{});
     product<Isa, Units>(
-        {pair_queries<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors),
-         queries.query.steps + first_unit * queries.query.step_stride, queries.query.step_stride, query_units},
-        {key_sums_.data() + panel.range.begin * key_width_, key_width_, count, key_width_ / Isa::kLanes}, Added<Isa>{});
-    const Unit* gradients = pair_keys<Isa, Units>(score_gradients_.data(), pairs_.data(), panel.range, panel.vectors);
-    product<Isa, Units>({{gradients, 1, kPanel},
-                         keys.key.steps + panel.range.begin / Units::kPerUnit * keys.key.step_stride,
-                         keys.key.step_stride,
-                         Packer::units(count)},
-                        {query_sums.data, query_sums.stride, panel.queries, key_width_ / Isa::kLanes}, Added<Isa>{});
+        {pair_keys_of_queries<Isa, Units>(score_gradients(panel), pairs_.data(), range, panel.vectors),
+         keys.key.step(range.begin / Units::kPerUnit), keys.key.step_stride, Packer::units(range.count())},
+        {query_sums.data, query_sums.stride, panel.queries, key_width_ / Isa::kLanes}, Added<Isa>{});
   }
 
-  static Operand<Unit> skip_rows(Operand<Unit> rows, std::int64_t count) noexcept {
-    rows.data += count * rows.row_stride;
-    return rows;
-  }
-
-  void store(const KeyPlace& place, const KeyBlock<Unit>& keys) noexcept {
-    for (std::int64_t key = 0; key < keys.keys; ++key) {
+  void store(const KeyPlace& place) noexcept {
+    const std::int64_t keys = smaller(kTile, arguments_.key_length - place.key_block * kTile);
+    for (std::int64_t key = 0; key < keys; ++key) {
       const RowIndex at{place.batch, place.key_head, place.key_block * kTile + key};
-      narrow_row<Isa>(row_of<Storage>(gradients_.key_gradient, at), key_sums_.data() + key * key_width_,
-                      arguments_.head_dim);
-      narrow_row<Isa>(row_of<Storage>(gradients_.value_gradient, at), value_sums_.data() + key * value_width_,
+      narrow_row<Isa>(row_of<Storage>(gradients_.key_gradient, at), key_sums_ + key * key_width_, arguments_.head_dim);
+      narrow_row<Isa>(row_of<Storage>(gradients_.value_gradient, at), value_sums_ + key * value_width_,
                       arguments_.value_dim);
     }
   }
 
+  [[no_unique_address]] typename Units::Session session_;
   const AttentionArguments& arguments_;
   const AttentionGradients& gradients_;
   KeyBlocks<Isa, Storage> keys_;
   QueryBlocks<Isa, Storage> queries_;
   std::int64_t key_width_;
   std::int64_t value_width_;
-  Buffer<Isa, float> key_sums_;         // dK: [key][key_width_]
-  Buffer<Isa, float> value_sums_;       // dV: [key][value_width_]
+  Buffer<Isa, float> sums_;             // dK, then dV
+  float* key_sums_;                     // [key][key_width_]
+  float* value_sums_;                   // [key][value_width_]
   Buffer<Isa, float> probabilities_;    // S^T, then P^T: [key][kPanel]
   Buffer<Isa, float> score_gradients_;  // dP^T, then dS^T: [key][kPanel]
   Buffer<Isa, Unit> pairs_;

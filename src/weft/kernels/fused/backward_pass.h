@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who runs which part of the backward pass. Many heads: a thread owns a head, and adds up its query gradients alone.
 // Few heads: one head at a time, each thread has a range of its keys and query sums of its own, which are added up in
-// the order of the ranges. Either way the bits depend on nothing but the number of threads.
+// the order of the ranges; a block of keys that most queries see is cut into parts. Either way the bits depend on
+// nothing but the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <new>
 
 #include "weft/kernels/fused/backward.h"
+#include "weft/kernels/fused/long_items.h"
 #include "weft/kernels/fused/work.h"
 
 namespace weft::kernels {
@@ -32,41 +34,44 @@ class BackwardPass {
   /// False when there was no memory.
   bool run() noexcept {
     const std::int64_t owners = arguments_.batch * arguments_.key_heads;
-    const std::int64_t threads = parallel_.threads();
-    if (threads == 1 || owners % threads == 0 || owners >= 4 * threads) {
-      share_out<Isa>(
-          parallel_, owners, [&](std::int64_t owner) { return cost_of(owner); },
-          [&](std::int64_t begin, std::int64_t end) { run_heads(begin, end); });
+    const auto cost = [this](std::int64_t owner) { return cost_of(place_of(owner)); };
+    const std::int64_t threads = smaller(owners, parallel_.threads());
+    if (Shares<Isa, decltype(cost)>(owners, threads, cost).slowness(parallel_.threads()) < kMostSlowness) {
+      share_out<Isa>(parallel_, owners, cost, [&](std::int64_t begin, std::int64_t end) { run_heads(begin, end); });
     } else {
       for (std::int64_t owner = 0; owner < owners && succeeded_; ++owner) {
-        run_ranges(owner);
+        run_ranges(place_of(owner));
       }
     }
     return succeeded_;
   }
 
  private:
+  // Whole heads are worth some waiting: ranges of keys need sums of their own.
+  static constexpr double kMostSlowness = 1.15;
+
   // Block 0 of the key head that an owner stands for.
   RowIndex place_of(std::int64_t owner) const noexcept {
     return {owner / arguments_.key_heads, owner % arguments_.key_heads, 0};
   }
 
   // Blocks of the layout in the columns of one block of keys, over the heads that share it.
-  double column_cost(const RowIndex& place, std::int64_t key_block) const noexcept {
+  pattern::BlockRange blocks_of(const RowIndex& place, std::int64_t key_block) const noexcept {
     std::int64_t blocks = 0;
     for (std::int64_t head = place.head * group_; head < (place.head + 1) * group_; ++head) {
-      const std::int64_t* column = gradients_.transpose.column_begin +
-                                   arguments_.layout.group_of(place.batch, head) * arguments_.layout.key_blocks +
-                                   key_block;
-      blocks += column[1] - column[0];
+      blocks += gradients_.transpose.column(arguments_.layout, place.batch, head, key_block).count();
     }
-    return static_cast<double>(blocks) + 0.5;
+    return {0, blocks};
   }
 
-  double cost_of(std::int64_t owner) const noexcept {
+  double column_cost(const RowIndex& place, std::int64_t key_block) const noexcept {
+    return static_cast<double>(blocks_of(place, key_block).count()) + 0.5;
+  }
+
+  double cost_of(const RowIndex& place) const noexcept {
     double cost = 0;
     for (std::int64_t key_block = 0; key_block < arguments_.layout.key_blocks; ++key_block) {
-      cost += column_cost(place_of(owner), key_block);
+      cost += column_cost(place, key_block);
     }
     return cost;
   }
@@ -83,27 +88,24 @@ class BackwardPass {
   }
 
   bool run_head(FusedBackward<Isa, Storage>& backward, const RowIndex& place) noexcept {
-    const std::int64_t blocks = arguments_.layout.key_blocks;
     if (sums_in_place<Isa, Storage>(arguments_)) {
-      run_blocks(backward, place, blocks, zeroed_result(place));
+      run_blocks(backward, place, zeroed_result(place));
       return true;
     }
     const Sums own = make_sums({0, arguments_.layout.query_blocks}, place.head);
     if (!own) {
       return false;
     }
-    run_blocks(backward, place, blocks, own->sums());
+    run_blocks(backward, place, own->sums());
     for (std::int64_t query = 0; query < group_ * arguments_.query_length; ++query) {
       store_query(place, query, &own, 1);
     }
     return true;
   }
 
-  // `count` blocks of keys from `first` on.
-  void run_blocks(FusedBackward<Isa, Storage>& backward, const RowIndex& first, std::int64_t count,
-                  const QuerySums& sums) noexcept {
-    for (std::int64_t block = first.row; block < first.row + count; ++block) {
-      backward.run({first.batch, first.head, block}, sums);
+  void run_blocks(FusedBackward<Isa, Storage>& backward, const RowIndex& place, const QuerySums& sums) noexcept {
+    for (std::int64_t block = 0; block < arguments_.layout.key_blocks; ++block) {
+      backward.run({place.batch, place.head, block}, blocks_of(place, block), sums);
     }
   }
 
@@ -120,20 +122,27 @@ class BackwardPass {
             result.head_stride, result.row_stride, first_head, 0};
   }
 
-  void run_ranges(std::int64_t owner) noexcept {
-    const std::int64_t ranges = smaller(smaller(parallel_.threads(), kMostRanges),
-                                        arguments_.layout.key_blocks > 0 ? arguments_.layout.key_blocks : 1);
-    const RowIndex place = place_of(owner);
-    Sums sums[kMostRanges];
+  void run_ranges(const RowIndex& place) noexcept {
     const auto cost = [&](std::int64_t key_block) { return column_cost(place, key_block); };
-    const Shares<Isa, decltype(cost)> shares(arguments_.layout.key_blocks, ranges, cost);
+    const LongItems<Isa, decltype(cost)> items(arguments_.layout.key_blocks, parallel_.threads(), cost);
+    const Buffer<Isa, float> parts(items.parts() * FusedBackward<Isa, Storage>::part_size(arguments_));
+    if (!items.is_there() || !parts.is_there()) {
+      return out_of_memory();
+    }
+    Sums sums[kMostRanges];
+    const std::int64_t ranges = larger(1, smaller(smaller(parallel_.threads(), kMostRanges), items.pieces()));
+    const auto piece_cost = [&](std::int64_t piece) { return items.cost(piece); };
+    const Shares<Isa, decltype(piece_cost)> shares(items.pieces(), ranges, piece_cost);
     parallel_for(parallel_, ranges, 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t range = first; range < last; ++range) {
         shares.run(range, range + 1, [&](std::int64_t begin, std::int64_t end) {
-          sums[range] = run_range({place.batch, place.head, begin}, end - begin);
+          sums[range] = run_pieces(items, place, {begin, end}, parts.data());
         });
       }
     });
+    if (items.parts() > 0 && succeeded_) {
+      merge(items, place, parts.data());
+    }
     parallel_for(parallel_, group_ * arguments_.query_length, kTile, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t query = first; query < last && succeeded_; ++query) {
         store_query(place, query, sums, ranges);
@@ -147,15 +156,50 @@ class BackwardPass {
     return own && own->is_there() ? std::move(own) : nullptr;
   }
 
-  Sums run_range(const RowIndex& first, std::int64_t count) noexcept {
+  // The queries that see what the pieces [begin, end) look at.
+  template <typename Items>
+  QueryExtent extent_of_pieces(const Items& items, const RowIndex& place,
+                               const pattern::BlockRange& pieces) const noexcept {
+    QueryExtent extent{0, 0};
+    for (std::int64_t piece = pieces.begin; piece < pieces.end; ++piece) {
+      if (items.at(piece).parts > 0) {
+        const RowIndex at{place.batch, place.head, items.at(piece).item};
+        extent = joined(extent, extent_of<Isa>(arguments_, gradients_.transpose, at));
+      }
+    }
+    return extent;
+  }
+
+  template <typename Items>
+  Sums run_pieces(const Items& items, const RowIndex& place, const pattern::BlockRange& pieces, float* parts) noexcept {
     FusedBackward<Isa, Storage> backward(arguments_, gradients_);
-    Sums own = make_sums(extent_of<Isa>(arguments_, gradients_.transpose, first, count), first.head);
+    Sums own = make_sums(extent_of_pieces(items, place, pieces), place.head);
     if (!own || !backward.is_there()) {
       out_of_memory();
       return nullptr;
     }
-    run_blocks(backward, first, count, own->sums());
+    for (std::int64_t at = pieces.begin; at < pieces.end; ++at) {
+      const WorkPiece piece = items.at(at);
+      const KeyPlace keys{place.batch, place.head, piece.item};
+      const pattern::BlockRange blocks = blocks_of(place, piece.item);
+      if (piece.is_whole()) {
+        backward.run(keys, blocks, own->sums());
+      } else if (piece.parts > 1) {
+        backward.run_part(keys, piece.of(blocks), own->sums(), parts + piece.slot * backward.part_size(arguments_));
+      }
+    }
     return own;
+  }
+
+  template <typename Items>
+  void merge(const Items& items, const RowIndex& place, const float* parts) noexcept {
+    FusedBackward<Isa, Storage> backward(arguments_, gradients_);
+    if (!backward.is_there()) {
+      return out_of_memory();
+    }
+    items.each_long([&](std::int64_t item, std::int64_t first, std::int64_t count) {
+      backward.merge({place.batch, place.head, item}, parts + first * backward.part_size(arguments_), count);
+    });
   }
 
   // Item = head within the group * query_length + query.

@@ -10,11 +10,13 @@
 
 namespace weft::kernels {
 
-/// Keys of a block, and whether every query of the panel sees every one of them.
+/// Keys of a block, and whether some of the queries in question do not see some of them.
 struct KeyRange {
   std::int64_t begin;
   std::int64_t end;
   bool is_masked;
+
+  [[gnu::always_inline]] std::int64_t count() const noexcept { return end - begin; }
 };
 
 /// rows[i] bit j <-> rows[j] bit i, by halves, quarters, ... (Warren, "Hacker's Delight", section 7-3).
@@ -69,24 +71,26 @@ class BlockMask {
   /// Log multiplicities [key][64 queries], or null where all are 0.
   const float* weights() const noexcept { return weights_; }
 
-  /// Where the edges of a panel lie, from a multiple of `step` on.
-  KeyRange range(std::int64_t panel, std::int64_t step) const noexcept {
+  /// Where the edges of `queries` queries from `first` on lie, from a multiple of `step` on; empty without edges.
+  KeyRange range(std::int64_t first, std::int64_t queries, std::int64_t step) const noexcept {
     if (is_full_) {
       return {0, keys_, false};
     }
-    const std::uint64_t mine = (low_bits(kPanel) << (panel * kPanel)) & queries_;
-    KeyRange range{keys_, 0, weights_ != nullptr};
+    const std::uint64_t mine = (low_bits(queries) << first) & queries_;
+    std::uint64_t some = 0;  // bit k: a query sees key k
+    std::uint64_t all = 0;   // every query does
     for (std::int64_t key = 0; key < keys_; ++key) {
-      if ((seen_by_[key] & mine) != 0) {
-        range.begin = smaller(range.begin, key);
-        range.end = key + 1;
-      }
+      const std::uint64_t seen = seen_by_[key] & mine;
+      some |= std::uint64_t{seen != 0 ? 1U : 0U} << key;
+      all |= std::uint64_t{seen == mine ? 1U : 0U} << key;
     }
-    range.begin = range.begin / step * step;
-    for (std::int64_t key = range.begin; key < range.end; ++key) {
-      range.is_masked |= (seen_by_[key] & mine) != mine;
+    if (some == 0) {
+      return {0, 0, false};
     }
-    return range;
+    const std::int64_t begin = __builtin_ctzll(some) / step * step;
+    const std::int64_t end = kTile - __builtin_clzll(some);
+    const std::uint64_t inside = low_bits(end) & ~low_bits(begin);
+    return {begin, end, weights_ != nullptr || (inside & ~all) != 0};
   }
 
  private:

@@ -36,16 +36,6 @@ struct LaneDraws {
   }
 };
 
-/// Vectors of queries from `first_query` on, and keys [begin, end) of a block whose first key, a multiple of 4, is
-/// `first_key`.
-struct DropoutSpan {
-  std::int64_t vectors;
-  std::int64_t first_query;
-  std::int64_t first_key;
-  std::int64_t begin;
-  std::int64_t end;
-};
-
 /// Which head of which batch row is drawn for.
 template <class Isa>
 class PanelDropout {
@@ -60,7 +50,7 @@ class PanelDropout {
   bool is_on() const noexcept { return threshold_ != 0; }
 
   /// numbers[key][kPanel] *= 0 or 1 / (1 - p).
-  void apply(float* numbers, const DropoutSpan& span) const noexcept {
+  void apply(float* numbers, const PanelSpan& span) const noexcept {
     for (std::int64_t vector = 0; vector < span.vectors; ++vector) {
       for (std::int64_t four = span.begin / 4 * 4; four < span.end; four += 4) {
         const LaneDraws<Isa> draws = draw(span.first_query + vector * Isa::kLanes, span.first_key + four);

@@ -4,7 +4,7 @@
 
 #include "weft/kernels/fused.h"
 #include "weft/kernels/fused/backward_pass.h"
-#include "weft/kernels/fused/forward.h"
+#include "weft/kernels/fused/forward_pass.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::kernels {
@@ -13,11 +13,11 @@ template <class Isa>
 Status run_fused_forward(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
   switch (arguments.dtype) {
     case DType::kFloat32:
-      return status_of(forward_pass<Isa, PlainStorage<float>>(arguments, parallel));
+      return status_of(ForwardPass<Isa, PlainStorage<float>>(arguments, parallel).run());
     case DType::kBFloat16:
-      return status_of(forward_pass<Isa, BFloat16Storage>(arguments, parallel));
+      return status_of(ForwardPass<Isa, BFloat16Storage>(arguments, parallel).run());
     case DType::kFloat16:
-      return status_of(forward_pass<Isa, Float16Storage>(arguments, parallel));
+      return status_of(ForwardPass<Isa, Float16Storage>(arguments, parallel).run());
     default:
       return Status::kUnsupported;
   }

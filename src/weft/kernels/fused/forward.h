@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstdint>
 
+#include "weft/kernels/fused/bias_panel.h"
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/key_blocks.h"
 #include "weft/kernels/fused/pair_scores.h"
+#include "weft/kernels/fused/panels.h"
+#include "weft/kernels/fused/row_parts.h"
 #include "weft/kernels/fused/softmax_panel.h"
-#include "weft/kernels/fused/work.h"
 
 namespace weft::kernels {
 
@@ -31,7 +33,7 @@ class FusedForward {
  public:
   explicit FusedForward(const AttentionArguments& arguments) noexcept
       : arguments_(arguments),
-        keys_(arguments, {Sides::kRows, Sides::kSteps}),
+        keys_(arguments, {Sides::kRows, Sides::kColumns}),
         query_panels_(kTile * Packer::padded(Packer::units(arguments.head_dim))),
         output_panels_(kTile * round_up(arguments.value_dim, Isa::kLanes)),
         scores_(kTile * kPanel),
@@ -43,68 +45,103 @@ class FusedForward {
            pairs_.is_there() && weights_.is_there();
   }
 
-  void run(const QueryPlace& place) noexcept {
-    const pattern::LayoutView& layout = arguments_.layout;
-    place_ = place;
-    first_query_ = place.query_block * layout.tile_query;
-    queries_ = smaller(layout.tile_query, arguments_.query_length - first_query_);
-    start();
-    const std::int64_t* row =
-        layout.row_begin + layout.group_of(place.batch, place.head) * layout.query_blocks + place.query_block;
-    const std::int64_t key_head = place.head / (arguments_.heads / arguments_.key_heads);
-    for (std::int64_t block = row[0]; block < row[1]; ++block) {
-      add_block(block, keys_.get(place.batch, key_head, layout.key_block[block]));
+  /// Writes the outputs of a block of queries that sees `blocks`.
+  void run(const QueryPlace& place, const pattern::BlockRange& blocks) noexcept {
+    add_blocks(place, blocks);
+    finish();
+  }
+
+  /// Leaves what a block of queries makes of some of its blocks in `part`.
+  void run_part(const QueryPlace& place, const pattern::BlockRange& blocks, const RowPart<Isa>& part) noexcept {
+    add_blocks(place, blocks);
+    *part.rows = rows_;
+    __builtin_memcpy(part.output, output_panels_.data(), output_bytes());
+  }
+
+  /// Writes the outputs of a block of queries from all of its parts, joined in their order.
+  void merge(const QueryPlace& place, const RowParts<Isa>& parts, std::int64_t first, std::int64_t count) noexcept {
+    settle(place);
+    rows_ = *parts.at(first).rows;
+    __builtin_memcpy(output_panels_.data(), parts.at(first).output, output_bytes());
+    for (std::int64_t part = first + 1; part < first + count; ++part) {
+      merge(parts.at(part));
     }
     finish();
   }
 
  private:
+  void settle(const QueryPlace& place) noexcept {
+    place_ = place;
+    first_query_ = place.query_block * arguments_.layout.tile_query;
+    queries_ = smaller(arguments_.layout.tile_query, arguments_.query_length - first_query_);
+  }
+
+  std::size_t output_bytes() const noexcept {
+    return static_cast<std::size_t>(kTile * arguments_.value_dim) * sizeof(float);
+  }
+
+  void merge(const RowPart<Isa>& part) noexcept {
+    rows_.merge(*part.rows);
+    for (std::int64_t row = 0; row < kPanels * arguments_.value_dim; ++row) {
+      const std::int64_t query = row / arguments_.value_dim * kPanel;
+      for (std::int64_t lane = 0; lane < kPanel; lane += Isa::kLanes) {
+        float* mine = output_panels_.data() + row * kPanel + lane;
+        const auto theirs =
+            Isa::multiply(Isa::load(part.output + row * kPanel + lane), Isa::load(part.rows->factor + query + lane));
+        Isa::store(mine, Isa::multiply_add(Isa::load(mine), Isa::load(rows_.factor + query + lane), theirs));
+      }
+    }
+  }
+
+  void add_blocks(const QueryPlace& place, const pattern::BlockRange& blocks) noexcept {
+    settle(place);
+    start();
+    const std::int64_t key_head = place.head / (arguments_.heads / arguments_.key_heads);
+    for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+      add_block(block, keys_.get(place.batch, key_head, arguments_.layout.key_block[block]));
+    }
+  }
+
   void start() noexcept {
     const RowIndex first{place_.batch, place_.head, first_query_};
     Packer::pack_panels(
         {row_of<Storage>(arguments_.query, first), arguments_.query.row_stride, queries_, arguments_.head_dim},
         query_panels_.data());
-    __builtin_memset(output_panels_.data(), 0, static_cast<std::size_t>(kTile * arguments_.value_dim) * sizeof(float));
+    __builtin_memset(output_panels_.data(), 0, output_bytes());
     rows_.reset();
-  }
-
-  std::int64_t vectors_of(std::int64_t panel) const noexcept {
-    return smaller(kPanel, round_up(queries_ - panel * kPanel, Isa::kLanes)) / Isa::kLanes;
   }
 
   void add_block(std::int64_t block, const KeyBlock<Unit>& keys) noexcept {
     const BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
     const std::int64_t first_key = std::int64_t{arguments_.layout.key_block[block]} * kTile;
-    for (std::int64_t panel = 0; panel * kPanel < queries_; ++panel) {
-      const KeyRange range = mask.range(panel, Units::kPerUnit);
-      if (range.begin < range.end) {
-        add_panel(mask, range, panel, keys, first_key);
-      }
-    }
+    each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) { add_panel(mask, panel, keys, first_key); });
     mark_invalid(mask, keys.invalid);
   }
 
-  void add_panel(const BlockMask<Isa>& mask, const KeyRange& range, std::int64_t panel, const KeyBlock<Unit>& keys,
+  void add_panel(const BlockMask<Isa>& mask, const Panel& panel, const KeyBlock<Unit>& keys,
                  std::int64_t first_key) noexcept {
-    const std::int64_t vectors = vectors_of(panel);
+    const KeyRange& range = panel.range;
+    float* scores = scores_.data() + panel.lane();
     const std::int64_t units = Packer::units(arguments_.head_dim);
-    Operand<Unit> key_rows = keys.key.rows;
-    key_rows.data += range.begin * key_rows.row_stride;
-    product<Isa, Units>({key_rows, query_panels_.data() + panel * units * kPanel, kPanel, units},
-                        {scores_.data() + range.begin * kPanel, kPanel, range.end - range.begin, vectors},
-                        Scaled<Isa>{Isa::set(static_cast<float>(arguments_.scale))});
-    update_softmax(rows_, mask, range, panel, vectors, scores_.data());
+    scaled_product<Isa, Units>(
+        {keys.key.rows.from_row(range.begin), query_panels_.data() + panel.in_panels(units), kPanel, units},
+        {scores + range.begin * kPanel, kPanel, range.count(), panel.vectors}, static_cast<float>(arguments_.scale));
+    const PanelSpan span{panel.vectors, first_query_ + panel.query, first_key, range.begin, range.end};
+    const PanelBias<Isa> bias(arguments_.bias, place_.head);
+    if (bias.is_on()) {
+      bias.apply(scores, span);
+    }
+    update_softmax(rows_, mask, panel, scores);
     const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);
     if (dropout.is_on()) {
-      dropout.apply(scores_.data(), {vectors, first_query_ + panel * kPanel, first_key, range.begin, range.end});
+      dropout.apply(scores, span);
     }
-    const Unit* probabilities = pair_keys<Isa, Units>(scores_.data(), pairs_.data(), range, vectors);
-    Operand<Unit> values = keys.value.transposed();
-    values.data += range.begin / Units::kPerUnit * values.step_stride;
+    const Unit* probabilities = pair_keys<Isa, Units>(scores, pairs_.data(), range, panel.vectors);
     product<Isa, Units>(
-        {values, probabilities, kPanel, Packer::units(range.end - range.begin)},
-        {output_panels_.data() + panel * arguments_.value_dim * kPanel, kPanel, arguments_.value_dim, vectors},
-        Rescaled<Isa>{rows_.factor + panel * kPanel});
+        {keys.value.columns.from_step(range.begin / Units::kPerUnit), probabilities, kPanel,
+         Packer::units(range.count())},
+        {output_panels_.data() + panel.in_panels(arguments_.value_dim), kPanel, arguments_.value_dim, panel.vectors},
+        Rescaled<Isa>{rows_.factor + panel.query});
   }
 
   // A row that attends to a key with NaN or infinity has no finite answer.
@@ -149,6 +186,7 @@ class FusedForward {
     }
   }
 
+  [[no_unique_address]] typename Units::Session session_;
   const AttentionArguments& arguments_;
   KeyBlocks<Isa, Storage> keys_;
   Buffer<Isa, Unit> query_panels_;    // [panel][unit of head_dim][kPanel]
@@ -161,34 +199,5 @@ class FusedForward {
   std::int64_t first_query_ = 0;
   std::int64_t queries_ = 0;
 };
-
-template <class Isa, class Storage>
-bool forward_pass(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
-  const pattern::LayoutView& layout = arguments.layout;
-  const auto place_of = [&](std::int64_t item) {
-    return QueryPlace{item / layout.query_blocks / arguments.heads, item / layout.query_blocks % arguments.heads,
-                      item % layout.query_blocks};
-  };
-  // A block of queries costs its key blocks, and about half a block more for packing and storing.
-  const auto cost = [&](std::int64_t item) {
-    const QueryPlace place = place_of(item);
-    const std::int64_t* row =
-        layout.row_begin + layout.group_of(place.batch, place.head) * layout.query_blocks + place.query_block;
-    return static_cast<double>(row[1] - row[0]) + 0.5;
-  };
-  bool succeeded = true;
-  share_out<Isa>(parallel, arguments.batch * arguments.heads * layout.query_blocks, cost,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   FusedForward<Isa, Storage> forward(arguments);
-                   if (!forward.is_there()) {
-                     __atomic_store_n(&succeeded, false, __ATOMIC_RELAXED);
-                     return;
-                   }
-                   for (std::int64_t item = begin; item < end; ++item) {
-                     forward.run(place_of(item));
-                   }
-                 });
-  return succeeded;
-}
 
 }  // namespace weft::kernels

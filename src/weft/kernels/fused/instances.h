@@ -15,5 +15,9 @@ extern const FusedKernels kGenericKernels;
 extern const FusedKernels kAvx2Kernels;
 extern const FusedKernels kAvx512Kernels;
 extern const FusedKernels kAvx512Bf16Kernels;
+extern const FusedKernels kAmxKernels;
+
+/// Multiplies two small matrices with AMX and compares. Only where the processor has it and Linux allows it.
+bool amx_product_is_right() noexcept;
 
 }  // namespace weft::kernels

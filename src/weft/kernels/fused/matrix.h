@@ -9,6 +9,8 @@
 #include "weft/kernels/arguments.h"
 #include "weft/kernels/fused/product.h"
 #include "weft/kernels/fused/tile.h"
+#include "weft/kernels/fused/transpose.h"
+#include "weft/kernels/isa/units.h"
 
 namespace weft::kernels {
 
@@ -28,17 +30,17 @@ struct Rows {
 };
 
 /// Which sides of a matrix a pass multiplies by.
-enum class Sides { kRows, kSteps, kBoth };
+enum class Sides { kRows, kSteps, kColumns, kRowsAndSteps };
 
-/// The same rows from both sides: `rows` is a left operand with steps along the columns; `steps` has a row (for pairs
-/// of bfloat16 two rows) a step, and is a right operand, or a left one with row_stride 1.
+/// The same rows from up to three sides.
 template <typename Unit>
 struct Matrix {
-  Operand<Unit> rows;
-  const Unit* steps;
-  std::int64_t step_stride;
+  Operand<Unit> rows;        ///< a left operand with steps along the columns
+  Operand<Unit> columns;     ///< a left operand with steps along the rows: the transpose
+  const Unit* steps;         ///< a right operand with a row (for pairs of bfloat16 two rows) a step
+  std::int64_t step_stride;  ///< of `steps`
 
-  [[gnu::always_inline]] Operand<Unit> transposed() const noexcept { return {steps, 1, step_stride}; }
+  [[gnu::always_inline]] const Unit* step(std::int64_t at) const noexcept { return steps + at * step_stride; }
 };
 
 /// A vector of `count` numbers, zero beyond them.
@@ -81,9 +83,9 @@ class MatrixPacker {
   using Unit = typename Units::Unit;
   static constexpr bool kPairs = Units::kPerUnit == 2;
 
-  /// Units in a row, and in a row padded to whole vectors.
+  /// Units that a product takes for `columns` numbers, and that number padded to whole vectors.
   static std::int64_t units(std::int64_t columns) noexcept {
-    return round_up(columns, Units::kPerUnit) / Units::kPerUnit;
+    return round_up(columns, kStepNumbers<Units>) / Units::kPerUnit;
   }
   static std::int64_t padded(std::int64_t columns) noexcept { return round_up(columns, Isa::kLanes); }
   /// Units that pack() may need for copies.
@@ -109,7 +111,7 @@ class MatrixPacker {
       for (int lane = 0; lane < Isa::kLanes; ++lane) {
         copy_row(rows, first + lane, staging + lane * stride);
       }
-      transpose(staging, stride, steps, to + first / kPanel * steps * kPanel + first % kPanel);
+      transpose_rows<Isa>(staging, stride, steps, to + first / kPanel * steps * kPanel + first % kPanel, kPanel);
     }
   }
 
@@ -133,39 +135,63 @@ class MatrixPacker {
  private:
   static Matrix<Unit> pack_floats(const Rows<Memory>& rows, Sides sides, Unit* room) noexcept {
     if constexpr (std::is_same_v<Memory, float>) {
-      const bool whole_vectors = sides == Sides::kRows || rows.columns % Isa::kLanes == 0;
-      if (rows.hidden == 0 && whole_vectors) {
-        return {{rows.data, rows.stride, 1}, rows.data, rows.stride};
+      const bool is_left = sides == Sides::kRows || sides == Sides::kColumns;
+      if (rows.hidden == 0 && (is_left || rows.columns % Isa::kLanes == 0)) {
+        return from_both_sides(rows.data, rows.stride);
       }
     }
     const std::int64_t stride = padded(rows.columns);
     for (std::int64_t row = 0; row < rows.count; ++row) {
       copy_row(rows, row, room + row * stride);
     }
-    return {{room, stride, 1}, room, stride};
+    return from_both_sides(room, stride);
+  }
+
+  static Matrix<Unit> from_both_sides(const Unit* rows, std::int64_t stride) noexcept {
+    return {{rows, stride, 1}, {rows, 1, stride}, rows, stride};
   }
 
   static Matrix<Unit> pack_pairs(const Rows<Memory>& rows, Sides sides, Unit* room) noexcept {
     Matrix<Unit> matrix{};
-    const std::int64_t stride = padded(units(rows.columns));
-    if (sides != Sides::kSteps) {
-      matrix.rows = {room, stride, 1};
-      if (rows.hidden == 0 && rows.columns % 2 == 0 && rows.stride % 2 == 0) {
-        matrix.rows = {reinterpret_cast<const Unit*>(rows.data), rows.stride / 2, 1};
-      } else {
-        for (std::int64_t row = 0; row < rows.count; ++row) {
-          copy_row(rows, row, room + row * stride);
-        }
-      }
+    if (sides == Sides::kRows || sides == Sides::kRowsAndSteps) {
+      matrix.rows = pack_rows(rows, room);
     }
     if (sides != Sides::kRows) {
-      matrix.steps = room + kTile * stride;
+      Unit* steps = room + kTile * padded(units(rows.columns));
+      matrix.steps = steps;
       matrix.step_stride = padded(rows.columns);
-      for (std::int64_t row = 0; row < rows.count; row += 2) {
-        pair_rows(rows, row, room + kTile * stride + row / 2 * matrix.step_stride);
+      for (std::int64_t row = 0; row < round_up(rows.count, kStepNumbers<Units>); row += 2) {
+        pair_rows(rows, row, steps + row / 2 * matrix.step_stride);
       }
+      matrix.columns = sides == Sides::kColumns ? pack_columns(matrix, rows.count, room) : Operand<Unit>{};
     }
     return matrix;
+  }
+
+  static Operand<Unit> pack_rows(const Rows<Memory>& rows, Unit* room) noexcept {
+    const bool whole = rows.columns % kStepNumbers<Units> == 0 && rows.count % Units::kRows == 0;
+    if (rows.hidden == 0 && whole && rows.stride % 2 == 0) {
+      return {reinterpret_cast<const Unit*>(rows.data), rows.stride / 2, 1};
+    }
+    const std::int64_t stride = padded(units(rows.columns));
+    for (std::int64_t row = 0; row < rows.count; ++row) {
+      copy_row(rows, row, room + row * stride);
+    }
+    return {room, stride, 1};
+  }
+
+  // Tiles read a row of the transpose as neighbours, so it is made; vectors read single units by any stride.
+  static Operand<Unit> pack_columns(const Matrix<Unit>& matrix, std::int64_t count, Unit* room) noexcept {
+    if constexpr (Units::kTiled) {
+      constexpr std::int64_t kStride = kTile / Units::kPerUnit;
+      for (std::int64_t unit = 0; unit < units(count); unit += Isa::kLanes) {
+        transpose_rows<Isa>(matrix.steps + unit * matrix.step_stride, matrix.step_stride, matrix.step_stride,
+                            room + unit, kStride);
+      }
+      return {room, kStride, 1};
+    } else {
+      return {matrix.steps, 1, matrix.step_stride};
+    }
   }
 
   // One row as units, zero up to a whole vector.
@@ -192,22 +218,6 @@ class MatrixPacker {
 
   static Vector numbers(const Rows<Memory>& rows, std::int64_t row, std::int64_t column) noexcept {
     return rows.is_hidden(row) ? Isa::zero() : widen_part<Isa>(rows.row(row) + column, rows.columns - column);
-  }
-
-  // from[kLanes][stride] to to[steps][kPanel], whole vectors of rows. Units of any kind pass through unchanged.
-  static void transpose(const Unit* from, std::int64_t stride, std::int64_t steps, Unit* to) noexcept {
-    for (std::int64_t first = 0; first < steps; first += Isa::kLanes) {
-      Vector rows[Isa::kLanes];
-#pragma GCC unroll 16
-      for (int lane = 0; lane < Isa::kLanes; ++lane) {
-        rows[lane] = Isa::load(reinterpret_cast<const float*>(from + lane * stride + first));
-      }
-      Isa::transpose(rows);
-      const std::int64_t left = smaller(Isa::kLanes, steps - first);
-      for (std::int64_t step = 0; step < left; ++step) {
-        Isa::store(reinterpret_cast<float*>(to + (first + step) * kPanel), rows[step]);
-      }
-    }
   }
 
   // 0 x value is 0 for finite numbers only.

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probabilities and score gradients as operands of the next product: float32 panels are used as they are, for products
-// of bfloat16 pairs they are rounded and joined, two keys or two queries to a unit.
+// of bfloat16 pairs they are rounded and joined, two keys or two queries to a unit. Tiles also want them turned over,
+// and zeros up to whole steps.
 #pragma once
 
 #include <cstdint>
 
 #include "weft/kernels/fused/block_mask.h"
-#include "weft/kernels/fused/product.h"
+#include "weft/kernels/fused/factors.h"
+#include "weft/kernels/fused/transpose.h"
+#include "weft/kernels/isa/units.h"
 
 namespace weft::kernels {
 
-/// numbers[key][kPanel] as [unit of keys][kPanel] from range.begin on; a missing last key counts as zero.
+/// numbers[key][kPanel] as a right operand [unit of keys][kPanel] from range.begin on; keys beyond the range count as
+/// zero.
 template <class Isa, class Units>
 [[gnu::always_inline]] inline const typename Units::Unit* pair_keys(const float* numbers, typename Units::Unit* room,
                                                                     const KeyRange& range,
@@ -18,12 +22,14 @@ template <class Isa, class Units>
   if constexpr (Units::kPerUnit == 1) {
     return numbers + range.begin * kPanel;
   } else {
-    for (std::int64_t key = range.begin; key < range.end; key += 2) {
-      typename Units::Unit* to = room + (key - range.begin) / 2 * kPanel;
-      for (std::int64_t vector = 0; vector < vectors; ++vector) {
-        const float* from = numbers + key * kPanel + vector * Isa::kLanes;
-        Units::store_pair(to + vector * Isa::kLanes, Isa::load(from),
-                          key + 1 < range.end ? Isa::load(from + kPanel) : Isa::zero());
+    const auto row = [&](std::int64_t key, std::int64_t lane) {
+      return key < range.end ? Isa::load(numbers + key * kPanel + lane) : Isa::zero();
+    };
+    const std::int64_t count = round_up(range.end - range.begin, kStepNumbers<Units>);
+    for (std::int64_t key = 0; key < count; key += 2) {
+      for (std::int64_t lane = 0; lane < vectors * Isa::kLanes; lane += Isa::kLanes) {
+        Units::store_pair(room + key / 2 * kPanel + lane, row(range.begin + key, lane),
+                          row(range.begin + key + 1, lane));
       }
     }
     return room;
@@ -39,13 +45,34 @@ template <class Isa, class Units>
   if constexpr (Units::kPerUnit == 1) {
     return {numbers + range.begin * kPanel, kPanel, 1};
   } else {
+    const std::int64_t lanes = round_up(vectors * Isa::kLanes, kStepNumbers<Units>);
     for (std::int64_t key = range.begin; key < range.end; ++key) {
-      for (std::int64_t vector = 0; vector < vectors; ++vector) {
-        Units::store_row(room + (key * kPanel + vector * Isa::kLanes) / 2,
-                         Isa::load(numbers + key * kPanel + vector * Isa::kLanes));
+      for (std::int64_t lane = 0; lane < lanes; lane += Isa::kLanes) {
+        Units::store_row(room + (key * kPanel + lane) / 2,
+                         lane < vectors * Isa::kLanes ? Isa::load(numbers + key * kPanel + lane) : Isa::zero());
       }
     }
     return {room + range.begin * kPanel / 2, kPanel / 2, 1};
+  }
+}
+
+/// numbers[key][kPanel] as a left operand with queries as rows and units of keys as steps; `room` for two panels.
+template <class Isa, class Units>
+[[gnu::always_inline]] inline Operand<typename Units::Unit> pair_keys_of_queries(const float* numbers,
+                                                                                 typename Units::Unit* room,
+                                                                                 const KeyRange& range,
+                                                                                 std::int64_t vectors) noexcept {
+  const typename Units::Unit* pairs = pair_keys<Isa, Units>(numbers, room, range, vectors);
+  if constexpr (Units::kTiled) {
+    constexpr std::int64_t kStride = kTile / Units::kPerUnit;
+    typename Units::Unit* turned = room + kStride * kPanel;
+    const std::int64_t count = round_up(range.end - range.begin, kStepNumbers<Units>) / Units::kPerUnit;
+    for (std::int64_t unit = 0; unit < count; unit += Isa::kLanes) {
+      transpose_rows<Isa>(pairs + unit * kPanel, kPanel, vectors * Isa::kLanes, turned + unit, kStride);
+    }
+    return {turned, kStride, 1};
+  } else {
+    return {pairs, 1, kPanel};
   }
 }
 

@@ -1,64 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one matrix product of the fused kernel: result[rows][columns] (+)= left[rows][steps] right[steps][columns]. The
 // left operand is read a unit at a time by any two strides, so that keys, values and transposed scores are used where
-// they lie; the right operand and the result are rows of whole vectors.
+// they lie; the right operand and the result are rows of whole vectors. Instruction sets with tiles have their own
+// (tile_product.h).
 #pragma once
 
 #include <cstdint>
 
-#include "weft/kernels/isa/units.h"
+#include "weft/kernels/arguments.h"
+#include "weft/kernels/fused/factors.h"
+#include "weft/kernels/fused/tile_product.h"
 
 namespace weft::kernels {
-
-/// left(row, step) = data[row * row_stride + step * step_stride].
-template <typename Unit>
-struct Operand {
-  const Unit* data;
-  std::int64_t row_stride;
-  std::int64_t step_stride;
-};
-
-template <typename Unit>
-struct Factors {
-  Operand<Unit> left;
-  const Unit* right;
-  std::int64_t right_stride;
-  std::int64_t steps;  ///< in units
-};
-
-/// A result of `rows` rows of `vectors` vectors.
-struct Result {
-  float* data;
-  std::int64_t row_stride;
-  std::int64_t rows;
-  std::int64_t vectors;
-};
-
-/// What becomes of a finished sum: result = scale * sum.
-template <class Isa>
-struct Scaled {
-  typename Isa::Vector scale;
-  [[gnu::always_inline]] void operator()(float* to, std::int64_t, typename Isa::Vector sum) const noexcept {
-    Isa::store(to, Isa::multiply(scale, sum));
-  }
-};
-
-/// result += sum.
-template <class Isa>
-struct Added {
-  [[gnu::always_inline]] void operator()(float* to, std::int64_t, typename Isa::Vector sum) const noexcept {
-    Isa::store(to, Isa::add(Isa::load(to), sum));
-  }
-};
-
-/// result = factor of the column * result + sum: an online softmax whose maximum grew.
-template <class Isa>
-struct Rescaled {
-  const float* factors;
-  [[gnu::always_inline]] void operator()(float* to, std::int64_t column, typename Isa::Vector sum) const noexcept {
-    Isa::store(to, Isa::multiply_add(Isa::load(to), Isa::load(factors + column), sum));
-  }
-};
 
 /// kRows x kVectors sums in registers over all steps. Without the pragmas GCC 12 keeps the sums in memory: a third of
 /// the speed.
@@ -122,12 +75,30 @@ template <class Isa, class Units, int kRows, int kVectors, class Finish>
 
 template <class Isa, class Units, class Finish>
 void product(const Factors<typename Units::Unit>& factors, const Result& result, const Finish& finish) noexcept {
-  std::int64_t vector = 0;
-  for (; vector + 2 <= result.vectors; vector += 2) {
-    product_columns<Isa, Units, Isa::kProductRows, 2>(factors, result, vector * Isa::kLanes, finish);
+  if constexpr (Units::kTiled) {
+    tile_product<Isa, Units>(factors, result, finish);
+  } else {
+    std::int64_t vector = 0;
+    for (; vector + 2 <= result.vectors; vector += 2) {
+      product_columns<Isa, Units, Isa::kProductRows, 2>(factors, result, vector * Isa::kLanes, finish);
+    }
+    if (vector < result.vectors) {
+      product_columns<Isa, Units, Isa::kProductRows, 1>(factors, result, vector * Isa::kLanes, finish);
+    }
   }
-  if (vector < result.vectors) {
-    product_columns<Isa, Units, Isa::kProductRows, 1>(factors, result, vector * Isa::kLanes, finish);
+}
+
+/// result = scale * left right, in sums of at most 128 steps: one of 256 would be off by 1.4 times as much.
+template <class Isa, class Units>
+void scaled_product(Factors<typename Units::Unit> factors, const Result& result, float scale) noexcept {
+  constexpr std::int64_t kMostSteps = kMaximumHeadDim / 2;
+  const std::int64_t steps = factors.steps;
+  factors.steps = smaller(steps, kMostSteps);
+  product<Isa, Units>(factors, result, Scaled<Isa>{Isa::set(scale)});
+  if (steps > kMostSteps) {
+    product<Isa, Units>({factors.left.from_step(kMostSteps), factors.right + kMostSteps * factors.right_stride,
+                         factors.right_stride, steps - kMostSteps},
+                        result, ScaledAdded<Isa>{Isa::set(scale)});
   }
 }
 

@@ -32,30 +32,32 @@ struct QuerySums {
   }
 };
 
-/// Query blocks [begin, end) that see a range of key blocks, over the heads that share a key head.
+/// Query blocks [begin, end) that see a block of keys, over the heads that share its key head.
 struct QueryExtent {
   std::int64_t begin;
   std::int64_t end;
 };
 
+[[gnu::always_inline]] constexpr QueryExtent joined(const QueryExtent& a, const QueryExtent& b) noexcept {
+  if (a.begin == a.end || b.begin == b.end) {
+    return a.begin == a.end ? b : a;
+  }
+  return {smaller(a.begin, b.begin), larger(a.end, b.end)};
+}
+
+/// `key_block.row` counts blocks.
 template <class Isa>
 QueryExtent extent_of(const AttentionArguments& arguments, const pattern::TransposeView& transpose,
-                      const RowIndex& first_key_block, std::int64_t count) noexcept {
-  const pattern::LayoutView& layout = arguments.layout;
+                      const RowIndex& key_block) noexcept {
   const std::int64_t group = arguments.heads / arguments.key_heads;
-  QueryExtent extent{layout.query_blocks, 0};
-  for (std::int64_t head = first_key_block.head * group; head < (first_key_block.head + 1) * group; ++head) {
-    const std::int64_t* column =
-        transpose.column_begin + layout.group_of(first_key_block.batch, head) * layout.key_blocks + first_key_block.row;
-    for (std::int64_t block = 0; block < count; ++block) {
-      if (column[block] < column[block + 1]) {
-        extent.begin = smaller(extent.begin, transpose.query_block[column[block]]);
-        const std::int64_t last = transpose.query_block[column[block + 1] - 1];
-        extent.end = last < extent.end ? extent.end : last + 1;
-      }
+  QueryExtent extent{0, 0};
+  for (std::int64_t head = key_block.head * group; head < (key_block.head + 1) * group; ++head) {
+    const pattern::BlockRange column = transpose.column(arguments.layout, key_block.batch, head, key_block.row);
+    if (column.count() > 0) {
+      extent = joined(extent, {transpose.query_block[column.begin], transpose.query_block[column.end - 1] + 1});
     }
   }
-  return extent.begin < extent.end ? extent : QueryExtent{0, 0};
+  return extent;
 }
 
 /// Whether sums can stand in the result.

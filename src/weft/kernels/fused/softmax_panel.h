@@ -8,6 +8,7 @@
 
 #include "weft/kernels/fused/block_mask.h"
 #include "weft/kernels/fused/exponential.h"
+#include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/tile.h"
 
 namespace weft::kernels {
@@ -23,6 +24,23 @@ struct SoftmaxRows {
     for (int query = 0; query < kTile; ++query) {
       maximum[query] = std::numeric_limits<float>::lowest();
       sum[query] = 0;
+    }
+  }
+
+  /// Joins the state of other keys of the same queries. Afterwards `factor` is what earlier sums are multiplied by, and
+  /// `other.factor` what the sums of `other` are.
+  void merge(SoftmaxRows& other) noexcept {
+    for (int query = 0; query < kTile; query += Isa::kLanes) {
+      const auto mine = Isa::load(maximum + query);
+      const auto others = Isa::load(other.maximum + query);
+      const auto joined = Isa::maximum(mine, others);
+      const auto my_factor = exponential<Isa>(Isa::subtract(mine, joined));
+      const auto other_factor = exponential<Isa>(Isa::subtract(others, joined));
+      Isa::store(maximum + query, joined);
+      Isa::store(factor + query, my_factor);
+      Isa::store(other.factor + query, other_factor);
+      Isa::store(sum + query, Isa::multiply_add(Isa::load(sum + query), my_factor,
+                                                Isa::multiply(Isa::load(other.sum + query), other_factor)));
     }
   }
 };
@@ -79,12 +97,11 @@ class ScoreColumn {
 
 /// Takes the scores [key][kPanel] of a panel into the state and turns them into exp(score - maximum).
 template <class Isa>
-void update_softmax(SoftmaxRows<Isa>& rows, const BlockMask<Isa>& mask, const KeyRange& range, std::int64_t panel,
-                    std::int64_t vectors, float* scores) noexcept {
-  for (std::int64_t vector = 0; vector < vectors; ++vector) {
-    const std::int64_t query = panel * kPanel + vector * Isa::kLanes;
-    const ScoreColumn<Isa> column(mask, range, query, scores + vector * Isa::kLanes);
-    if (range.is_masked) {
+void update_softmax(SoftmaxRows<Isa>& rows, const BlockMask<Isa>& mask, const Panel& panel, float* scores) noexcept {
+  for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
+    const std::int64_t query = panel.query + vector * Isa::kLanes;
+    const ScoreColumn<Isa> column(mask, panel.range, query, scores + vector * Isa::kLanes);
+    if (panel.range.is_masked) {
       column.apply_mask();
     }
     const typename Isa::Vector before = Isa::load(rows.maximum + query);

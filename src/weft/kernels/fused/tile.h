@@ -22,11 +22,22 @@ inline constexpr int kPanels = kTile / kPanel;
 }
 
 [[gnu::always_inline]] constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) noexcept { return a < b ? a : b; }
+[[gnu::always_inline]] constexpr std::int64_t larger(std::int64_t a, std::int64_t b) noexcept { return a < b ? b : a; }
 
 /// The lowest `count` bits, for 0 <= count <= 64.
 [[gnu::always_inline]] constexpr std::uint64_t low_bits(std::int64_t count) noexcept {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
+
+/// Vectors of queries from `first_query` on, and keys [begin, end) of a block whose first key, a multiple of 4, is
+/// `first_key`.
+struct PanelSpan {
+  std::int64_t vectors;
+  std::int64_t first_query;
+  std::int64_t first_key;
+  std::int64_t begin;
+  std::int64_t end;
+};
 
 /// Uninitialised memory on a cache line's boundary. Like everything here it is a template on the instruction set, so
 /// that the linker cannot join copies that were compiled for different ones.

@@ -20,6 +20,21 @@ class Shares {
     }
   }
 
+  /// How much longer the longest share takes than an even one of `threads` would.
+  double slowness(std::int64_t threads) const noexcept {
+    double longest = 0;
+    for (std::int64_t share = 0; share < shares_; ++share) {
+      double cost = 0;
+      run(share, share + 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t item = begin; item < end; ++item) {
+          cost += cost_(item);
+        }
+      });
+      longest = longest < cost ? cost : longest;
+    }
+    return total_ > 0 ? longest * static_cast<double>(threads) / total_ : 1;
+  }
+
   /// Calls work(begin, end) for the items of shares [first, last).
   template <typename Work>
   void run(std::int64_t first, std::int64_t last, const Work& work) const noexcept {

@@ -13,7 +13,11 @@ namespace weft::kernels {
 struct PairUnits {
   using Unit = std::uint32_t;
   using Packed = __m512i;
+  using Session = NoSession;
   static constexpr int kPerUnit = 2;
+  static constexpr bool kTiled = false;
+  static constexpr std::int64_t kStep = 1;
+  static constexpr std::int64_t kRows = 1;
 
   [[gnu::always_inline]] static Packed load(const Unit* from) noexcept { return _mm512_loadu_si512(from); }
   [[gnu::always_inline]] static Packed spread(const Unit* unit) noexcept {
@@ -27,9 +31,10 @@ struct PairUnits {
   }
   /// Sixteen units from the numbers of an even and of the next row.
   [[gnu::always_inline]] static void store_pair(Unit* to, __m512 even, __m512 odd) noexcept {
-    const __m512i low = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(even)));
-    const __m512i high = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(odd)));
-    _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    const __m512i halves = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even));
+    const __m512i interleaved = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
+                                                 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi16(interleaved, halves));
   }
   /// Eight units from sixteen numbers of one row.
   [[gnu::always_inline]] static void store_row(Unit* to, __m512 numbers) noexcept {

@@ -70,17 +70,40 @@ bool RowCompiler::is_cut(std::int64_t key_block) const {
   return query_.size() < queries_ || end > context_.key_length;
 }
 
+/// Emits what the row has in blocks [first, end): all at once where they are even, from one edge to the next where the
+/// pattern knows how far that is, else by halves.
 void RowCompiler::walk(std::int64_t first, std::int64_t end) {
-  const Range keys{begin_key(first), std::min(begin_key(end), context_.key_length)};
-  const int value = root_.uniform(context_, query_, keys);
-  if (value > 0) {
-    even_blocks(first, end, value);
-  } else if (value == kMixed && end - first == 1) {
-    exact_block(first);
-  } else if (value == kMixed) {
+  while (first < end) {
+    const Range keys{begin_key(first), std::min(begin_key(end), context_.key_length)};
+    const std::int64_t next = root_.first_key(context_, query_, keys) / layout_.tile.key;
+    if (next > first) {
+      first = next;
+      if (first < end) {
+        walk_one(first++);
+      }
+      continue;
+    }
+    const int value = root_.uniform(context_, query_, keys);
+    if (value != kMixed) {
+      even_blocks(first, value == 0 ? first : end, value);
+      return;
+    }
     const std::int64_t half = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(end - first))) / 2;
-    walk(first, first + half);
-    walk(first + half, end);
+    if (half == 0) {
+      exact_block(first++);
+    } else {
+      walk(first, first + half);
+      first += half;
+    }
+  }
+}
+
+void RowCompiler::walk_one(std::int64_t key_block) {
+  const int value = root_.uniform(context_, query_, keys_of(key_block));
+  if (value > 0) {
+    even_blocks(key_block, key_block + 1, value);
+  } else if (value == kMixed) {
+    exact_block(key_block);
   }
 }
 
@@ -130,16 +153,17 @@ std::int32_t RowCompiler::exact_kind(std::int64_t key_block) {
 
 /// Writes the bits of a block; returns whether there is any.
 bool RowCompiler::fill_bits(std::int64_t key_block) {
-  const std::int64_t words = layout_.view().words();
-  std::uint64_t any = 0;
-  std::fill(bits_.begin(), bits_.end(), 0);
+  const auto words = static_cast<std::size_t>(layout_.view().words());
   const Range keys = keys_of(key_block);
-  for (std::int64_t query = query_.begin; query < query_.end; ++query) {
-    auto word = bits_.begin() + (query - query_.begin) * words;
-    for (std::int64_t first = keys.begin; first < keys.end; first += 64) {
-      const int count = static_cast<int>(std::min<std::int64_t>(64, keys.end - first));
-      *word = root_.row_bits(context_, query, first, count);
-      any |= *word++;
+  column_.resize(static_cast<std::size_t>(query_.size()));
+  std::fill(bits_.begin(), bits_.end(), 0);
+  std::uint64_t any = 0;
+  for (std::size_t word = 0; word < words && keys.begin + 64 * static_cast<std::int64_t>(word) < keys.end; ++word) {
+    const std::int64_t first = keys.begin + 64 * static_cast<std::int64_t>(word);
+    root_.rows_bits(context_, query_, first, static_cast<int>(std::min<std::int64_t>(64, keys.end - first)), column_);
+    for (std::size_t query = 0; query < column_.size(); ++query) {
+      bits_[query * words + word] = column_[query];
+      any |= column_[query];
     }
   }
   return any != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting operations and bytes as the kernels do them.
+// Counting operations and bytes as layers and kernels do them, and the seconds that they take.
 #include "weft/pattern/cost/model_cost.h"
 
 #include <algorithm>
@@ -14,10 +14,14 @@ namespace {
 constexpr Tile kTile{64, 64};
 constexpr double kForwardProducts = 2;   // scores, and their product with the values
 constexpr double kBackwardProducts = 5;  // scores again, dP, dV, dQ, dK
-constexpr double kSavedHidden = 8;  // [length, width] kept for the backward pass: norms, q, k, v, output, residuals
-constexpr double kSavedInner = 2;   // [length, feed_forward]: before and after the activation
-constexpr double kLiveHidden = 6;   // alive at once without gradients
-constexpr double kAdamBytes = 12;   // a float32 master copy's two moments and gradient, for each parameter
+constexpr double kStateHidden = 18;  // [length, width] read or written between products: 2 norms, 2 residuals, heads
+constexpr double kStateInner = 2;    // [length, feed_forward]: the activation
+constexpr double kSavedHidden = 8;   // [length, width] kept for the backward pass: norms, q, k, v, output, residuals
+constexpr double kSavedInner = 2;    // [length, feed_forward]: before and after the activation
+constexpr double kLiveHidden = 6;    // alive at once without gradients
+constexpr double kAdamBytes = 12;    // a float32 master copy's two moments and gradient, for each parameter
+constexpr double kScores = 1 << 22;  // of the head, in float32: it takes a chunk of positions at a time
+constexpr double kUpdateBytes = 28;  // weights and moments read and written, the gradient read
 
 void check_shape(const ModelShape& shape, std::int64_t length) {
   check_fields(shape, "cost");
@@ -27,153 +31,183 @@ void check_shape(const ModelShape& shape, std::int64_t length) {
 
 /// All figures as floating point: products of sizes pass 2^63.
 struct Sizes {
+  double batch;
+  double length;
   double tokens;  // of the whole batch
   double width;
   double inner;
   double layers;
+  double heads;
+  double vocabulary;
   double bytes;  // an element
-  double head_width;
 
-  Sizes(const ModelShape& shape, std::int64_t length)
-      : tokens(static_cast<double>(shape.batch) * static_cast<double>(length)),
+  Sizes(const ModelShape& shape, std::int64_t its_length)
+      : batch(static_cast<double>(shape.batch)),
+        length(static_cast<double>(its_length)),
+        tokens(batch * length),
         width(static_cast<double>(shape.width)),
         inner(static_cast<double>(shape.feed_forward)),
         layers(static_cast<double>(shape.layers)),
-        bytes(static_cast<double>(shape.element_bytes)),
-        head_width(static_cast<double>(shape.width) / static_cast<double>(shape.heads)) {}
+        heads(static_cast<double>(shape.heads)),
+        vocabulary(static_cast<double>(shape.vocabulary)),
+        bytes(static_cast<double>(shape.element_bytes())) {}
+
+  /// Of one layer's matrices.
+  double weights() const { return 4 * width * width + 2 * width * inner; }
+  double parameters() const { return layers * (weights() + 9 * width + inner) + vocabulary * width; }
 };
 
-/// Backwards every product is two.
-double passes(const ModelShape& shape) { return shape.training ? 3 : 1; }
-
-Work products_work(const ModelShape& shape, const Sizes& sizes) {
-  const double weights = sizes.layers * (4 * sizes.width * sizes.width + 2 * sizes.width * sizes.inner);
-  // Products read and write 10 hidden and 2 inner states, norms and residuals another 8 and the activation 2.
-  const double states = sizes.layers * sizes.tokens * (18 * sizes.width + 4 * sizes.inner);
-  return {passes(shape) * 2 * sizes.tokens * weights, passes(shape) * sizes.bytes * (weights + states), {}};
+Work products_work(const Sizes& sizes) {
+  const double states = sizes.tokens * (10 * sizes.width + 2 * sizes.inner);
+  return {
+      2 * sizes.layers * sizes.tokens * sizes.weights(), sizes.layers * sizes.bytes * (sizes.weights() + states), {}};
 }
 
-Work head_work(const ModelShape& shape, const Sizes& sizes) {
-  const auto vocabulary = static_cast<double>(shape.vocabulary);
-  if (shape.vocabulary == 0) {
-    return {};
-  }
-  return {passes(shape) * 2 * sizes.tokens * sizes.width * vocabulary,
-          passes(shape) * sizes.bytes * (sizes.width * vocabulary + sizes.tokens * (sizes.width + vocabulary)),
-          {}};
+Work states_work(const Sizes& sizes) {
+  const double numbers = sizes.tokens * (kStateHidden * sizes.width + kStateInner * sizes.inner);
+  return {0, sizes.layers * sizes.bytes * numbers, {}};
 }
 
-/// Forward alone, and with what the backward pass adds.
-struct AttentionWork {
-  Work forward;
-  Work backward;
-};
+Work head_work(const Sizes& sizes) {
+  const double weights = sizes.width * sizes.vocabulary;
+  const double states = sizes.vocabulary == 0 ? 0 : sizes.tokens * (sizes.width + sizes.vocabulary);
+  return {2 * sizes.tokens * weights, sizes.bytes * (weights + states), {}};
+}
+
+/// Backwards every product is two, and every state is read and written twice.
+Work training_of(const Work& forward) { return {3 * forward.flops, 3 * forward.bytes, {}}; }
 
 /// Bytes are those that must move: q, k, v and the output, and backwards these, their gradients and the output's. What
 /// a kernel reads again from its caches is part of its rate.
-AttentionWork attention_work(const ModelShape& shape, const Sizes& sizes, const LayerWork& sum) {
-  const double product = 2 * static_cast<double>(shape.batch) * sum.slots * sizes.head_width;
+Work attention_work(const Sizes& sizes, double slots, double products) {
   const double rows = sizes.layers * sizes.tokens * sizes.width * sizes.bytes;
-  AttentionWork work{{kForwardProducts * product, 4 * rows, {}}, {kBackwardProducts * product, 8 * rows, {}}};
-  if (!shape.training) {
-    work.backward = {};
-  }
-  return work;
+  const double tensors = products == kForwardProducts ? 4 : 12;
+  return {products * 2 * sizes.batch * slots * sizes.width / sizes.heads, tensors * rows, {}};
 }
 
-double seconds(const Work& work, double flops, double bandwidth) {
-  return std::max(work.flops / flops, work.bytes / bandwidth);
-}
-
-struct AttentionRates {
-  double forward;
-  double backward;
-  double overhead;  // seconds
+/// Seconds of attention in the whole stack and batch.
+struct AttentionSeconds {
+  double forward = 0;
+  double backward = 0;
 };
 
-void add_seconds(ModelCost& cost, const AttentionWork& attention, const MachineRates& rates,
-                 const AttentionRates& mine) {
-  cost.products.seconds = seconds(cost.products, rates.product_flops, rates.bandwidth);
-  cost.head.seconds = seconds(cost.head, rates.product_flops, rates.bandwidth);
-  cost.attention.seconds = seconds(attention.forward, mine.forward, rates.bandwidth) +
-                           seconds(attention.backward, mine.backward, rates.bandwidth) + mine.overhead;
-  cost.total.seconds = *cost.products.seconds + *cost.head.seconds + *cost.attention.seconds;
+void add_up(StepCost& step) {
+  for (const Work* work : {&step.products, &step.attention, &step.states, &step.head, &step.update}) {
+    step.total.flops += work->flops;
+    step.total.bytes += work->bytes;
+    if (work->seconds) {
+      step.total.seconds = step.total.seconds.value_or(0) + *work->seconds;
+    }
+  }
 }
 
-void add_memory(ModelCost& cost, const ModelShape& shape, const Sizes& sizes, double layout_bytes) {
-  const auto vocabulary = static_cast<double>(shape.vocabulary);
-  const double scores = sizes.tokens * vocabulary * sizes.bytes;
+/// What training adds to the operations of the forward pass runs at the rate of the backward pass.
+void time_products(Work& inference, Work& training, const LayerRates& rates) {
+  inference.seconds = inference.flops / rates.product_flops;
+  training.seconds = *inference.seconds + (training.flops - inference.flops) / rates.product_backward_flops;
+}
+
+void add_seconds(ModelCost& cost, const LayerRates& rates, double update_seconds, const AttentionSeconds& attention) {
+  time_products(cost.inference.products, cost.training.products, rates);
+  time_products(cost.inference.head, cost.training.head, rates);
+  cost.inference.states.seconds = cost.inference.states.bytes / rates.bandwidth;
+  cost.training.states.seconds = cost.training.states.bytes / rates.bandwidth;
+  cost.inference.attention.seconds = attention.forward;
+  cost.training.attention.seconds = attention.forward + attention.backward;
+  cost.inference.update.seconds = 0;
+  cost.training.update.seconds = cost.parameters * update_seconds;
+}
+
+void add_memory(ModelCost& cost, const Sizes& sizes, double layout_bytes) {
+  const double scores = std::min(sizes.tokens * sizes.vocabulary, kScores) * 4;
   const double live = sizes.tokens * (kLiveHidden * sizes.width + sizes.inner) * sizes.bytes;
   const double saved =
       sizes.layers * sizes.tokens * (kSavedHidden * sizes.width + kSavedInner * sizes.inner) * sizes.bytes;
-  const double sums = sizes.layers * sizes.tokens * static_cast<double>(shape.heads) * 4;  // log-sum-exp
-  cost.parameters =
-      sizes.layers * (4 * sizes.width * sizes.width + 2 * sizes.width * sizes.inner + 9 * sizes.width + sizes.inner) +
-      vocabulary * sizes.width;
+  const double sums = sizes.layers * sizes.tokens * sizes.heads * 4;  // log-sum-exp
   cost.inference_bytes = cost.parameters * sizes.bytes + live + scores + layout_bytes;
   cost.training_bytes =
       cost.parameters * (sizes.bytes + kAdamBytes) + saved + sums + live + 2 * scores + 2 * layout_bytes;
 }
 
-LayerWork sum_of(const std::vector<LayerWork>& works) {
-  LayerWork sum;
-  for (const LayerWork& work : works) {
-    sum.slots += work.slots;
-    sum.blocks += work.blocks;
-    sum.masked += work.masked;
-    sum.layout_bytes += work.layout_bytes;
+ModelCost counted_cost(const Sizes& sizes, double slots, double layout_bytes) {
+  ModelCost cost;
+  cost.parameters = sizes.parameters();
+  cost.inference.products = products_work(sizes);
+  cost.inference.states = states_work(sizes);
+  cost.inference.head = head_work(sizes);
+  cost.inference.attention = attention_work(sizes, slots, kForwardProducts);
+  cost.training.products = training_of(cost.inference.products);
+  cost.training.states = training_of(cost.inference.states);
+  cost.training.head = training_of(cost.inference.head);
+  cost.training.attention = attention_work(sizes, slots, kForwardProducts + kBackwardProducts);
+  cost.training.update = {0, kUpdateBytes * cost.parameters, {}};
+  cost.computed_share = slots / (sizes.layers * sizes.heads * sizes.length * sizes.length);
+  add_memory(cost, sizes, layout_bytes);
+  return cost;
+}
+
+ModelCost finished(ModelCost cost) {
+  add_up(cost.inference);
+  add_up(cost.training);
+  return cost;
+}
+
+LayoutWork sum_of(const std::vector<LayoutWork>& works) {
+  LayoutWork sum;
+  for (const LayoutWork& work : works) {
+    sum += work;
   }
   return sum;
 }
 
-LayerWork dense_work(const ModelShape& shape, std::int64_t length) {
-  const auto heads = static_cast<double>(shape.heads);
-  const auto blocks = static_cast<double>(ceil_divide(length, kTile.key));
-  return {heads * static_cast<double>(length) * static_cast<double>(length), heads * blocks * blocks, 0, 0};
-}
-
-ModelCost cost_of(const ModelShape& shape, std::int64_t length, const LayerWork& sum,
-                  const std::optional<MachineRates>& rates, const AttentionRates& mine) {
-  const Sizes sizes(shape, length);
-  const AttentionWork attention = attention_work(shape, sizes, sum);
-  ModelCost cost;
-  cost.products = products_work(shape, sizes);
-  cost.head = head_work(shape, sizes);
-  cost.attention = {
-      attention.forward.flops + attention.backward.flops, attention.forward.bytes + attention.backward.bytes, {}};
-  cost.total = {cost.products.flops + cost.attention.flops + cost.head.flops,
-                cost.products.bytes + cost.attention.bytes + cost.head.bytes,
-                {}};
-  cost.computed_share = sum.slots / (sizes.layers * dense_work(shape, length).slots);
-  add_memory(cost, shape, sizes, sum.layout_bytes);
-  if (rates) {
-    add_seconds(cost, attention, *rates, mine);
-  }
-  return cost;
-}
-
-/// Whether sparse attention is faster; the rest of the model is the same.
-bool is_faster(const Pattern& pattern, const ModelShape& shape, const MachineRates& rates, std::int64_t length) {
-  const ModelCost sparse = sparse_cost(shape, length, layer_works(pattern, shape, length), rates);
-  return *sparse.attention.seconds < *dense_cost(shape, length, rates).attention.seconds;
-}
-
-}  // namespace
-
-void check_rates(const MachineRates& rates) { check_fields(rates, "rates"); }
-
-std::vector<LayerWork> layer_works(const Pattern& pattern, const ModelShape& shape, std::int64_t length) {
-  check_shape(shape, length);
-  require(!pattern.needs_input() || !shape.input.empty(), "cost: the pattern names `input`; give the positions");
-  const auto end = std::lower_bound(shape.input.begin(), shape.input.end(), length);  // a shorter text has fewer
-  std::vector<LayerWork> works;
-  std::string known;
+Site site_at(const ModelShape& shape, std::int64_t length) {
   Site site;
+  const auto end = std::lower_bound(shape.input.begin(), shape.input.end(), length);  // a shorter text has fewer
   site.input = {shape.input.begin(), end};
   site.query_length = length;
   site.key_length = length;
   site.heads = shape.heads;
   site.maximum_length = shape.maximum_length;
+  return site;
+}
+
+bool fits(const Pattern& pattern, const ModelShape& shape, std::int64_t length) {
+  try {
+    pattern.check(site_at(shape, length));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Where sparse attention begins to win for good, given who wins at a length.
+template <typename IsFaster>
+std::optional<std::int64_t> first_win(std::int64_t longest, const IsFaster& is_faster) {
+  constexpr std::int64_t kStep = 64;
+  std::int64_t wins = longest / kStep;  // from the long end
+  if (wins < 1 || !is_faster(wins * kStep)) {
+    return std::nullopt;
+  }
+  std::int64_t loses = wins / 2;
+  while (loses >= 1 && is_faster(loses * kStep)) {
+    wins = loses;
+    loses /= 2;
+  }
+  while (wins - loses > 1) {
+    const std::int64_t middle = loses + (wins - loses) / 2;
+    (is_faster(middle * kStep) ? wins : loses) = middle;
+  }
+  return wins * kStep;
+}
+
+}  // namespace
+
+std::vector<LayoutWork> layer_works(const Pattern& pattern, const ModelShape& shape, std::int64_t length) {
+  check_shape(shape, length);
+  require(!pattern.needs_input() || !shape.input.empty(), "cost: the pattern names `input`; give the positions");
+  std::vector<LayoutWork> works;
+  std::string known;
+  Site site = site_at(shape, length);
   for (site.layer = 0; site.layer < shape.layers; ++site.layer) {
     pattern.check(site);
     std::string text;
@@ -182,64 +216,57 @@ std::vector<LayerWork> layer_works(const Pattern& pattern, const ModelShape& sha
     }
     site.head = 0;
     if (works.empty() || text != known) {
-      const LayoutStatistics found = statistics(compile(pattern, site, kTile));
-      works.push_back({static_cast<double>(found.slots), static_cast<double>(found.blocks),
-                       static_cast<double>(found.partial_blocks + found.weighted_blocks),
-                       static_cast<double>(found.bytes)});
+      works.push_back(layout_work(compile(pattern, site, kTile)));
       known = std::move(text);
     } else {
       works.push_back(works.back());
-      works.back().layout_bytes = 0;  // layers with equal patterns share a layout
+      works.back().layout_bytes = 0;
     }
   }
   return works;
 }
 
-ModelCost sparse_cost(const ModelShape& shape, std::int64_t length, const std::vector<LayerWork>& works,
+ModelCost sparse_cost(const ModelShape& shape, std::int64_t length, const std::vector<LayoutWork>& works,
                       const std::optional<MachineRates>& rates) {
   check_shape(shape, length);
   require(std::ssize(works) == shape.layers, "cost: ", works.size(), " layers of work for a model of ", shape.layers);
-  const LayerWork sum = sum_of(works);
-  AttentionRates mine{};
+  const LayoutWork sum = sum_of(works);
+  const Sizes sizes(shape, length);
+  ModelCost cost = counted_cost(sizes, sum.slots, sum.layout_bytes);
   if (rates) {
-    check_rates(*rates);
-    const double each =
-        (sum.blocks * rates->block_seconds + sum.masked * rates->masked_seconds) * static_cast<double>(shape.batch);
-    mine = {rates->sparse_flops, rates->sparse_backward_flops, each * (shape.training ? 2 : 1)};
+    const AttentionRates mine = attention_rates(*rates, shape.dtype, shape.head_dim());
+    add_seconds(cost, layer_rates(*rates, shape.dtype), rates->update_seconds,
+                {sizes.batch * forward_seconds(sum, mine.forward), sizes.batch * backward_seconds(sum, mine.backward)});
   }
-  return cost_of(shape, length, sum, rates, mine);
+  return finished(std::move(cost));
 }
 
 ModelCost dense_cost(const ModelShape& shape, std::int64_t length, const std::optional<MachineRates>& rates) {
   check_shape(shape, length);
-  const LayerWork sum =
-      sum_of(std::vector<LayerWork>(static_cast<std::size_t>(shape.layers), dense_work(shape, length)));
-  AttentionRates mine{};
+  const Sizes sizes(shape, length);
+  ModelCost cost = counted_cost(sizes, sizes.layers * sizes.heads * sizes.length * sizes.length, 0);
   if (rates) {
-    check_rates(*rates);
-    mine = {rates->dense_flops, rates->dense_backward_flops, 0};
+    const AttentionRates mine = attention_rates(*rates, shape.dtype, shape.head_dim());
+    const double heads = sizes.layers * sizes.batch * sizes.heads;
+    add_seconds(cost, layer_rates(*rates, shape.dtype), rates->update_seconds,
+                {dense_seconds(heads, sizes.length, mine.dense_forward),
+                 dense_seconds(heads, sizes.length, mine.dense_backward)});
   }
-  return cost_of(shape, length, sum, rates, mine);
+  return finished(std::move(cost));
 }
 
-std::optional<std::int64_t> crossover_length(const Pattern& pattern, const ModelShape& shape, const MachineRates& rates,
-                                             std::int64_t longest) {
-  constexpr std::int64_t kStep = 64;
-  // From the long end: the answer is where the sparse form begins to win for good.
-  std::int64_t wins = longest / kStep;
-  if (wins < 1 || !is_faster(pattern, shape, rates, wins * kStep)) {
-    return std::nullopt;
+Crossover crossover_length(const Pattern& pattern, const ModelShape& shape, const MachineRates& rates,
+                           std::int64_t longest) {
+  while (longest >= 64 && !fits(pattern, shape, longest)) {
+    longest /= 2;
   }
-  std::int64_t loses = wins / 2;
-  while (loses >= 1 && is_faster(pattern, shape, rates, loses * kStep)) {
-    wins = loses;
-    loses /= 2;
-  }
-  while (wins - loses > 1) {
-    const std::int64_t middle = loses + (wins - loses) / 2;
-    (is_faster(pattern, shape, rates, middle * kStep) ? wins : loses) = middle;
-  }
-  return wins * kStep;
+  const auto search = [&](StepCost ModelCost::* step) {
+    return first_win(longest, [&](std::int64_t length) {
+      const ModelCost sparse = sparse_cost(shape, length, layer_works(pattern, shape, length), rates);
+      return *(sparse.*step).attention.seconds < *(dense_cost(shape, length, rates).*step).attention.seconds;
+    });
+  };
+  return {search(&ModelCost::inference), search(&ModelCost::training), longest};
 }
 
 }  // namespace weft::pattern

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "weft/pattern/cost/layout_work.h"
 #include "weft/pattern/cost/machine_rates.h"
 #include "weft/pattern/pattern.h"
 
@@ -21,9 +23,11 @@ struct ModelShape {
   std::int64_t vocabulary = 0;      ///< of a language-model head over all positions; 0 is none
   std::int64_t maximum_length = 0;  ///< what released plans use
   std::int64_t batch = 1;
-  std::int64_t element_bytes = 4;        ///< of activations and weights: 4 for float32, 2 for bfloat16
-  bool training = false;                 ///< forward and backward, or forward alone
+  std::string dtype = "float32";
   std::vector<std::int64_t> input = {};  ///< ascending positions that `input` stands for
+
+  std::int64_t element_bytes() const noexcept { return dtype == "float32" ? 4 : 2; }
+  std::int64_t head_dim() const noexcept { return width / heads; }
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -36,52 +40,59 @@ struct ModelShape {
     visit(Field{"vocabulary", &C::vocabulary, "of a head over all positions; 0 is no head"}.range(0, kMost));
     visit(Field{"max_length", &C::maximum_length, "the model's maximum length"}.range(0, kMost));
     visit(Field{"batch", &C::batch, "sequences at once"}.range(1, 1 << 20));
-    visit(Field{"element_bytes", &C::element_bytes, "4 for float32, 2 for bfloat16"}.range(1, 8));
-    visit(Field{"training", &C::training, "forward and backward, not forward alone"});
+    visit(Field{"dtype", &C::dtype, "of activations and weights"}.one_of({"float32", "bfloat16"}));
   }
 };
 
-/// One kind of work. Seconds are the larger of operations and bytes over their rates; nothing without rates.
+/// One kind of work. No seconds where the machine's rates are not known.
 struct Work {
   double flops = 0;
   double bytes = 0;
   std::optional<double> seconds;
 };
 
-struct ModelCost {
+/// One step over one batch, by what is done.
+struct StepCost {
   Work products;  ///< projections and feed-forward
   Work attention;
-  Work head;  ///< the language-model head
+  Work states;  ///< layer norms, residuals, activation, heads split and joined
+  Work head;    ///< the language-model head
+  Work update;  ///< the optimiser's, in training
   Work total;
+};
+
+struct ModelCost {
+  StepCost inference;          ///< the forward pass
+  StepCost training;           ///< forward, backward and update
   double parameters = 0;       ///< their number
   double inference_bytes = 0;  ///< weights, the live activations of one layer, layouts, scores of the head
   double training_bytes = 0;   ///< weights, gradients, Adam's moments in float32, the saved activations of all layers
-  double computed_share = 0;   ///< scores computed, over those of full attention
+  double computed_share = 0;   ///< scores in active blocks, over those of full attention
 };
 
-/// What the layers of a stack compute: the layout of each, all heads of one batch row.
-struct LayerWork {
-  double slots = 0;   ///< scores computed
-  double blocks = 0;  ///< active blocks of 64 x 64
-  double masked = 0;  ///< of these, with a mask or weights
-  double layout_bytes = 0;
-};
-
-/// The work of every layer of the model at `length`. Errors: those of compile.
-std::vector<LayerWork> layer_works(const Pattern& pattern, const ModelShape& shape, std::int64_t length);
+/// The work of every layer of the model at `length`, for one sequence. Layers with equal patterns share a layout, whose
+/// bytes the first one counts. Errors: those of compile.
+std::vector<LayoutWork> layer_works(const Pattern& pattern, const ModelShape& shape, std::int64_t length);
 
 /// The cost of a stack whose layers do `works`: two products a score forwards, five backwards, and the bytes that must
-/// move to and from memory. Errors: kArgument for a shape out of range or heads that do not divide
-/// the width.
-ModelCost sparse_cost(const ModelShape& shape, std::int64_t length, const std::vector<LayerWork>& works,
+/// move to and from memory. Errors: kArgument for a shape out of range, heads that do not divide the width, or rates
+/// without the shape's element type.
+ModelCost sparse_cost(const ModelShape& shape, std::int64_t length, const std::vector<LayoutWork>& works,
                       const std::optional<MachineRates>& rates = {});
 
 /// The same model with full attention.
 ModelCost dense_cost(const ModelShape& shape, std::int64_t length, const std::optional<MachineRates>& rates = {});
 
-/// The shortest multiple of 64 up to `longest` from which on sparse attention is predicted to take less time than full
-/// attention, by doubling and bisection; nothing where it stays slower. Errors: those of compile.
-std::optional<std::int64_t> crossover_length(const Pattern& pattern, const ModelShape& shape, const MachineRates& rates,
-                                             std::int64_t longest = std::int64_t{1} << 17);
+/// The shortest multiple of 64 from which on sparse attention is predicted to take less time than full attention,
+/// forwards and in training; nothing where it stays slower up to `longest`.
+struct Crossover {
+  std::optional<std::int64_t> inference;
+  std::optional<std::int64_t> training;
+  std::int64_t longest = 0;  ///< that was looked at: a pattern on a grid or from a file fits no length beyond its own
+};
+
+/// By halving and bisection from `longest` tokens on. Errors: those of compile at a length that the pattern fits.
+Crossover crossover_length(const Pattern& pattern, const ModelShape& shape, const MachineRates& rates,
+                           std::int64_t longest = std::int64_t{1} << 17);
 
 }  // namespace weft::pattern

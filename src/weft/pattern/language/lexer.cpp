@@ -45,6 +45,7 @@ class Lexer {
  private:
   char peek(std::size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
 
+  /// The token from `begin` to here.
   Token finish(TokenKind kind, std::size_t begin) const {
     return {kind, {begin, at_}, source_.substr(begin, at_ - begin)};
   }
@@ -82,6 +83,7 @@ class Lexer {
     }
   }
 
+  /// 12, -3, 0.5, 1e-4: digits around a point, or with an exponent, are a real number; a point without digits is none.
   Token number() {
     const std::size_t begin = at_++;
     skip_digits();
@@ -109,6 +111,7 @@ class Lexer {
     return token;
   }
 
+  /// No escapes: a quote ends it, a new line must not stand in it.
   Token string() {
     const std::size_t begin = at_++;
     const std::size_t end = source_.find_first_of("\"\n", at_);
@@ -134,6 +137,7 @@ std::vector<Token> tokenize(std::string_view source) {
   return Lexer(source).run();
 }
 
+// Shows the one line of the place, at most kShown columns of it around the place, with a caret under the first byte.
 void fail_at(std::string_view source, Span where, const std::string& message, ErrorKind kind) {
   const std::size_t before = where.begin == 0 ? std::string_view::npos : source.rfind('\n', where.begin - 1);
   const std::size_t line_begin = before == std::string_view::npos ? 0 : before + 1;

@@ -11,6 +11,7 @@ namespace {
 
 using Kind = ParameterKind;
 
+// Parameters by name; those that several names share stand first. A minimum of 0 is the default.
 constexpr bool kPositional = true;
 constexpr std::string_view kTruths[] = {"true", "false"};
 constexpr std::string_view kSides[] = {"keys", "queries"};
@@ -47,6 +48,7 @@ constexpr Parameter kEtc[] = {{"global", Kind::kInteger, kPositional}, {"window"
 constexpr Parameter kStrided[] = {kLength, kSplit};
 constexpr Parameter kFixed[] = {kLength, kCount, kSplit};
 
+// name, usage for messages and help, one line for people, parameters, the function that builds the node.
 constexpr Name kNames[] = {
     {"full", "full", "every key", {}, build_full},
     {"causal", "causal", "keys up to the query", {}, build_causal},
@@ -108,7 +110,7 @@ const Name* find_name(std::string_view name) {
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr std::size_t kCompared = 32;
+  constexpr std::size_t kCompared = 32;  // letters: no name is as long, and a name may be 64 KB of anything
   const std::string_view start = word.substr(0, kCompared);
   return *std::min_element(candidates.begin(), candidates.end(), [&](std::string_view a, std::string_view b) {
     return edit_distance(start, a) < edit_distance(start, b);

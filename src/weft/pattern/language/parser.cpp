@@ -7,8 +7,9 @@
 namespace weft::pattern {
 namespace {
 
-constexpr int kMaximumDepth = 64;
+constexpr int kMaximumDepth = 64;  // levels of the grammar, so that no text exhausts the stack
 
+/// Each rule of the grammar is a function that takes its tokens and returns what they mean.
 class Parser {
  public:
   Parser(std::string_view source, const std::filesystem::path& directory)
@@ -24,6 +25,7 @@ class Parser {
   }
 
  private:
+  // The last token is the end, and stays it however far one looks or takes.
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   const Token& take() { return tokens_[std::min(at_++, tokens_.size() - 1)]; }
 
@@ -39,6 +41,7 @@ class Parser {
     }
   }
 
+  /// pattern = intersection { "|" intersection }
   NodePtr pattern() {
     std::vector<NodePtr> terms{intersection()};
     while (accept('|')) {
@@ -47,6 +50,7 @@ class Parser {
     return any_of(std::move(terms));
   }
 
+  /// intersection = unary { "&" unary }
   NodePtr intersection() {
     std::vector<NodePtr> terms{unary()};
     while (accept('&')) {
@@ -67,6 +71,7 @@ class Parser {
     return node;
   }
 
+  /// unary = "!" unary | "(" pattern ")" | call
   NodePtr unary() {
     const Token& token = take();
     if (token.is('!')) {
@@ -83,6 +88,7 @@ class Parser {
     return deeper(token, [&] { return call(token); });
   }
 
+  /// call = name [ "(" [ argument { "," argument } ] ")" ]; its name has been taken.
   NodePtr call(const Token& token) {
     const Name* name = find_name(token.text);
     if (name == nullptr) {
@@ -114,6 +120,7 @@ class Parser {
             concat("unknown name ", describe(token), ", did you mean '", nearest_name(token.text), "'?"));
   }
 
+  /// A term of heads(...) = [ count "*" ] pattern
   void head_share(Call& call) {
     const Token& first = peek();
     HeadShare share;
@@ -135,6 +142,7 @@ class Parser {
     call.terms.push_back(std::move(share));
   }
 
+  /// argument = [ key "=" ] value
   void argument(Call& call, const Name& name) {
     const Token& first = peek();
     const bool keyed = first.kind == TokenKind::kName && peek(1).is('=');
@@ -161,6 +169,7 @@ class Parser {
     fail_at(source_, key.where, concat(name.name, " has no argument ", describe(key), hint));
   }
 
+  /// The first parameter without a value that may be given by place; `input` has a place of its own.
   std::size_t positional_index(const Call& call, const Name& name, const Token& token) const {
     const bool is_input = token.kind == TokenKind::kName && token.text == "input";
     for (std::size_t i = 0; i < name.parameters.size(); ++i) {
@@ -175,6 +184,7 @@ class Parser {
                    name.usage));
   }
 
+  /// The table says what kind of value the parameter takes, so that an error can say what was expected.
   Argument value(const Name& name, const Parameter& parameter) {
     const std::size_t begin = peek().where.begin;
     Argument argument;
@@ -203,6 +213,7 @@ class Parser {
     return argument;
   }
 
+  /// A whole number in [minimum, 2^62], or `layer`.
   Size integer(const std::string& what, std::int64_t minimum) {
     const Token& token = take();
     if (token.kind == TokenKind::kName && token.text == "layer") {
@@ -230,6 +241,7 @@ class Parser {
     return token.real;
   }
 
+  /// A string or a word, one of the choices where the parameter has any.
   std::string choice(const Name& name, const Parameter& parameter) {
     const Token& token = take();
     const bool quoted = parameter.kind == ParameterKind::kString;
@@ -247,6 +259,7 @@ class Parser {
                    ", found ", describe(token)));
   }
 
+  /// list = "[" [ integer { "," integer } ] "]"
   std::vector<std::int64_t> list(const std::string& what) {
     expect('[', "a list such as [0, 7]");
     std::vector<std::int64_t> values;

@@ -7,6 +7,7 @@
 namespace weft::pattern {
 namespace {
 
+/// Questions in cells become questions in blocks: a range of cells touches a range of blocks.
 class Block final : public Node {
  public:
   Block(const Size& size, NodePtr pattern) : size_(size), pattern_(std::move(pattern)) {}
@@ -36,6 +37,23 @@ class Block final : public Node {
       bits |= interval_bits(begin, begin + (size - 1), first, count);
     }
     return bits;
+  }
+
+  void rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
+                 std::span<std::uint64_t> bits) const override {
+    const std::int64_t size = size_.at(context);
+    for (std::int64_t each = query.begin; each < query.end; ++each) {
+      const auto at = static_cast<std::size_t>(each - query.begin);
+      const bool is_again = at > 0 && each % size != 0;  // queries of one block see the same
+      bits[at] = is_again ? bits[at - 1] : row_bits(context, each, first, count);
+    }
+  }
+
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    const std::int64_t size = size_.at(context);
+    const std::int64_t block = pattern_->first_key(grid(context), {query.begin / size, (query.end - 1) / size + 1},
+                                                   {key.begin / size, (key.end - 1) / size + 1});
+    return std::clamp(block * size, key.begin, key.end);
   }
 
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
@@ -80,6 +98,7 @@ class Block final : public Node {
   NodePtr pattern_;
 };
 
+/// Asks the pattern of the context's head.
 class Heads final : public Node {
  public:
   explicit Heads(std::vector<HeadShare> shares) {
@@ -99,6 +118,13 @@ class Heads final : public Node {
   }
   std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
     return of(context).row_bits(context, query, first, count);
+  }
+  void rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
+                 std::span<std::uint64_t> bits) const override {
+    of(context).rows_bits(context, query, first, count, bits);
+  }
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    return of(context).first_key(context, query, key);
   }
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
     of(context).signature(context, query, key, numbers);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Union, intersection and complement: nodes over other nodes on the same grid.
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -26,6 +28,7 @@ std::int64_t common_period(const Context& context, std::span<const NodePtr> node
   return period;
 }
 
+/// Of multiplicities, which a plan may repeat up to 2^20 times.
 int saturating_sum(int a, int b) {
   return a > std::numeric_limits<int>::max() - b ? std::numeric_limits<int>::max() : a + b;
 }
@@ -41,6 +44,7 @@ EdgeKind strongest_kind(const Context& context, std::span<const NodePtr> nodes, 
   return kind;
 }
 
+/// What unions and intersections share.
 class Terms : public Node {
  public:
   explicit Terms(std::vector<NodePtr> terms) : terms_(std::move(terms)) {
@@ -61,6 +65,23 @@ class Terms : public Node {
   void print_joined(Printer& printer, std::string_view separator) const {
     for (std::size_t i = 0; i < terms_.size(); ++i) {
       printer.text(i == 0 ? "" : separator).node(*terms_[i], precedence());
+    }
+  }
+
+  struct Keys {
+    std::int64_t first;
+    int count;
+  };
+
+  /// rows_bits of all terms, joined word by word.
+  template <typename Join>
+  void join_rows(const Context& context, const Range& query, const Keys& keys, std::span<std::uint64_t> bits,
+                 const Join& join) const {
+    terms_.front()->rows_bits(context, query, keys.first, keys.count, bits);
+    std::vector<std::uint64_t> others(bits.size());
+    for (std::size_t term = 1; term < terms_.size(); ++term) {
+      terms_[term]->rows_bits(context, query, keys.first, keys.count, others);
+      std::transform(bits.begin(), bits.end(), others.begin(), bits.begin(), join);
     }
   }
 
@@ -102,11 +123,25 @@ class Union final : public Terms {
     return bits;
   }
 
+  void rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
+                 std::span<std::uint64_t> bits) const override {
+    join_rows(context, query, {first, count}, bits, std::bit_or<>());
+  }
+
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    std::int64_t first = key.end;
+    for (auto term = terms_.begin(); term != terms_.end() && first > key.begin; ++term) {
+      first = std::min(first, (*term)->first_key(context, query, key));
+    }
+    return first;
+  }
+
   NodeKind kind() const override { return NodeKind::kUnion; }
   Precedence precedence() const override { return Precedence::kUnion; }
   void print(Printer& printer) const override { print_joined(printer, " | "); }
 
  private:
+  /// Without plans one full term is enough, and one mixed term makes the rest mixed.
   int plain_uniform(const Context& context, const Range& query, const Range& key) const {
     int result = 0;
     for (const NodePtr& term : terms_) {
@@ -119,6 +154,7 @@ class Union final : public Terms {
     return result;
   }
 
+  /// Plans add to what the others have, so that every term must be even.
   int weighted_uniform(const Context& context, const Range& query, const Range& key) const {
     int largest = 0;
     int sum = 0;
@@ -178,11 +214,25 @@ class Intersection final : public Terms {
     return bits;
   }
 
+  void rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
+                 std::span<std::uint64_t> bits) const override {
+    join_rows(context, query, {first, count}, bits, std::bit_and<>());
+  }
+
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    std::int64_t first = key.begin;
+    for (const NodePtr& term : terms_) {
+      first = std::max(first, term->first_key(context, query, key));
+    }
+    return first;
+  }
+
   NodeKind kind() const override { return NodeKind::kIntersection; }
   Precedence precedence() const override { return Precedence::kIntersection; }
   void print(Printer& printer) const override { print_joined(printer, " & "); }
 };
 
+/// Edges become none and none an edge, whatever the multiplicity was.
 class Complement final : public Node {
  public:
   explicit Complement(NodePtr pattern) : pattern_(std::move(pattern)) {}
@@ -203,6 +253,13 @@ class Complement final : public Node {
   EdgeKind edge_kind(const Context&, std::int64_t, std::int64_t) const override { return EdgeKind::kOther; }
   std::int64_t period(const Context& context) const override { return pattern_->period(context); }
   std::span<const NodePtr> children() const override { return {&pattern_, 1}; }
+  void rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
+                 std::span<std::uint64_t> bits) const override {
+    pattern_->rows_bits(context, query, first, count, bits);
+    for (std::uint64_t& word : bits) {
+      word = ~word & low_bits(count);
+    }
+  }
   NodeKind kind() const override { return NodeKind::kComplement; }
   Precedence precedence() const override { return Precedence::kUnary; }
   void print(Printer& printer) const override { printer.text("!").node(*pattern_, Precedence::kUnary); }

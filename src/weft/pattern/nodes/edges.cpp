@@ -49,6 +49,8 @@ class Edges final : public RowLists {
     printer.argument().text("\"").text(file_).text("\"");
     printer.argument("digest").number({digest_}).close();
   }
+  std::string_view file_name() const override { return file_; }
+  std::string file_content() const override { return write_matrix_market(list_); }
   std::int64_t digest() const { return digest_; }
 
  protected:

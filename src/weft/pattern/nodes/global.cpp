@@ -29,6 +29,12 @@ int list_cover(std::span<const std::int64_t> positions, std::int64_t unit, const
   return range.size() == 1 ? 1 : kMixed;
 }
 
+/// The first cell of the range that holds one of the positions; its end where none does.
+std::int64_t list_first(std::span<const std::int64_t> positions, std::int64_t unit, const Range& range) {
+  const auto next = std::lower_bound(positions.begin(), positions.end(), saturating_product(range.begin, unit));
+  return next == positions.end() ? range.end : *next / unit;
+}
+
 std::uint64_t list_bits(std::span<const std::int64_t> positions, std::int64_t unit, std::int64_t first, int count) {
   std::uint64_t bits = 0;
   auto next = positions.begin();
@@ -71,6 +77,22 @@ class Global final : public Node {
       bits |= list_bits(context.input, context.unit, first, count);
     }
     return bits;
+  }
+
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    if (shape_.side != Side::kKeys && cover(context, query) != 0) {
+      return key.begin;
+    }
+    if (shape_.side == Side::kQueries) {
+      return key.end;
+    }
+    if (key.begin < shape_.first.at(context)) {
+      return key.begin;
+    }
+    std::int64_t first = shape_.last == Size{} ? key.end : last_begin(context);
+    first = std::min(first, list_first(shape_.at, 1, key));
+    first = shape_.input ? std::min(first, list_first(context.input, context.unit, key)) : first;
+    return std::clamp(first, key.begin, key.end);
   }
 
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {

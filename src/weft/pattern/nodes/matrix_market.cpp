@@ -194,4 +194,13 @@ class Reader {
 
 EdgeList read_matrix_market(std::string_view text, const std::string& name) { return Reader(text, name).run(); }
 
+std::string write_matrix_market(const EdgeList& list) {
+  std::string text = concat("%%MatrixMarket matrix coordinate pattern general\n", list.queries, ' ', list.keys, ' ',
+                            list.edges.size(), '\n');
+  for (const FileEdge& edge : list.edges) {
+    text.append(std::to_string(edge.query + 1)).append(" ").append(std::to_string(edge.key + 1)).append("\n");
+  }
+  return text;
+}
+
 }  // namespace weft::pattern

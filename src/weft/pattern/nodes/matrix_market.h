@@ -31,4 +31,7 @@ inline constexpr std::uint64_t kMaximumFile = std::uint64_t{1} << 30;
 /// index, a value or a number of entries that breaks the rules; kUnsupported for dense matrices.
 EdgeList read_matrix_market(std::string_view text, const std::string& name);
 
+/// The text that reads back to the same list: `matrix coordinate pattern general`.
+std::string write_matrix_market(const EdgeList& list);
+
 }  // namespace weft::pattern

@@ -6,6 +6,7 @@
 namespace weft::pattern {
 namespace {
 
+/// Answers as its expansion, prints as its name.
 class Named final : public Node {
  public:
   Named(std::string text, NodePtr expansion) : text_(std::move(text)), expansion_(std::move(expansion)) {}
@@ -18,6 +19,13 @@ class Named final : public Node {
   }
   std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
     return expansion_->row_bits(context, query, first, count);
+  }
+  void rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
+                 std::span<std::uint64_t> bits) const override {
+    expansion_->rows_bits(context, query, first, count, bits);
+  }
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    return expansion_->first_key(context, query, key);
   }
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
     expansion_->signature(context, query, key, numbers);

@@ -119,7 +119,10 @@ class Axial final : public Node {
     segment_signature(columns_.at(context), query, key, numbers);
     numbers.push_back(floor_modulo(key.begin - query.begin, columns_.at(context)));
   }
-  EdgeKind edge_kind(const Context&, std::int64_t, std::int64_t) const override { return EdgeKind::kOther; }
+  /// A row of the grid is a segment, a column a stride.
+  EdgeKind edge_kind(const Context& context, std::int64_t query, std::int64_t key) const override {
+    return query / columns_.at(context) == key / columns_.at(context) ? EdgeKind::kSegment : EdgeKind::kStride;
+  }
   std::int64_t period(const Context& context) const override { return columns_.at(context); }
   void check(const Context& context) const override {
     check_size(context, rows_, 1, *this, "rows");

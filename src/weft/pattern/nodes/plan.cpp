@@ -17,6 +17,7 @@ struct PlanEntry {
 using PlanRow = std::vector<PlanEntry>;  // ascending keys
 using PlanHead = std::vector<PlanRow>;
 
+/// Repetitions become counts.
 PlanRow plan_row(const std::vector<std::int64_t>& keys) {
   std::map<std::int64_t, int> counts;
   for (const std::int64_t key : keys) {
@@ -30,6 +31,7 @@ PlanRow plan_row(const std::vector<std::int64_t>& keys) {
   return row;
 }
 
+/// Rows are few and short, so that every question is a binary search in each row asked about.
 class ExplicitPlan final : public Node {
  public:
   explicit ExplicitPlan(const BlockPlan& blocks) {

@@ -20,6 +20,9 @@ std::int64_t count_within(const RowKeys& keys, const Range& range) {
   return std::lower_bound(begin, keys.end(), range.end) - begin;
 }
 
+/// An edge in a list that ascends by key and tells the query too; keys are below 2^40, so that both fit.
+constexpr std::int64_t merged_edge(std::int64_t query, std::int64_t key) { return key * kMergedQueries + query; }
+
 }  // namespace
 
 bool RowLists::Id::operator==(const Id& other) const noexcept {
@@ -38,7 +41,7 @@ int RowLists::uniform(const Context& context, const Range& query, const Range& k
     return even;
   }
   // Keys of one row differ, so that the rectangle is full exactly when the count is its area.
-  const std::int64_t edges = count_within(*rows(context, query, key.begin / length), key);
+  const std::int64_t edges = count_edges(context, query, key);
   if (edges == 0) {
     return 0;
   }
@@ -60,6 +63,47 @@ std::uint64_t RowLists::row_bits(const Context& context, std::int64_t query, std
     }
   }
   return bits;
+}
+
+/// Of keys in one chunk.
+std::int64_t RowLists::count_edges(const Context& context, const Range& query, const Range& key) const {
+  const std::int64_t chunk = key.begin / chunk_length(context);
+  if (query.size() == 1) {
+    return count_within(*row(context, query.begin, chunk), key);
+  }
+  return count_within(*rows(context, query, chunk), {merged_edge(0, key.begin), merged_edge(0, key.end)});
+}
+
+/// Within the chunk where the keys begin.
+std::int64_t RowLists::first_key(const Context& context, const Range& query, const Range& key) const {
+  const int even = everywhere(context);
+  if (even != kMixed || query.size() > kMergedQueries) {
+    return even == 0 ? key.end : key.begin;
+  }
+  const std::int64_t length = chunk_length(context);
+  const std::int64_t chunk = key.begin / length;
+  const std::int64_t end = std::min(key.end, saturating_product(chunk + 1, length));
+  const Kept edges = rows(context, query, chunk);
+  const auto next = std::lower_bound(edges->begin(), edges->end(), merged_edge(0, key.begin));
+  return next == edges->end() ? end : std::min(*next / kMergedQueries, end);
+}
+
+void RowLists::rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
+                         std::span<std::uint64_t> bits) const {
+  if (query.size() == 1 || query.size() > kMergedQueries || everywhere(context) != kMixed) {
+    Node::rows_bits(context, query, first, count, bits);
+    return;
+  }
+  std::fill(bits.begin(), bits.end(), 0);
+  const std::int64_t length = chunk_length(context);
+  const std::int64_t end = merged_edge(0, first + count);
+  for (std::int64_t chunk = first / length; chunk <= (first + count - 1) / length; ++chunk) {
+    const Kept edges = rows(context, query, chunk);
+    auto edge = std::lower_bound(edges->begin(), edges->end(), merged_edge(0, first));
+    for (; edge != edges->end() && *edge < end; ++edge) {
+      bits[static_cast<std::size_t>(*edge % kMergedQueries)] |= std::uint64_t{1} << (*edge / kMergedQueries - first);
+    }
+  }
 }
 
 void RowLists::signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const {
@@ -93,9 +137,6 @@ RowLists::Kept RowLists::row(const Context& context, std::int64_t query, std::in
 }
 
 RowLists::Kept RowLists::rows(const Context& context, const Range& query, std::int64_t chunk) const {
-  if (query.size() == 1) {
-    return row(context, query.begin, chunk);
-  }
   const Id id{context.head, context.layer, context.key_length, chunk, query};
   {
     const std::scoped_lock lock(mutex_);
@@ -105,8 +146,9 @@ RowLists::Kept RowLists::rows(const Context& context, const Range& query, std::i
   }
   RowKeys merged;
   for (std::int64_t each = query.begin; each < query.end; ++each) {
-    const Kept one = row(context, each, chunk);
-    merged.insert(merged.end(), one->begin(), one->end());
+    for (const std::int64_t key : *row(context, each, chunk)) {
+      merged.push_back(merged_edge(each - query.begin, key));
+    }
   }
   std::sort(merged.begin(), merged.end());
   Kept kept = std::make_shared<const RowKeys>(std::move(merged));

@@ -23,6 +23,9 @@ class RowLists : public Node {
   int multiplicity(const Context& context, std::int64_t query, std::int64_t key) const final;
   int uniform(const Context& context, const Range& query, const Range& key) const final;
   std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const final;
+  void rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
+                 std::span<std::uint64_t> bits) const final;
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const final;
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const final;
   EdgeKind edge_kind(const Context&, std::int64_t, std::int64_t) const override { return EdgeKind::kRandom; }
   std::int64_t period(const Context&) const final { return 0; }
@@ -51,10 +54,11 @@ class RowLists : public Node {
 
   Kept row(const Context& context, std::int64_t query, std::int64_t chunk) const;
   Kept rows(const Context& context, const Range& query, std::int64_t chunk) const;
+  std::int64_t count_edges(const Context& context, const Range& query, const Range& key) const;
 
   mutable std::mutex mutex_;
   mutable std::vector<Slot> rows_;  // by query, the last one met wins
-  mutable Slot merged_;             // the keys of a range of queries, with repetitions
+  mutable Slot merged_;             // edges of a range of queries, by key: see merged_edge()
   mutable std::size_t held_ = 0;    // keys in rows_
 };
 

@@ -58,6 +58,9 @@ class Causal final : public Difference {
   std::uint64_t bits(const Context&, std::int64_t first, int count) const override {
     return interval_bits(-kMaximumSize, 0, first, count);
   }
+  std::int64_t first_key(const Context&, const Range& query, const Range& key) const override {
+    return key.begin < query.end ? key.begin : key.end;
+  }
   void print(Printer& printer) const override { printer.text("causal"); }
 };
 
@@ -89,6 +92,11 @@ class Window final : public Difference {
     const std::uint64_t inside = interval_bits(low, high, first, count);
     const std::int64_t dilation = shape_.dilation.at(context);
     return inside == 0 || dilation == 1 ? inside : inside & periodic_bits(dilation, 0, 1, first, count);
+  }
+
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    const auto [low, high] = bounds(context);
+    return key.begin > query.end - 1 + high ? key.end : std::clamp(query.begin + low, key.begin, key.end);
   }
 
   void check(const Context& context) const override {

@@ -13,8 +13,9 @@
 namespace weft::pattern {
 namespace {
 
-constexpr double kPixelsPerPoint = 2;
+constexpr double kPixelsPerPoint = 2;  // sharp on a dense screen and in print
 
+/// Ends the life of what Cairo counts references to.
 struct Release {
   void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
   void operator()(cairo_t* context) const { cairo_destroy(context); }
@@ -28,6 +29,7 @@ void check(cairo_status_t status, const char* what) {
   }
 }
 
+/// Cairo's writer: `target` is the string that grows.
 cairo_status_t append(void* target, const unsigned char* data, unsigned int length) {
   static_cast<std::string*>(target)->append(reinterpret_cast<const char*>(data), length);
   return CAIRO_STATUS_SUCCESS;

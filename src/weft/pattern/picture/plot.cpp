@@ -13,16 +13,18 @@
 namespace weft::pattern {
 namespace {
 
-constexpr double kWidth = 400;
+constexpr double kLeastWidth = 400;
 constexpr double kHeight = 250;
 constexpr double kLeft = kMargin + 30;
 constexpr double kTop = kMargin + 42;  // below title and names
 constexpr Text kCell{10, false, false, kInk};
+constexpr double kGap = 16;  // between columns
 
 struct Frame {
   int low = 0;  // powers of ten
   int high = 1;
-  double x(double value) const { return kLeft + (std::log10(value) - low) / (high - low) * kWidth; }
+  double width = kLeastWidth;
+  double x(double value) const { return kLeft + (std::log10(value) - low) / (high - low) * width; }
   static double y(double value) { return kTop + (1 - value) * kHeight; }
 };
 
@@ -51,7 +53,7 @@ std::string short_power(int exponent) {
 void draw_frame(cairo_t* context, const Plot& plot, const Frame& frame) {
   set_colour(context, kGrey);
   cairo_set_line_width(context, 0.75);
-  cairo_rectangle(context, kLeft, kTop, kWidth, kHeight);
+  cairo_rectangle(context, kLeft, kTop, frame.width, kHeight);
   for (int exponent = frame.low; exponent <= frame.high; ++exponent) {
     cairo_move_to(context, frame.x(std::pow(10, exponent)), kTop + kHeight);
     cairo_rel_line_to(context, 0, 4);
@@ -67,7 +69,7 @@ void draw_frame(cairo_t* context, const Plot& plot, const Frame& frame) {
   for (int tenth = 0; tenth <= 10; tenth += 2) {
     draw_text(context, kTick, concat(tenth / 10, '.', tenth % 10), kLeft - 7, Frame::y(tenth / 10.0) + 3.2, 1);
   }
-  draw_text(context, kBody, plot.x_name, kLeft + kWidth / 2, kTop + kHeight + 30, 0.5);
+  draw_text(context, kBody, plot.x_name, kLeft + frame.width / 2, kTop + kHeight + 30, 0.5);
 }
 
 void draw_curve(cairo_t* context, const PlotCurve& curve, const Frame& frame) {
@@ -89,10 +91,10 @@ std::vector<double> columns_of(cairo_t* context, const std::vector<std::vector<s
   std::vector<double> edges{kMargin};
   for (std::size_t column = 0; !table.empty() && column < table.front().size(); ++column) {
     double widest = 0;
-    for (const std::vector<std::string>& row : table) {
-      widest = std::max(widest, text_width(context, kCell, row.at(column)));
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      widest = std::max(widest, text_width(context, row == 0 ? kPanelLabel : kCell, table[row].at(column)));
     }
-    edges.push_back(edges.back() + widest + 16);
+    edges.push_back(edges.back() + widest + kGap);
   }
   return edges;
 }
@@ -104,19 +106,19 @@ void draw_table(cairo_t* context, const std::vector<std::vector<std::string>>& t
     for (std::size_t column = 0; column < table[row].size(); ++column) {
       const bool number = column >= 2;  // names to the left, figures to the right
       draw_text(context, row == 0 ? kPanelLabel : kCell, table[row][column],
-                number ? edges[column + 1] - 16 : edges[column], y, number ? 1 : 0);
+                number ? edges[column + 1] - kGap : edges[column], y, number ? 1 : 0);
     }
     y += kLine;
   }
 }
 
 Drawing plot_drawing(const Plot& plot) {
-  const Frame frame = frame_of(plot);
-  double width = kLeft + kWidth + kMargin;
+  Frame frame = frame_of(plot);
   with_measuring_context([&](cairo_t* context) {
-    width = std::max({width, columns_of(context, plot.table).back() - 16 + kMargin,
-                      text_width(context, kTitle, plot.title) + 2 * kMargin});
+    const double title_end = kMargin + text_width(context, kTitle, plot.title);
+    frame.width = std::max({frame.width, columns_of(context, plot.table).back() - kGap - kLeft, title_end - kLeft});
   });
+  const double width = kLeft + frame.width + kMargin;
   const double table_top = kTop + kHeight + 58;
   const double height =
       (plot.table.empty() ? kTop + kHeight + 36 : table_top + static_cast<double>(plot.table.size()) * kLine) + kMargin;

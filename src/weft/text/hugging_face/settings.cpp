@@ -3,6 +3,7 @@
 // the two older files.
 #include "weft/text/hugging_face/settings.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "weft/core/error.h"
@@ -35,6 +36,9 @@ class SettingsReader {
     settings_.strip_accents = boolean(config, "strip_accents");
     settings_.prefix_space = boolean(config, "add_prefix_space");
     settings_.trim_offsets = boolean(config, "trim_offsets").value_or(true);
+    settings_.clean_up = boolean(config, "clean_up_tokenization_spaces").value_or(false);
+    settings_.truncate_left = truncate_left(config);
+    settings_.type_ids = type_ids(config);
     read_special(config, kConfig);
     // In newer directories one field holds what the two older files said.
     if (config.contains("added_tokens_decoder")) {
@@ -85,6 +89,25 @@ class SettingsReader {
       reject(kConfig, key, " must be a string, found ", found->type_name());
     }
     return found->get<std::string>();
+  }
+
+  bool truncate_left(const Json& config) const {
+    const std::string side = string(config, "truncation_side");
+    if (!side.empty() && side != "left" && side != "right") {
+      reject(kConfig, "truncation_side must be left or right, found ", quote(side));
+    }
+    return side == "left";
+  }
+
+  std::optional<bool> type_ids(const Json& config) const {
+    const auto names = config.find("model_input_names");
+    if (names == config.end() || names->is_null()) {
+      return std::nullopt;
+    }
+    if (!names->is_array()) {
+      reject(kConfig, "model_input_names must be a list, found ", names->type_name());
+    }
+    return std::find(names->begin(), names->end(), Json("token_type_ids")) != names->end();
   }
 
   // transformers writes 10^30 where there is no limit.

@@ -32,6 +32,9 @@ struct TokenizerSettings {
   std::optional<bool> strip_accents;
   std::optional<bool> prefix_space;
   bool trim_offsets = true;
+  bool clean_up = false;         ///< `clean_up_tokenization_spaces`: no blanks before punctuation in decoded text
+  bool truncate_left = false;    ///< `truncation_side`
+  std::optional<bool> type_ids;  ///< whether `model_input_names` has token_type_ids; absent: the files do not say
   std::array<std::optional<AddedToken>, kSpecialRoles> named;
   std::map<std::int64_t, AddedToken> added;  ///< by id
   std::vector<AddedToken> extra;             ///< special tokens without a role

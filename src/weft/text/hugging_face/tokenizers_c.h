@@ -27,6 +27,12 @@ struct WeftRequest {
   std::size_t stride;
   std::uint8_t strategy;  ///< as text::Truncation counts
   bool special;
+  bool left;  ///< the beginning of a text gives way, not its end
+};
+
+struct WeftSlice {
+  const std::uint8_t* data;
+  std::size_t length;
 };
 
 /// Arrays of `length` elements; `words` and `sequences` have -1 where there is none.
@@ -52,6 +58,10 @@ bool weft_tokenizer_decode(const WeftTokenizer* tokenizer, const std::uint32_t* 
                            bool skip_special, WeftText* result, WeftText* error);
 std::int64_t weft_tokenizer_id(const WeftTokenizer* tokenizer, const std::uint8_t* token, std::size_t length);
 bool weft_tokenizer_token(const WeftTokenizer* tokenizer, std::uint32_t id, WeftText* result);
+bool weft_tokenizer_join(const WeftTokenizer* tokenizer, const WeftSlice* tokens, std::size_t count, WeftText* result,
+                         WeftText* error);
+void weft_tokenizer_continuation(const WeftTokenizer* tokenizer, WeftText* result);
+bool weft_tokenizer_merges_pairs(const WeftTokenizer* tokenizer);
 void weft_text_free(WeftText text);
 
 }  // extern "C"

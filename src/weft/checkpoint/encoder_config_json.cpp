@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json of the encoder families.
+#include "weft/checkpoint/encoder_config_json.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/models/families/family.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using formats::Json;
+using models::EncoderConfig;
+using models::Head;
+
+/// Fields that only some families have; the others are everybody's.
+struct OwnField {
+  std::string_view name;
+  std::string_view families;
+};
+constexpr std::array kOwnFields{
+    OwnField{"attention_window", "longformer"},
+    OwnField{"attention_type", "big_bird"},
+    OwnField{"block_size", "big_bird"},
+    OwnField{"num_random_blocks", "big_bird"},
+    OwnField{"use_bias", "big_bird"},
+    OwnField{"rescale_embeddings", "big_bird"},
+    OwnField{"sep_token_id", "longformer big_bird"},
+    OwnField{"classifier_dropout", "bert roberta big_bird"},
+};
+
+bool family_has(std::string_view model_type, std::string_view field) {
+  const auto row =
+      std::find_if(kOwnFields.begin(), kOwnFields.end(), [&](const OwnField& own) { return own.name == field; });
+  return row == kOwnFields.end() || row->families.find(model_type) != std::string_view::npos;
+}
+
+/// Whether a field may be null in JSON, which is -1 here.
+bool may_be_null(std::string_view field) { return field == "classifier_dropout" || field.ends_with("_token_id"); }
+
+void refuse_true(const Json& json, std::string_view where, const char* field) {
+  const auto found = json.find(field);
+  if (found != json.end() && *found == true) {
+    fail(ErrorKind::kUnsupported, where, ": ", field, " is true, but Weft opens encoders only");
+  }
+}
+
+void refuse_what_changes_the_result(const Json& json, std::string_view where) {
+  for (const char* field : {"is_decoder", "add_cross_attention", "is_encoder_decoder"}) {
+    refuse_true(json, where, field);
+  }
+  const auto positions = json.find("position_embedding_type");
+  if (positions != json.end() && *positions != "absolute") {
+    fail(ErrorKind::kUnsupported, where, ": position_embedding_type must be \"absolute\", found ",
+         quote(positions->dump(-1, ' ', true, Json::error_handler_t::replace)));
+  }
+  const auto pruned = json.find("pruned_heads");
+  if (pruned != json.end() && !pruned->empty()) {
+    fail(ErrorKind::kUnsupported, where, ": pruned_heads must be empty");
+  }
+}
+
+template <typename Value>
+void read_field(const Json& json, const std::string& where, std::string_view name, Value& value) {
+  constexpr bool kNumber = std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, double>;
+  if constexpr (kNumber) {
+    if (json.is_null() && may_be_null(name)) {
+      value = -1;
+      return;
+    }
+  }
+  if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
+    if (json.is_number()) {  // one window for all layers
+      value.resize(1);
+      formats::read_value(json, where, value.front());
+      return;
+    }
+  }
+  // Several ids may end a text; the first is the one that the tokeniser writes.
+  const bool several = name == "eos_token_id" && json.is_array() && !json.empty();
+  formats::read_value(several ? json.front() : json, where, value);
+}
+
+void read_fields(EncoderConfig& config, const Json& json, std::string_view where) {
+  EncoderConfig::fields([&](const auto& field) {
+    const auto found = json.find(std::string(field.name));
+    if (found != json.end() && family_has(config.model_type, field.name)) {
+      read_field(*found, concat(where, ": ", field.name), field.name, config.*field.member);
+    }
+  });
+}
+
+/// {"0": "NEGATIVE", "1": "POSITIVE"}: every id from 0 on, in any order.
+std::vector<std::string> read_labels(const Json& json, std::string_view where) {
+  constexpr std::size_t kMostLabels = 1 << 20;
+  if (!json.is_object() || json.empty() || json.size() > kMostLabels) {
+    fail(ErrorKind::kFormat, where, ": id2label must be an object of 1 to ", kMostLabels, " labels");
+  }
+  std::vector<std::string> labels(json.size());
+  std::vector<bool> seen(json.size(), false);
+  for (const auto& [key, label] : json.items()) {
+    std::size_t id = 0;
+    const char* end = key.data() + key.size();
+    const auto [stopped, error] = std::from_chars(key.data(), end, id);
+    const bool fits = error == std::errc() && stopped == end && id < labels.size() && !seen[id];
+    if (!fits || !label.is_string()) {
+      fail(ErrorKind::kFormat, where, ": id2label must name each id from 0 to ", labels.size() - 1,
+           " once, by a string, found ", quote(key));
+    }
+    seen[id] = true;
+    labels[id] = label.get<std::string>();
+  }
+  return labels;
+}
+
+void read_labels(EncoderConfig& config, const Json& json, std::string_view where) {
+  if (const auto found = json.find("id2label"); found != json.end() && !found->is_null()) {
+    config.id2label = read_labels(*found, where);
+  } else if (const auto count = json.find("num_labels"); count != json.end() && !count->is_null()) {
+    std::int64_t labels = 0;
+    formats::read_value(*count, concat(where, ": num_labels"), labels);
+    require(labels >= 1 && labels <= (1 << 20), where, ": num_labels must be from 1 to 1048576, found ", labels);
+    config.id2label.clear();
+    for (std::int64_t id = 0; id < labels; ++id) {
+      config.id2label.push_back(concat("LABEL_", id));
+    }
+  }
+  if (const auto found = json.find("problem_type"); found != json.end() && !found->is_null()) {
+    formats::read_value(*found, concat(where, ": problem_type"), config.problem_type);
+  }
+  if (const auto found = json.find("architectures"); found != json.end() && !found->is_null()) {
+    formats::read_value(*found, concat(where, ": architectures"), config.architectures);
+  }
+}
+
+/// The config that the model runs by, its options included.
+EncoderConfig settled(const models::EncoderModelImpl& model) {
+  EncoderConfig config = model.config();
+  const models::EncoderOptions& options = model.options();
+  if (!options.attention.empty()) {
+    config.attention = {options.attention};
+  }
+  if (!options.attention_type.empty()) {
+    config.attention_type = options.attention_type;
+  }
+  if (options.block_size > 0) {
+    config.block_size = options.block_size;
+  }
+  if (options.random_blocks >= 0) {
+    config.num_random_blocks = options.random_blocks;
+  }
+  return config;
+}
+
+void write_labels(Json& json, const EncoderConfig& config) {
+  Json names = Json::object();
+  Json ids = Json::object();
+  for (std::size_t id = 0; id < config.id2label.size(); ++id) {
+    names[std::to_string(id)] = config.id2label[id];
+    ids[config.id2label[id]] = id;
+  }
+  json["id2label"] = names;
+  json["label2id"] = ids;
+  if (!config.problem_type.empty()) {
+    json["problem_type"] = config.problem_type;
+  }
+}
+
+const char* dtype_text(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kBFloat16:
+      return "bfloat16";
+    case at::kHalf:
+      return "float16";
+    case at::kDouble:
+      return "float64";
+    default:
+      return "float32";
+  }
+}
+
+}  // namespace
+
+EncoderConfig encoder_config_from_json(const Json& json, std::string_view where) {
+  const auto found = json.is_object() ? json.find("model_type") : json.end();
+  if (!json.is_object() || found == json.end() || !found->is_string()) {
+    fail(ErrorKind::kFormat, where, ": model_type must be one of bert, roberta, longformer, big_bird, found none");
+  }
+  refuse_what_changes_the_result(json, where);
+  EncoderConfig config;
+  try {
+    config = models::find_family(found->get<std::string>()).defaults;
+  } catch (const Error& error) {
+    fail(ErrorKind::kUnsupported, where, ": ", error.what());
+  }
+  read_fields(config, json, where);
+  read_labels(config, json, where);
+  models::validate(config, where);
+  return config;
+}
+
+Json encoder_config_to_json(const models::EncoderModelImpl& model) {
+  const EncoderConfig config = settled(model);
+  Json json = {{"architectures", {models::architecture_name(config.model_type, model.head())}}};
+  EncoderConfig::fields([&](const auto& field) {
+    const auto& value = config.*field.member;
+    const std::string name(field.name);
+    if (!family_has(config.model_type, field.name) || (name == "attention" && config.attention.empty())) {
+      return;
+    }
+    json[name] = value;
+    if (may_be_null(name) && json[name] < 0) {
+      json[name] = nullptr;
+    }
+    if (name == "attention_window" && config.attention_window.size() == 1) {
+      json[name] = config.attention_window.front();  // transformers takes a list only when it has one for each layer
+    }
+  });
+  if (model.head() == Head::kSequenceClassification || model.head() == Head::kTokenClassification) {
+    write_labels(json, config);
+  }
+  const auto parameters = model.parameters();
+  json["dtype"] = dtype_text(parameters.empty() ? at::kFloat : parameters.front().scalar_type());
+  return json;
+}
+
+}  // namespace weft::checkpoint

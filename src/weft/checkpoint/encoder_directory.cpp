@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoder directories: loading and saving.
+#include "weft/checkpoint/encoder_directory.h"
+
+#include <algorithm>
+
+#include "weft/checkpoint/encoder_config_json.h"
+#include "weft/checkpoint/encoder_names.h"
+#include "weft/checkpoint/encoder_weights.h"
+#include "weft/checkpoint/tokenizer_files.h"
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+#include "weft/core/version.h"
+#include "weft/models/families/family.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using formats::Json;
+using models::EncoderConfig;
+using models::EncoderModel;
+using models::Head;
+
+std::filesystem::path config_path(const std::filesystem::path& directory) { return directory / "config.json"; }
+
+/// The config as the file's tensors complete it.
+EncoderConfig settle(EncoderConfig config, Head head, const EncoderFile& file, const EncoderLoadOptions& options) {
+  const models::EncoderFamily& family = models::find_family(config.model_type);
+  if (!options.labels.empty()) {
+    config.id2label = options.labels;
+    config.problem_type.clear();
+  }
+  config.with_pooler = models::reads_pooler(family, head) || has_pooler(file, config);
+  if (head == Head::kMaskedLanguageModel && config.tie_word_embeddings && has_untied_decoder(file, config)) {
+    config.tie_word_embeddings = false;
+  }
+  return config;
+}
+
+/// Values for what the file lacks.
+void fill_new_tensors(EncoderModel& model, const EncoderFile& file, const std::vector<std::string>& missing,
+                      const EncoderLoadOptions& options) {
+  std::uint64_t seed = options.seed;
+  for (const std::string& parameter : missing) {
+    models::initialize(*model, seed++, parameter);
+    if (options.new_tensors != nullptr) {
+      const HuggingFaceNames names = hugging_face_names(model->config(), model->head(), parameter, file.prefixed);
+      options.new_tensors->insert(options.new_tensors->end(), names.parts.begin(), names.parts.end());
+    }
+  }
+}
+
+void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code error;
+  if (from.empty() || std::filesystem::equivalent(from, to, error)) {
+    return;
+  }
+  for (const char* name : kHuggingFaceTokenizerFiles) {
+    if (std::filesystem::exists(from / name)) {
+      write_file_atomically(to / name, read_file(from / name));
+    }
+  }
+}
+
+// The config comes last: without it the directory is no model, whatever else is there.
+void write_encoder(const std::filesystem::path& directory, const EncoderModel& model,
+                   const std::filesystem::path& tokenizer_from) {
+  copy_tokenizer(tokenizer_from, directory);
+  save_tensors(directory / "model.safetensors", encoder_tensors(*model),
+               {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
+  write_file_atomically(config_path(directory), formats::print_json(encoder_config_to_json(*model), 2) + "\n");
+}
+
+/// Weights in another form would be read before, or beside, those that are written.
+void refuse_other_weights(const std::filesystem::path& directory) {
+  for (const char* name : {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+    if (std::filesystem::exists(directory / name)) {
+      fail(ErrorKind::kIo, "cannot write a model to ", quote(directory.native(), 4096), ": it holds ", name,
+           ", weights of another model");
+    }
+  }
+}
+
+}  // namespace
+
+bool is_encoder_directory(const std::filesystem::path& directory) {
+  const Json json = formats::read_json(config_path(directory));
+  const auto found = json.is_object() ? json.find("model_type") : json.end();
+  if (json.is_object() && found != json.end() && *found == "weft") {
+    return false;
+  }
+  encoder_config_from_json(json, config_path(directory).string());
+  return true;
+}
+
+EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
+  const std::filesystem::path file = config_path(directory);
+  return encoder_config_from_json(formats::read_json(file), file.string());
+}
+
+EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options) {
+  const EncoderConfig read = load_encoder_config(directory);
+  const Head head = options.head ? *options.head : read.head();
+  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory);
+  EncoderFile file = describe_encoder_file(*opened, read, head);
+  file.new_head = options.allow_new_head;
+  const EncoderConfig config = settle(read, head, file, options);
+  // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
+  const EncoderModel shape(config, head, options.encoder, at::TensorOptions(at::kMeta).dtype(options.dtype));
+  const std::vector<std::string> missing = check_encoder_weights(*shape, file);
+  EncoderModel model(config, head, options.encoder, at::TensorOptions(options.dtype));
+  read_encoder_weights(*model, file, missing, options.check_finite);
+  fill_new_tensors(model, file, missing, options);
+  model->eval();
+  return model;
+}
+
+void save_encoder(const std::filesystem::path& directory, const EncoderModel& model,
+                  const std::filesystem::path& tokenizer_from) {
+  if (!std::filesystem::exists(directory)) {
+    write_directory_atomically(
+        directory, [&](const std::filesystem::path& fresh) { write_encoder(fresh, model, tokenizer_from); });
+    return;
+  }
+  refuse_other_weights(directory);
+  // Nobody pairs the old config with the new weights if the write ends half way.
+  std::filesystem::remove(config_path(directory));
+  write_encoder(directory, model, tokenizer_from);
+}
+
+}  // namespace weft::checkpoint

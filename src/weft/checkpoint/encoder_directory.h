@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoders as Hugging Face directories: config.json and weights in, the same out. Every tensor is checked in both
+// directions, by name and shape, before a weight is used.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/models/encoder_model.h"
+
+namespace weft::checkpoint {
+
+/// Whether `directory`/config.json names one of the encoder families; false for Weft's own language model. Errors: kIo,
+/// kFormat for a config that does not parse or names another model_type.
+bool is_encoder_directory(const std::filesystem::path& directory);
+
+/// Reads and validates `directory`/config.json. What would change the result and is not supported (relative positions,
+/// decoders, cross-attention) is an error; what does not (caches, versions) is passed over. Errors: kIo, kFormat,
+/// kArgument or kUnsupported naming the file, the field and the rule.
+models::EncoderConfig load_encoder_config(const std::filesystem::path& directory);
+
+/// How load_encoder() reads a directory.
+struct EncoderLoadOptions {
+  std::optional<models::Head> head = {};  ///< absent: what config.json's architectures name
+  models::EncoderOptions encoder = {};
+  at::ScalarType dtype = at::kFloat;     ///< of the parameters: float32, bfloat16, float64
+  bool check_finite = false;             ///< NaN or infinite weights become a kNumeric error that names the tensor
+  bool allow_new_head = false;           ///< fine-tuning: a head that the file lacks is initialised, see new_tensors
+  std::uint64_t seed = 0;                ///< of a head that is initialised
+  std::vector<std::string> labels = {};  ///< of a new head, in place of the config's id2label
+  std::vector<std::string>* new_tensors = nullptr;  ///< when given: the Hugging Face names of what was initialised
+};
+
+/// The model of a directory in evaluation mode. Its weights may be safetensors or PyTorch's files, whole or in shards.
+/// Errors: as load_encoder_config; kFormat for tensors that are missing, surplus or of another shape than config.json
+/// says, naming the tensor and both shapes.
+models::EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options = {});
+
+/// Writes config.json and model.safetensors, which `transformers` loads without a warning, and copies the tokeniser's
+/// files from `tokenizer_from` where that is given. A new directory appears whole; in one that exists each file is
+/// replaced atomically, config.json last. Errors: kIo.
+void save_encoder(const std::filesystem::path& directory, const models::EncoderModel& model,
+                  const std::filesystem::path& tokenizer_from = {});
+
+/// What a BERT or RoBERTa checkpoint becomes.
+struct ConvertOptions {
+  std::string to;                                      ///< longformer or big_bird
+  std::int64_t length = 4096;                          ///< tokens that the new position table holds
+  std::vector<std::int64_t> attention_window = {512};  ///< longformer
+  std::int64_t block_size = 64;                        ///< big_bird
+  std::int64_t random_blocks = 3;                      ///< big_bird
+};
+
+/// Makes a long encoder from a short one (Beltagy et al. 2020, section 5; Zaheer et al. 2020, section 4): the learned
+/// positions are copied over and over, RoBERTa's rows for padding stay where they are, Longformer's global projections
+/// begin as copies of the local ones. Heads go along. Errors: as load_encoder; kArgument for a family or length that
+/// does not fit.
+models::EncoderModel convert_encoder(const models::EncoderModel& source, const ConvertOptions& options);
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls that are timed, each chosen so that it is mostly one kind of work.
+#include "weft/cli/bench/calibrate.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "weft/cli/bench/attention_bench.h"
+#include "weft/cli/bench/rate_equations.h"
+#include "weft/core/cpu.h"
+#include "weft/core/error.h"
+#include "weft/core/progress.h"
+#include "weft/layers/linear.h"
+#include "weft/pattern/build.h"
+#include "weft/training/optimizers/adamw.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::int64_t kLength = 2048;    // a call takes tens of milliseconds
+constexpr std::int64_t kLongRows = 8192;  // for a pattern with one block a row
+constexpr std::array<std::int64_t, 3> kWidths{32, 64, 128};
+constexpr double kAttentionShare = 0.85;  // of the whole budget
+
+/// At least one round after the one that warms up, and three where there is time.
+TimingLimits limits_of(double seconds) {
+  return {.least_rounds = seconds < 2 ? 1 : 3, .most_rounds = 50, .seconds = seconds};
+}
+
+/// From 768 tokens on LibTorch's blocks have one size; where it emulates the type it is slow at any.
+std::array<std::int64_t, 2> dense_lengths(at::ScalarType dtype) {
+  if (dtype == at::kBFloat16 && !has_fast_bfloat16()) {
+    return {256, 512};
+  }
+  return {1024, kLength};
+}
+
+/// Every pair of blocks twice, so that every block has multiplicities.
+pattern::Pattern doubled_blocks(std::int64_t blocks) {
+  std::vector<std::int64_t> row;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    row.insert(row.end(), {block, block});
+  }
+  pattern::BlockPlan plan{{std::vector<std::vector<std::int64_t>>(static_cast<std::size_t>(blocks), row)}};
+  return pattern::Pattern(pattern::block(64, pattern::plan(std::move(plan))));
+}
+
+/// Enough heads that every thread has the same number.
+std::int64_t heads_for_all_threads() {
+  const std::int64_t threads = at::get_num_threads();
+  return threads * std::max<std::int64_t>(1, 4 / threads);
+}
+
+/// Forward and forward with backward of one pattern, as two of the works that are timed in turns.
+class Probe {
+ public:
+  Probe(pattern::Pattern pattern, std::int64_t length, std::int64_t head_dim, at::ScalarType dtype)
+      : case_{std::move(pattern)} {
+    case_.length = length;
+    case_.heads = heads_for_all_threads();
+    case_.head_dim = head_dim;
+    case_.dtype = dtype;
+    bench_ = std::make_unique<AttentionBench>(case_, true);
+  }
+
+  pattern::LayoutWork work() const { return pattern::layout_work(bench_->layout().blocks()); }
+  double heads() const { return static_cast<double>(case_.heads); }
+  AttentionBench& bench() { return *bench_; }
+
+ private:
+  AttentionCase case_;
+  std::unique_ptr<AttentionBench> bench_;
+};
+
+/// The calls of rate_equations.h at one element type and width, in the order of TimedCalls; then dense attention.
+class AttentionProbes {
+ public:
+  AttentionProbes(std::int64_t head_dim, at::ScalarType dtype) : dense_lengths_(dense_lengths(dtype)) {
+    const auto parse = [](const char* expression) { return pattern::Pattern::parse(expression); };
+    probes_.reserve(kProbes);
+    probes_.emplace_back(parse("block(64, window(1))"), kLongRows, head_dim, dtype);
+    probes_.emplace_back(parse("full"), kLength, head_dim, dtype);
+    probes_.emplace_back(parse("stride(2)"), kLength, head_dim, dtype);
+    probes_.emplace_back(parse("summary(64, 1)"), kLength, head_dim, dtype);
+    probes_.emplace_back(doubled_blocks(kLength / 2 / 64), kLength / 2, head_dim, dtype);
+    for (const std::int64_t length : dense_lengths_) {
+      probes_.emplace_back(parse("full"), length, head_dim, dtype);
+    }
+  }
+
+  pattern::AttentionRates measure(double seconds) {
+    std::vector<AttentionBench::Work> works;
+    for (std::size_t probe = 0; probe < kSparse; ++probe) {
+      works.push_back(probes_[probe].bench().forward());
+      works.push_back(probes_[probe].bench().forward_backward());
+    }
+    for (std::size_t probe = kSparse; probe < kProbes; ++probe) {
+      works.push_back(probes_[probe].bench().dense_forward());
+      works.push_back(probes_[probe].bench().dense_forward_backward());
+    }
+    times_ = median_milliseconds(works, limits_of(seconds));
+    return {kernel_rates(calls(Pass::kForward)), kernel_rates(calls(Pass::kBackward)),
+            dense_rates(dense_times(Pass::kForward)), dense_rates(dense_times(Pass::kBackward))};
+  }
+
+ private:
+  static constexpr std::size_t kSparse = 5;
+  static constexpr std::size_t kProbes = 7;
+
+  enum class Pass { kForward, kBackward };
+
+  /// The backward pass is what forward and backward together take more than forward.
+  double seconds_of(std::size_t probe, Pass pass) const {
+    const double forward = times_[2 * probe] / 1e3;
+    return pass == Pass::kForward ? forward : std::max(0.0, times_[2 * probe + 1] / 1e3 - forward);
+  }
+
+  TimedCalls calls(Pass pass) const {
+    const auto timed = [&](std::size_t probe) { return TimedWork{probes_[probe].work(), seconds_of(probe, pass)}; };
+    return {timed(0), timed(1), timed(2), timed(3), timed(4)};
+  }
+
+  DenseTimes dense_times(Pass pass) const {
+    return {probes_.front().heads(), static_cast<double>(dense_lengths_[0]), seconds_of(kSparse, pass),
+            static_cast<double>(dense_lengths_[1]), seconds_of(kSparse + 1, pass)};
+  }
+
+  std::array<std::int64_t, 2> dense_lengths_;
+  std::vector<Probe> probes_;
+  std::vector<double> times_;
+};
+
+/// Linear and elementwise layers at the sizes of BERT-base and 2,048 tokens.
+pattern::LayerRates measure_layers(at::ScalarType dtype, double seconds) {
+  constexpr std::int64_t kWidth = 768;
+  constexpr std::int64_t kInner = 3072;
+  const auto random = [&](std::initializer_list<std::int64_t> sizes) {
+    return at::randn(sizes, at::kFloat).to(dtype).set_requires_grad(true);
+  };
+  const at::Tensor state = random({kLength, kWidth});
+  const at::Tensor inner = random({kLength, kInner});
+  const at::Tensor up = random({kInner, kWidth});
+  const at::Tensor down = random({kWidth, kInner});
+  const auto product = [&] { return layers::apply_linear(layers::apply_linear(state, up, {}), down, {}); };
+  const std::vector<double> times =
+      median_milliseconds({[&] {
+                             const at::NoGradGuard no_gradient;
+                             product();
+                           },
+                           [&] { torch::autograd::grad({product()}, {state, up, down}, {state.detach()}); },
+                           [&] {
+                             const at::NoGradGuard no_gradient;
+                             at::add(state, at::layer_norm(state, {kWidth}));
+                             at::gelu(inner);
+                           }},
+                          limits_of(seconds));
+  const double flops = 2.0 * 2 * kLength * kWidth * kInner;
+  const double numbers = static_cast<double>(kLength) * (5.0 * kWidth + 2.0 * kInner);  // norm 2, sum 3, activation 2
+  const double bytes = numbers * static_cast<double>(at::elementSize(dtype));
+  return {dtype == at::kFloat ? "float32" : "bfloat16", flops / (times[0] / 1e3),
+          2 * flops / (std::max(times[1] - times[0], 1e-3) / 1e3), bytes / (times[2] / 1e3)};
+}
+
+/// Seconds that AdamW takes for each of eight million parameters.
+double measure_update(double seconds) {
+  const at::Tensor parameter = at::randn({2048, 4096}).set_requires_grad(true);
+  parameter.mutable_grad() = at::randn({2048, 4096});
+  training::AdamW optimiser({{.parameters = {{"weight", parameter}}}}, {});
+  const std::vector<double> times = median_milliseconds({[&] { optimiser.step(1e-3); }}, limits_of(seconds));
+  return times[0] / 1e3 / static_cast<double>(parameter.numel());
+}
+
+}  // namespace
+
+pattern::MachineRates calibrate(double seconds) {
+  pattern::MachineRates rates;
+  ProgressBar progress("calibrating", seconds);
+  const auto start = std::chrono::steady_clock::now();
+  const auto note = [&](const std::string& next) {
+    progress.update(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), next);
+  };
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const std::string name = dtype == at::kFloat ? "float32" : "bfloat16";
+    for (const std::int64_t width : kWidths) {
+      note(concat("attention, ", name, ", heads of ", width));
+      const double share = kAttentionShare / (2 * kWidths.size());
+      rates.attention.push_back({name, width, AttentionProbes(width, dtype).measure(seconds * share)});
+    }
+    note("layers, " + name);
+    rates.layers.push_back(measure_layers(dtype, seconds * (1 - kAttentionShare) / 3));
+  }
+  note("optimiser");
+  rates.update_seconds = measure_update(seconds * (1 - kAttentionShare) / 3);
+  return rates;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file that a calibration leaves behind: what was measured, and the machine that it is true of.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "weft/core/fields.h"
+#include "weft/formats/config_json.h"
+#include "weft/pattern/cost/machine_rates.h"
+
+namespace weft::cli {
+
+/// What rates depend on: with any of it changed they are another machine's.
+struct Machine {
+  std::string processor;
+  std::string isa;
+  std::int64_t threads = 0;
+  std::string version;  ///< of Weft
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = Machine;
+    visit(Field{"processor", &C::processor, "its name and what it can do"});
+    visit(Field{"isa", &C::isa, "instruction set of the kernels"});
+    visit(Field{"threads", &C::threads, "at work"}.range(1, 4096));
+    visit(Field{"version", &C::version, "of Weft"});
+  }
+};
+
+/// This machine at LibTorch's present number of threads. Errors: those of a WEFT_ISA that cannot be.
+Machine this_machine();
+
+struct Calibration {
+  Machine machine;
+  std::string date;  ///< UTC, "2026-11-21T14:03:00Z"
+  pattern::MachineRates rates;
+};
+
+formats::Json calibration_json(const Calibration& calibration);
+
+/// Errors: kFormat and kArgument that name `where` and the field; kArgument for a measurement that is missing.
+Calibration calibration_from_json(const formats::Json& json, const std::string& where);
+
+/// weft/machine.json in XDG_CACHE_HOME, else in ~/.cache; nothing where neither variable is set.
+std::optional<std::filesystem::path> calibration_path();
+
+/// Writes the file atomically, and the folders above it where they are missing. Errors: kIo.
+void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
+
+/// The rates of this machine: from `given`, or where that is empty from calibration_path(). Errors: a given file that
+/// cannot be read, or is of another machine (kArgument naming what differs). Where no file is given, such a file is a
+/// warning and gives nothing, as does none at all.
+std::optional<pattern::MachineRates> find_rates(const std::string& given);
+
+}  // namespace weft::cli

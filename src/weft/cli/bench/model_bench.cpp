@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is run, what it must at least cost, and where the time went.
+#include "weft/cli/bench/model_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/record_function.h>
+#include <c10/core/InferenceMode.h>
+#include <sys/resource.h>
+
+#include "weft/layers/precision.h"
+#include "weft/training/precision.h"
+
+namespace weft::cli {
+namespace {
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void infer(models::EncoderModel& model, const models::EncoderInput& input, const ModelCase& call) {
+  const c10::InferenceMode no_graph;
+  const at::Tensor hidden = model->hidden_states(input);
+  if (call.fill_mask) {
+    model->vocabulary_logits(hidden.narrow(1, 0, std::min(kMasks, call.length)).flatten(0, 1));
+  }
+}
+
+void train_step(models::EncoderModel& model, const models::EncoderInput& input, const ModelCase& call) {
+  const training::AutocastGuard autocast(call.dtype == at::kBFloat16 ? "bfloat16" : "float32");
+  model->loss(input, {.labels = input.input_ids}).backward();
+  model->zero_grad();
+}
+
+// [rows, columns] of a layer's product, twice: one for the operations, one for the rate.
+struct Product {
+  std::int64_t inner;
+  std::int64_t outer;
+};
+
+std::vector<Product> layer_products(const models::EncoderConfig& config) {
+  const std::int64_t width = config.hidden_size;
+  return {{width, 3 * width}, {width, width}, {width, config.intermediate_size}, {config.intermediate_size, width}};
+}
+
+// What the timed operators of one thread add up to.
+struct ProfileState {
+  struct Open {
+    std::chrono::steady_clock::time_point start;
+    double inside = 0;  // seconds of the operators that it called
+  };
+  std::vector<Open> open;
+  std::map<std::string, OperatorTime> times;
+};
+thread_local ProfileState* profile_state = nullptr;
+
+std::unique_ptr<at::ObserverContext> enter_operator(const at::RecordFunction&) {
+  if (profile_state != nullptr) {
+    profile_state->open.push_back({std::chrono::steady_clock::now()});
+  }
+  return nullptr;
+}
+
+void leave_operator(const at::RecordFunction& function, at::ObserverContext*) {
+  if (profile_state == nullptr || profile_state->open.empty()) {
+    return;
+  }
+  const ProfileState::Open last = profile_state->open.back();
+  profile_state->open.pop_back();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - last.start).count();
+  if (!profile_state->open.empty()) {
+    profile_state->open.back().inside += seconds;
+  }
+  OperatorTime& time = profile_state->times[function.name()];
+  time.seconds += seconds - last.inside;
+  ++time.calls;
+}
+
+}  // namespace
+
+models::EncoderInput bench_input(const models::EncoderConfig& config, const ModelCase& call) {
+  // Beyond the special tokens of every family, where the vocabulary is large enough for that.
+  const std::int64_t first = config.vocab_size > 200 ? 110 : 0;
+  models::EncoderInput input;
+  input.input_ids = at::randint(first, config.vocab_size, {call.batch, call.length}, at::detail::createCPUGenerator(1),
+                                at::TensorOptions().dtype(at::kLong));
+  if (call.train) {
+    input.seed = 1;
+  }
+  return input;
+}
+
+double best_seconds(const std::function<void()>& work, std::int64_t repeats) {
+  work();
+  double best = std::numeric_limits<double>::infinity();
+  for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
+    best = std::min(best, seconds_of(work));
+  }
+  return best;
+}
+
+void run_case(models::EncoderModel& model, const models::EncoderInput& input, const ModelCase& call) {
+  if (call.train) {
+    train_step(model, input, call);
+  } else {
+    infer(model, input, call);
+  }
+}
+
+double product_flops(const models::EncoderModelImpl& model, const ModelCase& call) {
+  const models::EncoderConfig& config = model.config();
+  const auto tokens = static_cast<double>(call.batch * call.length);
+  double layer = 0;
+  for (const Product& product : layer_products(config)) {
+    layer += static_cast<double>(product.inner) * static_cast<double>(product.outer);
+  }
+  const auto width = static_cast<double>(config.hidden_size);
+  const double head = width * width + width * static_cast<double>(config.vocab_size);
+  const bool all_positions = call.train && model.head() == models::Head::kMaskedLanguageModel;
+  const double scored = all_positions    ? tokens
+                        : call.fill_mask ? static_cast<double>(call.batch * std::min(kMasks, call.length))
+                                         : 0.0;
+  const double forward = 2 * (tokens * layer * static_cast<double>(config.num_hidden_layers) + scored * head);
+  return call.train ? 3 * forward : forward;
+}
+
+double product_rate(const models::EncoderConfig& config, const ModelCase& call) {
+  const c10::InferenceMode no_graph;
+  const std::int64_t rows = call.batch * call.length;
+  double best = 0;
+  for (const Product& product : layer_products(config)) {
+    const at::Tensor left = at::randn({rows, product.inner}).to(call.dtype);
+    const at::Tensor right = at::randn({product.inner, product.outer}).to(call.dtype);
+    const double seconds = best_seconds([&] { layers::product(left, right, call.dtype); }, call.repeats);
+    best = std::max(best, 2.0 * static_cast<double>(rows) * static_cast<double>(product.inner) *
+                              static_cast<double>(product.outer) / seconds);
+  }
+  return best;
+}
+
+std::vector<OperatorTime> profile(const std::function<void()>& work) {
+  ProfileState state;
+  profile_state = &state;
+  const at::CallbackHandle handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(enter_operator, leave_operator).scopes({at::RecordScope::FUNCTION}));
+  try {
+    work();
+  } catch (...) {
+    at::removeCallback(handle);
+    profile_state = nullptr;
+    throw;
+  }
+  at::removeCallback(handle);
+  profile_state = nullptr;
+  std::vector<OperatorTime> times;
+  for (auto& [name, time] : state.times) {
+    time.name = name;
+    times.push_back(std::move(time));
+  }
+  std::stable_sort(times.begin(), times.end(),
+                   [](const OperatorTime& left, const OperatorTime& right) { return left.seconds > right.seconds; });
+  return times;
+}
+
+double peak_gigabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  constexpr double kKilobytesInGigabyte = 1e9 / 1024;
+  return static_cast<double>(usage.ru_maxrss) / kKilobytesInGigabyte;
+}
+
+}  // namespace weft::cli

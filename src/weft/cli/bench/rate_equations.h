@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// From times of calls whose work is known to the time of each thing that a call does.
+#pragma once
+
+#include "weft/pattern/cost/layout_work.h"
+
+namespace weft::cli {
+
+/// One call, and how long it took.
+struct TimedWork {
+  pattern::LayoutWork work;
+  double seconds = 0;
+};
+
+/// Five calls that do different things: rows with one full block each, rows full of them, partial blocks with all keys
+/// and with one, and blocks with multiplicities.
+struct TimedCalls {
+  TimedWork rows;
+  TimedWork full;
+  TimedWork masked;
+  TimedWork narrow;
+  TimedWork weighted;
+};
+
+/// The rates at which all five take the time that they took; what noise makes negative is zero. The calls are square,
+/// so that rows of queries and of keys are as many.
+pattern::KernelRates kernel_rates(const TimedCalls& calls);
+
+/// Dense attention of `heads` heads takes `short_seconds` at `short_length` and `long_seconds` at `long_length`.
+struct DenseTimes {
+  double heads = 1;
+  double short_length = 0;
+  double short_seconds = 0;
+  double long_length = 0;
+  double long_seconds = 0;
+};
+pattern::DenseRates dense_rates(const DenseTimes& times);
+
+}  // namespace weft::cli

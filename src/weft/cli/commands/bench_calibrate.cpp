@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft bench calibrate`: measures this machine once, so that `weft pattern cost` and `weft pattern stats` can say how
+// long a pattern takes on it.
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/cli/bench/calibrate.h"
+#include "weft/cli/bench/calibration_file.h"
+#include "weft/cli/commands/bench_commands.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/threads.h"
+#include "weft/core/error.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kCalibrateExamples =
+    "  weft bench calibrate\n"
+    "  weft bench calibrate --threads 8 --out eight-threads.json\n"
+    "  weft pattern cost bigbird --length 4096 --rates eight-threads.json";
+
+struct CalibrateConfig {
+  double seconds = 60;
+  std::string out;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = CalibrateConfig;
+    visit(Field{"seconds", &C::seconds, "to measure for, about; more is steadier"}.range(0, 3600));
+    visit(Field{"out", &C::out, "file to write; else weft/machine.json in XDG_CACHE_HOME or ~/.cache"});
+  }
+};
+
+struct CalibrateOptions {
+  formats::Json given = formats::Json::object();
+  std::int64_t threads = 0;
+  bool json = false;
+};
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+std::string gigaflops(double flops) { return fixed(flops / 1e9, 0) + " GFLOP/s"; }
+
+/// FLOP/s of `products` matrix products over pairs of one query and one key.
+std::string pair_rate(double products, std::int64_t head_dim, double pair_seconds) {
+  return pair_seconds > 0 ? gigaflops(products * 2 * static_cast<double>(head_dim) / pair_seconds) : "not measurable";
+}
+
+std::string calibration_table(const Calibration& calibration) {
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"processor", calibration.machine.processor},
+      {"kernels", concat(calibration.machine.isa, ", ", calibration.machine.threads, " threads")}};
+  for (const pattern::LayerRates& each : calibration.rates.layers) {
+    rows.emplace_back(each.dtype + " layers",
+                      concat(gigaflops(each.product_flops), ", backwards ", gigaflops(each.product_backward_flops),
+                             "; ", fixed(each.bandwidth / 1e9, 1), " GB/s between products"));
+  }
+  for (const pattern::MeasuredAttention& each : calibration.rates.attention) {
+    constexpr double kPanel = 32;  // queries that a key counts for
+    const pattern::AttentionRates& rates = each.rates;
+    rows.emplace_back(concat(each.dtype, " heads of ", each.head_dim),
+                      concat(pair_rate(2, each.head_dim, rates.forward.key_seconds / kPanel), ", backwards ",
+                             pair_rate(5, each.head_dim, rates.backward.key_seconds / kPanel), "; full attention ",
+                             pair_rate(2, each.head_dim, rates.dense_forward.pair_seconds), ", backwards ",
+                             pair_rate(5, each.head_dim, rates.dense_backward.pair_seconds)));
+  }
+  rows.emplace_back("optimiser",
+                    concat(fixed(1e-6 / calibration.rates.update_seconds, 0), " million parameters a second"));
+  return name_table(rows);
+}
+
+std::filesystem::path destination(const std::string& out) {
+  const auto path = out.empty() ? calibration_path() : std::optional<std::filesystem::path>(out);
+  if (!path) {
+    throw UsageError("neither XDG_CACHE_HOME nor HOME is set", "say where to write: weft bench calibrate --out FILE");
+  }
+  return *path;
+}
+
+void run_calibrate(const CalibrateOptions& options) {
+  CalibrateConfig config;
+  formats::update_from_json(config, options.given, "weft bench calibrate");
+  const std::filesystem::path path = destination(config.out);
+  settle_threads(options.threads);
+  const Machine machine = this_machine();
+  const Calibration calibration{machine, utc_now(), calibrate(config.seconds)};
+  write_calibration(path, calibration);
+  if (options.json) {
+    formats::Json json = calibration_json(calibration);
+    json["path"] = path.string();
+    print_json(json);
+  } else {
+    std::cout << calibration_table(calibration) << "written to " << path.string() << '\n';
+  }
+}
+
+}  // namespace
+
+void add_bench_calibrate(CLI::App& parent) {
+  auto options = std::make_shared<CalibrateOptions>();
+  CLI::App& app = add_command(parent, "calibrate", "measure this machine, so that `weft pattern cost` knows seconds",
+                              kCalibrateExamples);
+  add_fields<CalibrateConfig>(app, {.title = "Options"}, options->given);
+  add_threads_flag(app, options->threads);
+  add_json_flag(app, options->json);
+  app.callback([options] { run_calibrate(*options); });
+}
+
+}  // namespace weft::cli

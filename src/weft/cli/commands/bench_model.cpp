@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft bench model`: an encoder's time and memory beside the matrix products that it consists of.
+#include <iostream>
+#include <memory>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/cli/bench/model_bench.h"
+#include "weft/cli/commands/bench_commands.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/encoder_flags.h"
+#include "weft/core/cpu.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kBenchModelExamples =
+    "  weft bench model bigbird-base --length 4096 --dtype bfloat16 --json\n"
+    "  weft bench model bigbird-base --length 4096 --dtype bfloat16 --task fill-mask --profile\n"
+    "  weft bench model bigbird-base --length 4096 --dtype bfloat16 --train";
+
+struct BenchModelConfig {
+  std::int64_t length = 4096;
+  std::int64_t batch = 1;
+  std::int64_t repeats = 5;
+  std::string task = "forward";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = BenchModelConfig;
+    visit(Field{"length", &C::length, "tokens of a row"}.range(1, 1 << 24));
+    visit(Field{"batch", &C::batch, "rows of the batch"}.range(1, 1 << 16));
+    visit(Field{"repeats", &C::repeats, "runs after the first; the best counts"}.range(1, 1 << 16));
+    visit(Field{"task", &C::task, "the encoder alone, or with the scores at eight masks of each row"}.one_of(
+        {"forward", "fill-mask"}));
+  }
+};
+
+struct BenchModelCommand {
+  std::string directory;
+  formats::Json given = formats::Json::object();
+  EncoderFlags encoder;
+  bool train = false;
+  bool profile = false;
+  bool json = false;
+};
+
+using formats::Json;
+
+double attention_seconds(const std::vector<OperatorTime>& times) {
+  double seconds = 0;
+  for (const OperatorTime& time : times) {
+    seconds += time.name.starts_with("weft::attention") ? time.seconds : 0;
+  }
+  return seconds;
+}
+
+Json profile_json(const std::vector<OperatorTime>& times) {
+  Json list = Json::array();
+  for (const OperatorTime& time : times) {
+    list.push_back({{"operator", time.name}, {"seconds", time.seconds}, {"calls", time.calls}});
+  }
+  return list;
+}
+
+Json measure(models::EncoderModel& model, const ModelCase& call, std::int64_t threads) {
+  const models::EncoderInput input = bench_input(model->config(), call);
+  const auto work = [&] { run_case(model, input, call); };
+  const double seconds = best_seconds(work, call.repeats);
+  const double peak = peak_gigabytes();  // before anything else is allocated
+  const std::vector<OperatorTime> times = profile(work);
+  const double flops = product_flops(*model, call);
+  const double rate = product_rate(model->config(), call);
+  Json result = {{"family", model->config().model_type},
+                 {"head", models::to_string(model->head())},
+                 {"length", call.length},
+                 {"batch", call.batch},
+                 {"dtype", dtype_text(call.dtype)},
+                 {"task", call.fill_mask ? "fill-mask" : "forward"},
+                 {"train", call.train},
+                 {"threads", threads},
+                 {"processor", cpu_description()},
+                 {"seconds", seconds},
+                 {"tokens_per_second", static_cast<double>(call.batch * call.length) / seconds},
+                 {"peak_gb", peak},
+                 {"gemm_flops", flops},
+                 {"gemm_gflops", rate / 1e9},
+                 {"gemm_bound_seconds", flops / rate},
+                 {"share_of_bound", flops / rate / seconds},
+                 {"attention_seconds", attention_seconds(times)}};
+  for (const auto& [name, value] : model->computed()) {
+    result[name] = value;
+  }
+  result["profile"] = profile_json(times);
+  return result;
+}
+
+std::string bench_model_table(const Json& result) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const auto& [name, value] : result.items()) {
+    if (name == "profile") {
+      for (const Json& entry : value) {
+        rows.emplace_back(
+            "  " + entry["operator"].get<std::string>(),
+            concat(fixed(entry["seconds"].get<double>(), 6), " s in ", entry["calls"].get<std::int64_t>(), " calls"));
+      }
+    } else {
+      rows.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return name_table(rows);
+}
+
+void run_bench_model(const BenchModelCommand& command) {
+  BenchModelConfig config;
+  formats::update_from_json(config, command.given, "weft bench model");
+  const EncoderSettings settings = settle_encoder(command.encoder, "weft bench model");
+  if (command.train && config.task != "forward") {
+    throw UsageError("--train has a task of its own and goes without --task");
+  }
+  ModelCase call;
+  call.length = config.length;
+  call.batch = config.batch;
+  call.repeats = config.repeats;
+  call.dtype = settings.dtype;
+  call.fill_mask = config.task == "fill-mask";
+  call.train = command.train;
+  checkpoint::EncoderLoadOptions load;
+  load.encoder = settings.encoder;
+  // Training keeps its parameters in float32 and casts for the products.
+  load.dtype = call.train ? at::kFloat : settings.dtype;
+  models::EncoderModel model = checkpoint::load_encoder(command.directory, load);
+  const bool has_vocabulary = model->head() == models::Head::kMaskedLanguageModel;
+  require(has_vocabulary || !(call.train || call.fill_mask),
+          "weft bench model: ", call.train ? "--train" : "--task fill-mask",
+          " needs the head masked-lm, but the model has the head ", models::to_string(model->head()));
+  model->train(call.train);
+  Json result = measure(model, call, settings.threads);
+  if (!command.profile) {
+    result.erase("profile");
+  }
+  if (command.json) {
+    print_json(result);
+  } else {
+    std::cout << bench_model_table(result);
+  }
+}
+
+}  // namespace
+
+void add_bench_model(CLI::App& parent) {
+  auto command = std::make_shared<BenchModelCommand>();
+  CLI::App& app = add_command(parent, "model", "time and memory of an encoder, beside its matrix products alone",
+                              kBenchModelExamples);
+  app.add_option("DIR", command->directory, "model directory; weft init makes one of any size")->required();
+  add_fields<BenchModelConfig>(app, {.title = "Options"}, command->given);
+  app.add_flag("--train", command->train, "a training step: masked-LM loss over all positions, and its gradients");
+  app.add_flag("--profile", command->profile, "list every operator with its own time in one more run");
+  add_encoder_flags(app, command->encoder);
+  add_json_flag(app, command->json);
+  app.callback([command] { run_bench_model(*command); });
+}
+
+}  // namespace weft::cli

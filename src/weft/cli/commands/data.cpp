@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft data check`: a data set read to its end before anything trains on it. `weft data genome`: sequences as the
+// documents of BigBird's figure 7.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/cli/commands/table.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/core/files.h"
+#include "weft/readers/conll_reader.h"
+#include "weft/readers/fasta_reader.h"
+#include "weft/readers/file_list.h"
+#include "weft/readers/genome_documents.h"
+#include "weft/readers/json_lines_reader.h"
+#include "weft/readers/squad_reader.h"
+#include "weft/readers/table_reader.h"
+#include "weft/readers/text_reader.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+using readers::ReadOptions;
+using readers::ReadReport;
+
+constexpr std::string_view kCheckExamples =
+    "  weft data check train.jsonl --format jsonl\n"
+    "  weft data check squad/dev-v2.0.json --format squad --on-error skip --json";
+constexpr std::string_view kGenomeExamples =
+    "  weft data genome genome.fa.gz --out documents.txt\n"
+    "  weft tokenizer train documents.txt --dna --vocabulary-size 32000 --out dna";
+
+struct CheckConfig {
+  std::string format = "text";
+  std::string on_error = "fail";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = CheckConfig;
+    visit(Field{"format", &C::format, "what the files are"}.one_of(
+        {"text", "lines", "jsonl", "csv", "tsv", "conll", "squad", "fasta"}));
+    visit(Field{"on_error", &C::on_error, "what a malformed record does"}.one_of({"fail", "skip"}));
+  }
+};
+
+struct GenomeConfig {
+  std::string out;
+  std::int64_t copies = 10;
+  std::int64_t seed = 0;
+  std::string on_error = "fail";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = GenomeConfig;
+    visit(Field{"out", &C::out, "text file to write: a sentence a line, an empty line behind each document"});
+    visit(Field{"copies", &C::copies, "cuts of each sequence, each at other places"}.range(1, 1 << 20));
+    visit(Field{"seed", &C::seed, "of the cuts"}.at_least(0));
+    visit(Field{"on_error", &C::on_error, "what a malformed record does"}.one_of({"fail", "skip"}));
+  }
+};
+
+struct DataOptions {
+  std::vector<std::string> paths;
+  Json given = Json::object();
+  bool json = false;
+};
+
+template <typename ReaderType, typename... More>
+ReadReport count(const std::vector<std::filesystem::path>& files, const ReadOptions& options, const More&... more) {
+  return readers::for_each_record(
+      files, [&](const std::filesystem::path& file) { return std::make_unique<ReaderType>(file, more..., options); },
+      [](const auto&) {});
+}
+
+ReadReport count_records(const std::string& format, const std::vector<std::filesystem::path>& files,
+                         const ReadOptions& options) {
+  if (format == "jsonl") {
+    return count<readers::JsonLinesReader>(files, options);
+  }
+  if (format == "csv" || format == "tsv") {
+    return count<readers::TableReader>(files, options, readers::TableOptions::of("table." + format));
+  }
+  if (format == "conll") {
+    return count<readers::ConllReader>(files, options, readers::ConllOptions{});
+  }
+  if (format == "squad") {
+    return count<readers::SquadReader>(files, options);
+  }
+  if (format == "fasta") {
+    return count<readers::FastaReader>(files, options);
+  }
+  return count<readers::TextReader>(files, options,
+                                    format == "lines" ? readers::TextUnit::kLine : readers::TextUnit::kFile);
+}
+
+void print_report(const ReadReport& report, std::size_t files, bool json) {
+  if (json) {
+    print_json({{"files", files},
+                {"records", report.records},
+                {"skipped", report.skipped},
+                {"first_skipped", report.skipped == 0 ? Json(nullptr) : Json(report.first_skipped)}});
+    return;
+  }
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"records", concat(digits(report.records), " in ", files, files == 1 ? " file" : " files")},
+      {"skipped", digits(report.skipped)}};
+  if (report.skipped > 0) {
+    rows.emplace_back("the first", report.first_skipped);
+  }
+  std::cout << name_table(rows);
+}
+
+void check_data(const DataOptions& options) {
+  CheckConfig config;
+  formats::update_from_json(config, options.given, "weft data check");
+  const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
+  const ReadReport report = count_records(config.format, files, {.skip_malformed = config.on_error == "skip"});
+  print_report(report, files.size(), options.json);
+}
+
+void write_genome_documents(const DataOptions& options) {
+  GenomeConfig config;
+  formats::update_from_json(config, options.given, "weft data genome");
+  if (config.out.empty()) {
+    throw UsageError("weft data genome needs --out FILE");
+  }
+  const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
+  AtomicFile out(config.out);
+  readers::GenomeDocumentOptions cut;
+  cut.copies = config.copies;
+  cut.seed = static_cast<std::uint64_t>(config.seed);
+  std::int64_t documents = 0;
+  std::int64_t sequences = 0;
+  const ReadReport report = readers::for_each_record(
+      files,
+      [&](const std::filesystem::path& file) {
+        return std::make_unique<readers::FastaReader>(file, ReadOptions{.skip_malformed = config.on_error == "skip"});
+      },
+      [&](const readers::FastaRecord& record) {
+        readers::cut_genome(record.sequence, sequences++, cut, [&](const std::string& document) {
+          out.write(document + "\n");
+          ++documents;
+        });
+      });
+  out.commit();
+  if (options.json) {
+    print_json({{"documents", documents}, {"sequences", report.records}, {"skipped", report.skipped}});
+  } else {
+    std::cout << name_table(
+        {{"documents", digits(documents)}, {"sequences", digits(report.records)}, {"skipped", digits(report.skipped)}});
+  }
+}
+
+}  // namespace
+
+void add_data(CLI::App& parent) {
+  CLI::App& group = add_command(parent, "data", "look at data sets, and make them",
+                                std::string(kCheckExamples) + "\n" + std::string(kGenomeExamples));
+  group.require_subcommand(1);
+  auto check = std::make_shared<DataOptions>();
+  CLI::App& checked =
+      add_command(group, "check", "read every record, and say which is malformed", std::string(kCheckExamples));
+  checked.add_option("paths", check->paths, "files and folders, plain or gzip")->required()->option_text("PATH...");
+  add_fields<CheckConfig>(checked, {.title = "Options"}, check->given);
+  add_json_flag(checked, check->json);
+  checked.callback([check] { check_data(*check); });
+  auto genome = std::make_shared<DataOptions>();
+  CLI::App& cut = add_command(group, "genome", "sequences as documents for masked language modelling",
+                              std::string(kGenomeExamples));
+  cut.add_option("paths", genome->paths, "FASTA files and folders, plain or gzip")->required()->option_text("PATH...");
+  add_fields<GenomeConfig>(cut, {.title = "Options"}, genome->given);
+  add_json_flag(cut, genome->json);
+  cut.callback([genome] { write_genome_documents(*genome); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft report`: a run as one HTML page that can be mailed.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "weft/cli/commands/table.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/report/page.h"
+#include "weft/core/files.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kReportExamples =
+    "  weft report run\n"
+    "  weft report run --out figures/run.html";
+
+struct ReportOptions {
+  std::string run;
+  std::string out;
+  bool json = false;
+};
+
+void write_report(const ReportOptions& options) {
+  const RunFigures run = read_run(options.run);
+  const std::filesystem::path file =
+      options.out.empty() ? std::filesystem::path(options.run) / "report.html" : std::filesystem::path(options.out);
+  write_file_atomically(file, report_page(run));
+  if (options.json) {
+    formats::Json json = summary_json(run);
+    json["report"] = file.string();
+    json["command"] = command_to_repeat(run);
+    print_json(json);
+  } else {
+    std::cout << file.string() << '\n';
+  }
+}
+
+}  // namespace
+
+void add_report(CLI::App& parent) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App& app = add_command(parent, "report", "a run as one HTML page: figures, curves, pattern, settings",
+                              std::string(kReportExamples));
+  app.add_option("run", options->run, "run directory, also one that is training")->required()->option_text("RUN");
+  app.add_option("--out", options->out, "file to write (default RUN/report.html)")->option_text("FILE");
+  add_json_flag(app, options->json);
+  app.callback([options] { write_report(*options); });
+}
+
+}  // namespace weft::cli

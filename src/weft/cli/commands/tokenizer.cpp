@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft tokenizer train`: a vocabulary of one's own, from text or from genomes.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/cli/commands/table.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/core/files.h"
+#include "weft/core/interrupt.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
+#include "weft/readers/record_text.h"
+#include "weft/text/hugging_face.h"
+#include "weft/text/train_tokenizer.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+constexpr std::string_view kTokenizerExamples =
+    "  weft tokenizer train books/train --vocabulary-size 16384 --out tokenizer\n"
+    "  weft tokenizer train genome.fa.gz --dna --vocabulary-size 4096 --out dna\n"
+    "  weft train --tokenizer tokenizer --train-text books/train --minutes 5 --out run";
+
+// Of the text that was read, so much is encoded again to say how long a token is.
+constexpr std::size_t kSampleBytes = std::size_t{1} << 20;
+
+struct TokenizerConfig {
+  std::string kind = "bpe";
+  std::int64_t vocabulary_size = 8192;
+  std::int64_t min_frequency = 2;
+  std::int64_t longest_token = 16;
+  bool dna = false;
+  std::int64_t max_bytes = 0;
+  std::string on_error = "fail";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = TokenizerConfig;
+    visit(Field{"kind", &C::kind, "how a vocabulary is learned, over bytes in both"}.one_of({"bpe", "unigram"}));
+    visit(Field{"vocabulary_size", &C::vocabulary_size, "tokens, five special ones and 256 bytes among them"}.range(
+        261, 1 << 24));
+    visit(Field{"min_frequency", &C::min_frequency, "bpe: a pair that occurs less often is not merged"}.at_least(1));
+    visit(Field{"longest_token", &C::longest_token, "bytes of a token at most"}.range(1, 1 << 16));
+    visit(Field{"dna", &C::dna,
+                "letters of a genome: upper case, tokens across anything but line ends; FASTA is read as such"});
+    visit(Field{"max_bytes", &C::max_bytes, "learn from so many bytes only, from the start; 0 is all"}.at_least(0));
+    visit(Field{"on_error", &C::on_error, "what a malformed record does"}.one_of({"fail", "skip"}));
+  }
+};
+
+struct TokenizerOptions {
+  std::vector<std::string> paths;
+  std::string out;
+  Json given = Json::object();
+  bool json = false;
+};
+
+// The records one after another, counted, with a sample of them kept.
+struct TrainingText {
+  std::int64_t bytes = 0;
+  std::string sample;
+
+  bool take(const std::string& text, std::int64_t limit) {
+    if (interrupted()) {
+      fail(ErrorKind::kInterrupted, "stopped after ", bytes, " bytes; nothing was written");
+    }
+    if (limit > 0 && bytes >= limit) {
+      return false;
+    }
+    bytes += static_cast<std::int64_t>(text.size());
+    if (sample.size() < kSampleBytes) {
+      sample += text;
+    }
+    return true;
+  }
+};
+
+void write_tokenizer(const std::string& out, const std::string& tokenizer_json) {
+  const Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                       {"bos_token", "<s>"},
+                       {"eos_token", "</s>"},
+                       {"pad_token", "<pad>"},
+                       {"unk_token", "<unk>"},
+                       {"mask_token", "<mask>"}};
+  write_directory_atomically(out, [&](const std::filesystem::path& directory) {
+    write_file_atomically(directory / "tokenizer.json", tokenizer_json);
+    write_file_atomically(directory / "tokenizer_config.json", formats::print_json(config, 2) + "\n");
+  });
+}
+
+Json trained_json(const TokenizerOptions& options, const TrainingText& text, const readers::ReadReport& report) {
+  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.out);
+  const auto tokens = static_cast<std::int64_t>(tokenizer->encode(text.sample).size());
+  return {{"tokenizer", options.out},
+          {"vocabulary_size", tokenizer->vocabulary_size()},
+          {"records", report.records},
+          {"skipped", report.skipped},
+          {"bytes", text.bytes},
+          {"bytes_per_token",
+           static_cast<double>(text.sample.size()) / static_cast<double>(std::max<std::int64_t>(tokens, 1))}};
+}
+
+void train_tokenizer(const TokenizerOptions& options) {
+  TokenizerConfig config;
+  formats::update_from_json(config, options.given, "weft tokenizer train");
+  if (std::filesystem::exists(options.out)) {
+    throw UsageError(quote(options.out, 4096) + " exists: a tokeniser is written to a new folder");
+  }
+  const InterruptGuard guard;
+  readers::RecordText records(options.paths, {config.dna, {.skip_malformed = config.on_error == "skip"}});
+  ProgressBar bar("reading", static_cast<double>(records.total_bytes()));
+  TrainingText seen;
+  const auto next = [&](std::string& text) {
+    bar.update(static_cast<double>(seen.bytes));
+    return records.next(text) && seen.take(text, config.max_bytes);
+  };
+  const std::string json = text::train_tokenizer(
+      {config.kind == "unigram", config.dna, config.vocabulary_size, config.min_frequency, config.longest_token}, next);
+  bar.finish();
+  write_tokenizer(options.out, json);
+  const Json result = trained_json(options, seen, records.report());
+  if (options.json) {
+    print_json(result);
+    return;
+  }
+  std::cout << name_table({{"tokeniser", options.out},
+                           {"vocabulary", digits(result["vocabulary_size"].get<std::int64_t>()) + " tokens"},
+                           {"text", concat(digits(seen.bytes), " bytes, ", digits(records.report().records),
+                                           " records, ", digits(records.report().skipped), " skipped")},
+                           {"token", fixed(result["bytes_per_token"].get<double>(), 2) + " bytes on average"}});
+}
+
+}  // namespace
+
+void add_tokenizer(CLI::App& parent) {
+  CLI::App& group = add_command(parent, "tokenizer", "make a vocabulary", std::string(kTokenizerExamples));
+  group.require_subcommand(1);
+  auto options = std::make_shared<TokenizerOptions>();
+  CLI::App& app = add_command(group, "train", "learn a vocabulary from text", std::string(kTokenizerExamples));
+  app.add_option("paths", options->paths, "text files and folders, plain or gzip")->required()->option_text("PATH...");
+  app.add_option("--out", options->out,
+                 "folder to make: a tokeniser that --tokenizer takes, also in Hugging Face's programs")
+      ->required()
+      ->option_text("FOLDER");
+  add_fields<TokenizerConfig>(app, {.title = "Options"}, options->given);
+  add_json_flag(app, options->json);
+  app.callback([options] { train_tokenizer(*options); });
+}
+
+}  // namespace weft::cli

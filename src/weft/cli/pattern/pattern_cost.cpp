@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft pattern cost`: what a pattern costs in a model of a given shape, beside full attention; seconds where this
+// machine was calibrated.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/cli/bench/calibration_file.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/pattern/pattern_commands.h"
+#include "weft/cli/pattern/pattern_site.h"
+#include "weft/cli/threads.h"
+#include "weft/core/error.h"
+#include "weft/pattern/cost/model_cost.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kCostExamples =
+    "  weft bench calibrate   (once a machine: from then on there are seconds)\n"
+    "  weft pattern cost bigbird --length 4096\n"
+    "  weft pattern cost 'causal & window(512)' --length 8192 --layers 24 --width 1024 --heads 16 --dtype bfloat16 "
+    "--json";
+
+struct CostConfig {
+  std::int64_t length = 0;
+  std::string input;
+  std::string rates;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = CostConfig;
+    visit(Field{"length", &C::length, "tokens"}.range(1, std::int64_t{1} << 31));
+    visit(Field{"input", &C::input, "positions that `input` stands for: 0,5,17"});
+    visit(Field{"rates", &C::rates, "file of `weft bench calibrate --out`; else the one that it wrote by itself"});
+  }
+};
+
+struct CostOptions {
+  std::string expression;
+  formats::Json given = formats::Json::object();
+  std::int64_t threads = 0;
+  bool json = false;
+};
+
+struct Costs {
+  pattern::ModelCost sparse;
+  pattern::ModelCost dense;
+  bool timed = false;
+  pattern::Crossover crossover;
+};
+
+formats::Json work_json(const pattern::Work& work) {
+  return {{"flops", work.flops}, {"bytes", work.bytes}, {"seconds", or_null(work.seconds)}};
+}
+
+formats::Json step_json(const pattern::StepCost& step) {
+  return {{"products", work_json(step.products)}, {"attention", work_json(step.attention)},
+          {"states", work_json(step.states)},     {"head", work_json(step.head)},
+          {"update", work_json(step.update)},     {"total", work_json(step.total)}};
+}
+
+formats::Json cost_json(const pattern::ModelCost& cost) {
+  return {{"inference", step_json(cost.inference)}, {"training", step_json(cost.training)},
+          {"parameters", cost.parameters},          {"inference_bytes", cost.inference_bytes},
+          {"training_bytes", cost.training_bytes},  {"computed_share", cost.computed_share}};
+}
+
+std::string row(const pattern::Work& sparse, const pattern::Work& dense) {
+  const auto words = [](const pattern::Work& work) {
+    return concat(fixed(work.flops / 1e9, 1), " GFLOP, ", fixed(work.bytes / 1e9, 2), " GB",
+                  work.seconds ? ", " + fixed(*work.seconds * 1e3, 1) + " ms" : "");
+  };
+  return concat(words(sparse), "  (full attention: ", words(dense), ")");
+}
+
+std::string memory(double sparse, double dense) {
+  return concat(fixed(sparse / 1e9, 2), " GB  (full attention: ", fixed(dense / 1e9, 2), " GB)");
+}
+
+std::string overtakes(const std::optional<std::int64_t>& length, std::int64_t longest) {
+  return length ? concat("full attention from ", digits(*length), " tokens on")
+                : concat("full attention at no length up to ", digits(longest), " tokens");
+}
+
+std::string cost_text(const Costs& costs) {
+  const pattern::ModelCost& sparse = costs.sparse;
+  const pattern::ModelCost& dense = costs.dense;
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"attention, forward", row(sparse.inference.attention, dense.inference.attention)},
+      {"attention, training", row(sparse.training.attention, dense.training.attention)},
+      {"model, forward", row(sparse.inference.total, dense.inference.total)},
+      {"model, training", row(sparse.training.total, dense.training.total)},
+      {"computed", percent(sparse.computed_share) + " of the scores of full attention"},
+      {"memory, inference", memory(sparse.inference_bytes, dense.inference_bytes)},
+      {"memory, training", memory(sparse.training_bytes, dense.training_bytes)}};
+  if (costs.timed) {
+    rows.emplace_back("overtakes, forward", overtakes(costs.crossover.inference, costs.crossover.longest));
+    rows.emplace_back("overtakes, training", overtakes(costs.crossover.training, costs.crossover.longest));
+  } else {
+    rows.emplace_back("seconds", "not known: `weft bench calibrate` measures this machine in a minute");
+  }
+  return name_table(rows);
+}
+
+pattern::ModelShape shape_of(const CostOptions& options, const CostConfig& config) {
+  pattern::ModelShape shape;
+  formats::update_from_json(shape, only_fields_of<pattern::ModelShape>(options.given), "weft pattern cost");
+  shape.input = number_list("--input", config.input, ',');
+  std::sort(shape.input.begin(), shape.input.end());
+  return shape;
+}
+
+void show_cost(const CostOptions& options) {
+  if (!options.given.contains("length")) {
+    throw UsageError("weft pattern cost needs --length N", "for example: weft pattern cost bigbird --length 4096");
+  }
+  CostConfig config;
+  formats::update_from_json(config, only_fields_of<CostConfig>(options.given), "weft pattern cost");
+  settle_threads(options.threads);
+  const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
+  const pattern::ModelShape shape = shape_of(options, config);
+  require_input(pattern, shape.input);
+  const std::optional<pattern::MachineRates> rates = find_rates(config.rates);
+  Costs costs{sparse_cost(shape, config.length, layer_works(pattern, shape, config.length), rates),
+              dense_cost(shape, config.length, rates), rates.has_value(),
+              rates ? crossover_length(pattern, shape, *rates) : pattern::Crossover{}};
+  if (!options.json) {
+    std::cout << pattern.to_string() << '\n' << cost_text(costs);
+    return;
+  }
+  print_json({{"expression", pattern.to_string()},
+              {"length", config.length},
+              {"shape", formats::to_json(shape)},
+              {"sparse", cost_json(costs.sparse)},
+              {"dense", cost_json(costs.dense)},
+              {"crossover_length", or_null(costs.crossover.inference)},
+              {"training_crossover_length", or_null(costs.crossover.training)}});
+}
+
+}  // namespace
+
+void add_pattern_cost(CLI::App& parent) {
+  auto options = std::make_shared<CostOptions>();
+  CLI::App& app =
+      add_command(parent, "cost", "operations, bytes, memory and predicted time in a model, beside full attention",
+                  std::string(kCostExamples));
+  app.add_option("EXPRESSION", options->expression, "the pattern: docs/pattern-language.md")->required();
+  add_fields<CostConfig>(app, {.title = "Options"}, options->given);
+  add_fields<pattern::ModelShape>(app, {.title = "Model"}, options->given);
+  add_threads_flag(app, options->threads);
+  add_json_flag(app, options->json);
+  app.callback([options] { show_cost(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft pattern show`: a pattern drawn in the terminal, as SVG or as PNG, with its edges, density and blocks.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/cli/commands/table.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/pattern/pattern_commands.h"
+#include "weft/cli/pattern/pattern_site.h"
+#include "weft/cli/terminal.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+#include "weft/pattern/pattern.h"
+#include "weft/pattern/picture/canvas.h"
+#include "weft/pattern/picture/terminal.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kShowExamples =
+    "  weft pattern show 'causal & (window(left=256) | global(4))' --length 4096\n"
+    "  weft pattern show 'heads(strided(16), fixed(16, 2))' --length 64 --heads 2 --png figure.png\n"
+    "  weft pattern show 'window(128) | global(input)' --length 2048 --input 0,700 --zoom 600:800 --svg figure.svg\n"
+    "  weft pattern show 'block(64, window(3))' --length 4096 --json";
+
+/// A square picture of at most this many cells is a figure that prints well.
+constexpr std::int64_t kFigureCells = 256;
+
+/// Everything that `show` takes besides the expression.
+struct ShowConfig {
+  std::int64_t length = 0;
+  std::int64_t key_length = 0;
+  std::int64_t offset = 0;
+  std::int64_t heads = 1;
+  std::int64_t head = -1;
+  std::int64_t layer = 0;
+  std::int64_t max_length = 0;
+  std::string input;
+  std::string zoom;
+  std::string svg;
+  std::string png;
+  std::string style = "auto";
+  std::int64_t width = 0;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = ShowConfig;
+    constexpr double kLongest = std::int64_t{1} << 31;
+    visit(Field{"length", &C::length, "queries, and keys unless --key-length says otherwise"}.range(1, kLongest));
+    visit(Field{"key_length", &C::key_length, "keys; 0 is as many as queries and offset"}.range(0, kLongest));
+    visit(Field{"offset", &C::offset, "position of the first query; keys start at 0"}.range(0, kLongest));
+    visit(Field{"heads", &C::heads, "attention heads"}.range(1, 4096));
+    visit(Field{"head", &C::head, "draw this head only; -1 is every head that looks different"}.range(-1, 4095));
+    visit(Field{"layer", &C::layer, "the number that `layer` stands for"}.range(0, 4095));
+    visit(
+        Field{"max_length", &C::max_length, "the model's maximum length, which released plans use"}.range(0, kLongest));
+    visit(Field{"input", &C::input, "positions that `input` stands for: 0,5,17"});
+    visit(Field{"zoom", &C::zoom, "draw only queries and keys from A to before B: A:B"});
+    visit(Field{"svg", &C::svg, "write the figure to this SVG file"});
+    visit(Field{"png", &C::png, "write the figure to this PNG file"});
+    visit(Field{"style", &C::style, "of the terminal picture"}.one_of({"auto", "colour", "unicode", "ascii"}));
+    visit(Field{"width", &C::width, "columns of the terminal picture; 0 is those of the terminal"}.range(0, 1000));
+  }
+};
+
+struct ShowOptions {
+  std::string expression;
+  formats::Json given = formats::Json::object();
+  bool json = false;
+};
+
+std::optional<pattern::TokenRange> zoom_range(const std::string& text) {
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  const std::vector<std::int64_t> ends = number_list("--zoom", text, ':');
+  if (ends.size() != 2 || ends[0] < 0 || ends[0] >= ends[1]) {
+    throw UsageError("--zoom expects A:B with A below B, found " + quote(text));
+  }
+  return pattern::TokenRange{ends[0], ends[1]};
+}
+
+// "auto" asks terminal and locale; a style that is named holds even where stdout is a pipe.
+pattern::TerminalStyle chosen_style(const std::string& name) {
+  if (name == "auto") {
+    return terminal_style();
+  }
+  return name == "colour"    ? pattern::TerminalStyle::kColour
+         : name == "unicode" ? pattern::TerminalStyle::kUnicode
+                             : pattern::TerminalStyle::kAscii;
+}
+
+// The figures below the picture, without the picture.
+formats::Json picture_json(const pattern::Picture& picture) {
+  const pattern::PictureFigures& figures = picture.figures;
+  formats::Json panels = formats::Json::array();
+  for (const pattern::PicturePanel& panel : picture.panels) {
+    panels.push_back(panel.heads);
+  }
+  formats::Json kinds = formats::Json::array();
+  for (const pattern::EdgeKind kind : kinds_of(picture)) {
+    kinds.push_back(pattern::edge_kind_name(kind));
+  }
+  return {{"expression", picture.expression},
+          {"query_length", picture.query_length},
+          {"key_length", picture.key_length},
+          {"query_offset", picture.query_offset},
+          {"heads", picture.heads},
+          {"edges", figures.edges},
+          {"density", figures.density},
+          {"blocks",
+           {{"size", 64},
+            {"full", figures.full_blocks},
+            {"partial", figures.partial_blocks},
+            {"possible", figures.possible_blocks}}},
+          {"edges_per_slot", figures.edges_per_slot},
+          {"kinds", kinds},
+          {"equal_heads", panels}};
+}
+
+/// What is drawn for a config whose fields are known to be in range, cells aside.
+pattern::PictureRequest request_for(const ShowConfig& config, const std::vector<std::int64_t>& input) {
+  pattern::PictureRequest request;
+  request.site.query_length = config.length;
+  request.site.key_length = config.key_length > 0 ? config.key_length : config.length + config.offset;
+  request.site.query_offset = config.offset;
+  request.site.heads = config.heads;
+  request.site.layer = config.layer;
+  request.site.maximum_length = config.max_length;
+  request.site.input = input;
+  request.zoom = zoom_range(config.zoom);
+  if (config.head >= 0) {
+    request.head = config.head;
+  }
+  return request;
+}
+
+// With cells of its own: a figure has more room than a terminal.
+void write_figures(const pattern::Pattern& pattern, const ShowConfig& config, pattern::PictureRequest request) {
+  request.maximum_cells = kFigureCells;
+  const pattern::Picture picture = make_picture(pattern, request);
+  if (!config.svg.empty()) {
+    write_file_atomically(config.svg, svg_picture(picture));
+  }
+  if (!config.png.empty()) {
+    write_file_atomically(config.png, png_picture(picture));
+  }
+}
+
+void show(const ShowOptions& options) {
+  ShowConfig config;
+  if (!options.given.contains("length")) {
+    throw UsageError("weft pattern show needs --length N", "for example: weft pattern show 'window(8)' --length 64");
+  }
+  formats::update_from_json(config, options.given, "weft pattern show");
+  const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
+  std::vector<std::int64_t> input = number_list("--input", config.input, ',');
+  std::sort(input.begin(), input.end());
+  if (pattern.needs_input() && input.empty()) {
+    throw UsageError("the expression names `input`, which a call binds to positions", "for example: --input 0,5");
+  }
+  pattern::PictureRequest request = request_for(config, input);
+  // Figures go to files, their paths to stdout; the terminal picture is for a call that names no file.
+  const bool writes = !config.svg.empty() || !config.png.empty();
+  if (writes) {
+    write_figures(pattern, config, request);
+  }
+  const pattern::TerminalStyle style = chosen_style(config.style);
+  request.maximum_cells = cells_in_width(config.width > 0 ? config.width : terminal_width(), style);
+  const pattern::Picture picture = make_picture(pattern, request);
+  if (options.json) {
+    print_json(picture_json(picture));
+  } else if (!writes) {
+    std::cout << terminal_picture(picture, style);
+  } else {
+    std::cout << (config.svg.empty() ? "" : config.svg + "\n") << (config.png.empty() ? "" : config.png + "\n");
+  }
+}
+
+}  // namespace
+
+void add_pattern_show(CLI::App& parent) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App& app = add_command(parent, "show", "draw a pattern in the terminal, as SVG or as PNG, with its figures",
+                              std::string(kShowExamples));
+  app.add_option("EXPRESSION", options->expression, "the pattern: docs/pattern-language.md")->required();
+  add_fields<ShowConfig>(app, {.title = "Options"}, options->given);
+  add_json_flag(app, options->json);
+  app.callback([options] { show(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft pattern stats`: the graph of a pattern as figures, before anything is trained on it.
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/cli/bench/calibration_file.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/pattern/pattern_commands.h"
+#include "weft/cli/pattern/pattern_site.h"
+#include "weft/cli/threads.h"
+#include "weft/core/error.h"
+#include "weft/pattern/cost/layout_work.h"
+#include "weft/pattern/graph/statistics.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::string_view kStatsExamples =
+    "  weft pattern stats 'bigbird' --length 4096 --heads 12 --layers 12\n"
+    "  weft pattern stats 'window(512) | global(input)' --length 4096 --input 0 --json\n"
+    "  weft pattern stats 'watts_strogatz(16, 0.1)' --length 1024";
+
+struct StatsConfig {
+  std::int64_t layers = 12;
+  std::int64_t exact = 4096;
+  std::int64_t samples = 256;
+  std::int64_t head_dim = 64;
+  std::string dtype = "float32";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = StatsConfig;
+    visit(Field{"layers", &C::layers, "of the stack whose reach is printed"}.range(0, 1000));
+    visit(Field{"exact", &C::exact, "up to this length every position is measured, beyond a sample"}.range(0, 1 << 20));
+    visit(Field{"samples", &C::samples, "positions in a sample"}.range(2, 1 << 20));
+    visit(Field{"head_dim", &C::head_dim, "width of a head, for the seconds"}.range(1, 4096));
+    visit(Field{"dtype", &C::dtype, "of the tensors, for the seconds"}.one_of({"float32", "bfloat16"}));
+  }
+};
+
+struct StatsOptions {
+  std::string expression;
+  formats::Json given = formats::Json::object();
+  std::int64_t threads = 0;
+  bool json = false;
+};
+
+/// Seconds that one call takes on this machine, all heads, and full attention of the same size.
+struct PredictedSeconds {
+  double forward = 0;
+  double training = 0;  ///< forward and backward
+  double dense_forward = 0;
+  double dense_training = 0;
+};
+
+std::optional<PredictedSeconds> predict(const pattern::Pattern& pattern, const pattern::Site& site,
+                                        const StatsConfig& config) {
+  const std::optional<pattern::MachineRates> measured = find_rates({});
+  if (!measured) {
+    return std::nullopt;
+  }
+  const pattern::AttentionRates rates = attention_rates(*measured, config.dtype, config.head_dim);
+  const pattern::LayoutWork work = layout_work(compile(pattern, site, {64, 64}));
+  const auto heads = static_cast<double>(site.heads);
+  const auto length = static_cast<double>(site.key_length);
+  PredictedSeconds seconds;
+  seconds.forward = forward_seconds(work, rates.forward);
+  seconds.training = seconds.forward + backward_seconds(work, rates.backward);
+  seconds.dense_forward = dense_seconds(heads, length, rates.dense_forward);
+  seconds.dense_training = seconds.dense_forward + dense_seconds(heads, length, rates.dense_backward);
+  return seconds;
+}
+
+formats::Json seconds_json(const std::optional<PredictedSeconds>& seconds) {
+  if (!seconds) {
+    return nullptr;
+  }
+  return {{"forward", seconds->forward},
+          {"forward_backward", seconds->training},
+          {"dense_forward", seconds->dense_forward},
+          {"dense_forward_backward", seconds->dense_training}};
+}
+
+std::string seconds_text(const PredictedSeconds& seconds) {
+  const auto milliseconds = [](double value) { return fixed(value * 1e3, 1) + " ms"; };
+  return concat(milliseconds(seconds.forward), ", with backward ", milliseconds(seconds.training),
+                "  (full attention: ", milliseconds(seconds.dense_forward), ", ", milliseconds(seconds.dense_training),
+                ")");
+}
+
+formats::Json stats_json(const std::string& expression, const pattern::GraphStatistics& stats) {
+  formats::Json reach = formats::Json::array();
+  for (const pattern::Estimate& layer : stats.reach) {
+    reach.push_back(layer.value);
+  }
+  formats::Json json = {{"expression", expression},
+                        {"length", stats.positions},
+                        {"edges", stats.layout.edges},
+                        {"density", stats.layout.density},
+                        {"blocks",
+                         {{"size", 64},
+                          {"full", stats.layout.full_blocks},
+                          {"partial", stats.layout.partial_blocks + stats.layout.weighted_blocks},
+                          {"possible", stats.possible_blocks}}},
+                        {"edges_per_slot", stats.layout.edges_per_slot},
+                        {"isolated", stats.isolated},
+                        {"unreachable", stats.unseen},
+                        {"sampled", stats.sampled},
+                        {"average_path", stats.paths.average.value},
+                        {"average_path_error", stats.paths.average.error},
+                        {"largest_path", stats.paths.largest},
+                        {"unreachable_pairs", stats.paths.unreachable.value},
+                        {"clustering", stats.clustering.value},
+                        {"clustering_error", stats.clustering.error},
+                        {"second_eigenvalue", nullptr},
+                        {"second_eigenvalue_error", nullptr},
+                        {"spectral_gap", nullptr},
+                        {"contains_star", stats.contains_star},
+                        {"reach", reach}};
+  if (stats.second_eigenvalue) {
+    json["second_eigenvalue"] = stats.second_eigenvalue->value;
+    json["second_eigenvalue_error"] = stats.second_eigenvalue->error;
+    json["spectral_gap"] = 1 - stats.second_eigenvalue->value;
+  }
+  return json;
+}
+
+std::string with_error(const pattern::Estimate& estimate, int places) {
+  return fixed(estimate.value, places) + (estimate.error > 0 ? " +- " + fixed(estimate.error, places) : "");
+}
+
+std::string reach_text(const std::vector<pattern::Estimate>& reach) {
+  std::string text;
+  for (const pattern::Estimate& layer : reach) {
+    text += (text.empty() ? "" : "  ") + digits(std::llround(layer.value));
+  }
+  return text;
+}
+
+std::string stats_text(const pattern::GraphStatistics& stats, const std::optional<PredictedSeconds>& seconds) {
+  const pattern::LayoutStatistics& layout = stats.layout;
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"edges", concat(digits(layout.edges), ", density ", percent(layout.density))},
+      {"blocks of 64",
+       concat(digits(layout.full_blocks), " full, ", digits(layout.partial_blocks + layout.weighted_blocks),
+              " partial of ", digits(stats.possible_blocks), "; ", percent(layout.edges_per_slot),
+              " of computed scores are edges")},
+      {"isolated", concat(digits(stats.isolated), " positions; nobody looks at ", digits(stats.unseen))},
+      {"average path", with_error(stats.paths.average, 3)},
+      {"largest path", concat(stats.sampled > 0 ? "at least " : "", digits(stats.paths.largest))},
+      {"pairs without path", percent(stats.paths.unreachable.value)},
+      {"clustering", with_error(stats.clustering, 4)}};
+  if (stats.second_eigenvalue) {
+    rows.emplace_back("second eigenvalue", with_error(*stats.second_eigenvalue, 6));
+    rows.emplace_back("spectral gap", fixed(1 - stats.second_eigenvalue->value, 6));
+  } else {
+    rows.emplace_back("second eigenvalue", "not found: the iteration did not settle at this length");
+  }
+  rows.emplace_back("star graph", stats.contains_star ? "yes: BigBird's proof of universality applies"
+                                                      : "no: BigBird's proof of universality does not apply");
+  if (!stats.reach.empty()) {
+    rows.emplace_back("reach by layer", reach_text(stats.reach));
+  }
+  if (seconds) {
+    rows.emplace_back("predicted time", seconds_text(*seconds));
+  }
+  if (stats.sampled > 0) {
+    rows.emplace_back("measured on", concat(digits(stats.sampled), " of ", digits(stats.positions),
+                                            " positions; +- is a 95% interval"));
+  }
+  return name_table(rows);
+}
+
+void show_stats(const StatsOptions& options) {
+  StatsConfig stats;
+  const PatternSiteConfig config = read_site(options.given, "weft pattern stats");
+  formats::update_from_json(stats, only_fields_of<StatsConfig>(options.given), "weft pattern stats");
+  const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
+  const BoundSite bound = bind_site(config, {pattern});
+  pattern::GraphRequest request{
+      .site = bound.site, .layers = stats.layers, .exact_length = stats.exact, .samples = stats.samples};
+  if (config.head >= 0) {
+    request.head = config.head;
+  }
+  const pattern::GraphStatistics found = graph_statistics(pattern, request);
+  settle_threads(options.threads);
+  const std::optional<PredictedSeconds> seconds = predict(pattern, bound.site, stats);
+  if (options.json) {
+    formats::Json json = stats_json(pattern.to_string(), found);
+    json["seconds"] = seconds_json(seconds);
+    print_json(json);
+    return;
+  }
+  std::cout << pattern.to_string() << '\n' << stats_text(found, seconds);
+}
+
+}  // namespace
+
+void add_pattern_stats(CLI::App& parent) {
+  auto options = std::make_shared<StatsOptions>();
+  CLI::App& app = add_command(parent, "stats", "the graph as figures: paths, clustering, spectral gap, reach",
+                              std::string(kStatsExamples));
+  app.add_option("EXPRESSION", options->expression, "the pattern: docs/pattern-language.md")->required();
+  add_fields<PatternSiteConfig>(app, {.title = "Site"}, options->given);
+  add_fields<StatsConfig>(app, {.title = "Options"}, options->given);
+  add_threads_flag(app, options->threads);
+  add_json_flag(app, options->json);
+  app.callback([options] { show_stats(*options); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SVG written by hand: Cairo's would bring its glyphs along, once a figure.
+#include "weft/cli/report/curves.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace weft::cli {
+namespace {
+
+constexpr double kWidth = 720;
+constexpr double kHeight = 260;
+constexpr double kLeft = 64;
+constexpr double kRight = 12;
+constexpr double kTop = 34;
+constexpr double kBottom = 40;
+constexpr std::size_t kMostPoints = 1000;
+constexpr std::array<const char*, 6> kColours = {"#1f6fb2", "#d1495b", "#2e8b57", "#8a5fbf", "#c77d1e", "#4a4a4a"};
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  void include(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  // Room for a curve that is one value throughout.
+  void open() {
+    const double room = high > low ? 0.0 : std::max(std::abs(high), 1.0) * 0.05;
+    low -= room;
+    high += room;
+  }
+};
+
+struct Axes {
+  Range x;
+  Range y;
+  double place_x(double value) const { return kLeft + (value - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight); }
+  double place_y(double value) const {
+    return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
+  }
+};
+
+std::string number_text(const char* form, double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), form, value);
+  return text.data();
+}
+
+std::string coordinate(double value) { return number_text("%.1f", value); }
+
+std::string label(double x, double y, const std::string& anchor, const std::string& text, const char* colour = "#333") {
+  return "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + anchor + "\" fill=\"" +
+         colour + "\">" + html_text(text) + "</text>\n";
+}
+
+std::string line(double x0, double y0, double x1, double y1) {
+  return "<line x1=\"" + coordinate(x0) + "\" y1=\"" + coordinate(y0) + "\" x2=\"" + coordinate(x1) + "\" y2=\"" +
+         coordinate(y1) + "\" stroke=\"#ddd\"/>\n";
+}
+
+// Neighbours joined to their mean, until few enough are left. What is not finite stays as it is, alone.
+std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<double, double>>& points) {
+  const std::size_t run = (points.size() + kMostPoints - 1) / kMostPoints;
+  std::vector<std::pair<double, double>> result;
+  for (std::size_t begin = 0; begin < points.size(); begin += run) {
+    const std::size_t end = std::min(begin + run, points.size());
+    double x = 0.0;
+    double y = 0.0;
+    for (std::size_t i = begin; i < end; ++i) {
+      x += points[i].first;
+      y += points[i].second;
+    }
+    const auto count = static_cast<double>(end - begin);
+    result.emplace_back(x / count, y / count);
+  }
+  return result;
+}
+
+bool is_drawn(const std::pair<double, double>& point) {
+  return std::isfinite(point.first) && std::isfinite(point.second);
+}
+
+std::string path_of(const std::vector<std::pair<double, double>>& points, const Axes& axes, const char* colour) {
+  std::string path;
+  bool pen_down = false;
+  for (const auto& point : points) {
+    if (is_drawn(point)) {
+      path +=
+          (pen_down ? "L" : "M") + coordinate(axes.place_x(point.first)) + " " + coordinate(axes.place_y(point.second));
+    }
+    pen_down = is_drawn(point);
+  }
+  return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.5\"/>\n";
+}
+
+std::string frame(const CurveLabels& labels, const Axes& axes) {
+  std::string svg = label(kLeft, 16, "start", labels.title);
+  for (const double tick : round_ticks(axes.y.low, axes.y.high)) {
+    svg += line(kLeft, axes.place_y(tick), kWidth - kRight, axes.place_y(tick));
+    svg += label(kLeft - 6, axes.place_y(tick) + 4, "end", number_text("%g", tick));
+  }
+  for (const double tick : round_ticks(axes.x.low, axes.x.high)) {
+    svg += line(axes.place_x(tick), kTop, axes.place_x(tick), kHeight - kBottom);
+    svg += label(axes.place_x(tick), kHeight - kBottom + 16, "middle", number_text("%g", tick));
+  }
+  return svg + label((kLeft + kWidth - kRight) / 2, kHeight - 6, "middle", labels.x_name);
+}
+
+}  // namespace
+
+std::string html_text(const std::string& text) {
+  std::string result;
+  for (const char byte : text) {
+    switch (byte) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += byte;
+    }
+  }
+  return result;
+}
+
+std::vector<double> round_ticks(double low, double high) {
+  const double rough = (high - low) / 5;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = power;
+  for (const double factor : {2.0, 5.0, 10.0}) {
+    step = step < rough * 0.8 ? power * factor : step;
+  }
+  std::vector<double> ticks;
+  for (double index = std::ceil(low / step - 1e-9); index * step <= high + 1e-9 * step; ++index) {
+    ticks.push_back(index * step);
+  }
+  return ticks;
+}
+
+std::string svg_curves(const CurveLabels& labels, const std::vector<Curve>& curves) {
+  std::vector<std::vector<std::pair<double, double>>> lines;
+  Axes axes;
+  for (const Curve& curve : curves) {
+    lines.push_back(thinned(curve.points));
+    for (const auto& point : lines.back()) {
+      if (is_drawn(point)) {
+        axes.x.include(point.first);
+        axes.y.include(point.second);
+      }
+    }
+  }
+  if (axes.x.low > axes.x.high) {
+    return {};
+  }
+  axes.x.open();
+  axes.y.open();
+  std::string svg =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 260\" font-family=\"sans-serif\" "
+      "font-size=\"11\" role=\"img\">\n" +
+      frame(labels, axes);
+  double name_x = kWidth - kRight;
+  for (std::size_t i = curves.size(); i-- > 0;) {
+    const char* colour = kColours[i % kColours.size()];
+    svg += path_of(lines[i], axes, colour);
+    svg += label(name_x, 16, "end", curves[i].name, colour);
+    name_x -= 8.0 * static_cast<double>(curves[i].name.size()) + 12;
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace weft::cli

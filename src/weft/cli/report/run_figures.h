@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run directory says of a run, for reports and comparisons: read without its lock, also while it trains.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/cli/report/curves.h"
+#include "weft/formats/config_json.h"
+
+namespace weft::cli {
+
+/// A run with its logs.
+struct RunFigures {
+  std::filesystem::path path;
+  formats::Json training;        ///< training.json
+  formats::Json model;           ///< config.json
+  formats::Json last;            ///< last entry of a step: step, loss, seconds, tokens; null before the first
+  formats::Json evaluation;      ///< last evaluation with its step; null without one
+  formats::Json best;            ///< best/best.json; null without one
+  std::vector<Curve> trained;    ///< each figure of training over the steps
+  std::vector<Curve> evaluated;  ///< each figure of evaluation over the steps
+};
+
+/// Errors: kArgument when `run` is no run directory; kIo, kFormat.
+RunFigures read_run(const std::filesystem::path& run);
+
+/// The figures that are kept of a run, one flat object: run, steps, tokens, seconds, loss, and the last evaluation's as
+/// they are named there.
+formats::Json summary_json(const RunFigures& run);
+
+/// `weft train` with the flags that make this run again, in a shell's words, one line.
+std::string command_to_repeat(const RunFigures& run);
+
+}  // namespace weft::cli

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft answer`: answers that stand in a document of any length.
+#include "weft/tasks/answer.h"
+
+#include <memory>
+
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/cli/tasks/task_commands.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kAnswerExamples =
+    "  weft answer longformer-squad --question 'Who wove it?' --file story.txt\n"
+    "  weft answer squad2 --question 'Who?' --question 'When?' --file story.txt --handle-impossible-answer --json\n"
+    "  weft answer squad2 --question 'Where is it?' 'The loom stands in the attic.'";
+
+struct AnswerConfig {
+  std::int64_t top_k = 1;
+  std::int64_t max_answer_len = 15;
+  bool handle_impossible_answer = false;
+  double null_threshold = 0;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = AnswerConfig;
+    visit(Field{"top_k", &C::top_k, "answers to a question, best first"}.range(1, 1 << 16));
+    visit(Field{"max_answer_len", &C::max_answer_len, "tokens of an answer"}.range(1, 1 << 20));
+    visit(Field{"handle_impossible_answer", &C::handle_impossible_answer, "no answer, an empty text, may win"});
+    visit(Field{"null_threshold", &C::null_threshold,
+                "how much larger its logit must be than the best answer's for that"});
+  }
+};
+
+struct AnswerCommand {
+  TaskFlags flags;
+  std::vector<std::string> texts;
+  std::vector<std::string> questions;
+  std::vector<std::string> files;
+  formats::Json given = formats::Json::object();
+};
+
+// "the weaver 0.8123 (120-130)"; "no answer 0.7" for an empty one.
+std::string one_answer(const formats::Json& answer) {
+  const auto text = answer["answer"].get<std::string>();
+  const std::string score = fixed(answer["score"].get<double>(), 4);
+  return text.empty() ? "no answer " + score
+                      : concat(text, "  ", score, " (", answer["start"].get<std::int64_t>(), "-",
+                               answer["end"].get<std::int64_t>(), ")");
+}
+
+std::string answer_line(const formats::Json& result) {
+  std::string line;
+  for (const formats::Json& answer : result.is_array() ? result : formats::Json::array({result})) {
+    line += (line.empty() ? "" : " | ") + one_answer(answer);
+  }
+  // A document has lines, a result is one.
+  for (char& byte : line) {
+    byte = byte == '\n' || byte == '\r' ? ' ' : byte;
+  }
+  return line;
+}
+
+std::vector<tasks::Document> documents_of(const AnswerCommand& command) {
+  if (!command.texts.empty() && !command.files.empty()) {
+    throw UsageError("documents as arguments and --file cannot both be given");
+  }
+  if (command.texts.empty()) {
+    return whole_files(command.files.empty() ? std::vector<std::string>{"-"} : command.files);
+  }
+  std::vector<tasks::Document> documents;
+  for (const std::string& text : command.texts) {
+    documents.push_back({text, {}, concat("text ", documents.size() + 1)});
+  }
+  return documents;
+}
+
+void run_answer(const AnswerCommand& command) {
+  AnswerConfig config;
+  formats::update_from_json(config, command.given, "weft answer");
+  const std::vector<tasks::Document> documents = documents_of(command);
+  OpenTask task = open_task(command.flags, models::Head::kQuestionAnswering, "weft answer");
+  const tasks::AnswerTaskOptions options{.top_k = config.top_k,
+                                         .max_answer_len = config.max_answer_len,
+                                         .handle_impossible_answer = config.handle_impossible_answer,
+                                         .null_threshold = config.null_threshold,
+                                         .run = task.run};
+  for (const tasks::Document& document : documents) {
+    for (const std::string& question : command.questions) {
+      const tasks::Document asked{question, document.first, document.name};
+      const std::vector<tasks::TaskResult> results = tasks::answer(task.model, {&asked, 1}, options);
+      print_result(results.front(), document.name, command.flags.json, answer_line);
+    }
+  }
+}
+
+}  // namespace
+
+void add_answer(CLI::App& parent) {
+  auto command = std::make_shared<AnswerCommand>();
+  CLI::App& app = add_command(parent, "answer", "answers that stand in a document of any length", kAnswerExamples);
+  add_task_directory(app, command->flags);
+  app.add_option("TEXT", command->texts, "documents, where there is no --file");
+  // One value each time, so that a text may follow.
+  app.add_option("--question", command->questions, "what is asked; may be given several times")
+      ->option_text("TEXT")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->required();
+  app.add_option("--file", command->files,
+                 "a document, the whole file; may be given several times; - is standard input")
+      ->option_text("FILE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_fields<AnswerConfig>(app, {.title = "Options"}, command->given);
+  add_task_flags(app, command->flags, true);
+  app.callback([command] { run_answer(*command); });
+}
+
+}  // namespace weft::cli

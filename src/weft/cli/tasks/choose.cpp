@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft choose`: which of several texts goes with a prompt.
+#include "weft/tasks/choose.h"
+
+#include <memory>
+
+#include "weft/cli/failure.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/cli/tasks/task_commands.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+constexpr const char* kChooseExamples =
+    "  weft choose swag --prompt 'The weaver sits down.' --choice 'She begins to weave.' --choice 'It rains upwards.'\n"
+    "  weft choose swag --file questions.jsonl --json      (lines {\"prompt\": TEXT, \"choices\": [TEXT, ...]})";
+
+struct ChooseCommand {
+  TaskFlags flags;
+  std::string prompt;
+  std::vector<std::string> choices;
+  TextSource source;
+};
+
+// "1 0.8123  She begins to weave.": the best choice only.
+std::string choose_line(const Json& result) {
+  const Json& best = result.front();
+  return concat(best["index"].get<std::int64_t>(), " ", fixed(best["score"].get<double>(), 4), "  ",
+                best["choice"].get<std::string>());
+}
+
+tasks::Question question_of(const tasks::Document& line) {
+  const Json json = formats::parse_json(line.first, line.name);
+  const auto is_text = [](const Json& value) { return value.is_string(); };
+  const bool fits = json.is_object() && json.contains("prompt") && is_text(json["prompt"]) &&
+                    json.contains("choices") && json["choices"].is_array() &&
+                    std::all_of(json["choices"].begin(), json["choices"].end(), is_text);
+  if (!fits) {
+    fail(ErrorKind::kFormat, line.name, ": expected {\"prompt\": TEXT, \"choices\": [TEXT, ...]}");
+  }
+  return {json["prompt"].get<std::string>(), json["choices"].get<std::vector<std::string>>(), line.name};
+}
+
+void run_choose(const ChooseCommand& command) {
+  if (command.prompt.empty() != command.choices.empty() || (!command.prompt.empty() && !command.source.file.empty())) {
+    throw UsageError("weft choose needs --prompt with each --choice, or --file",
+                     "for example: weft choose DIR --prompt 'It rains.' --choice 'Wet.' --choice 'Dry.'");
+  }
+  OpenTask task = open_task(command.flags, models::Head::kMultipleChoice, "weft choose");
+  if (!command.prompt.empty()) {
+    print_result(tasks::choose(task.model, {command.prompt, command.choices}, task.run), "the question",
+                 command.flags.json, choose_line);
+    return;
+  }
+  const auto each = [&](std::span<const tasks::Document> lines) {
+    std::vector<tasks::TaskResult> results;
+    for (const tasks::Document& line : lines) {
+      results.push_back(tasks::choose(task.model, question_of(line), task.run));
+    }
+    return results;
+  };
+  run_on_texts(command.source, command.flags, task.run, each, choose_line);
+}
+
+}  // namespace
+
+void add_choose(CLI::App& parent) {
+  auto command = std::make_shared<ChooseCommand>();
+  CLI::App& app = add_command(parent, "choose", "which of several texts goes with a prompt", kChooseExamples);
+  add_task_directory(app, command->flags);
+  app.add_option("--prompt", command->prompt, "the text that all choices stand behind")->option_text("TEXT");
+  app.add_option("--choice", command->choices, "a choice; given at least twice")
+      ->option_text("TEXT")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--file", command->source.file, "file with one question a line, as JSON; - is standard input")
+      ->option_text("FILE");
+  add_task_flags(app, command->flags, false);
+  app.callback([command] { run_choose(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft classify`: labels for texts, or for pairs of texts.
+#include "weft/tasks/classify.h"
+
+#include <memory>
+
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/cli/tasks/task_commands.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kClassifyExamples =
+    "  weft classify sentiment 'I did not expect to like it.'\n"
+    "  weft classify nli --pairs --file premises-and-hypotheses.tsv --top-k 0 --json";
+
+struct ClassifyConfig {
+  std::int64_t top_k = 1;
+  std::string function_to_apply = "default";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = ClassifyConfig;
+    visit(Field{"top_k", &C::top_k, "labels of a text, best first; 0 is all"}.at_least(0));
+    visit(Field{"function_to_apply", &C::function_to_apply,
+                "what makes scores of logits; default is config.json's problem_type, else softmax over several labels"}
+              .one_of({"default", "softmax", "sigmoid", "none"}));
+  }
+};
+
+struct ClassifyCommand {
+  TaskFlags flags;
+  TextSource source;
+  formats::Json given = formats::Json::object();
+};
+
+std::string classify_line(const formats::Json& result) {
+  std::string line;
+  for (const formats::Json& label : result) {
+    line +=
+        (line.empty() ? "" : "  ") + label["label"].get<std::string>() + " " + fixed(label["score"].get<double>(), 4);
+  }
+  return line;
+}
+
+void run_classify(const ClassifyCommand& command) {
+  ClassifyConfig config;
+  formats::update_from_json(config, command.given, "weft classify");
+  OpenTask task = open_task(command.flags, models::Head::kSequenceClassification, "weft classify");
+  const tasks::ClassifyOptions options{.top_k = config.top_k, .function = config.function_to_apply, .run = task.run};
+  run_on_texts(
+      command.source, command.flags, task.run,
+      [&](std::span<const tasks::Document> documents) { return tasks::classify(task.model, documents, options); },
+      classify_line);
+}
+
+}  // namespace
+
+void add_classify(CLI::App& parent) {
+  auto command = std::make_shared<ClassifyCommand>();
+  CLI::App& app = add_command(parent, "classify", "labels for texts or pairs of texts", kClassifyExamples);
+  add_task_directory(app, command->flags);
+  add_text_arguments(app, command->source, true);
+  add_fields<ClassifyConfig>(app, {.title = "Options"}, command->given);
+  add_task_flags(app, command->flags, false);
+  app.callback([command] { run_classify(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft convert`: a long encoder out of a BERT or RoBERTa checkpoint.
+#include <memory>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/new_directory.h"
+#include "weft/cli/tasks/task_commands.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kConvertExamples =
+    "  weft convert roberta-base --to longformer --length 4096 --out roberta-longformer-4096\n"
+    "  weft convert bert-base-uncased --to big_bird --length 4096 --block-size 64 --out bert-bigbird-4096";
+
+struct ConvertConfig {
+  std::string to = "longformer";
+  std::int64_t length = 4096;
+  std::vector<std::int64_t> attention_window = {512};
+  std::int64_t block_size = 64;
+  std::int64_t random_blocks = 3;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = ConvertConfig;
+    visit(Field{"to", &C::to, "family"}.one_of({"longformer", "big_bird"}));
+    visit(Field{"length", &C::length, "tokens that the new model takes"}.range(1, 1 << 24));
+    visit(Field{"attention_window", &C::attention_window,
+                "longformer: window over both sides, one or one a layer; 512 unless given"});
+    visit(Field{"block_size", &C::block_size, "big_bird: tokens of a block"}.range(1, 1 << 16));
+    visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks of a row"}.range(0, 1 << 16));
+  }
+};
+
+struct ConvertCommand {
+  std::string directory;
+  std::string out;
+  formats::Json given = formats::Json::object();
+  bool json = false;
+};
+
+void run_convert(const ConvertCommand& command) {
+  ConvertConfig config;
+  formats::update_from_json(config, command.given, "weft convert");
+  require_no_model(command.out);
+  checkpoint::ConvertOptions options;
+  options.to = config.to;
+  options.length = config.length;
+  options.attention_window = config.attention_window;
+  options.block_size = config.block_size;
+  options.random_blocks = config.random_blocks;
+  const models::EncoderModel source = checkpoint::load_encoder(command.directory);
+  const models::EncoderModel model = checkpoint::convert_encoder(source, options);
+  checkpoint::save_encoder(command.out, model, command.directory);
+  fit_tokenizer(command.out, config.length, source->config().model_type);
+  print_new_model(command.out, model, command.json);
+}
+
+}  // namespace
+
+void add_convert(CLI::App& parent) {
+  auto command = std::make_shared<ConvertCommand>();
+  CLI::App& app =
+      add_command(parent, "convert", "a long encoder out of a BERT or RoBERTa checkpoint", kConvertExamples);
+  app.add_option("DIR", command->directory, "model directory of a BERT or RoBERTa")->required();
+  app.add_option("--out", command->out, "directory to make")->option_text("OUT")->required();
+  add_fields<ConvertConfig>(app, {.title = "Options"}, command->given);
+  add_json_flag(app, command->json);
+  app.callback([command] { run_convert(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft embed`: a vector for each text, as JSON lines or as one array in a file.
+#include "weft/tasks/embed.h"
+
+#include <memory>
+
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/cli/tasks/task_commands.h"
+#include "weft/core/quote.h"
+#include "weft/formats/npy.h"
+#include "weft/formats/safetensors.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kEmbedExamples =
+    "  weft embed bigbird-roberta-base 'The loom weaves.' --json\n"
+    "  weft embed bert-base-uncased --file titles.txt --pooling cls --normalize --out titles.npy\n"
+    "  weft embed longformer-base-4096 --file reports.txt --truncate --out reports.safetensors";
+
+struct EmbedConfig {
+  std::string pooling = "mean";
+  bool normalize = false;
+  std::string out;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = EmbedConfig;
+    visit(Field{"pooling", &C::pooling, "the mean of all tokens, or the first one's vector"}.one_of({"mean", "cls"}));
+    visit(Field{"normalize", &C::normalize, "vectors of length 1"});
+    visit(Field{"out", &C::out, "write one array [texts, width], float32: FILE.npy or FILE.safetensors"});
+  }
+};
+
+struct EmbedCommand {
+  TaskFlags flags;
+  TextSource source;
+  formats::Json given = formats::Json::object();
+};
+
+// The vectors of all texts, row by row, for a file.
+struct VectorTable {
+  std::vector<float> values;
+  std::int64_t rows = 0;
+  formats::Metadata metadata;
+
+  void add(const tasks::TaskResult& result) {
+    for (const formats::Json& value : result.result) {
+      values.push_back(value.get<float>());
+    }
+    ++rows;
+  }
+  void write(const std::string& path) const {
+    const std::vector<std::int64_t> shape{rows, rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows};
+    if (path.ends_with(".npy")) {
+      formats::write_npy(path, formats::Dtype::F32, shape, std::as_bytes(std::span(values)));
+      return;
+    }
+    const formats::TensorSource tensor{"embeddings", formats::Dtype::F32, shape, values.data()};
+    formats::write_safetensors(path, {&tensor, 1}, metadata);
+  }
+};
+
+bool is_vector_file(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".safetensors"); }
+
+void check_embed(const EmbedConfig& config, bool json) {
+  if (!config.out.empty() && !is_vector_file(config.out)) {
+    throw UsageError("--out must end in .npy or .safetensors, found " + quote(config.out));
+  }
+  if (config.out.empty() && !json) {
+    throw UsageError("weft embed needs --json or --out FILE");
+  }
+}
+
+void run_embed(const EmbedCommand& command) {
+  EmbedConfig config;
+  formats::update_from_json(config, command.given, "weft embed");
+  check_embed(config, command.flags.json);
+  OpenTask task = open_task(command.flags, {}, "weft embed");
+  const tasks::EmbedOptions options{
+      .pooling = tasks::parse_pooling(config.pooling), .normalize = config.normalize, .run = task.run};
+  const auto embed = [&](std::span<const tasks::Document> documents) {
+    return tasks::embed(task.model, documents, options);
+  };
+  if (config.out.empty()) {
+    run_on_texts(command.source, command.flags, task.run, embed, [](const formats::Json&) { return std::string(); });
+    return;
+  }
+  VectorTable table;
+  table.metadata = {{"pooling", config.pooling}, {"normalize", config.normalize ? "true" : "false"}};
+  visit_results(command.source, task.run, embed, [&](const tasks::TaskResult& result, const std::string& name) {
+    table.add(result);
+    say_what_was_done(result.metadata, name);
+  });
+  table.write(config.out);
+  if (command.flags.json) {
+    print_json({{"rows", table.rows}, {"out", config.out}});
+  }
+}
+
+}  // namespace
+
+void add_embed(CLI::App& parent) {
+  auto command = std::make_shared<EmbedCommand>();
+  CLI::App& app = add_command(parent, "embed", "a vector for each text", kEmbedExamples);
+  add_task_directory(app, command->flags);
+  add_text_arguments(app, command->source, false);
+  add_fields<EmbedConfig>(app, {.title = "Options"}, command->given);
+  add_task_flags(app, command->flags, false);
+  app.callback([command] { run_embed(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags of every command that runs a checkpoint: with which pattern, in which dtype, on how many threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <CLI/App.hpp>
+
+#include "weft/core/fields.h"
+#include "weft/formats/config_json.h"
+#include "weft/models/encoder_model.h"
+
+namespace weft::cli {
+
+struct EncoderRunConfig {
+  std::string attention;
+  std::string attention_type = "config";
+  std::int64_t block_size = 0;
+  std::int64_t random_blocks = -1;
+  std::string random = "released";
+  bool pad_like_hf = false;
+  std::string dtype = "float32";
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = EncoderRunConfig;
+    visit(Field{"attention", &C::attention, "pattern or mechanism in place of the one that config.json names"});
+    visit(Field{"attention_type", &C::attention_type, "big_bird: as from_pretrained(attention_type=...)"}.one_of(
+        {"config", "block_sparse", "original_full"}));
+    visit(Field{"block_size", &C::block_size, "big_bird: tokens of a block; 0 is config.json's"}.range(0, 1 << 16));
+    visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks of a row; -1 is config.json's"}.range(
+        -1, 1 << 16));
+    visit(Field{"random", &C::random,
+                "big_bird: the plan of the released training, that of Hugging Face's inference, or one drawn evenly"}
+              .one_of({"released", "hf-eval", "uniform"}));
+    visit(Field{"pad_like_hf", &C::pad_like_hf, "pad as Hugging Face does, with its effect on the numbers"});
+    visit(Field{"dtype", &C::dtype, "numbers and products; auto is bfloat16 where that is fast"}.one_of(
+        {"auto", "float32", "bfloat16"}));
+  }
+};
+
+/// The flags of one command, as they were given.
+struct EncoderFlags {
+  formats::Json given = formats::Json::object();
+  std::int64_t threads = 0;
+};
+
+/// Adds all of them, --threads too.
+void add_encoder_flags(CLI::App& app, EncoderFlags& flags);
+
+/// What the flags amount to; also settles the number of threads.
+struct EncoderSettings {
+  models::EncoderOptions encoder;
+  at::ScalarType dtype = at::kFloat;
+  std::int64_t threads = 0;
+};
+EncoderSettings settle_encoder(const EncoderFlags& flags, const std::string& command);
+
+/// "float32" or "bfloat16".
+std::string dtype_text(at::ScalarType dtype);
+
+}  // namespace weft::cli

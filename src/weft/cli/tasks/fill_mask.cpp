@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft fill-mask`: what stands where a text has the mask.
+#include "weft/tasks/fill_mask.h"
+
+#include <memory>
+
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/cli/tasks/task_commands.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kFillMaskExamples =
+    "  weft fill-mask bert-base-uncased 'The loom weaves the [MASK].'\n"
+    "  weft fill-mask longformer-base-4096 --file masked.txt --top-k 3 --json\n"
+    "  weft fill-mask bigbird-roberta-base 'We [MASK] it.' --targets see hear --attention 'window(256)'";
+
+struct FillMaskConfig {
+  std::int64_t top_k = 5;
+  std::vector<std::string> targets;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = FillMaskConfig;
+    visit(Field{"top_k", &C::top_k, "tokens for each mask"}.range(1, 1 << 24));
+    visit(Field{"targets", &C::targets, "choose from these tokens only"});
+  }
+};
+
+struct FillMaskCommand {
+  TaskFlags flags;
+  TextSource source;
+  formats::Json given = formats::Json::object();
+};
+
+// "thread 0.512  wool 0.044", the masks of one text separated by " | ".
+std::string fill_mask_line(const formats::Json& result) {
+  const bool several = !result.empty() && result.front().is_array();
+  std::string line;
+  for (const formats::Json& list : several ? result : formats::Json::array({result})) {
+    line += line.empty() ? "" : " | ";
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      line += (i == 0 ? "" : "  ") + list[i]["token_str"].get<std::string>() + " " +
+              fixed(list[i]["score"].get<double>(), 4);
+    }
+  }
+  return line;
+}
+
+void run_fill_mask(const FillMaskCommand& command) {
+  FillMaskConfig config;
+  formats::update_from_json(config, command.given, "weft fill-mask");
+  OpenTask task = open_task(command.flags, models::Head::kMaskedLanguageModel, "weft fill-mask");
+  const tasks::FillMaskOptions options{.top_k = config.top_k, .targets = config.targets, .run = task.run};
+  run_on_texts(
+      command.source, command.flags, task.run,
+      [&](std::span<const tasks::Document> documents) { return tasks::fill_masks(task.model, documents, options); },
+      fill_mask_line);
+}
+
+}  // namespace
+
+void add_fill_mask(CLI::App& parent) {
+  auto command = std::make_shared<FillMaskCommand>();
+  CLI::App& app = add_command(parent, "fill-mask", "the likeliest tokens where a text has the mask", kFillMaskExamples);
+  add_task_directory(app, command->flags);
+  add_text_arguments(app, command->source, false);
+  add_fields<FillMaskConfig>(app, {.title = "Options"}, command->given);
+  add_task_flags(app, command->flags, false);
+  app.callback([command] { run_fill_mask(*command); });
+}
+
+}  // namespace weft::cli

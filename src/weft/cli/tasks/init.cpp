@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft init`: a randomly initialised model directory of any shape, for measurements, tests and training from scratch.
+#include <memory>
+#include <optional>
+
+#include "weft/checkpoint/encoder_config_json.h"
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/new_directory.h"
+#include "weft/cli/tasks/task_commands.h"
+#include "weft/text/hugging_face.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kInitExamples =
+    "  weft init --family big_bird --out bigbird-base\n"
+    "  weft init --family longformer --head question-answering --tokenizer roberta-base --num-hidden-layers 2 --out "
+    "small\n"
+    "  weft init --config bert-base-uncased/config.json --head sequence-classification --labels bad good --out fresh";
+
+struct InitConfig {
+  std::string head = "masked-lm";
+  std::vector<std::string> labels;
+  std::int64_t seed = 0;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = InitConfig;
+    visit(Field{"head", &C::head, "what stands on top of the encoder"}.one_of(
+        {"none", "masked-lm", "sequence-classification", "token-classification", "question-answering",
+         "multiple-choice"}));
+    visit(Field{"labels", &C::labels, "names of the labels of a classifier"});
+    visit(Field{"seed", &C::seed, "of the weights"}.at_least(0));
+  }
+};
+
+struct InitCommand {
+  std::string family;
+  std::string config;
+  std::string tokenizer;
+  std::string out;
+  formats::Json given = formats::Json::object();
+  formats::Json shape = formats::Json::object();
+  bool json = false;
+};
+
+// A config.json, or the directory that holds one; else the family's base size.
+models::EncoderConfig first_config(const InitCommand& command) {
+  if (command.config.empty()) {
+    return models::base_config(command.family.empty() ? "bert" : command.family);
+  }
+  std::filesystem::path file = command.config;
+  if (std::filesystem::is_directory(file)) {
+    file /= "config.json";
+  }
+  formats::Json json = formats::read_json(file);
+  if (!command.family.empty() && json.is_object()) {
+    json["model_type"] = command.family;
+  }
+  return checkpoint::encoder_config_from_json(json, quote(file.native(), 4096));
+}
+
+// Sizes and ids that the tokeniser knows, where they were not given.
+void fit_vocabulary(models::EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer,
+                    const formats::Json& given) {
+  if (!given.contains("vocab_size")) {
+    config.vocab_size = tokenizer.vocabulary_size();
+  }
+  const auto take = [&](const char* name, std::int64_t& id, text::SpecialRole role) {
+    if (!given.contains(name)) {
+      id = tokenizer.special(role).value_or(id);
+    }
+  };
+  take("pad_token_id", config.pad_token_id, text::SpecialRole::kPadding);
+  take("sep_token_id", config.sep_token_id, text::SpecialRole::kSeparator);
+}
+
+void run_init(const InitCommand& command) {
+  InitConfig init;
+  formats::update_from_json(init, command.given, "weft init");
+  require_no_model(command.out);
+  models::EncoderConfig config = first_config(command);
+  if (!command.tokenizer.empty()) {
+    fit_vocabulary(config, text::HuggingFaceTokenizer(command.tokenizer), command.shape);
+  }
+  formats::update_from_json(config, command.shape, "weft init");
+  if (!init.labels.empty()) {
+    config.id2label = init.labels;
+  }
+  models::validate(config, "weft init");
+  const models::EncoderModel model =
+      models::make_encoder(config, models::parse_head(init.head), static_cast<std::uint64_t>(init.seed));
+  checkpoint::save_encoder(command.out, model, command.tokenizer);
+  print_new_model(command.out, model, command.json);
+}
+
+}  // namespace
+
+void add_init(CLI::App& parent) {
+  auto command = std::make_shared<InitCommand>();
+  CLI::App& app =
+      add_command(parent, "init", "a randomly initialised model directory of a family and shape", kInitExamples);
+  app.add_option("--family", command->family, "bert, roberta, longformer or big_bird; base size unless flags say more")
+      ->option_text("NAME");
+  app.add_option("--config", command->config, "config.json, or a directory with one, to take the shape from")
+      ->option_text("FILE");
+  app.add_option("--tokenizer", command->tokenizer,
+                 "directory whose tokeniser is copied; its vocabulary decides vocab_size and the ids of special tokens")
+      ->option_text("DIR");
+  app.add_option("--out", command->out, "directory to make")->option_text("OUT")->required();
+  add_fields<InitConfig>(app, {.title = "Options"}, command->given);
+  add_fields<models::EncoderConfig>(app, {.title = "Shape", .left_out = {"model_type"}}, command->shape);
+  add_json_flag(app, command->json);
+  app.callback([command] { run_init(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft tag`: entities in texts of any length, with their places.
+#include "weft/tasks/tag.h"
+
+#include <memory>
+
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/cli/tasks/task_commands.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kTagExamples =
+    "  weft tag ner 'Ada Lovelace lived in London.' --aggregation-strategy simple\n"
+    "  weft tag ner --file articles.txt --aggregation-strategy first --json";
+
+struct TagConfig {
+  std::string aggregation_strategy = "none";
+  std::vector<std::string> ignore_labels = {"O"};
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = TagConfig;
+    visit(
+        Field{"aggregation_strategy", &C::aggregation_strategy,
+              "tokens by themselves, joined by label, or words with the label of their first token, of the mean or of "
+              "the surest"}
+            .one_of({"none", "simple", "first", "average", "max"}));
+    visit(Field{"ignore_labels", &C::ignore_labels, "labels that are left out"});
+  }
+};
+
+struct TagCommand {
+  TaskFlags flags;
+  TextSource source;
+  formats::Json given = formats::Json::object();
+};
+
+// "PER 0-12 Ada Lovelace  LOC 22-28 London".
+std::string tag_line(const formats::Json& result) {
+  std::string line;
+  for (const formats::Json& entity : result) {
+    const bool grouped = entity.contains("entity_group");
+    line += concat(line.empty() ? "" : "  ", entity[grouped ? "entity_group" : "entity"].get<std::string>(), " ",
+                   entity["start"].get<std::int64_t>(), "-", entity["end"].get<std::int64_t>(), " ",
+                   entity["word"].get<std::string>());
+  }
+  return line;
+}
+
+void run_tag(const TagCommand& command) {
+  TagConfig config;
+  formats::update_from_json(config, command.given, "weft tag");
+  OpenTask task = open_task(command.flags, models::Head::kTokenClassification, "weft tag");
+  const tasks::TagOptions options{.aggregation = tasks::parse_aggregation(config.aggregation_strategy),
+                                  .ignore_labels = config.ignore_labels,
+                                  .run = task.run};
+  run_on_texts(
+      command.source, command.flags, task.run,
+      [&](std::span<const tasks::Document> documents) { return tasks::tag(task.model, documents, options); }, tag_line);
+}
+
+}  // namespace
+
+void add_tag(CLI::App& parent) {
+  auto command = std::make_shared<TagCommand>();
+  CLI::App& app = add_command(parent, "tag", "entities in texts of any length, with their places", kTagExamples);
+  add_task_directory(app, command->flags);
+  add_text_arguments(app, command->source, false);
+  add_fields<TagConfig>(app, {.title = "Options"}, command->given);
+  add_task_flags(app, command->flags, true);
+  app.callback([command] { run_tag(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop over documents. Results of a part are printed before the next part is read.
+#include "weft/cli/tasks/task_command.h"
+
+#include <iostream>
+
+#include "weft/cli/field_flags.h"
+#include "weft/cli/output.h"
+#include "weft/core/log.h"
+
+namespace weft::cli {
+namespace {
+
+// Enough documents at once to find some of one length; one by one where each is to be answered as it comes.
+std::size_t documents_at_once(const tasks::RunOptions& run) {
+  constexpr std::int64_t kBatches = 32;
+  return static_cast<std::size_t>(run.batch.rows == 1 ? 1 : run.batch.rows * kBatches);
+}
+
+}  // namespace
+
+void add_task_directory(CLI::App& app, TaskFlags& flags) {
+  app.add_option("DIR", flags.directory, "model directory")->required();
+}
+
+void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
+  FlagGroup group{.title = "Texts"};
+  if (!windowed) {
+    group.left_out = {"stride"};
+  }
+  add_fields<TextRunConfig>(app, group, flags.run);
+  add_encoder_flags(app, flags.encoder);
+  add_json_flag(app, flags.json);
+}
+
+OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
+  TextRunConfig config;
+  formats::update_from_json(config, flags.run, command);
+  const EncoderSettings settings = settle_encoder(flags.encoder, command);
+  tasks::TaskModelOptions options;
+  options.head = head;
+  options.encoder = settings.encoder;
+  options.dtype = settings.dtype;
+  options.max_length = config.max_length;
+  OpenTask task;
+  task.model = tasks::open_task_model(flags.directory, options);
+  task.run.truncate = config.truncate;
+  task.run.stride = config.stride;
+  task.run.batch = {config.batch_size, config.batch_tokens};
+  return task;
+}
+
+void say_what_was_done(const formats::Json& metadata, const std::string& name) {
+  const auto number = [&](const char* key) {
+    const auto found = metadata.find(key);
+    return found != metadata.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+  };
+  if (number("truncated") > 0) {
+    log_warning(name, ": ", number("tokens"), " tokens, of which the last ", number("truncated"), " were cut off");
+  }
+  if (number("windows") > 1) {
+    log_warning(name, ": ", number("tokens"), " tokens, read in ", number("windows"), " windows");
+  }
+}
+
+void print_result(const tasks::TaskResult& result, const std::string& name, bool json, const ResultLine& line) {
+  if (json) {
+    print_json({{"result", result.result}, {"metadata", result.metadata}});
+    return;
+  }
+  std::cout << line(result.result) << '\n';
+  say_what_was_done(result.metadata, name);
+}
+
+void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
+                   const std::function<void(const tasks::TaskResult& result, const std::string& name)>& visit) {
+  DocumentReader reader(source);
+  const std::size_t count = documents_at_once(run);
+  for (auto documents = reader.next(count); !documents.empty(); documents = reader.next(count)) {
+    const std::vector<tasks::TaskResult> results = task(documents);
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      visit(results[i], documents[i].name);
+    }
+    std::cout.flush();
+    if (!std::cout) {
+      fail(ErrorKind::kIo, "writing to standard output failed");
+    }
+  }
+}
+
+void run_on_texts(const TextSource& source, const TaskFlags& flags, const tasks::RunOptions& run,
+                  const RunOnDocuments& task, const ResultLine& line) {
+  visit_results(source, run, task, [&](const tasks::TaskResult& result, const std::string& name) {
+    print_result(result, name, flags.json, line);
+  });
+}
+
+}  // namespace weft::cli

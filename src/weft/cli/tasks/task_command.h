@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands of tasks share: texts in, one result a line out, in the order of the texts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include "weft/cli/tasks/encoder_flags.h"
+#include "weft/cli/tasks/text_input.h"
+#include "weft/tasks/task_run.h"
+
+namespace weft::cli {
+
+/// Flags on texts and batches.
+struct TextRunConfig {
+  std::int64_t max_length = 0;
+  std::int64_t stride = -1;
+  std::int64_t batch_size = 8;
+  std::int64_t batch_tokens = 16384;
+  bool truncate = false;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = TextRunConfig;
+    visit(Field{"max_length", &C::max_length, "tokens at once, special ones included; 0 is what the model takes"}
+              .at_least(0));
+    visit(
+        Field{"stride", &C::stride, "tokens that windows of a long text share; -1 is a quarter, 128 at most"}.at_least(
+            -1));
+    visit(Field{"batch_size", &C::batch_size, "texts or windows run together; 1 also answers line by line"}.range(
+        1, 1 << 16));
+    visit(Field{"batch_tokens", &C::batch_tokens, "tokens run together, with padding"}.range(1, 1 << 30));
+    visit(Field{"truncate", &C::truncate, "cut what is too long for the model"});
+  }
+};
+
+/// The options that every task has.
+struct TaskFlags {
+  std::string directory;
+  EncoderFlags encoder;
+  formats::Json run = formats::Json::object();
+  bool json = false;
+};
+
+/// Adds DIR. Call it before arguments of the command's own.
+void add_task_directory(CLI::App& app, TaskFlags& flags);
+/// Adds the flags above. `windowed`: the task goes over long texts in windows, and has --stride.
+void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed);
+
+/// A model opened for a task, and how to run it.
+struct OpenTask {
+  tasks::TaskModel model;
+  tasks::RunOptions run;
+};
+OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command);
+
+/// How a result looks to a person: one line, without its end.
+using ResultLine = std::function<std::string(const formats::Json& result)>;
+using RunOnDocuments = std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)>;
+
+/// Runs `task` over all documents of `source`, some at a time, and hands on each result with its document's name.
+void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
+                   const std::function<void(const tasks::TaskResult& result, const std::string& name)>& visit);
+
+/// Says on stderr what a person who sees only the result should know: what was cut, or read in windows.
+void say_what_was_done(const formats::Json& metadata, const std::string& name);
+
+/// Prints a line for each document of `source`: {"result", "metadata"} with --json, else what `line` makes of the
+/// result, and say_what_was_done().
+void run_on_texts(const TextSource& source, const TaskFlags& flags, const tasks::RunOptions& run,
+                  const RunOnDocuments& task, const ResultLine& line);
+
+/// Prints one result of the document `name` as run_on_texts does.
+void print_result(const tasks::TaskResult& result, const std::string& name, bool json, const ResultLine& line);
+
+}  // namespace weft::cli

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fused kernels for AMX with BF16.
+#include "weft/kernels/fused/entry.h"
+#include "weft/kernels/fused/instances.h"
+#include "weft/kernels/fused/tile_check.h"
+#include "weft/kernels/isa/amx.h"
+
+namespace weft::kernels {
+
+constinit const FusedKernels kAmxKernels{run_fused_forward<Amx>, run_fused_backward<Amx>};
+
+bool amx_product_is_right() noexcept { return tile_product_is_right<Amx>(); }
+
+}  // namespace weft::kernels

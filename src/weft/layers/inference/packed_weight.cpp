@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators that LibTorch's own compiler puts in place of linear layers, called through the dispatcher: no header
+// declares them.
+#include "weft/layers/inference/packed_weight.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/GradMode.h>
+
+#include <string_view>
+
+#include "weft/layers/precision.h"
+
+namespace weft::layers {
+namespace {
+
+using Scalars = c10::List<std::optional<at::Scalar>>;
+using Reorder = at::Tensor(const at::Tensor&, std::optional<c10::SymInt>);
+using Pointwise = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
+                             Scalars, std::optional<std::string_view>);
+
+/// The operators, or nothing in a LibTorch that was built without oneDNN or has other signatures.
+struct Operators {
+  std::optional<c10::TypedOperatorHandle<Reorder>> reorder;
+  std::optional<c10::TypedOperatorHandle<Pointwise>> pointwise;
+  bool both() const { return reorder && pointwise; }
+};
+
+template <typename Signature>
+std::optional<c10::TypedOperatorHandle<Signature>> find_operator(const char* name) {
+  const auto found = c10::Dispatcher::singleton().findSchema({name, ""});
+  try {
+    return found ? std::optional(found->typed<Signature>()) : std::nullopt;
+  } catch (const c10::Error&) {
+    return std::nullopt;
+  }
+}
+
+const Operators& operators() {
+  static const Operators found{find_operator<Reorder>("mkldnn::_reorder_linear_weight"),
+                               find_operator<Pointwise>("mkldnn::_linear_pointwise")};
+  return found;
+}
+
+/// oneDNN's name of an activation and its variant; an empty name where it has none.
+std::pair<std::string_view, std::string_view> one_dnn_name(std::optional<Activation> activation) {
+  if (!activation) {
+    return {"none", ""};
+  }
+  switch (*activation) {
+    case Activation::kGelu:
+      return {"gelu", "none"};
+    case Activation::kGeluNew:
+      return {"gelu", "tanh"};
+    case Activation::kRelu:
+      return {"relu", ""};
+    case Activation::kSilu:
+      return {"swish", ""};
+    case Activation::kSwiglu:
+      break;
+  }
+  return {"", ""};
+}
+
+thread_local bool packing_is_off = false;
+
+/// Below it a product costs about what packing does: an answer over a few tokens would wait for nothing.
+constexpr std::int64_t kFewestRows = 64;
+
+bool is_fast(at::ScalarType dtype) {
+  return dtype == at::kFloat || (dtype == at::kBFloat16 && !is_emulated(at::kCPU, dtype));
+}
+
+}  // namespace
+
+WithoutPacking::WithoutPacking() noexcept : before_(packing_is_off) { packing_is_off = true; }
+WithoutPacking::~WithoutPacking() { packing_is_off = before_; }
+
+bool PackedWeight::serves(const at::Tensor& x, const at::Tensor& weight, std::optional<Activation> activation) {
+  const bool plain = !packing_is_off && !at::GradMode::is_enabled() && x.is_cpu() && weight.is_cpu() &&
+                     weight.is_contiguous() && x.numel() >= kFewestRows * weight.size(1) &&
+                     x.scalar_type() == weight.scalar_type() && is_fast(weight.scalar_type()) &&
+                     product_dtype(weight) == weight.scalar_type();
+  const bool known = !one_dnn_name(activation).first.empty() && !weight.is_inference();
+  return plain && known && at::globalContext().userEnabledMkldnn() && operators().both();
+}
+
+at::Tensor PackedWeight::packed(const at::Tensor& weight, std::int64_t rows) {
+  const std::scoped_lock lock(mutex_);
+  const auto version = static_cast<std::int64_t>(weight._version());
+  if (!packed_.defined() || data_ != weight.const_data_ptr() || version_ != version) {
+    // The number of rows is a hint: one form serves all of them, but may be packed again in a call far from it.
+    packed_ = operators().reorder->call(weight.detach(), c10::SymInt(rows));
+    data_ = weight.const_data_ptr();
+    version_ = version;
+  }
+  return packed_;
+}
+
+at::Tensor PackedWeight::multiply(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                  std::optional<Activation> activation) {
+  const at::Tensor rows = x.reshape({-1, x.size(-1)});
+  const at::Tensor form = packed(weight, rows.size(0));
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  shape.back() = weight.size(0);
+  const auto [name, variant] = one_dnn_name(activation);
+  return operators().pointwise->call(rows, form, optional(bias), name, Scalars(), variant).view(shape);
+}
+
+}  // namespace weft::layers

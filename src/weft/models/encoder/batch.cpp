@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of a call, its defaults, and its parts by length.
+#include "weft/models/encoder/batch.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/ones_like.h>
+
+#include "weft/core/error.h"
+#include "weft/models/batch_rows.h"
+#include "weft/models/families/family.h"
+
+namespace weft::models {
+namespace {
+
+void check_range(const at::Tensor& tensor, std::int64_t end, const char* name, const char* table) {
+  const std::int64_t smallest = tensor.min().item<std::int64_t>();
+  const std::int64_t largest = tensor.max().item<std::int64_t>();
+  require(smallest >= 0 && largest < end, name, " holds ", smallest < 0 ? smallest : largest,
+          ", but it must be in [0, ", table, " = ", end, ")");
+}
+
+/// [B, C, N] as [B * C, N]; undefined stays so. A float mask is one of numbers all the same, as `transformers` makes
+/// them.
+at::Tensor rows_of(const at::Tensor& tensor, const at::Tensor& ids, const char* name) {
+  if (!tensor.defined()) {
+    return {};
+  }
+  require(tensor.sizes() == ids.sizes(), name, " has shape ", tensor.sizes(), ", input_ids ", ids.sizes());
+  require(!tensor.is_complex(), name, " must be of integers, found ", tensor.scalar_type());
+  return tensor.to(ids.device()).reshape({-1, ids.size(-1)});
+}
+
+void check_token_ids(const EncoderConfig& config, Head head, const at::Tensor& ids) {
+  const bool choices = head == Head::kMultipleChoice;
+  require(ids.defined() && ids.scalar_type() == at::kLong && ids.numel() > 0 && ids.dim() == (choices ? 3 : 2),
+          "input_ids must be int64 ", choices ? "[batch, choices, length]" : "[batch, length]",
+          " with at least one token, found ", ids.defined() ? concat(ids.scalar_type(), " ", ids.sizes()) : "none");
+  check_range(ids, config.vocab_size, "input_ids", "vocab_size");
+  require(ids.size(-1) <= config.maximum_length(), "the input has ", ids.size(-1), " tokens, but the model's ",
+          config.max_position_embeddings, " position embeddings are for ", config.maximum_length());
+}
+
+/// Longformer's masks in one: 2 in attention_mask, or a nonzero global_attention_mask, where a token is kept.
+at::Tensor global_tokens(const at::Tensor& mask, const at::Tensor& globals) {
+  at::Tensor result = globals.defined() ? globals.ne(0) : at::Tensor();
+  if (mask.defined()) {
+    const at::Tensor marked = mask.gt(1);
+    result = result.defined() ? result.logical_or(marked) : marked;
+    result = result.logical_and(mask.ne(0));
+  }
+  return result;
+}
+
+/// bool [R, N]: the tokens up to the first separator; the first token alone where there is none, as `transformers` has
+/// it.
+at::Tensor question_tokens(const at::Tensor& ids, std::int64_t separator) {
+  const at::Tensor end = ids.eq(separator).to(at::kInt).argmax(1, true);
+  return at::arange(ids.size(1), ids.options()).unsqueeze(0).le(end);
+}
+
+void fill_answer_defaults(EncoderBatch& batch, std::int64_t separator) {
+  const at::Tensor question = question_tokens(batch.ids, separator);
+  if (!batch.token_types.defined()) {
+    batch.token_types = question.logical_not().to(at::kLong);
+  }
+  batch.question = question.clone();
+  batch.question.select(1, 0).fill_(false);  // the first token stands for "no answer"
+}
+
+at::Tensor select_rows(const at::Tensor& tensor, const at::Tensor& rows) {
+  return tensor.defined() ? tensor.index_select(0, rows) : tensor;
+}
+
+EncoderBatch part_of(const EncoderBatch& batch, const at::Tensor& rows, bool short_input) {
+  EncoderBatch part = batch;
+  part.ids = select_rows(batch.ids, rows);
+  part.token_types = select_rows(batch.token_types, rows);
+  part.keep = select_rows(batch.keep, rows);
+  part.globals = select_rows(batch.globals, rows);
+  part.question = select_rows(batch.question, rows);
+  part.short_input = short_input;
+  return part;
+}
+
+/// One past the last kept token of each row, int64 [R].
+at::Tensor row_lengths(const EncoderBatch& batch) {
+  const at::Tensor ends = at::arange(1, batch.ids.size(1) + 1, batch.ids.options());
+  return ends.mul(batch.keep).amax(1);
+}
+
+std::vector<std::vector<std::int64_t>> bound_positions(const EncoderBatch& batch) {
+  std::vector<std::vector<std::int64_t>> positions(static_cast<std::size_t>(batch.ids.size(0)));
+  if (!batch.globals.defined()) {
+    return positions;
+  }
+  const at::Tensor pairs = batch.globals.nonzero().cpu();  // [count, 2], by row
+  const auto values = pairs.accessor<std::int64_t, 2>();
+  for (std::int64_t i = 0; i < pairs.size(0); ++i) {
+    positions[static_cast<std::size_t>(values[i][0])].push_back(values[i][1]);
+  }
+  return positions;
+}
+
+}  // namespace
+
+EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInput& input) {
+  const EncoderFamily& family = find_family(config.model_type);
+  check_token_ids(config, head, input.input_ids);
+  EncoderBatch batch;
+  batch.choices = head == Head::kMultipleChoice ? input.input_ids.size(1) : 1;
+  batch.ids = input.input_ids.reshape({-1, input.input_ids.size(-1)});
+  batch.token_types = rows_of(input.token_type_ids, input.input_ids, "token_type_ids");
+  const at::Tensor mask = rows_of(input.attention_mask, input.input_ids, "attention_mask");
+  batch.keep = mask.defined() ? mask.ne(0) : at::Tensor();
+  if (family.deep_answers && head == Head::kQuestionAnswering) {
+    fill_answer_defaults(batch, config.sep_token_id);
+  }
+  if (batch.token_types.defined()) {
+    batch.token_types = batch.token_types.to(at::kLong);
+    check_range(batch.token_types, config.type_vocab_size, "token_type_ids", "type_vocab_size");
+  }
+  at::Tensor globals = rows_of(input.global_attention_mask, input.input_ids, "global_attention_mask");
+  if (!globals.defined()) {
+    globals = family.globals(config, head, batch.ids);
+  }
+  batch.globals = global_tokens(mask, globals);
+  return batch;
+}
+
+BatchParts split_by_length(const EncoderBatch& batch, std::int64_t full_until, bool padded) {
+  const std::int64_t columns = batch.ids.size(1);
+  if (padded || !batch.keep.defined() || columns <= full_until || full_until < 0) {
+    BatchParts whole{{batch}, {}};
+    whole.parts.front().short_input = columns <= full_until;
+    return whole;
+  }
+  const at::Tensor is_short = row_lengths(batch).le(full_until);
+  const at::Tensor short_rows = is_short.nonzero().flatten();
+  const at::Tensor long_rows = is_short.logical_not().nonzero().flatten();
+  if (short_rows.numel() == 0 || long_rows.numel() == 0) {
+    BatchParts whole{{batch}, {}};
+    whole.parts.front().short_input = long_rows.numel() == 0;
+    return whole;
+  }
+  return {{part_of(batch, short_rows, true), part_of(batch, long_rows, false)}, {short_rows, long_rows}};
+}
+
+EncoderBatch pad_columns(const EncoderBatch& batch, std::int64_t multiple, std::int64_t padding_id) {
+  const std::int64_t missing = (multiple - batch.ids.size(1) % multiple) % multiple;
+  EncoderBatch padded = batch;
+  if (missing == 0) {
+    return padded;
+  }
+  const at::Tensor keep = batch.keep.defined() ? batch.keep : at::ones_like(batch.ids, at::kBool);
+  padded.ids = at::constant_pad_nd(batch.ids, {0, missing}, padding_id);
+  padded.keep = at::constant_pad_nd(keep, {0, missing}, 0);
+  if (batch.token_types.defined()) {
+    padded.token_types = at::constant_pad_nd(batch.token_types, {0, missing}, 0);
+  }
+  if (batch.globals.defined()) {
+    padded.globals = at::constant_pad_nd(batch.globals, {0, missing}, 0);
+  }
+  return padded;
+}
+
+void describe_batch(attention::AttentionContext& context, const EncoderBatch& batch, bool padded, bool bind) {
+  const std::vector<std::vector<std::int64_t>> positions =
+      bind ? bound_positions(batch) : std::vector<std::vector<std::int64_t>>();
+  describe_rows(context, padded ? at::Tensor() : batch.keep, positions, batch.ids);
+  if (padded) {
+    context.key_keep = batch.keep;
+  }
+}
+
+}  // namespace weft::models

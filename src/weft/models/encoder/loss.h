@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The losses of the heads, as `transformers` computes them. Means are over what is not ignored; 0 where nothing counts.
+#pragma once
+
+#include "weft/models/encoder_model.h"
+
+namespace weft::models {
+
+/// regression, single_label_classification or multi_label_classification: the config's problem_type, or where it names
+/// none what labels of this dtype mean. Errors: kArgument when the two do not go together.
+std::string problem_type_of(const EncoderConfig& config, const at::Tensor& labels);
+
+/// logits [B, labels]; labels as problem_type_of() says.
+at::Tensor classification_loss(const EncoderConfig& config, const at::Tensor& logits, const at::Tensor& labels);
+
+/// logits [T, classes], labels int64 [T], -100 is ignored.
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels);
+
+/// start and end logits [B, N], positions int64 [B]; one outside of the text is ignored. The mean of both ends. A token
+/// that `keep` [B, N] drops (undefined: none) is no answer; transformers lets padding compete.
+at::Tensor answer_loss(const EncoderOutput& output, const at::Tensor& keep, const EncoderLabels& labels);
+
+}  // namespace weft::models

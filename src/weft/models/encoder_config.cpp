@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heads by name, and the rules between the fields of an EncoderConfig.
+#include "weft/models/encoder_config.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "weft/core/quote.h"
+#include "weft/models/families/family.h"
+
+namespace weft::models {
+namespace {
+
+struct HeadName {
+  Head head;
+  std::string_view name;
+  std::string_view suffix;  ///< of a class of `transformers`
+};
+
+constexpr std::array kHeads{
+    HeadName{Head::kNone, "none", "Model"},
+    HeadName{Head::kMaskedLanguageModel, "masked-lm", "ForMaskedLM"},
+    HeadName{Head::kSequenceClassification, "sequence-classification", "ForSequenceClassification"},
+    HeadName{Head::kTokenClassification, "token-classification", "ForTokenClassification"},
+    HeadName{Head::kQuestionAnswering, "question-answering", "ForQuestionAnswering"},
+    HeadName{Head::kMultipleChoice, "multiple-choice", "ForMultipleChoice"},
+};
+
+const HeadName& row_of(Head head) {
+  return *std::find_if(kHeads.begin(), kHeads.end(), [&](const HeadName& row) { return row.head == head; });
+}
+
+void check_sizes(const EncoderConfig& config, std::string_view where) {
+  require(config.hidden_size % config.num_attention_heads == 0, where, ": hidden_size ", config.hidden_size,
+          " is not divisible by num_attention_heads ", config.num_attention_heads);
+  require(config.pad_token_id < config.vocab_size, where, ": pad_token_id ", config.pad_token_id,
+          " is not below vocab_size ", config.vocab_size);
+  require(config.pad_token_id >= 0 || !find_family(config.model_type).skip_padding, where, ": ", config.model_type,
+          " counts positions beside padding and needs a pad_token_id");
+  const std::int64_t longest = config.maximum_length();
+  require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
+          " leaves no position behind those of padding (pad_token_id ", config.pad_token_id, ")");
+  const auto count = static_cast<std::int64_t>(config.attention.size());
+  require(count <= 1 || count == config.num_hidden_layers, where, ": attention must list one mechanism, or one for ",
+          "each of ", config.num_hidden_layers, " layers, found ", count);
+}
+
+void check_label_names(const EncoderConfig& config, std::string_view where) {
+  constexpr std::size_t kMostLabels = 1 << 20;
+  const std::size_t count = config.id2label.size();
+  require(count >= 1 && count <= kMostLabels, where, ": id2label must name 1 to ", kMostLabels, " labels, found ",
+          count);
+  constexpr std::array<std::string_view, 4> kProblems{"", "regression", "single_label_classification",
+                                                      "multi_label_classification"};
+  require(std::find(kProblems.begin(), kProblems.end(), config.problem_type) != kProblems.end(), where,
+          ": problem_type must be one of regression, single_label_classification, multi_label_classification, found ",
+          quote(config.problem_type));
+}
+
+}  // namespace
+
+std::string_view to_string(Head head) noexcept { return row_of(head).name; }
+
+Head parse_head(std::string_view name) {
+  std::string known;
+  for (const HeadName& row : kHeads) {
+    if (row.name == name) {
+      return row.head;
+    }
+    known += concat(known.empty() ? "" : ", ", row.name);
+  }
+  fail(ErrorKind::kArgument, "a head must be one of ", known, ", found ", quote(name));
+}
+
+std::optional<std::int64_t> EncoderConfig::label2id(std::string_view label) const {
+  const auto found = std::find(id2label.begin(), id2label.end(), label);
+  return found == id2label.end() ? std::nullopt : std::optional<std::int64_t>(found - id2label.begin());
+}
+
+std::int64_t EncoderConfig::maximum_length() const {
+  return max_position_embeddings - padding_rows(find_family(model_type), *this);
+}
+
+Head EncoderConfig::head() const {
+  if (architectures.empty()) {
+    return Head::kNone;
+  }
+  const std::string_view prefix = find_family(model_type).class_name;
+  const std::string_view name = architectures.front();
+  // What BERT and BigBird were trained with: the masked-LM head counts, and the one for next sentences is passed over.
+  if (name.starts_with(prefix) && name.substr(prefix.size()) == "ForPreTraining") {
+    return Head::kMaskedLanguageModel;
+  }
+  std::string known;
+  for (const HeadName& row : kHeads) {
+    const std::string full = concat(prefix, row.suffix);
+    if (full == name) {
+      return row.head;
+    }
+    known += concat(known.empty() ? "" : ", ", full);
+  }
+  fail(ErrorKind::kUnsupported, "architectures names ", quote(name), ", but for ", model_type, " Weft has ", known);
+}
+
+std::string architecture_name(std::string_view model_type, Head head) {
+  return concat(find_family(model_type).class_name, row_of(head).suffix);
+}
+
+EncoderConfig base_config(std::string_view model_type) { return find_family(model_type).base; }
+
+void validate(const EncoderConfig& config, std::string_view where) {
+  check_fields(config, where);
+  check_sizes(config, where);
+  check_label_names(config, where);
+  find_family(config.model_type).check(config, where);
+}
+
+}  // namespace weft::models

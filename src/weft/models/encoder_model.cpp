@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The encoder model: a call made ready, through the stack, into the head.
+#include "weft/models/encoder_model.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/randint.h>
+#include <c10/core/GradMode.h>
+
+#include <limits>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/models/encoder/batch.h"
+#include "weft/models/encoder/head.h"
+#include "weft/models/encoder/loss.h"
+#include "weft/models/encoder/stack.h"
+
+namespace weft::models {
+
+/// Rows, their hidden states, and the seed of the call's dropout.
+struct EncoderCall {
+  EncoderBatch batch;
+  at::Tensor hidden;  ///< [R, N, hidden]
+  std::uint64_t seed = 0;
+};
+
+namespace {
+
+EncoderConfig checked(const EncoderConfig& config, const EncoderOptions& options) {
+  validate(config, "model config");
+  const std::string& type = options.attention_type;
+  require(type.empty() || type == "block_sparse" || type == "original_full",
+          "attention_type must be block_sparse or original_full, found ", quote(type));
+  require(options.random == "released" || options.random == "hf-eval" || options.random == "uniform",
+          "random must be released, hf-eval or uniform, found ", quote(options.random));
+  require(options.block_size >= 0 && options.block_size <= (1 << 16), "block_size must be at most 65536, found ",
+          options.block_size);
+  const bool for_big_bird = !type.empty() || options.block_size > 0 || options.random_blocks >= 0;
+  require(!for_big_bird || config.model_type == "big_bird",
+          "attention_type, block_size and random_blocks are for big_bird, but the model is ", config.model_type);
+  return config;
+}
+
+std::uint64_t seed_of(const EncoderInput& input, bool drops) {
+  if (!drops || input.seed) {
+    return input.seed.value_or(0);
+  }
+  // From LibTorch's CPU generator, so that at::manual_seed governs a call without a seed.
+  const auto options = at::TensorOptions().dtype(at::kLong);
+  return static_cast<std::uint64_t>(
+      at::randint(std::numeric_limits<std::int64_t>::max(), {1}, options).item<std::int64_t>());
+}
+
+void initialize_parameter(std::string_view name, at::Tensor& parameter, const EncoderConfig& config,
+                          at::Generator& generator) {
+  if (name.ends_with("bias")) {
+    parameter.zero_();
+  } else if (name.ends_with("norm.weight")) {
+    parameter.fill_(1.0);
+  } else {
+    parameter.normal_(0.0, config.initializer_range, generator);
+  }
+  const bool positions = name.ends_with("embeddings.positions") && find_family(config.model_type).skip_padding;
+  if (config.pad_token_id >= 0 && (name.ends_with("embeddings.tokens") || positions)) {
+    parameter[config.pad_token_id].zero_();
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {
+  std::vector<std::pair<std::string, at::Tensor>> result;
+  for (const auto& [name, tensor] : {std::pair<const char*, at::Tensor>{"last_hidden_state", last_hidden_state},
+                                     {"pooler_output", pooler_output},
+                                     {"logits", logits},
+                                     {"start_logits", start_logits},
+                                     {"end_logits", end_logits}}) {
+    if (tensor.defined()) {
+      result.emplace_back(name, tensor);
+    }
+  }
+  return result;
+}
+
+EncoderModelImpl::EncoderModelImpl(const EncoderConfig& config, Head head, const EncoderOptions& encoder,
+                                   const at::TensorOptions& options)
+    : config_(checked(config, encoder)),
+      head_(head),
+      options_(encoder),
+      encoder_(register_module("encoder", std::make_shared<EncoderStackImpl>(config_, encoder, options))),
+      top_(register_module("head", std::make_shared<EncoderHeadImpl>(config_, head, options))) {}
+
+EncoderModelImpl::~EncoderModelImpl() = default;
+
+EncoderCall EncoderModelImpl::run(const EncoderInput& input) {
+  const bool drops = is_training() && (config_.hidden_dropout_prob > 0.0 ||
+                                       config_.attention_probs_dropout_prob > 0.0 || config_.classifier_dropout > 0.0);
+  EncoderCall call{make_batch(config_, head_, input), {}, seed_of(input, drops)};
+  call.hidden = encoder_->forward(call.batch, {call.seed, gradient_checkpointing_});
+  return call;
+}
+
+EncoderOutput EncoderModelImpl::forward(const EncoderInput& input) {
+  const EncoderCall call = run(input);
+  return top_->forward(call.hidden, call.batch, encoder_->embeddings->tokens, call.seed);
+}
+
+at::Tensor EncoderModelImpl::hidden_states(const EncoderInput& input) { return run(input).hidden; }
+
+at::Tensor EncoderModelImpl::vocabulary_logits(const at::Tensor& hidden) {
+  if (head_ != Head::kMaskedLanguageModel) {
+    fail(ErrorKind::kUnsupported, "vocabulary_logits needs a masked-lm head, but the model's is ", to_string(head_));
+  }
+  return top_->vocabulary_logits(hidden, encoder_->embeddings->tokens);
+}
+
+at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels& labels) {
+  if (head_ == Head::kNone) {
+    fail(ErrorKind::kUnsupported, "the bare encoder has no loss: open it with a head");
+  }
+  if (head_ == Head::kMaskedLanguageModel) {
+    require(labels.labels.defined() && labels.labels.sizes() == input.input_ids.sizes(),
+            "labels and input_ids differ in shape: ",
+            labels.labels.defined() ? labels.labels.sizes() : at::IntArrayRef(), " and ", input.input_ids.sizes());
+    return top_->vocabulary_loss(run(input).hidden.flatten(0, 1), encoder_->embeddings->tokens,
+                                 labels.labels.flatten());
+  }
+  const EncoderCall call = run(input);
+  const EncoderOutput output = top_->forward(call.hidden, call.batch, encoder_->embeddings->tokens, call.seed);
+  switch (head_) {
+    case Head::kSequenceClassification:
+      return classification_loss(config_, output.logits, labels.labels);
+    case Head::kTokenClassification:
+      require(labels.labels.defined(), "loss: labels must be given");
+      return cross_entropy(output.logits.flatten(0, 1), labels.labels.flatten());
+    case Head::kQuestionAnswering:
+      return answer_loss(output, options_.pad_like_hf ? at::Tensor() : call.batch.keep, labels);
+    default:
+      require(labels.labels.defined(), "loss: labels must be given");
+      return cross_entropy(output.logits, labels.labels.flatten());
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> EncoderModelImpl::computed() const { return encoder_->computed(); }
+
+std::int64_t EncoderModelImpl::parameter_count() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : parameters()) {
+    count += parameter.numel();
+  }
+  return count;
+}
+
+void initialize(EncoderModelImpl& model, std::uint64_t seed, std::string_view only) {
+  const at::NoGradGuard without_gradients;
+  at::Generator generator = at::detail::createCPUGenerator(seed);
+  for (auto& parameter : model.named_parameters()) {
+    if (parameter.key().starts_with(only)) {
+      initialize_parameter(parameter.key(), parameter.value(), model.config(), generator);
+    }
+  }
+}
+
+EncoderModel make_encoder(const EncoderConfig& config, Head head, std::uint64_t seed) {
+  EncoderModel model(config, head, EncoderOptions{}, at::TensorOptions(at::kFloat));
+  initialize(*model, seed);
+  model->eval();
+  return model;
+}
+
+}  // namespace weft::models

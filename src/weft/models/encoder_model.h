@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// An encoder of the families of encoder_config.h with one of their heads: BERT (Devlin et al. 2019), RoBERTa (Liu et
+// al. 2019), Longformer (Beltagy et al. 2020) and BigBird (Zaheer et al. 2020), equal to `transformers` at attended
+// positions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/models/encoder_config.h"
+
+namespace weft::models {
+
+class EncoderStackImpl;
+class EncoderHeadImpl;
+struct EncoderCall;  // a call on its way, see encoder_model.cpp
+
+/// One call. All int64 [B, N]; [B, C, N] for multiple choice.
+struct EncoderInput {
+  at::Tensor input_ids;
+  at::Tensor attention_mask;  ///< 0 marks padding (also bool); undefined: none. Longformer: 2 marks a global position
+  at::Tensor token_type_ids;  ///< undefined: zeros
+  at::Tensor global_attention_mask;  ///< longformer: nonzero marks a global position; undefined: the head's own default
+  std::optional<std::uint64_t> seed = {};  ///< of all dropout in this call; from LibTorch's CPU generator when absent
+};
+
+/// What a loss is measured against; see EncoderModelImpl::loss.
+struct EncoderLabels {
+  at::Tensor labels;           ///< int64 [B, N] (masked-lm, tags; -100 is ignored), int64 [B] (classes, choices), float
+                               ///< [B] or [B, labels] (regression, several labels)
+  at::Tensor start_positions;  ///< int64 [B], question answering; outside [0, N) is ignored
+  at::Tensor end_positions;    ///< int64 [B]
+};
+
+/// What a call gives, by the names of `transformers`; a tensor is undefined where the head does not give it.
+struct EncoderOutput {
+  at::Tensor last_hidden_state;  ///< [B, N, hidden]
+  at::Tensor pooler_output;      ///< [B, hidden]
+  at::Tensor logits;             ///< shape as Head says
+  at::Tensor start_logits;       ///< [B, N]
+  at::Tensor end_logits;         ///< [B, N]
+  /// The tensors that are there, in the order above.
+  std::vector<std::pair<std::string, at::Tensor>> named() const;
+};
+
+/// How a model runs, where that is not the config's business.
+struct EncoderOptions {
+  std::string attention = {};       ///< mechanism string for all layers; empty: the config's, or the family's own
+  std::string attention_type = {};  ///< big_bird: block_sparse or original_full; empty: the config's
+  std::int64_t block_size = 0;      ///< big_bird; 0: the config's
+  std::int64_t random_blocks = -1;  ///< big_bird; -1: the config's
+  std::string random = "released";  ///< big_bird's plan: released, hf-eval (Hugging Face's inference) or uniform
+  bool pad_like_hf = false;  ///< lay patterns out over the padded length that Hugging Face uses, as its numbers do
+};
+
+/// Module tree and parameter names are Weft's own; checkpoint/encoder_names.h has those of Hugging Face.
+class EncoderModelImpl : public torch::nn::Module {
+ public:
+  /// Builds with storage as `options` say (device, dtype, meta) and no values in it: for whoever loads or initialises
+  /// them. Errors: kArgument for a config or option that does not fit; kExpression for a mechanism string.
+  EncoderModelImpl(const EncoderConfig& config, Head head, const EncoderOptions& encoder,
+                   const at::TensorOptions& options);
+  ~EncoderModelImpl() override;
+
+  /// Errors: kArgument for shapes and dtypes, ids outside of their tables, an input longer than the position table.
+  EncoderOutput forward(const EncoderInput& input);
+  /// The last hidden states alone [B, N, hidden] (multiple choice: B * C rows), whatever the head.
+  at::Tensor hidden_states(const EncoderInput& input);
+  /// Scores over the vocabulary for chosen hidden states [..., hidden] -> [..., vocab], float32 or wider: a masked-LM
+  /// head where a mask stands, and nowhere else. Errors: kUnsupported without that head.
+  at::Tensor vocabulary_logits(const at::Tensor& hidden);
+  /// The loss that `transformers` computes for the head and problem_type, a scalar with its graph. Errors: kArgument
+  /// for labels that do not fit; kUnsupported for the bare encoder.
+  at::Tensor loss(const EncoderInput& input, const EncoderLabels& labels);
+
+  const EncoderConfig& config() const noexcept { return config_; }
+  /// For whoever fine-tunes: labels, problem_type and dropout may change, shapes may not.
+  EncoderConfig& mutable_config() noexcept { return config_; }
+  Head head() const noexcept { return head_; }
+  const EncoderOptions& options() const noexcept { return options_; }
+  /// What the last call computed, for the metadata of its result: "attention" (the canonical expression; "attention.3"
+  /// where layers differ), "random" (big_bird's plan), "full_attention" (why it was not sparse), "padding" (tokens
+  /// added). Before a call: what a long enough one would compute.
+  std::vector<std::pair<std::string, std::string>> computed() const;
+  /// Numbers in all parameters; tied weights count once.
+  std::int64_t parameter_count() const;
+  /// Trade a second forward pass of every block for the memory of its activations (Chen et al. 2016).
+  void set_gradient_checkpointing(bool enabled) noexcept { gradient_checkpointing_ = enabled; }
+
+ private:
+  EncoderCall run(const EncoderInput& input);
+
+  EncoderConfig config_;
+  Head head_;
+  EncoderOptions options_;
+  bool gradient_checkpointing_ = false;
+  std::shared_ptr<EncoderStackImpl> encoder_;
+  std::shared_ptr<EncoderHeadImpl> top_;
+};
+TORCH_MODULE(EncoderModel);
+
+/// First weights as published, see make_encoder(). For a part: the parameters whose names `only` begins.
+void initialize(EncoderModelImpl& model, std::uint64_t seed, std::string_view only = {});
+
+/// A model with first weights as published: matrices normal(0, initializer_range), biases 0, norms 1, the row of the
+/// padding id 0, all drawn from `seed`. float32, evaluation mode.
+EncoderModel make_encoder(const EncoderConfig& config, Head head, std::uint64_t seed);
+
+}  // namespace weft::models

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// BERT (Devlin et al. 2019): full attention, learned positions, a pooler under the heads that classify.
+#include "weft/models/families/family.h"
+
+namespace weft::models {
+namespace {
+
+bool bert_has_pooler(Head head) {
+  return head == Head::kNone || head == Head::kSequenceClassification || head == Head::kMultipleChoice;
+}
+
+EncoderFamily make_bert() {
+  EncoderFamily family;
+  family.model_type = "bert";
+  family.class_name = "Bert";
+  family.base_prefix = "bert";
+  family.base.model_type = "bert";
+  family.defaults = family.base;
+  family.has_pooler = bert_has_pooler;
+  family.check = check_nothing;
+  family.attention = full_attention;
+  family.full_until = never_full;
+  family.globals = no_globals;
+  return family;
+}
+
+}  // namespace
+
+const EncoderFamily& bert_family() {
+  static const EncoderFamily family = make_bert();
+  return family;
+}
+
+}  // namespace weft::models

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tells the encoder families apart, as settings of layers that they share. A family is one value of this struct;
+// a new one is a file beside bert.cpp and a row in the table of family.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ATen/core/Tensor.h>
+
+#include "weft/models/encoder_config.h"
+#include "weft/models/encoder_model.h"
+
+namespace weft::models {
+
+/// What a classification head reads.
+enum class Classifier {
+  kPooled,      ///< the pooled first token, one projection (BERT)
+  kFirstToken,  ///< the first token itself, a dense layer with activation, then the projection (RoBERTa)
+};
+
+struct EncoderFamily {
+  std::string_view model_type;   ///< in config.json
+  std::string_view class_name;   ///< "Bert" of BertForMaskedLM
+  std::string_view base_prefix;  ///< of the encoder's tensors beside a head: "bert" of bert.embeddings...
+
+  EncoderConfig base;                ///< published base size
+  EncoderConfig defaults;            ///< what transformers takes where config.json is silent
+  bool skip_padding = false;         ///< positions count what is not padding, see layers::EmbeddingsConfig
+  bool dropout_before_norm = false;  ///< in the embeddings
+  bool global_projection = false;    ///< positions bound to `input` have projections of their own
+  bool drops_by_classifier = true;   ///< has classifier_dropout; otherwise hidden_dropout_prob everywhere
+  bool hidden_act_in_heads = true;   ///< heads use hidden_act; otherwise gelu (masked-lm) and tanh (classes)
+  bool deep_answers = false;         ///< question answering has a feed-forward of its own, and hides the question
+  Classifier classifier = Classifier::kPooled;
+
+  /// Whether `transformers` gives the encoder under this head a pooler.
+  bool (*has_pooler)(Head head) = nullptr;
+  /// Rules of the family beyond check_fields(). Errors: kArgument naming `where`.
+  void (*check)(const EncoderConfig& config, std::string_view where) = nullptr;
+  /// The pattern of a layer, where neither the config nor the options name one.
+  std::string (*attention)(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) = nullptr;
+  /// The longest input, in tokens of a row, that is computed with full attention instead; -1: none is.
+  std::int64_t (*full_until)(const EncoderConfig& config, const EncoderOptions& options) = nullptr;
+  /// Global positions [B, N] (nonzero) of a call that names none, or undefined. ids int64 [B, N]; multiple choice: one
+  /// row a choice.
+  at::Tensor (*globals)(const EncoderConfig& config, Head head, const at::Tensor& ids) = nullptr;
+};
+
+/// The family of that name. Errors: kArgument naming those there are.
+const EncoderFamily& find_family(std::string_view model_type);
+
+const EncoderFamily& bert_family();
+const EncoderFamily& roberta_family();
+const EncoderFamily& longformer_family();
+const EncoderFamily& big_bird_family();
+
+/// Rows of the config's position table that hold no position.
+inline std::int64_t padding_rows(const EncoderFamily& family, const EncoderConfig& config) {
+  return family.skip_padding ? config.pad_token_id + 1 : 0;
+}
+
+/// Whether the head computes from the pooled first token, so that it cannot do without a pooler.
+bool reads_pooler(const EncoderFamily& family, Head head);
+
+// For families without a rule of their own.
+void check_nothing(const EncoderConfig& config, std::string_view where);
+std::string full_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
+std::int64_t never_full(const EncoderConfig& config, const EncoderOptions& options);
+at::Tensor no_globals(const EncoderConfig& config, Head head, const at::Tensor& ids);
+
+}  // namespace weft::models

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// RoBERTa (Liu et al. 2019): BERT whose positions pass over padding, with heads of its own.
+#include "weft/models/families/family.h"
+
+namespace weft::models {
+namespace {
+
+bool roberta_has_pooler(Head head) { return head == Head::kNone || head == Head::kMultipleChoice; }
+
+EncoderConfig roberta_base() {
+  EncoderConfig config;
+  config.model_type = "roberta";
+  config.vocab_size = 50265;
+  config.max_position_embeddings = 514;
+  config.type_vocab_size = 1;
+  config.layer_norm_eps = 1e-5;
+  config.bos_token_id = 0;
+  config.pad_token_id = 1;
+  config.eos_token_id = 2;
+  config.sep_token_id = 2;
+  return config;
+}
+
+EncoderConfig roberta_defaults() {
+  EncoderConfig config = roberta_base();
+  config.max_position_embeddings = 512;
+  config.type_vocab_size = 2;
+  config.layer_norm_eps = 1e-12;
+  return config;
+}
+
+EncoderFamily make_roberta() {
+  EncoderFamily family;
+  family.model_type = "roberta";
+  family.class_name = "Roberta";
+  family.base_prefix = "roberta";
+  family.base = roberta_base();
+  family.defaults = roberta_defaults();
+  family.skip_padding = true;
+  family.hidden_act_in_heads = false;
+  family.classifier = Classifier::kFirstToken;
+  family.has_pooler = roberta_has_pooler;
+  family.check = check_nothing;
+  family.attention = full_attention;
+  family.full_until = never_full;
+  family.globals = no_globals;
+  return family;
+}
+
+}  // namespace
+
+const EncoderFamily& roberta_family() {
+  static const EncoderFamily family = make_roberta();
+  return family;
+}
+
+}  // namespace weft::models

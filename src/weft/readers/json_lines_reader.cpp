@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line at a time through the parser of formats/.
+#include "weft/readers/json_lines_reader.h"
+
+namespace weft::readers {
+
+JsonLinesReader::JsonLinesReader(const std::filesystem::path& path, const ReadOptions& options)
+    : Reader(options), source_(path, options) {}
+
+bool JsonLinesReader::read(JsonRecord& record) {
+  std::string line;
+  do {
+    source_.begin_record();
+    if (!source_.next_line(line)) {
+      return false;
+    }
+  } while (line.find_first_not_of(" \t") == std::string::npos);
+  record.line = source_.line();
+  try {
+    record.object = formats::parse_json(line, source_.where());
+  } catch (const Error& error) {
+    malformed(error.what());
+  }
+  if (!record.object.is_object()) {
+    malformed(source_.where(), ": expected a JSON object, found an item of type ", record.object.type_name());
+  }
+  return true;
+}
+
+std::string string_field(const formats::Json& object, const std::string& name, const std::string& where) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (found == object.end() || !found->is_string()) {
+    malformed(where, ": expected a string at '", name, "', found ",
+              found == object.end() ? "none" : found->type_name());
+  }
+  return found->get<std::string>();
+}
+
+}  // namespace weft::readers

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON lines: one JSON object a line, empty lines left out.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "weft/formats/config_json.h"
+#include "weft/readers/reader.h"
+#include "weft/readers/text_source.h"
+
+namespace weft::readers {
+
+/// An object and its line.
+struct JsonRecord {
+  formats::Json object;
+  std::int64_t line = 0;
+};
+
+/// Malformed: a line that is no JSON object (formats::parse_json's rules).
+class JsonLinesReader final : public Reader<JsonRecord> {
+ public:
+  explicit JsonLinesReader(const std::filesystem::path& path, const ReadOptions& options = {});
+
+ protected:
+  bool read(JsonRecord& record) override;
+
+ private:
+  TextSource source_;
+};
+
+/// The string at `name`. Errors: MalformedRecord that names `where` and the field when it is missing or no string.
+std::string string_field(const formats::Json& object, const std::string& name, const std::string& where);
+
+}  // namespace weft::readers

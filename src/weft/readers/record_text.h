@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text files and folders as one stream of texts: lines of text, and sequences of FASTA in lines of their own.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/readers/fasta_reader.h"
+#include "weft/readers/reader.h"
+#include "weft/readers/text_reader.h"
+
+namespace weft::readers {
+
+/// How files are understood.
+struct RecordTextOptions {
+  bool dna = false;  ///< a file that begins with '>' is FASTA: its sequences come as lines of 500 to 1,000 bases
+  ReadOptions reading = {};
+};
+
+/// Texts in the order of the files; each ends with a line end.
+class RecordText {
+ public:
+  /// Errors: as list_files().
+  RecordText(const std::vector<std::string>& paths, const RecordTextOptions& options);
+
+  /// The next text, or false behind the last. Errors: as Reader::next.
+  bool next(std::string& text);
+  /// Over all files so far.
+  ReadReport report() const;
+  /// Of the files on disk, compressed or not.
+  std::int64_t total_bytes() const noexcept { return total_bytes_; }
+
+ private:
+  bool open_next();
+  bool read_one(std::string& text);
+  bool next_sentence(std::string& text);
+  void close();
+
+  RecordTextOptions options_;
+  std::vector<std::filesystem::path> files_;
+  std::size_t next_file_ = 0;
+  std::int64_t total_bytes_ = 0;
+  std::unique_ptr<TextReader> lines_;
+  std::unique_ptr<FastaReader> sequences_;
+  std::deque<std::string> sentences_;
+  std::int64_t sequence_ = 0;
+  ReadReport closed_;  // of files that were read to their end
+};
+
+}  // namespace weft::readers

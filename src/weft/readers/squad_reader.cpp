@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outer levels (data, articles, paragraphs) are walked here, byte by byte; a paragraph's text goes whole to the
+// parser of formats/, so that memory holds one paragraph.
+#include "weft/readers/squad_reader.h"
+
+#include <string_view>
+
+#include "weft/core/quote.h"
+#include "weft/formats/config_json.h"
+#include "weft/readers/json_lines_reader.h"
+#include "weft/readers/text_source.h"
+#include "weft/text/utf8.h"
+
+namespace weft::readers {
+namespace {
+
+using formats::Json;
+
+bool is_blank(int byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
+
+const Json& list_field(const Json& object, const std::string& name, const std::string& where) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (found == object.end() || !found->is_array()) {
+    malformed(where, ": expected a list at '", name, "', found ", found == object.end() ? "none" : found->type_name());
+  }
+  return *found;
+}
+
+AnswerSpan answer_span(const Json& json, const std::string& context, const std::string& where) {
+  AnswerSpan answer{string_field(json, "text", where), 0};
+  const auto start = json.find("answer_start");
+  if (start == json.end() || !start->is_number_integer()) {
+    malformed(where, ": expected a whole number at 'answer_start'");
+  }
+  answer.start = start->get<std::int64_t>();
+  const auto place = static_cast<std::size_t>(answer.start);
+  const std::size_t begin = answer.start < 0 ? context.size() : text::byte_offset(context, place);
+  if (answer.text.empty() || std::string_view(context).substr(begin, answer.text.size()) != answer.text) {
+    malformed(where, ": the context must have the answer ", quote(answer.text), " at ", answer.start, ", found ",
+              quote(std::string_view(context).substr(begin, answer.text.size())));
+  }
+  return answer;
+}
+
+// Text, or a whole number as some sets have it.
+std::string id_field(const Json& json, const std::string& where) {
+  const auto found = json.is_object() ? json.find("id") : json.end();
+  return found != json.end() && found->is_number_integer() ? found->dump() : string_field(json, "id", where);
+}
+
+bool is_impossible(const Json& json, const std::string& where) {
+  const auto found = json.find("is_impossible");
+  if (found != json.end() && !found->is_boolean()) {
+    malformed(where, ": is_impossible must be true or false, found an item of type ", found->type_name());
+  }
+  return found != json.end() && found->get<bool>();
+}
+
+}  // namespace
+
+class SquadReader::Parser {
+ public:
+  Parser(const std::filesystem::path& path, const ReadOptions& options) : source_(path, options) {}
+
+  bool next(Question& question) {
+    while (next_question_ >= questions_.size()) {
+      std::string text;
+      if (!next_paragraph(text)) {
+        return false;
+      }
+      open_paragraph(text);
+    }
+    read_question(questions_[next_question_++], question);
+    return true;
+  }
+
+ private:
+  enum class Place { kStart, kRoot, kData, kArticle, kParagraphs, kEnd };
+
+  void open_paragraph(const std::string& text) {
+    questions_.clear();
+    next_question_ = 0;
+    const std::string where = source_.where(paragraph_line_);
+    Json paragraph;
+    try {
+      paragraph = formats::parse_json(text, concat(where, ", paragraph at byte ", paragraph_offset_));
+    } catch (const Error& error) {
+      malformed(error.what());
+    }
+    context_ = std::make_shared<const std::string>(string_field(paragraph, "context", where));
+    questions_ = list_field(paragraph, "qas", where).get<std::vector<Json>>();
+  }
+
+  void read_question(const Json& json, Question& question) const {
+    std::string where = source_.where(paragraph_line_);
+    question = {id_field(json, where), title_, {}, context_, {}, false};
+    where += ", question " + quote(question.id);
+    question.question = string_field(json, "question", where);
+    question.impossible = is_impossible(json, where);
+    for (const Json& answer : list_field(json, "answers", where)) {
+      question.answers.push_back(answer_span(answer, *context_, where));
+    }
+    if (question.answers.empty() != question.impossible) {
+      malformed(where,
+                question.impossible ? ": an impossible question must have no answer, found "
+                                    : ": a question must have an answer or be impossible, found ",
+                question.answers.size());
+    }
+  }
+
+  // What ends the reading: behind broken JSON nobody knows where a record begins.
+  template <typename... Parts>
+  [[noreturn]] void broken(const Parts&... parts) const {
+    fail(ErrorKind::kFormat, source_.where(), ": not SQuAD's JSON: ", concat(parts...), " (byte ", source_.offset(),
+         ")");
+  }
+
+  int next_visible() {
+    while (is_blank(source_.peek())) {
+      source_.get();
+    }
+    return source_.peek();
+  }
+
+  void expect(char byte) {
+    source_.begin_record();
+    if (next_visible() != byte) {
+      broken("expected '", byte, "', found ", found_text());
+    }
+    source_.get();
+  }
+
+  std::string found_text() {
+    const int byte = source_.peek();
+    return byte == TextSource::kEnd ? "the end of the file" : quote(std::string(1, static_cast<char>(byte)));
+  }
+
+  // Inside of a list or object: whether another element follows; the closing byte is taken.
+  bool more(char close) {
+    source_.begin_record();
+    const bool first = std::exchange(fresh_, false);
+    if (next_visible() == close) {
+      source_.get();
+      return false;
+    }
+    if (!first) {
+      expect(',');
+      next_visible();
+    }
+    return true;
+  }
+
+  // One value's bytes, unchecked but for strings and brackets.
+  std::string raw_value() {
+    std::string text;
+    std::int64_t depth = 0;
+    next_visible();
+    do {
+      const int byte = source_.get();
+      if (byte == TextSource::kEnd) {
+        broken("the file ends within a value");
+      }
+      text.push_back(static_cast<char>(byte));
+      if (byte == '"') {
+        raw_string(text);
+      }
+      depth += byte == '{' || byte == '[' ? 1 : 0;
+      depth -= byte == '}' || byte == ']' ? 1 : 0;
+    } while (depth > 0 || (text.back() != '"' && !ends_value()));
+    return text;
+  }
+
+  // Behind the opening quote, with the closing one.
+  void raw_string(std::string& text) {
+    for (bool escaped = false, open = true; open;) {
+      const int byte = source_.get();
+      if (byte == TextSource::kEnd) {
+        broken("the file ends within a string");
+      }
+      text.push_back(static_cast<char>(byte));
+      open = escaped || byte != '"';
+      escaped = !escaped && byte == '\\';
+    }
+  }
+
+  // Behind a number, a word or a closed bracket.
+  bool ends_value() {
+    const int byte = source_.peek();
+    return is_blank(byte) || byte == ',' || byte == '}' || byte == ']' || byte == ':' || byte == TextSource::kEnd;
+  }
+
+  Json value() { return formats::parse_json(raw_value(), source_.where()); }
+
+  std::string key() {
+    const Json name = value();
+    if (!name.is_string()) {
+      broken("expected a name in quotes");
+    }
+    expect(':');
+    return name.get<std::string>();
+  }
+
+  void enter(char bracket, Place place) {
+    expect(bracket);
+    fresh_ = true;
+    place_ = place;
+  }
+
+  void walk_root() {
+    if (!more('}')) {
+      if (!seen_data_ || next_visible() != TextSource::kEnd) {
+        broken(seen_data_ ? "something follows its end" : "it has no list 'data'");
+      }
+      place_ = Place::kEnd;
+    } else if (key() == "data") {
+      seen_data_ = true;
+      enter('[', Place::kData);
+    } else {
+      value();
+    }
+  }
+
+  void walk_data() {
+    if (!more(']')) {
+      place_ = Place::kRoot;
+    } else {
+      title_.clear();
+      enter('{', Place::kArticle);
+    }
+  }
+
+  void walk_article() {
+    if (!more('}')) {
+      place_ = Place::kData;
+      return;
+    }
+    const std::string name = key();
+    if (name == "paragraphs") {
+      enter('[', Place::kParagraphs);
+    } else {
+      const Json other = value();
+      title_ = name == "title" && other.is_string() ? other.get<std::string>() : title_;
+    }
+  }
+
+  bool next_paragraph(std::string& text) {
+    while (place_ != Place::kEnd) {
+      if (place_ == Place::kStart) {
+        enter('{', Place::kRoot);
+      } else if (place_ == Place::kRoot) {
+        walk_root();
+      } else if (place_ == Place::kData) {
+        walk_data();
+      } else if (place_ == Place::kArticle) {
+        walk_article();
+      } else if (!more(']')) {
+        place_ = Place::kArticle;
+      } else {
+        paragraph_line_ = source_.next_line_number();
+        paragraph_offset_ = source_.offset();
+        text = raw_value();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  TextSource source_;
+  Place place_ = Place::kStart;
+  bool fresh_ = true;  // inside of a bracket that was just opened
+  bool seen_data_ = false;
+  std::string title_;
+  std::int64_t paragraph_line_ = 1;
+  std::uint64_t paragraph_offset_ = 0;
+  std::shared_ptr<const std::string> context_;
+  std::vector<Json> questions_;
+  std::size_t next_question_ = 0;
+};
+
+SquadReader::SquadReader(const std::filesystem::path& path, const ReadOptions& options)
+    : Reader(options), parser_(std::make_unique<Parser>(path, options)) {}
+
+SquadReader::~SquadReader() = default;
+
+bool SquadReader::read(Question& question) { return parser_->next(question); }
+
+}  // namespace weft::readers

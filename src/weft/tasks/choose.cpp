@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choices of one question are one row of the model's batch.
+#include "weft/tasks/choose.h"
+
+#include "weft/core/error.h"
+#include "weft/tasks/decode/scores.h"
+
+namespace weft::tasks {
+
+TaskResult choose(TaskModel& task, const Question& question, const RunOptions& options) {
+  require(question.choices.size() >= 2, question.name, ": needs at least two choices, found ", question.choices.size());
+  std::vector<EncodedDocument> encoded;
+  formats::Json tokens = formats::Json::array();
+  formats::Json truncated = formats::Json::array();
+  for (std::size_t i = 0; i < question.choices.size(); ++i) {
+    const Document document{question.prompt, question.choices[i], concat(question.name, ", choice ", i)};
+    encoded.push_back(encode_document(*task.tokenizer, document, whole_texts(task, options)));
+    tokens.push_back(encoded.back().tokens);
+    truncated.push_back(encoded.back().left_out);
+  }
+  std::vector<const text::Encoding*> windows;
+  for (const EncodedDocument& choice : encoded) {
+    windows.push_back(&choice.windows.front());
+  }
+  Computed computed;
+  const at::Tensor logits = EncoderRunner(task, options.batch).run_choices(windows, computed);
+  TaskResult result{formats::Json::array(), {{"tokens", tokens}, {"truncated", truncated}}};
+  for (const Scored& scored : best(softmax(numbers(logits)), 0)) {
+    const std::string& choice = question.choices.at(static_cast<std::size_t>(scored.index));
+    result.result.push_back({{"index", scored.index}, {"choice", choice}, {"score", scored.score}});
+  }
+  for (const auto& [name, value] : computed) {
+    result.metadata[name] = value;
+  }
+  return result;
+}
+
+}  // namespace weft::tasks

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums in float64: over 50,000 tokens float32 would lose the sixth digit.
+#include "weft/tasks/decode/scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::tasks {
+namespace {
+
+// Indices out of `among`, best first, cut to `count`.
+std::vector<Scored> ranked(std::span<const double> scores, std::vector<std::int64_t> among, std::int64_t count) {
+  const std::size_t kept = count <= 0 ? among.size() : std::min(among.size(), static_cast<std::size_t>(count));
+  const auto better = [&](std::int64_t left, std::int64_t right) {
+    const double first = scores[static_cast<std::size_t>(left)];
+    const double second = scores[static_cast<std::size_t>(right)];
+    return first != second ? first > second : left < right;
+  };
+  std::partial_sort(among.begin(), among.begin() + static_cast<std::ptrdiff_t>(kept), among.end(), better);
+  std::vector<Scored> result;
+  result.reserve(kept);
+  for (std::size_t rank = 0; rank < kept; ++rank) {
+    result.push_back({among[rank], scores[static_cast<std::size_t>(among[rank])]});
+  }
+  return result;
+}
+
+}  // namespace
+
+void require_finite(std::span<const float> logits) {
+  const auto wrong = std::find_if_not(logits.begin(), logits.end(), [](float value) { return std::isfinite(value); });
+  if (wrong != logits.end()) {
+    fail(ErrorKind::kNumeric, "the model's output ", wrong - logits.begin(), " of ", logits.size(), " is ", *wrong,
+         ", expected finite numbers");
+  }
+}
+
+std::vector<double> softmax(std::span<const float> logits) {
+  require_finite(logits);
+  std::vector<double> scores(logits.begin(), logits.end());
+  if (scores.empty()) {
+    return scores;
+  }
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (double& score : scores) {
+    score = std::exp(score - largest);
+    sum += score;
+  }
+  for (double& score : scores) {
+    score /= sum;
+  }
+  return scores;
+}
+
+ScoreFunction score_function(std::string_view name, std::string_view problem_type, std::int64_t labels) {
+  if (name == "softmax") {
+    return ScoreFunction::kSoftmax;
+  }
+  if (name == "sigmoid") {
+    return ScoreFunction::kSigmoid;
+  }
+  if (name == "none") {
+    return ScoreFunction::kNone;
+  }
+  require(name == "default", "the function must be default, softmax, sigmoid or none, found ", quote(name));
+  if (problem_type == "regression") {
+    return ScoreFunction::kNone;
+  }
+  const bool separate = problem_type == "multi_label_classification" || labels == 1;
+  return separate ? ScoreFunction::kSigmoid : ScoreFunction::kSoftmax;
+}
+
+std::string_view to_string(ScoreFunction function) noexcept {
+  switch (function) {
+    case ScoreFunction::kSoftmax:
+      return "softmax";
+    case ScoreFunction::kSigmoid:
+      return "sigmoid";
+    case ScoreFunction::kNone:
+      break;
+  }
+  return "none";
+}
+
+std::vector<double> label_scores(std::span<const float> logits, ScoreFunction function) {
+  if (function == ScoreFunction::kSoftmax) {
+    return softmax(logits);
+  }
+  require_finite(logits);
+  std::vector<double> scores(logits.begin(), logits.end());
+  if (function == ScoreFunction::kSigmoid) {
+    for (double& score : scores) {
+      score = 1 / (1 + std::exp(-score));
+    }
+  }
+  return scores;
+}
+
+std::vector<Scored> best(std::span<const double> scores, std::int64_t count) {
+  std::vector<std::int64_t> all(scores.size());
+  std::iota(all.begin(), all.end(), std::int64_t{0});
+  return ranked(scores, std::move(all), count);
+}
+
+std::vector<Scored> best_tokens(std::span<const float> logits, const TokenChoice& choice) {
+  const std::vector<double> scores = softmax(logits);
+  const auto rows = static_cast<std::int64_t>(scores.size());
+  std::vector<std::int64_t> among(choice.targets.begin(), choice.targets.end());
+  for (const std::int64_t target : among) {
+    require(target >= 0 && target < rows, "the target ", target, " is no id of a vocabulary of ", rows);
+  }
+  std::sort(among.begin(), among.end());
+  among.erase(std::unique(among.begin(), among.end()), among.end());
+  if (among.empty()) {
+    const std::int64_t sayable = choice.vocabulary > 0 ? std::min(choice.vocabulary, rows) : rows;
+    among.resize(static_cast<std::size_t>(sayable));
+    std::iota(among.begin(), among.end(), std::int64_t{0});
+  }
+  return ranked(scores, std::move(among), choice.count);
+}
+
+}  // namespace weft::tasks

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A document is tokenised whole first, so that its length is known before anything is cut.
+#include "weft/tasks/documents.h"
+
+#include <string_view>
+
+#include "weft/core/error.h"
+
+namespace weft::tasks {
+namespace {
+
+std::vector<text::Encoding> encode_pieces(const text::HuggingFaceTokenizer& tokenizer, const Document& document,
+                                          const text::EncodeOptions& options) {
+  return document.second ? tokenizer.encode_windows(document.first, *document.second, options)
+                         : tokenizer.encode_windows(document.first, options);
+}
+
+[[noreturn]] void fail_on_length(std::string_view where, std::int64_t tokens, std::int64_t maximum) {
+  throw Error(ErrorKind::kArgument,
+              concat(where, ": ", tokens, " tokens, but the model takes at most ", maximum, " at once"),
+              "--truncate cuts the text there, and says so");
+}
+
+}  // namespace
+
+EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, const Document& document,
+                                const EncodePlan& plan) {
+  EncodedDocument encoded;
+  encoded.windows = encode_pieces(tokenizer, document, {});
+  encoded.tokens = static_cast<std::int64_t>(encoded.windows.front().ids.size());
+  if (plan.maximum == 0 || encoded.tokens <= plan.maximum) {
+    return encoded;
+  }
+  if (plan.overflow == Overflow::kError) {
+    fail_on_length(document.name, encoded.tokens, plan.maximum);
+  }
+  const bool windows = plan.overflow == Overflow::kWindows;
+  const text::EncodeOptions options{
+      .max_length = plan.maximum, .stride = windows ? plan.stride : 0, .truncation = plan.side};
+  try {
+    encoded.windows = encode_pieces(tokenizer, document, options);
+  } catch (const Error& error) {
+    throw Error(error.kind(), concat(document.name, ": ", error.what()), error.hint());
+  }
+  if (!windows) {
+    encoded.windows.resize(1);
+    encoded.left_out = encoded.tokens - static_cast<std::int64_t>(encoded.windows.front().ids.size());
+  }
+  return encoded;
+}
+
+}  // namespace weft::tasks

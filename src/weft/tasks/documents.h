@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts as a model takes them: whole, cut because the caller said so, or as windows that overlap. Nothing is ever cut
+// without a word.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/text/hugging_face.h"
+
+namespace weft::tasks {
+
+/// A text, or two that the model sees together (a question and a text, a premise and a hypothesis).
+struct Document {
+  std::string first;
+  std::optional<std::string> second = {};
+  std::string name = "the text";  ///< for messages: "text 3", a file
+};
+
+/// What happens to a text that is longer than the model can take.
+enum class Overflow {
+  kError,
+  kTruncate,
+  kWindows,
+};
+
+struct EncodePlan {
+  std::int64_t maximum = 0;  ///< tokens of a window, special ones included
+  std::int64_t stride = 0;   ///< tokens that a window shares with the one before it
+  Overflow overflow = Overflow::kError;
+  text::Truncation side = text::Truncation::kLongestFirst;
+};
+
+/// A document's tokens: one window, or several.
+struct EncodedDocument {
+  std::vector<text::Encoding> windows;
+  std::int64_t tokens = 0;    ///< of the whole document, special ones included
+  std::int64_t left_out = 0;  ///< of these, how many no window holds: not 0 after truncation only
+};
+
+/// Tokenises `document`. Errors: kArgument naming the document with its tokens and the maximum where it is too long and
+/// `plan` allows neither cutting nor windows, and where a maximum leaves no room for the stride.
+EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, const Document& document,
+                                const EncodePlan& plan);
+
+/// The stride that a window of `maximum` tokens has when nobody says: a quarter of it, and 128 at most.
+constexpr std::int64_t default_stride(std::int64_t maximum) noexcept {
+  constexpr std::int64_t kMostShared = 128;
+  return maximum / 4 < kMostShared ? maximum / 4 : kMostShared;
+}
+
+}  // namespace weft::tasks

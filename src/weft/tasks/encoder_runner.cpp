@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Padding, the call, and the cut back to each row's tokens.
+#include "weft/tasks/encoder_runner.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include <c10/core/InferenceMode.h>
+
+#include "weft/core/error.h"
+#include "weft/core/interrupt.h"
+#include "weft/core/progress.h"
+
+namespace weft::tasks {
+namespace {
+
+void copy_row(const std::vector<std::int64_t>& values, const at::Tensor& rows, std::int64_t row) {
+  std::copy(values.begin(), values.end(), rows.data_ptr<std::int64_t>() + row * rows.size(1));
+}
+
+// A row's first `tokens` positions as float32 of its own; nothing stays nothing.
+at::Tensor row_of(const at::Tensor& batch, std::int64_t row, std::int64_t tokens) {
+  return batch.defined() ? batch.select(0, row).narrow(0, 0, tokens).to(at::kCPU, at::kFloat).contiguous()
+                         : at::Tensor();
+}
+
+}  // namespace
+
+models::EncoderInput EncoderRunner::padded(Windows windows, const std::vector<std::size_t>& batch) const {
+  std::size_t longest = 0;
+  for (const std::size_t window : batch) {
+    longest = std::max(longest, windows[window]->ids.size());
+  }
+  const auto rows = static_cast<std::int64_t>(batch.size());
+  const auto length = static_cast<std::int64_t>(longest);
+  models::EncoderInput input;
+  input.input_ids = at::full({rows, length}, task_.model->config().pad_token_id, at::kLong);
+  input.attention_mask = at::zeros({rows, length}, at::kLong);
+  if (task_.type_ids) {
+    input.token_type_ids = at::zeros({rows, length}, at::kLong);
+  }
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const text::Encoding& encoding = *windows[batch[static_cast<std::size_t>(row)]];
+    copy_row(encoding.ids, input.input_ids, row);
+    copy_row(std::vector<std::int64_t>(encoding.ids.size(), 1), input.attention_mask, row);
+    if (task_.type_ids) {
+      copy_row(encoding.type_ids, input.token_type_ids, row);
+    }
+  }
+  return input;
+}
+
+void EncoderRunner::run_batch(Windows windows, const std::vector<std::size_t>& batch, bool hidden,
+                              const Consume& consume) {
+  const models::EncoderInput input = padded(windows, batch);
+  models::EncoderOutput output;
+  if (hidden) {
+    output.last_hidden_state = task_.model->hidden_states(input);
+  } else {
+    output = task_.model->forward(input);
+  }
+  const Computed computed = task_.model->computed();
+  // Classes have no tokens; everything else is cut to the row's own.
+  const bool by_token = task_.model->head() != models::Head::kSequenceClassification;
+  for (std::size_t row = 0; row < batch.size(); ++row) {
+    const auto tokens = static_cast<std::int64_t>(windows[batch[row]]->ids.size());
+    const auto index = static_cast<std::int64_t>(row);
+    WindowOutput own;
+    own.computed = &computed;
+    if (hidden) {
+      own.hidden = row_of(output.last_hidden_state, index, tokens);
+    } else {
+      own.logits = row_of(output.logits, index, by_token ? tokens : output.logits.size(1));
+      own.start_logits = row_of(output.start_logits, index, tokens);
+      own.end_logits = row_of(output.end_logits, index, tokens);
+    }
+    consume(batch[row], own);
+  }
+}
+
+void EncoderRunner::run(Windows windows, bool hidden, const Consume& consume) {
+  const c10::InferenceMode no_graph;
+  const InterruptGuard guard;
+  std::vector<std::int64_t> lengths;
+  lengths.reserve(windows.size());
+  for (const text::Encoding* window : windows) {
+    lengths.push_back(static_cast<std::int64_t>(window->ids.size()));
+  }
+  const auto total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  ProgressBar bar("tokens", static_cast<double>(total));
+  std::int64_t done = 0;
+  for (const std::vector<std::size_t>& batch : batches_by_length(lengths, limits_)) {
+    if (interrupted()) {
+      fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens");
+    }
+    run_batch(windows, batch, hidden, consume);
+    for (const std::size_t window : batch) {
+      done += lengths[window];
+    }
+    bar.update(static_cast<double>(done));
+  }
+}
+
+void EncoderRunner::run_head(Windows windows, const Consume& consume) { run(windows, false, consume); }
+void EncoderRunner::run_hidden(Windows windows, const Consume& consume) { run(windows, true, consume); }
+
+at::Tensor EncoderRunner::run_choices(Windows choices, Computed& computed) {
+  const c10::InferenceMode no_graph;
+  std::vector<std::size_t> all(choices.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  models::EncoderInput input = padded(choices, all);
+  input.input_ids = input.input_ids.unsqueeze(0);
+  input.attention_mask = input.attention_mask.unsqueeze(0);
+  if (task_.type_ids) {
+    input.token_type_ids = input.token_type_ids.unsqueeze(0);
+  }
+  const at::Tensor logits = task_.model->forward(input).logits;
+  computed = task_.model->computed();
+  return logits.select(0, 0).to(at::kCPU, at::kFloat).contiguous();
+}
+
+}  // namespace weft::tasks

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows through a model in batches of like lengths, each window's output handed back without its padding. Results
+// depend neither on the batch nor on the order in which windows are run.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/models/encoder_model.h"
+#include "weft/tasks/batches.h"
+#include "weft/tasks/task_model.h"
+
+namespace weft::tasks {
+
+/// EncoderModelImpl::computed() of one call.
+using Computed = std::vector<std::pair<std::string, std::string>>;
+
+/// One window's share of a batch: float32, contiguous, on the CPU, [tokens, ...] or [labels], without padding.
+struct WindowOutput {
+  at::Tensor hidden;        ///< [tokens, hidden]; only from run_hidden()
+  at::Tensor logits;        ///< [tokens, labels] for tags, [labels] for classes
+  at::Tensor start_logits;  ///< [tokens]
+  at::Tensor end_logits;    ///< [tokens]
+  const Computed* computed = nullptr;
+};
+
+class EncoderRunner {
+ public:
+  using Windows = std::span<const text::Encoding* const>;
+  /// Called once for every window, in the order of the batches.
+  using Consume = std::function<void(std::size_t window, const WindowOutput& output)>;
+
+  /// `task` must outlive the runner. A progress bar shows the tokens that are done.
+  EncoderRunner(TaskModel& task, const BatchLimits& limits) : task_(task), limits_(limits) {}
+
+  /// The outputs of the model's head. Errors: kInterrupted after Ctrl-C, between two batches.
+  void run_head(Windows windows, const Consume& consume);
+  /// The last hidden states, whatever the head.
+  void run_hidden(Windows windows, const Consume& consume);
+  /// Multiple choice: the logits [choices] of windows that are the choices of one question, padded to one length.
+  at::Tensor run_choices(Windows choices, Computed& computed);
+
+ private:
+  void run(Windows windows, bool hidden, const Consume& consume);
+  void run_batch(Windows windows, const std::vector<std::size_t>& batch, bool hidden, const Consume& consume);
+  models::EncoderInput padded(Windows windows, const std::vector<std::size_t>& batch) const;
+
+  TaskModel& task_;
+  BatchLimits limits_;
+};
+
+}  // namespace weft::tasks

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything small is checked before the weights are read.
+#include "weft/tasks/task_model.h"
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::tasks {
+namespace {
+
+void require_head(const models::EncoderConfig& config, models::Head needed, const std::string& name) {
+  const models::Head found = config.head();
+  if (found == needed) {
+    return;
+  }
+  std::string architecture;
+  if (!config.architectures.empty()) {
+    architecture = concat(" (", quote(config.architectures.front()), ")");
+  }
+  const std::string has = found == models::Head::kNone ? "no head" : concat("the head ", models::to_string(found));
+  throw Error(
+      ErrorKind::kArgument,
+      concat(name, ": this task needs the head ", models::to_string(needed), ", but the model has ", has, architecture),
+      "weft info shows what a directory holds");
+}
+
+// transformers passes types to BERT only, unless tokenizer_config.json says otherwise.
+bool passes_types(const models::EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer) {
+  return config.type_vocab_size > 1 && tokenizer.type_ids().value_or(config.model_type == "bert");
+}
+
+std::int64_t longest_input(const models::EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer,
+                           std::int64_t wanted, const std::string& name) {
+  const std::int64_t model = config.maximum_length();
+  require(wanted <= model, name, ": a length of ", wanted, " is more than the ", model, " tokens that the model takes");
+  const std::int64_t named = tokenizer.maximum_length();
+  return wanted > 0 ? wanted : named > 0 && named < model ? named : model;
+}
+
+}  // namespace
+
+TaskModel open_task_model(const std::filesystem::path& directory, const TaskModelOptions& options) {
+  TaskModel task;
+  task.name = quote(directory.native(), 4096);
+  const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
+  if (options.head) {
+    require_head(config, *options.head, task.name);
+  }
+  task.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory);
+  task.maximum = longest_input(config, *task.tokenizer, options.max_length, task.name);
+  task.type_ids = passes_types(config, *task.tokenizer);
+  checkpoint::EncoderLoadOptions load;
+  load.head = options.head;
+  load.encoder = options.encoder;
+  load.dtype = options.dtype;
+  task.dtype = options.dtype;
+  task.model = checkpoint::load_encoder(directory, load);
+  return task;
+}
+
+}  // namespace weft::tasks

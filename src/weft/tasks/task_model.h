@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A directory ready for a task: the model with the head that the task needs, its tokeniser, and how long a text may be.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/models/encoder_model.h"
+#include "weft/text/hugging_face.h"
+
+namespace weft::tasks {
+
+struct TaskModelOptions {
+  std::optional<models::Head> head = {};  ///< what the task needs; absent: any head will do
+  models::EncoderOptions encoder = {};
+  at::ScalarType dtype = at::kFloat;
+  std::int64_t max_length = 0;  ///< tokens at once; 0: as many as the model and its tokeniser allow
+};
+
+struct TaskModel {
+  models::EncoderModel model{nullptr};
+  std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer;
+  std::string name;          ///< of the directory, for messages
+  std::int64_t maximum = 0;  ///< tokens of a window, special ones included
+  at::ScalarType dtype = at::kFloat;
+  bool type_ids = false;  ///< whether token types are passed on, as the tokeniser of `transformers` does
+};
+
+/// Opens `directory`. Errors: as checkpoint::load_encoder; kArgument naming the directory, its head and the one that
+/// the task needs where these differ; kArgument where max_length is more than the model takes; kIo or kFormat for a
+/// tokeniser that is not there or cannot be read.
+TaskModel open_task_model(const std::filesystem::path& directory, const TaskModelOptions& options);
+
+}  // namespace weft::tasks

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts to windows, windows through the model, and the account of both.
+#include "weft/tasks/task_run.h"
+
+#include "weft/core/error.h"
+
+namespace weft::tasks {
+
+EncodedBatch::EncodedBatch(const TaskModel& task, std::span<const Document> documents, const EncodePlan& plan)
+    : dtype_(task.dtype), computed_(documents.size()) {
+  encoded_.reserve(documents.size());
+  for (const Document& document : documents) {
+    encoded_.push_back(encode_document(*task.tokenizer, document, plan));
+    require(!encoded_.back().windows.front().ids.empty(), document.name,
+            ": no tokens, and the tokeniser puts none around a text");
+  }
+}
+
+void EncodedBatch::run(TaskModel& task, const BatchLimits& limits, bool hidden, const Consume& consume) {
+  std::vector<const text::Encoding*> windows;
+  std::vector<Place> places;
+  for (std::size_t document = 0; document < encoded_.size(); ++document) {
+    for (std::size_t window = 0; window < encoded_[document].windows.size(); ++window) {
+      windows.push_back(&encoded_[document].windows[window]);
+      places.push_back({document, window});
+    }
+  }
+  const auto keep = [&](std::size_t index, const WindowOutput& output) {
+    const Place& place = places[index];
+    if (place.window == 0) {
+      computed_[place.document] = *output.computed;
+    }
+    consume(place, output);
+  };
+  EncoderRunner runner(task, limits);
+  if (hidden) {
+    runner.run_hidden(windows, keep);
+  } else {
+    runner.run_head(windows, keep);
+  }
+}
+
+formats::Json EncodedBatch::metadata(std::size_t document) const {
+  const EncodedDocument& encoded = encoded_[document];
+  formats::Json metadata = {{"tokens", encoded.tokens},
+                            {"windows", encoded.windows.size()},
+                            {"truncated", encoded.left_out},
+                            {"dtype", dtype_ == at::kBFloat16 ? "bfloat16" : "float32"}};
+  for (const auto& [name, value] : computed_[document]) {
+    metadata[name] = value;
+  }
+  return metadata;
+}
+
+EncodePlan whole_texts(const TaskModel& task, const RunOptions& options) {
+  return {.maximum = task.maximum, .overflow = options.truncate ? Overflow::kTruncate : Overflow::kError};
+}
+
+EncodePlan windowed_texts(const TaskModel& task, const RunOptions& options, text::Truncation side) {
+  return {.maximum = task.maximum,
+          .stride = options.stride < 0 ? default_stride(task.maximum) : options.stride,
+          .overflow = options.truncate ? Overflow::kTruncate : Overflow::kWindows,
+          .side = side};
+}
+
+std::span<const float> numbers(const at::Tensor& tensor) {
+  return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+}  // namespace weft::tasks

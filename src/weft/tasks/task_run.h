@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all tasks share: how texts that are too long and batches are handled, and a result with what was computed for
+// it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "weft/formats/config_json.h"
+#include "weft/tasks/documents.h"
+#include "weft/tasks/encoder_runner.h"
+
+namespace weft::tasks {
+
+struct RunOptions {
+  bool truncate = false;     ///< cut what is too long for the model, and say so
+  std::int64_t stride = -1;  ///< of windows, where a task makes them; -1: default_stride()
+  BatchLimits batch = {};
+};
+
+/// `result` has the shape that huggingface_hub gives the task. `metadata` says what was computed: {"tokens", "windows",
+/// "truncated" (tokens left out), "dtype"} and EncoderModelImpl::computed().
+struct TaskResult {
+  formats::Json result;
+  formats::Json metadata;
+};
+
+/// Documents tokenised, each window knowing its document.
+class EncodedBatch {
+ public:
+  /// Where a window belongs: number `window` of document `document`.
+  struct Place {
+    std::size_t document = 0;
+    std::size_t window = 0;
+  };
+  using Consume = std::function<void(const Place& place, const WindowOutput& output)>;
+
+  EncodedBatch(const TaskModel& task, std::span<const Document> documents, const EncodePlan& plan);
+
+  const EncodedDocument& operator[](std::size_t document) const { return encoded_[document]; }
+  const text::Encoding& encoding(const Place& place) const { return encoded_[place.document].windows[place.window]; }
+  /// Runs every window; `hidden` for the last hidden states in place of the head's output. Keeps what was computed.
+  void run(TaskModel& task, const BatchLimits& limits, bool hidden, const Consume& consume);
+  /// The metadata of a document; complete once run() is done.
+  formats::Json metadata(std::size_t document) const;
+
+ private:
+  std::vector<EncodedDocument> encoded_;
+  at::ScalarType dtype_;
+  std::vector<Computed> computed_;  // by document; windows of one are of one length but the last
+};
+
+/// The plan for a task that cannot go over a text in windows: an error or, when asked for, truncation.
+EncodePlan whole_texts(const TaskModel& task, const RunOptions& options);
+/// The plan for a task that can.
+EncodePlan windowed_texts(const TaskModel& task, const RunOptions& options, text::Truncation side);
+
+/// A tensor's numbers; valid as long as it lives. It must be float32 and contiguous.
+std::span<const float> numbers(const at::Tensor& tensor);
+
+}  // namespace weft::tasks

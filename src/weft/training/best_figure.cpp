@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparing one figure from evaluation to evaluation.
+#include "weft/training/best_figure.h"
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::training {
+
+using formats::Json;
+
+bool smaller_is_better(const std::string& metric) {
+  return metric.find("loss") != std::string::npos || metric.find("perplexity") != std::string::npos ||
+         metric.starts_with("bits_per_") || metric.find("error") != std::string::npos;
+}
+
+bool BestFigure::consider(std::int64_t step, const Json& figures) {
+  if (metric_.empty()) {
+    return false;
+  }
+  const auto found = figures.find(metric_);
+  std::string known;
+  for (const auto& [name, value] : figures.items()) {
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  require(found != figures.end() && (found->is_number() || found->is_null()),
+          "best_metric: an evaluation has no figure ", quote(metric_), "; it has ", known.empty() ? "none" : known);
+  ++since_best_;
+  if (found->is_null()) {
+    return false;
+  }
+  const auto value = found->get<double>();
+  if (value_ && !(smaller_is_better(metric_) ? value < *value_ : value > *value_)) {
+    return false;
+  }
+  value_ = value;
+  step_ = step;
+  since_best_ = 0;
+  return true;
+}
+
+Json BestFigure::json() const {
+  return value_ ? Json{{"metric", metric_}, {"value", *value_}, {"step", step_}} : Json::object();
+}
+
+}  // namespace weft::training

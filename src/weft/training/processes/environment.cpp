@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the launcher's variables.
+#include "weft/training/processes/environment.h"
+
+#include <charconv>
+
+#include "weft/core/environment.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::training {
+namespace {
+
+std::int64_t whole_number(const std::string& name, std::int64_t low, std::int64_t high) {
+  const std::string value = environment(name).value_or("");
+  std::int64_t number = -1;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  require(error == std::errc{} && end == value.data() + value.size() && number >= low && number <= high, name,
+          " must be a whole number from ", low, " to ", high, ", found ", quote(value));
+  return number;
+}
+
+}  // namespace
+
+std::optional<ProcessPlace> process_place() {
+  constexpr std::int64_t kMostProcesses = 1 << 20;
+  const bool open_mpi = !environment("RANK") && environment("OMPI_COMM_WORLD_RANK");
+  const std::string rank = open_mpi ? "OMPI_COMM_WORLD_RANK" : "RANK";
+  const std::string size = open_mpi ? "OMPI_COMM_WORLD_SIZE" : "WORLD_SIZE";
+  if (!environment(rank) || !environment(size)) {
+    return std::nullopt;
+  }
+  ProcessPlace place;
+  place.size = whole_number(size, 1, kMostProcesses);
+  place.rank = whole_number(rank, 0, place.size - 1);
+  if (place.size == 1) {
+    return std::nullopt;
+  }
+  place.address = environment("MASTER_ADDR").value_or(place.address);
+  if (environment("MASTER_PORT")) {
+    place.port = static_cast<std::uint16_t>(whole_number("MASTER_PORT", 1, 65535));
+  }
+  place.launcher_keeps_store = environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
+  place.round = environment("TORCHELASTIC_RESTART_COUNT").value_or("0");
+  return place;
+}
+
+}  // namespace weft::training

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes that train together, as the trainer sees them: their number, and sums over all of them. One process
+// alone is a group too, whose sums are its own values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+namespace weft::training {
+
+/// Every process calls the same functions in the same order. Errors: kIo that names the process which ended, within 30
+/// seconds of its end.
+class ProcessGroup {
+ public:
+  virtual ~ProcessGroup() = default;
+  virtual std::int64_t rank() const noexcept { return 0; }
+  virtual std::int64_t size() const noexcept { return 1; }
+  /// The one that writes files and talks to the user.
+  bool is_first() const noexcept { return rank() == 0; }
+  bool is_alone() const noexcept { return size() == 1; }
+
+  /// Begins to replace `tensor` by its sum over all processes; the result is there when the function that it returns
+  /// has returned. The order of the summands does not change from call to call.
+  virtual std::function<void()> begin_sum(const at::Tensor& tensor);
+  /// Replaces `tensor` by that of the first process.
+  virtual void copy_from_first(const at::Tensor& tensor);
+  /// Tells the others that this process is about to end because of `reason`.
+  virtual void announce_failure(const std::string& reason);
+  /// Waits until all have come here.
+  void meet() { sum(0.0); }
+
+  double sum(double value);
+  double from_first(double value);
+  std::string text_from_first(const std::string& text);
+};
+
+/// The group of this process: itself, but while a JoinedProcesses lives.
+ProcessGroup& processes();
+
+/// While one lives, this process belongs to the group that the launcher's environment names (environment.h).
+class JoinedProcesses {
+ public:
+  /// Waits up to five minutes for all to come. Errors: kArgument for the environment, kIo where the others cannot be
+  /// reached.
+  JoinedProcesses();
+  ~JoinedProcesses();
+  JoinedProcesses(const JoinedProcesses&) = delete;
+  JoinedProcesses& operator=(const JoinedProcesses&) = delete;
+};
+
+}  // namespace weft::training

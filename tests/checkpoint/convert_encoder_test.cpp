@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// From BERT and RoBERTa to Longformer and BigBird: within the old length and one window the new model is the old one.
+#include <gtest/gtest.h>
+
+#include "models/small_encoder.h"
+#include "support/expect_error.h"
+#include "support/torch_fixture.h"
+#include "weft/checkpoint/encoder_directory.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using models::EncoderModel;
+using models::Head;
+
+EncoderModel source(const char* family, Head head = Head::kMaskedLanguageModel) {
+  models::EncoderConfig config = test::small_encoder_config(family);
+  config.max_position_embeddings = family == std::string("bert") ? 32 : 34;
+  config.type_vocab_size = family == std::string("bert") ? 2 : 1;
+  return test::small_encoder(config, head);
+}
+
+ConvertOptions request(const char* to, std::int64_t length) {
+  ConvertOptions options;
+  options.to = to;
+  options.length = length;
+  options.attention_window = {64};
+  options.block_size = 4;
+  options.random_blocks = 1;
+  return options;
+}
+
+class ConvertEncoder : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+// Windows of 64 over 28 tokens, and BigBird's full attention for so few: nothing is left out.
+TEST_P(ConvertEncoder, ShortTextsGiveTheSameScores) {
+  EncoderModel old = source(GetParam().first);
+  EncoderModel made = convert_encoder(old, request(GetParam().second, 100));
+  models::EncoderInput input;
+  input.input_ids = test::text_ids(2, 28);
+  EXPECT_LT(test::largest_difference(made->forward(input).logits, old->forward(input).logits), 1e-5);
+  EXPECT_EQ(made->config().maximum_length(), 100);
+  input.input_ids = test::text_ids(1, 100);
+  EXPECT_NO_THROW(made->forward(input));
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, ConvertEncoder,
+                         ::testing::Values(std::pair{"bert", "longformer"}, std::pair{"bert", "big_bird"},
+                                           std::pair{"roberta", "longformer"}, std::pair{"roberta", "big_bird"}));
+
+TEST(ConvertedTables, RepeatThePositionsAndKeepThoseOfPadding) {
+  EncoderModel old = source("roberta");
+  const EncoderModel made = convert_encoder(old, request("longformer", 70));
+  const at::Tensor before = old->named_parameters()["encoder.embeddings.positions"];
+  const at::Tensor after = made->named_parameters()["encoder.embeddings.positions"];
+  ASSERT_EQ(after.size(0), 72);
+  EXPECT_TRUE(after.narrow(0, 0, 34).equal(before));
+  EXPECT_TRUE(after.narrow(0, 34, 32).equal(before.narrow(0, 2, 32)));
+  EXPECT_TRUE(after.narrow(0, 66, 6).equal(before.narrow(0, 2, 6)));
+  const at::Tensor local = made->named_parameters()["encoder.layers.1.attention.qkv.weight"];
+  EXPECT_TRUE(made->named_parameters()["encoder.layers.1.attention.global_qkv.weight"].equal(local));
+  EXPECT_EQ(made->config().attention_window.size(), 2U);
+}
+
+TEST(ConvertedHeads, GoAlongWhereTheirLayersAreTheSame) {
+  EXPECT_EQ(convert_encoder(source("bert", Head::kTokenClassification), request("big_bird", 64))->head(),
+            Head::kTokenClassification);
+  EXPECT_NO_THROW(convert_encoder(source("roberta", Head::kSequenceClassification), request("longformer", 64)));
+  test::expect_error(ErrorKind::kUnsupported, {"sequence-classification", "bert", "longformer"},
+                     [] { convert_encoder(source("bert", Head::kSequenceClassification), request("longformer", 64)); });
+  test::expect_error(ErrorKind::kUnsupported, {"question-answering"},
+                     [] { convert_encoder(source("bert", Head::kQuestionAnswering), request("big_bird", 64)); });
+}
+
+TEST(ConvertedRequests, AreChecked) {
+  const EncoderModel old = source("bert");
+  test::expect_error(ErrorKind::kArgument, {"length", "32", "16"},
+                     [&] { convert_encoder(old, request("big_bird", 16)); });
+  test::expect_error(ErrorKind::kArgument, {"'reformer'"}, [&] { convert_encoder(old, request("reformer", 64)); });
+  const EncoderModel made = convert_encoder(old, request("big_bird", 64));
+  test::expect_error(ErrorKind::kArgument, {"found big_bird"},
+                     [&] { convert_encoder(made, request("longformer", 64)); });
+}
+
+}  // namespace
+}  // namespace weft::checkpoint

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json of Hugging Face: what is read, what is passed over, what is refused.
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+#include "weft/checkpoint/encoder_config_json.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using formats::Json;
+
+models::EncoderConfig read(const std::string& text) {
+  return encoder_config_from_json(formats::parse_json(text, "c"), "c");
+}
+
+void refuse(ErrorKind kind, std::initializer_list<std::string_view> words, const std::string& text) {
+  test::expect_error(kind, words, [&] { read(text); });
+}
+
+TEST(EncoderConfigJson, ReadsWhatTransformersWrites) {
+  const models::EncoderConfig config = read(R"({
+    "model_type": "longformer", "architectures": ["LongformerForTokenClassification"], "attention_window": [32, 64],
+    "num_hidden_layers": 2, "vocab_size": 100, "id2label": {"1": "B", "0": "A", "2": "C"}, "label2id": {"A": 0},
+    "transformers_version": "4.9.2", "torch_dtype": "float32", "use_cache": true, "gradient_checkpointing": false,
+    "ignore_attention_mask": false, "eos_token_id": [2, 7], "bos_token_id": null})");
+  EXPECT_EQ(config.attention_window_of(1), 64);
+  EXPECT_EQ(config.id2label, (std::vector<std::string>{"A", "B", "C"}));
+  EXPECT_EQ(config.head(), models::Head::kTokenClassification);
+  EXPECT_EQ(config.eos_token_id, 2);
+  EXPECT_EQ(config.bos_token_id, -1);
+  EXPECT_EQ(read(R"({"model_type": "longformer", "attention_window": 64})").attention_window_of(11), 64);
+  EXPECT_EQ(read(R"({"model_type": "bert", "classifier_dropout": null, "num_labels": 5})").num_labels(), 5);
+  EXPECT_EQ(read(R"({"model_type": "bert", "classifier_dropout": 0.3})").classifier_dropout, 0.3);
+}
+
+// Not the published sizes: what transformers takes where a file is silent.
+TEST(EncoderConfigJson, TakesTheDefaultsOfTransformers) {
+  EXPECT_EQ(read(R"({"model_type": "roberta"})").max_position_embeddings, 512);
+  EXPECT_EQ(read(R"({"model_type": "roberta"})").type_vocab_size, 2);
+  EXPECT_EQ(read(R"({"model_type": "longformer"})").vocab_size, 30522);
+  EXPECT_EQ(read(R"({"model_type": "big_bird"})").hidden_act, "gelu_new");
+}
+
+TEST(EncoderConfigJson, RefusesWhatWouldChangeTheResult) {
+  refuse(ErrorKind::kUnsupported, {"c: is_decoder"}, R"({"model_type": "bert", "is_decoder": true})");
+  refuse(ErrorKind::kUnsupported, {"position_embedding_type", "relative_key"},
+         R"({"model_type": "bert", "position_embedding_type": "relative_key"})");
+  refuse(ErrorKind::kUnsupported, {"pruned_heads"}, R"({"model_type": "bert", "pruned_heads": {"0": [1]}})");
+  refuse(ErrorKind::kUnsupported, {"c: ", "'t5'"}, R"({"model_type": "t5"})");
+  refuse(ErrorKind::kFormat, {"model_type"}, R"({"hidden_size": 3})");
+  refuse(ErrorKind::kFormat, {"model_type"}, R"([1])");
+  refuse(ErrorKind::kArgument, {"hidden_act"}, R"({"model_type": "bert", "hidden_act": "selu"})");
+}
+
+TEST(EncoderConfigJson, RefusesWrongTypesAndSizes) {
+  refuse(ErrorKind::kFormat, {"c: hidden_size"}, R"({"model_type": "bert", "hidden_size": "768"})");
+  refuse(ErrorKind::kFormat, {"c: attention_window"}, R"({"model_type": "longformer", "attention_window": 2.5})");
+  refuse(ErrorKind::kArgument, {"num_attention_heads"}, R"({"model_type": "bert", "num_attention_heads": 0})");
+  refuse(ErrorKind::kArgument, {"num_hidden_layers"}, R"({"model_type": "bert", "num_hidden_layers": 2147483648})");
+  for (const char* labels : {R"({"0": "a", "2": "b"})", R"({"x": "a"})", R"({"0": 1})", R"({})", R"(["a"])"}) {
+    refuse(ErrorKind::kFormat, {"id2label"}, std::string(R"({"model_type": "bert", "id2label": )") + labels + "}");
+  }
+}
+
+TEST(EncoderConfigJson, WritesOnlyWhatTheFamilyHas) {
+  const auto written = [](const char* family, models::Head head) {
+    const models::EncoderModelImpl model(models::base_config(family), head, {}, at::TensorOptions(at::kMeta));
+    return encoder_config_to_json(model);
+  };
+  const Json bert = written("bert", models::Head::kNone);
+  EXPECT_EQ(bert.at("architectures"), Json::array({"BertModel"}));
+  for (const char* absent : {"attention_window", "block_size", "sep_token_id", "attention", "id2label"}) {
+    EXPECT_FALSE(bert.contains(absent)) << absent;
+  }
+  EXPECT_TRUE(bert.at("classifier_dropout").is_null());
+  EXPECT_EQ(written("longformer", models::Head::kNone).at("attention_window"), 512);
+  models::EncoderConfig windows = models::base_config("longformer");
+  windows.attention_window = std::vector<std::int64_t>(12, 64);
+  const models::EncoderModelImpl model(windows, models::Head::kNone, {}, at::TensorOptions(at::kMeta));
+  EXPECT_EQ(encoder_config_to_json(model).at("attention_window").size(), 12U);
+  EXPECT_EQ(written("big_bird", models::Head::kTokenClassification).at("label2id").at("LABEL_1"), 1);
+}
+
+}  // namespace
+}  // namespace weft::checkpoint

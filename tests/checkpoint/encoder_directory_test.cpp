@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hugging Face directories: what is tolerated as transformers tolerates it, what is refused and how it is named, and
+// what is written.
+#include <gtest/gtest.h>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <functional>
+
+#include "models/small_encoder.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "support/torch_fixture.h"
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/encoder_weights.h"
+#include "weft/core/files.h"
+#include "weft/formats/config_json.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using models::EncoderModel;
+using models::Head;
+
+class EncoderDirectory : public ::testing::Test {
+ protected:
+  const std::filesystem::path& save(const std::string& family, Head head) {
+    model_ = test::small_encoder(test::small_encoder_config(family), head);
+    save_encoder(directory_, model_);
+    return directory_;
+  }
+
+  /// Writes the weights again with a change.
+  void rewrite(const std::function<void(NamedTensors&)>& change) const {
+    NamedTensors tensors = load_tensors(directory_ / "model.safetensors");
+    change(tensors);
+    save_tensors(directory_ / "model.safetensors", tensors);
+  }
+
+  static void rename(NamedTensors& tensors, const std::string& from, const std::string& to) {
+    for (auto& [name, tensor] : tensors) {
+      if (const auto at = name.find(from); at != std::string::npos) {
+        name.replace(at, from.size(), to);
+      }
+    }
+  }
+
+  void edit_config(const std::function<void(formats::Json&)>& change) const {
+    formats::Json json = formats::read_json(directory_ / "config.json");
+    change(json);
+    write_file_atomically(directory_ / "config.json", formats::print_json(json));
+  }
+
+  void expect_same(EncoderModel& loaded) {
+    models::EncoderInput input;
+    input.input_ids = test::text_ids(2, 40);
+    const auto expected = model_->forward(input).named();
+    const auto found = loaded->forward(input).named();
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_TRUE(found[i].second.equal(expected[i].second)) << found[i].first;
+    }
+  }
+
+  void expect_loads(const EncoderLoadOptions& options = {}) {
+    EncoderModel loaded = load_encoder(directory_, options);
+    expect_same(loaded);
+  }
+
+  void expect_refused(ErrorKind kind, std::initializer_list<std::string_view> words,
+                      const EncoderLoadOptions& options = {}) const {
+    test::expect_error(kind, words, [&] { load_encoder(directory_, options); });
+  }
+
+  test::TemporaryDirectory folder_;
+  std::filesystem::path directory_ = folder_ / "model";
+  EncoderModel model_{nullptr};
+};
+
+TEST_F(EncoderDirectory, KeepsEveryBitOfEveryFamily) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird"}) {
+    save(family, Head::kTokenClassification);
+    expect_loads();
+    EXPECT_TRUE(is_encoder_directory(directory_));
+  }
+}
+
+TEST_F(EncoderDirectory, OpensWhatTransformersTolerates) {
+  save("bert", Head::kMaskedLanguageModel);
+  rewrite([&](NamedTensors& tensors) {
+    rename(tensors, "embeddings.LayerNorm.weight", "embeddings.LayerNorm.gamma");
+    rename(tensors, "embeddings.LayerNorm.bias", "embeddings.LayerNorm.beta");
+    const at::Tensor tokens = model_->named_parameters()["encoder.embeddings.tokens"].detach();
+    tensors.emplace_back("bert.embeddings.position_ids", at::zeros({1, 128}, at::TensorOptions(at::kLong)));
+    tensors.emplace_back("cls.predictions.decoder.weight", tokens.clone());
+    tensors.emplace_back("cls.predictions.decoder.bias", at::zeros({40}));
+    tensors.emplace_back("cls.seq_relationship.weight", at::zeros({2, 16}));
+    tensors.emplace_back("bert.pooler.dense.weight", at::zeros({16, 16}));
+  });
+  expect_loads();
+}
+
+TEST_F(EncoderDirectory, TheBiasMayStandUnderTheDecodersName) {
+  save("roberta", Head::kMaskedLanguageModel);
+  rewrite([](NamedTensors& tensors) { rename(tensors, "lm_head.bias", "lm_head.decoder.bias"); });
+  expect_loads();
+}
+
+// As transformers 5: two different matrices are not tied, whatever the config says.
+TEST_F(EncoderDirectory, ADecoderOfItsOwnIsNotTied) {
+  save("bert", Head::kMaskedLanguageModel);
+  rewrite([](NamedTensors& tensors) {
+    tensors.emplace_back("cls.predictions.decoder.weight", at::zeros({40, 16}));
+    tensors.emplace_back("cls.predictions.decoder.bias", at::full({40}, 2.0));
+  });
+  EncoderModel loaded = load_encoder(directory_);
+  EXPECT_FALSE(loaded->config().tie_word_embeddings);
+  models::EncoderInput input;
+  input.input_ids = test::text_ids(1, 5);
+  EXPECT_TRUE(loaded->forward(input).logits.eq(2.0).all().item<bool>());
+  save_encoder(folder_ / "untied", loaded);
+  EXPECT_NE(formats::SafetensorsFile(folder_ / "untied" / "model.safetensors").find("cls.predictions.bias"), nullptr);
+  EXPECT_TRUE(load_encoder(folder_ / "untied")->forward(input).logits.eq(2.0).all().item<bool>());
+}
+
+TEST_F(EncoderDirectory, AHeadedCheckpointOpensBare) {
+  save("bert", Head::kMaskedLanguageModel);
+  EncoderLoadOptions options;
+  options.head = Head::kNone;
+  models::EncoderInput input;
+  input.input_ids = test::text_ids(2, 40);
+  const models::EncoderOutput output = load_encoder(directory_, options)->forward(input);
+  EXPECT_TRUE(output.last_hidden_state.equal(model_->hidden_states(input)));
+  EXPECT_FALSE(output.pooler_output.defined());  // the file has none
+}
+
+TEST_F(EncoderDirectory, AnUnknownArchitectureOpensWithAHeadOfItsFile) {
+  save("bert", Head::kMaskedLanguageModel);
+  edit_config([](formats::Json& json) { json["architectures"] = {"BertLMHeadModel"}; });
+  expect_refused(ErrorKind::kUnsupported, {"'BertLMHeadModel'"});
+  EncoderLoadOptions options;
+  options.head = Head::kMaskedLanguageModel;
+  expect_loads(options);
+}
+
+TEST_F(EncoderDirectory, ABareCheckpointTakesANewHead) {
+  save("roberta", Head::kNone);
+  EncoderLoadOptions options;
+  options.head = Head::kSequenceClassification;
+  expect_refused(ErrorKind::kFormat, {"'classifier.dense.weight'", "[16, 16]", "is missing"}, options);
+  std::vector<std::string> fresh;
+  options.allow_new_head = true;
+  options.labels = {"a", "b", "c"};
+  options.new_tensors = &fresh;
+  EncoderModel loaded = load_encoder(directory_, options);
+  EXPECT_EQ(fresh.size(), 4U);
+  EXPECT_EQ(loaded->config().num_labels(), 3);
+  models::EncoderInput input;
+  input.input_ids = test::text_ids(2, 40);
+  EXPECT_TRUE(loaded->hidden_states(input).equal(model_->hidden_states(input)));
+  EXPECT_EQ(loaded->forward(input).logits.size(1), 3);
+}
+
+TEST_F(EncoderDirectory, OtherLabelsReplaceOnlyTheLayerThatScoresThem) {
+  save("big_bird", Head::kSequenceClassification);
+  std::vector<std::string> fresh;
+  EncoderLoadOptions options;
+  options.labels = {"a", "b", "c"};
+  expect_refused(ErrorKind::kFormat, {"'classifier.out_proj.weight'", "[2, 16]", "[3, 16]"}, options);
+  options.allow_new_head = true;
+  options.new_tensors = &fresh;
+  const EncoderModel loaded = load_encoder(directory_, options);
+  EXPECT_EQ(fresh, (std::vector<std::string>{"classifier.out_proj.weight", "classifier.out_proj.bias"}));
+  EXPECT_TRUE(loaded->named_parameters()["head.dense.weight"].equal(model_->named_parameters()["head.dense.weight"]));
+}
+
+TEST_F(EncoderDirectory, NamesMissingSurplusAndMisshapenTensors) {
+  save("longformer", Head::kNone);
+  rewrite([](NamedTensors& tensors) { rename(tensors, "layer.1.attention.self.key_global.weight", "other"); });
+  expect_refused(ErrorKind::kFormat, {"model.safetensors", "'encoder.layer.1.attention.self.key_global.weight'",
+                                      "[16, 16]", "(and 1 more)"});
+  save("longformer", Head::kNone);
+  rewrite([](NamedTensors& tensors) { tensors.emplace_back("encoder.layer.2.output.dense.bias", at::zeros({16})); });
+  expect_refused(ErrorKind::kFormat, {"'encoder.layer.2.output.dense.bias'", "[16]", "not part of the model"});
+  save("longformer", Head::kNone);
+  edit_config([](formats::Json& json) { json["intermediate_size"] = 20; });
+  expect_refused(ErrorKind::kFormat, {"intermediate.dense.weight'", "[24, 16]", "[20, 16]", "more)"});
+}
+
+TEST_F(EncoderDirectory, ReportsNumbersThatAreNot) {
+  save("bert", Head::kNone);
+  rewrite([](NamedTensors& tensors) { tensors.front().second.fill_(NAN); });
+  EncoderLoadOptions options;
+  options.check_finite = true;
+  expect_refused(ErrorKind::kNumeric, {"model.safetensors", "NaN"}, options);
+  EXPECT_NO_THROW(load_encoder(directory_));
+}
+
+TEST_F(EncoderDirectory, LoadsInAnotherPrecision) {
+  save("big_bird", Head::kMaskedLanguageModel);
+  EncoderLoadOptions options;
+  options.dtype = at::kBFloat16;
+  EncoderModel loaded = load_encoder(directory_, options);
+  EXPECT_EQ(loaded->parameters().front().scalar_type(), at::kBFloat16);
+  models::EncoderInput input;
+  input.input_ids = test::text_ids(1, 40);
+  const at::Tensor logits = loaded->forward(input).logits;
+  EXPECT_EQ(logits.scalar_type(), at::kFloat);
+  // bfloat16 has 8 bits: logits up to 10 through two layers stay within a few tenths.
+  EXPECT_LT(test::largest_difference(logits, model_->forward(input).logits), 0.6);
+  save_encoder(folder_ / "short", loaded);
+  EXPECT_EQ(formats::read_json(folder_ / "short" / "config.json").at("dtype"), "bfloat16");
+}
+
+TEST_F(EncoderDirectory, CopiesTheTokenisersFiles) {
+  save("bert", Head::kNone);
+  write_file_atomically(directory_ / "vocab.txt", "[PAD]\n");
+  write_file_atomically(directory_ / "notes.txt", "mine");
+  save_encoder(folder_ / "copy", model_, directory_);
+  EXPECT_EQ(read_file(folder_ / "copy" / "vocab.txt"), "[PAD]\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "copy" / "notes.txt"));
+  write_file_atomically(directory_ / "pytorch_model.bin", "old");
+  test::expect_error(ErrorKind::kIo, {"pytorch_model.bin"}, [&] { save_encoder(directory_, model_); });
+}
+
+TEST_F(EncoderDirectory, OptionsOfTheRunGoIntoTheConfig) {
+  models::EncoderOptions options;
+  options.block_size = 2;
+  options.random_blocks = 2;
+  save_encoder(directory_, test::small_encoder(test::small_encoder_config("big_bird"), Head::kNone, options));
+  const models::EncoderConfig config = load_encoder_config(directory_);
+  EXPECT_EQ(config.block_size, 2);
+  EXPECT_EQ(config.num_random_blocks, 2);
+}
+
+}  // namespace
+}  // namespace weft::checkpoint

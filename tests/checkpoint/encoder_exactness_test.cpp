@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every family with every head against transformers: outputs and the gradient of every parameter, on inputs of one
+// token, of odd and of whole length, padded, with global positions and token types.
+#include <gtest/gtest.h>
+
+#include <c10/core/GradMode.h>
+
+#include "checkpoint/encoder_fixture.h"
+#include "support/torch_fixture.h"
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/encoder_names.h"
+#include "weft/checkpoint/encoder_weights.h"
+
+namespace weft::checkpoint {
+namespace {
+
+// The reference is float64. Two layers of width 8 with weights of 0.35 leave a few 1e-6 in float32; 2e-5 is what the
+// project promises for small models.
+constexpr double kOutputTolerance = 2e-5;
+
+class EncoderExactness : public ::testing::TestWithParam<test::EncoderKind> {
+ protected:
+  EncoderExactness() : fixture_(GetParam()) {}
+
+  models::EncoderModel load(const std::string& name, at::ScalarType dtype = at::kFloat) const {
+    EncoderLoadOptions options;
+    options.dtype = dtype;
+    options.encoder.random = fixture_.plan(name);
+    // The reference pads to whole blocks, and its patterns are laid out over that.
+    options.encoder.pad_like_hf = true;
+    return load_encoder(fixture_.directory(), options);
+  }
+
+  /// Outputs of a token are compared where it is no padding; the others have no tokens.
+  void expect_equal(const std::string& name, const std::string& output, const at::Tensor& found) const {
+    const at::Tensor expected = fixture_.tensor(name + "/output/" + output);
+    ASSERT_TRUE(expected.defined()) << output;
+    ASSERT_EQ(found.sizes(), expected.sizes()) << output;
+    at::Tensor rows = fixture_.kept(name);
+    const bool by_token = expected.dim() >= 2 && expected.size(1) == rows.size(-1) && output != "pooler_output";
+    rows = by_token ? rows : at::ones({expected.size(0)}, at::TensorOptions(at::kBool));
+    EXPECT_LT(test::largest_difference(found, expected, rows), kOutputTolerance) << name << ' ' << output;
+  }
+
+  at::Tensor loss_of(models::EncoderModel& model, const std::string& name) const {
+    if (model->head() != models::Head::kNone) {
+      return model->loss(fixture_.input(name), fixture_.labels(name));
+    }
+    const models::EncoderOutput output = model->forward(fixture_.input(name));
+    return (output.last_hidden_state * fixture_.tensor(name + "/weight/last_hidden_state")).sum() +
+           (output.pooler_output * fixture_.tensor(name + "/weight/pooler_output")).sum();
+  }
+
+  void expect_equal_gradients(const models::EncoderModel& model, const std::string& name) const {
+    std::size_t compared = 0;
+    for (const auto& parameter : model->named_parameters()) {
+      const HuggingFaceNames names =
+          hugging_face_names(model->config(), model->head(), parameter.key(), model->head() != models::Head::kNone);
+      const auto parts = static_cast<std::int64_t>(names.parts.size());
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const std::string& tensor = names.parts[static_cast<std::size_t>(part)];
+        const at::Tensor expected = fixture_.tensor(name + "/gradient/" + tensor);
+        const at::Tensor found = parameter.value().grad();
+        ASSERT_EQ(expected.defined(), found.defined()) << tensor;
+        if (expected.defined()) {
+          const std::int64_t rows = found.size(0) / parts;
+          expect_close(found.narrow(0, part * rows, rows), expected, name + ' ' + tensor);
+          ++compared;
+        }
+      }
+    }
+    EXPECT_EQ(compared + 1, fixture_.group(name + "/gradient").size());  // and the loss
+  }
+
+  /// The project's promise for gradients in float32.
+  static void expect_close(const at::Tensor& found, const at::Tensor& expected, const std::string& what) {
+    ASSERT_EQ(found.sizes(), expected.sizes()) << what;
+    const double allowed = 1e-4 * expected.abs().max().item<double>() + 1e-7;
+    EXPECT_LE(test::largest_difference(found, expected), allowed) << what;
+  }
+
+  test::EncoderFixture fixture_;
+};
+
+TEST_P(EncoderExactness, OutputsAreThoseOfTransformers) {
+  for (const std::string& name : fixture_.cases()) {
+    models::EncoderModel model = load(name);
+    EXPECT_EQ(to_string(model->head()), GetParam().head);
+    for (const bool recording : {true, false}) {  // without gradients other code computes the products
+      const at::AutoGradMode mode(recording);
+      const auto outputs = model->forward(fixture_.input(name)).named();
+      EXPECT_EQ(outputs.size(), fixture_.group(name + "/output").size()) << name;
+      for (const auto& [output, found] : outputs) {
+        expect_equal(name, output, found);
+      }
+    }
+  }
+}
+
+TEST_P(EncoderExactness, GradientsAreThoseOfTransformers) {
+  for (const std::string& name : fixture_.cases()) {
+    const at::Tensor expected = fixture_.tensor(name + "/gradient/loss");
+    if (!expected.defined()) {
+      continue;
+    }
+    models::EncoderModel model = load(name);
+    const at::Tensor loss = loss_of(model, name);
+    EXPECT_LT(test::largest_difference(loss, expected), kOutputTolerance * (1 + expected.abs().item<double>())) << name;
+    loss.backward();
+    expect_equal_gradients(model, name);
+  }
+}
+
+// Recomputed blocks see what the first pass saw: padding, plan, globals.
+TEST_P(EncoderExactness, GradientCheckpointingChangesNoGradient) {
+  const std::string name = GetParam().family == "big_bird" ? "padded_released" : "padded";
+  models::EncoderModel model = load(name);
+  model->set_gradient_checkpointing(true);
+  loss_of(model, name).backward();
+  expect_equal_gradients(model, name);
+}
+
+// What is written is what was read, by name and value; the names are those that transformers wrote.
+TEST_P(EncoderExactness, WritesTheTensorsThatItRead) {
+  const test::TemporaryDirectory folder;
+  save_encoder(folder / "copy", load(fixture_.cases().front()));
+  const formats::SafetensorsFile copy(folder / "copy" / "model.safetensors");
+  const NamedTensors weights = fixture_.group("weights");
+  EXPECT_EQ(copy.tensors().size(), weights.size());
+  for (const auto& [name, tensor] : weights) {
+    const formats::TensorInfo* info = copy.find(name);
+    ASSERT_NE(info, nullptr) << name;
+    EXPECT_TRUE(read_tensor(copy, *info).equal(tensor.to(at::kFloat))) << name;
+  }
+  EXPECT_EQ(load_encoder_config(folder / "copy").architectures,
+            load_encoder_config(fixture_.directory()).architectures);
+}
+
+std::string kind_name(const ::testing::TestParamInfo<test::EncoderKind>& kind) {
+  std::string name = kind.param.family + "_" + kind.param.head;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EncoderExactness, ::testing::ValuesIn(test::encoder_kinds()), kind_name);
+
+}  // namespace
+}  // namespace weft::checkpoint

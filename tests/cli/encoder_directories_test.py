@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft init`, `convert`, `forward`, `bench model` and `info` on encoder directories."""
+
+import json
+import pathlib
+import struct
+import unittest
+
+from encoder_program import FAMILIES, SMALL, TEXT, make_model, read_safetensors, results, write_safetensors
+from weft_program import Case, weft, weft_json
+
+OUTPUTS = {
+    "none": {"last_hidden_state"},
+    "masked-lm": {"logits"},
+    "sequence-classification": {"logits"},
+    "token-classification": {"logits"},
+    "question-answering": {"start_logits", "end_logits"},
+}
+
+
+def floats(entry):
+    shape, data = entry
+    return shape, struct.unpack(f"<{len(data) // 4}f", data)
+
+
+class ForwardTest(Case):
+    def setUp(self):
+        super().setUp()
+        self.input = self.folder / "in.safetensors"
+        self.output = self.folder / "out.safetensors"
+
+    def forward(self, model, *more):
+        process = weft("forward", model, "--input", self.input, "--output", self.output, *more)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return read_safetensors(self.output)
+
+    def test_outputs_have_the_names_of_transformers(self):
+        # Three separators of RoBERTa (2) a row, which Longformer's question answering looks for.
+        write_safetensors(self.input, input_ids=[[0, 5, 2, 2, 6, 2], [0, 7, 2, 2, 2, 1]], attention_mask=[[1] * 6, [1] * 5 + [0]])
+        for family in FAMILIES:
+            for head, names in OUTPUTS.items():
+                model = make_model(self.folder / f"{family}-{head}", family, head)
+                tensors, metadata = self.forward(model)
+                self.assertLessEqual(names, set(tensors), f"{family} {head}")
+                self.assertEqual(next(iter(tensors.values()))[0][0], 2)
+                self.assertEqual(metadata["dtype"], "float32")
+                self.assertIn("attention", metadata)
+
+    def test_padding_and_threads_change_nothing(self):
+        model = make_model(self.folder / "model", "big_bird", "none")
+        write_safetensors(self.input, input_ids=[[2, 5, 6, 3]])
+        shape, alone = floats(self.forward(model)[0]["last_hidden_state"])
+        self.assertEqual(shape, [1, 4, 32])
+        write_safetensors(self.input, input_ids=[[2, 5, 6, 3, 0, 0, 0]], attention_mask=[[1, 1, 1, 1, 0, 0, 0]])
+        padded = floats(self.forward(model, "--threads", "1")[0]["last_hidden_state"])[1]
+        for left, right in zip(alone, padded[:len(alone)]):
+            self.assertAlmostEqual(left, right, places=5)
+
+    def test_flags(self):
+        model = make_model(self.folder / "model", "big_bird", "none")
+        write_safetensors(self.input, input_ids=[list(range(7, 67))])
+        for arguments, word in ((("--random", "hf-eval"), "hf-eval"), (("--attention-type", "original_full"), "full"),
+                                (("--attention", "window(4)"), "window"), (("--block-size", "8", "--random-blocks", "0"), "block")):
+            metadata = self.forward(model, *arguments)[1]
+            self.assertIn(word, json.dumps(metadata), arguments)
+        self.assertEqual(self.forward(model, "--dtype", "bfloat16")[1]["dtype"], "bfloat16")
+
+    def test_mistakes(self):
+        model = make_model(self.folder / "model", "bert", "none")
+        arguments = ("forward", model, "--input", self.input, "--output", self.output)
+        self.assert_fails(weft(*arguments), 1, "in.safetensors")
+        write_safetensors(self.input, ids=[[1]])
+        self.assert_fails(weft(*arguments), 1, "'ids'", "input_ids")
+        write_safetensors(self.input, attention_mask=[[1]])
+        self.assert_fails(weft(*arguments), 1, "no tensor 'input_ids'")
+        write_safetensors(self.input, input_ids=[[10**6]])
+        self.assert_fails(weft(*arguments), 1, "1000000")
+        write_safetensors(self.input, input_ids=[[1] * 100])
+        self.assert_fails(weft(*arguments), 1, "100", "62")
+        self.assert_fails(weft(*arguments, "--random", "maybe"), 2, "hf-eval")
+        self.assertFalse(self.output.exists())
+
+
+class DirectoryTest(Case):
+    def test_init_and_info(self):
+        made = weft_json("init", "--family", "longformer", *SMALL, "--attention-window", "8", "--head", "token-classification",
+                         "--labels", "O", "B-X", "--vocab-size", "99", "--out", self.folder / "fresh")
+        self.assertEqual((made["family"], made["head"], made["positions"]), ("longformer", "token-classification", 4096))
+        info = weft_json("info", self.folder / "fresh", "--tensors")
+        self.assertEqual(info["labels"], ["O", "B-X"])
+        self.assertEqual(info["parameters"], made["parameters"])
+        self.assertFalse(info["tokenizer"])
+        self.assertGreater(len(info["tensors"]), 20)
+        self.assertIn("token-classification", weft("info", self.folder / "fresh").stdout)
+
+    def test_init_is_a_function_of_its_seed(self):
+        for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+            make_model(self.folder / name, "bert", "none", "--seed", seed)
+        weights = [(self.folder / name / "model.safetensors").read_bytes() for name in "abc"]
+        self.assertEqual(weights[0], weights[1])
+        self.assertNotEqual(weights[0], weights[2])
+
+    def test_init_takes_a_config(self):
+        model = make_model(self.folder / "first", "big_bird", "masked-lm")
+        made = weft_json("init", "--config", model / "config.json", "--head", "none", "--num-hidden-layers", "1", "--out", self.folder / "second")
+        self.assertEqual((made["family"], made["positions"]), ("big_bird", 62))
+        self.assertEqual(weft_json("info", self.folder / "second")["layers"], 1)
+
+    def test_nothing_is_overwritten(self):
+        model = make_model(self.folder / "model", "bert", "none")
+        before = (model / "model.safetensors").read_bytes()
+        self.assert_fails(weft("init", "--family", "bert", "--out", model), 1, "already holds a model")
+        self.assert_fails(weft("convert", model, "--to", "big_bird", "--out", model), 1, "already holds a model")
+        self.assertEqual((model / "model.safetensors").read_bytes(), before)
+        self.assert_fails(weft("init", "--family", "gpt", "--out", self.folder / "x"), 1, "gpt", "bert")
+        self.assert_fails(weft("init", "--hidden-size", "30", "--num-attention-heads", "4", "--out", self.folder / "x"), 1, "30", "4")
+        self.assertFalse((self.folder / "x").exists())
+
+    def test_convert_serves_long_texts(self):
+        for source, to, more in (("roberta", "longformer", ("--attention-window", "8")), ("bert", "big_bird", ("--block-size", "4", "--random-blocks", "1"))):
+            short = make_model(self.folder / source, source, "token-classification")
+            out = self.folder / f"{source}-{to}"
+            made = weft_json("convert", short, "--to", to, "--length", "256", *more, "--out", out)
+            self.assertEqual((made["family"], made["positions"], made["head"]), (to, 256, "token-classification"))
+            text = " ".join([TEXT] * 9)
+            self.assert_fails(weft("embed", short, text, "--json"), 1, "at most 62")
+            (found,) = results("embed", out, text)
+            self.assertGreater(found["metadata"]["tokens"], 62)
+            settings = json.loads(pathlib.Path(out, "tokenizer_config.json").read_text())
+            self.assertEqual(settings["model_max_length"], 256)
+        self.assert_fails(weft("convert", out, "--to", "longformer", "--out", self.folder / "y"), 1, "big_bird")
+
+
+class BenchModelTest(Case):
+    FIELDS = {"seconds", "peak_gb", "gemm_bound_seconds", "share_of_bound", "attention_seconds", "gemm_gflops", "tokens_per_second"}
+
+    def test_forward_and_fill_mask(self):
+        model = make_model(self.folder / "model", "big_bird", "masked-lm")
+        for task in ("forward", "fill-mask"):
+            found = weft_json("bench", "model", model, "--length", "60", "--batch", "2", "--task", task, "--repeats", "1", "--profile")
+            self.assertLessEqual(self.FIELDS, set(found))
+            self.assertTrue(all(found[name] > 0 for name in self.FIELDS - {"attention_seconds"}))
+            self.assertGreater(len(found["profile"]), 3)
+        self.assertNotIn("profile", weft_json("bench", "model", model, "--length", "8", "--repeats", "1"))
+
+    def test_training_step(self):
+        model = make_model(self.folder / "model", "bert", "masked-lm")
+        for dtype in ("float32", "bfloat16"):
+            found = weft_json("bench", "model", model, "--length", "16", "--train", "--dtype", dtype, "--repeats", "1")
+            self.assertIs(found["train"], True)
+        bare = make_model(self.folder / "bare", "bert", "none")
+        self.assert_fails(weft("bench", "model", bare, "--length", "8", "--train"), 1, "masked-lm", "none")
+        self.assert_fails(weft("bench", "model", model, "--length", "8", "--train", "--task", "fill-mask"), 2, "--train")
+        self.assert_fails(weft("bench", "model", model, "--length", "80"), 1, "80", "62")
+
+
+if __name__ == "__main__":
+    unittest.main()

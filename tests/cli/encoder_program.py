@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of encoder commands share: tiny directories by `weft init`, and safetensors read with the standard library."""
+
+import json
+import os
+import pathlib
+import struct
+
+from weft_program import weft
+
+FIXTURES = pathlib.Path(os.environ.get("WEFT_TEST_DATA_DIR") or pathlib.Path(__file__).resolve().parents[1] / "fixtures")
+TOKENIZERS = FIXTURES / "tokenizers"
+SMALL = ["--num-hidden-layers", "2", "--hidden-size", "32", "--num-attention-heads", "2", "--intermediate-size", "64"]
+# Positions for padding come on top in the families of RoBERTa: 62 tokens each.
+FAMILIES = {
+    "bert": ("bert", ["--max-position-embeddings", "62"]),
+    "roberta": ("roberta", ["--max-position-embeddings", "64"]),
+    "longformer": ("roberta", ["--max-position-embeddings", "64", "--attention-window", "8"]),
+    "big_bird": ("big_bird", ["--max-position-embeddings", "62", "--block-size", "4", "--num-random-blocks", "1"]),
+}
+TEXT = "the loom weaves the thread, and we'll see."
+
+
+def make_model(directory, family, head, *more):
+    """A directory with a tokeniser of the fixtures and random weights; numbers large enough to tell labels apart."""
+    tokenizer, shape = FAMILIES[family]
+    process = weft("init", "--family", family, "--head", head, "--tokenizer", TOKENIZERS / tokenizer, *SMALL, *shape,
+                   "--initializer-range", "0.5", "--out", directory, *more)
+    if process.returncode != 0:
+        raise AssertionError(process.stderr)
+    return directory
+
+
+def results(*arguments, **keywords):
+    """Every line of `weft ... --json`."""
+    process = weft(*arguments, "--json", **keywords)
+    if process.returncode != 0:
+        raise AssertionError(f"weft {arguments} exited with {process.returncode}: {process.stderr}")
+    return [json.loads(line) for line in process.stdout.splitlines()]
+
+
+def write_safetensors(path, **tensors):
+    """int64 matrices, as lists of rows."""
+    header, data = {}, b""
+    for name, rows in tensors.items():
+        flat = [value for row in rows for value in row]
+        header[name] = {"dtype": "I64", "shape": [len(rows), len(rows[0])], "data_offsets": [len(data), len(data) + 8 * len(flat)]}
+        data += struct.pack(f"<{len(flat)}q", *flat)
+    text = json.dumps(header).encode()
+    pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_safetensors(path):
+    """({name: (shape, bytes)}, metadata)"""
+    content = pathlib.Path(path).read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    metadata = header.pop("__metadata__", {})
+    data = content[8 + length:]
+    return {name: (entry["shape"], data[slice(*entry["data_offsets"])]) for name, entry in header.items()}, metadata

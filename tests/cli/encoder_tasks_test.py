@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of tasks on tiny random encoders: every family, order, batches, lengths, and clear errors. That their results
+are those of transformers is shown by tests/tasks/decode_cases_test.cpp and tests/parity/tasks_parity.py."""
+
+import pathlib
+import struct
+import unittest
+
+from encoder_program import FAMILIES, TEXT, make_model, read_safetensors, results
+from weft_program import Case, weft
+
+MASKS = {"bert": "[MASK]", "roberta": "<mask>", "longformer": "<mask>", "big_bird": "[MASK]"}
+LONG = " ".join(["the loom said hello"] * 40)
+
+
+class EncoderCase(Case):
+    def model(self, head, family="bert", *more):
+        directory = self.folder / f"{family}-{head}"
+        return directory if directory.exists() else make_model(directory, family, head, *more)
+
+
+class FillMaskTest(EncoderCase):
+    def test_every_family(self):
+        for family in FAMILIES:
+            found = results("fill-mask", self.model("masked-lm", family), f"the loom {MASKS[family]} .", "--top-k", "3")
+            self.assertEqual([len(entry["result"]) for entry in found], [3])
+            first = found[0]["result"][0]
+            self.assertEqual(list(first), ["score", "token", "token_str", "sequence"])
+            self.assertGreaterEqual(first["score"], found[0]["result"][1]["score"])
+            self.assertIn("attention", found[0]["metadata"])
+            self.assertEqual(found[0]["metadata"]["truncated"], 0)
+
+    def test_several_masks_and_targets(self):
+        model = self.model("masked-lm")
+        (found,) = results("fill-mask", model, "the [MASK] said [MASK]", "--targets", "loom", "we", "--top-k", "9")
+        self.assertEqual([len(mask) for mask in found["result"]], [2, 2])
+        self.assertEqual({choice["token_str"] for choice in found["result"][0]}, {"loom", "we"})
+        self.assertIn("[MASK]", found["result"][0][0]["sequence"])
+
+    def test_texts_in_brackets_stay_what_they_are(self):
+        (found,) = results("fill-mask", self.model("masked-lm"), "[MASK], the loom, [MASK]", "--targets", "[PAD]", "we")
+        self.assertEqual([len(mask) for mask in found["result"]], [2, 2])
+        self.assertEqual({choice["token_str"] for choice in found["result"][0]}, {"[PAD]", "we"})
+
+    def test_a_target_that_is_no_token_is_said(self):
+        process = weft("fill-mask", self.model("masked-lm"), "a [MASK]", "--targets", "looms", "--json")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("'loom' stands for it", process.stderr)
+
+    def test_errors(self):
+        model = self.model("masked-lm")
+        self.assert_fails(weft("fill-mask", model, "a [MASK]", "nothing"), 1, "text 2", "no mask", "[MASK]")
+        self.assert_fails(weft("fill-mask", model, ""), 1, "text 1", "no mask")
+        self.assert_fails(weft("fill-mask", model, "[MASK] " + LONG), 1, "text 1", "tokens", "at most 62", "--truncate")
+        process = weft("fill-mask", model, "[MASK] " + LONG, "--truncate")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("were cut off", process.stderr)
+
+
+class ClassifyTest(EncoderCase):
+    def test_order_batches_and_padding_do_not_matter(self):
+        model = self.model("sequence-classification", "bert", "--labels", "bad", "good", "odd")
+        path = self.folder / "texts.txt"
+        texts = [TEXT, "the", LONG[:120], "", "hello world", "   "]
+        path.write_text("\n".join(texts) + "\n")
+        together = results("classify", model, "--file", path, "--top-k", "0")
+        self.assertEqual(len(together), len(texts))
+        for batch in ("1", "2"):
+            apart = results("classify", model, "--file", path, "--top-k", "0", "--batch-size", batch)
+            for left, right in zip(together, apart):
+                self.assertEqual([entry["label"] for entry in left["result"]], [entry["label"] for entry in right["result"]])
+                for one, other in zip(left["result"], right["result"]):
+                    self.assertAlmostEqual(one["score"], other["score"], places=5)
+        self.assertAlmostEqual(sum(entry["score"] for entry in together[0]["result"]), 1, places=6)
+        self.assertEqual({entry["label"] for entry in together[0]["result"]}, {"bad", "good", "odd"})
+
+    def test_pairs_and_functions(self):
+        model = self.model("sequence-classification")
+        (pair,) = results("classify", model, "the loom\twe see", "--pairs", "--function-to-apply", "none")
+        (one,) = results("classify", model, "the loom we see", "--function-to-apply", "none")
+        self.assertEqual(len(pair["result"]), 1)
+        self.assertNotAlmostEqual(pair["result"][0]["score"], one["result"][0]["score"], places=3)
+        self.assertEqual(pair["metadata"]["function"], "none")
+
+    def test_a_person_reads_one_line_a_text(self):
+        process = weft("classify", self.model("sequence-classification"), TEXT, "the")
+        self.assertRegex(process.stdout, r"^LABEL_[01] 0\.\d{4}\nLABEL_[01] 0\.\d{4}\n$")
+
+    def test_another_pattern_is_computed_and_said(self):
+        model = self.model("sequence-classification")
+        (found,) = results("classify", model, TEXT, "--attention", "window(left=2, right=2) | global(1)")
+        self.assertIn("window", found["metadata"]["attention"])
+        wrong = weft("classify", model, TEXT, "--attention", "windw(2)")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("unknown name 'windw'", wrong.stderr)
+
+    def test_wrong_heads_and_directories(self):
+        model = self.model("sequence-classification")
+        self.assert_fails(weft("tag", model, TEXT), 1, "needs the head token-classification", "sequence-classification")
+        self.assert_fails(weft("classify", self.folder / "absent", TEXT), 1, "absent")
+        (model / "vocab.txt").unlink()
+        self.assert_fails(weft("classify", model, TEXT), 1, "vocab.txt", "none")
+
+
+class TagTest(EncoderCase):
+    LABELS = ("--labels", "O", "B-PER", "I-PER")
+
+    def test_strategies(self):
+        model = self.model("token-classification", "bert", *self.LABELS)
+        (tokens,) = results("tag", model, TEXT, "--ignore-labels", "none")
+        self.assertEqual(len(tokens["result"]), tokens["metadata"]["tokens"] - 2)
+        for entity in tokens["result"]:
+            self.assertEqual((entity["start"], entity["end"]), (entity["byte_start"], entity["byte_end"]))
+        for strategy in ("simple", "first", "average", "max"):
+            (found,) = results("tag", model, TEXT, "--aggregation-strategy", strategy)
+            self.assertTrue(all(set(entity) >= {"entity_group", "score", "word", "start", "end"} for entity in found["result"]))
+            self.assertTrue(all(entity["entity_group"] != "O" for entity in found["result"]))
+
+    def test_long_texts_are_read_in_windows_and_said(self):
+        for family in ("bert", "longformer"):
+            model = self.model("token-classification", family, *self.LABELS)
+            process = weft("tag", model, LONG)
+            self.assertIn("windows", process.stderr)
+            (found,) = results("tag", model, LONG, "--ignore-labels", "none")
+            self.assertGreater(found["metadata"]["windows"], 2)
+            places = [(entity["start"], entity["end"]) for entity in found["result"]]
+            self.assertEqual(places, sorted(places), "in order")
+            self.assertEqual(len(places), found["metadata"]["tokens"] - 2, "each token once")
+
+    def test_empty(self):
+        (found,) = results("tag", self.model("token-classification"), "")
+        self.assertEqual(found["result"], [])
+
+
+class AnswerTest(EncoderCase):
+    def test_places_are_those_of_the_document(self):
+        path = self.folder / "story.txt"
+        path.write_bytes("é the loom\nsaid 中 hello world".encode())
+        text = path.read_text(encoding="utf-8")
+        for family in FAMILIES:
+            (found,) = results("answer", self.model("question-answering", family), "--question", "we see?", "--file", path)
+            answer = found["result"]
+            self.assertEqual(answer["answer"], text[answer["start"]:answer["end"]])
+            self.assertEqual(answer["answer"], text.encode()[answer["byte_start"]:answer["byte_end"]].decode())
+            self.assertEqual(found["metadata"]["windows"], 1)
+            self.assertEqual(set(found["metadata"]["no_answer"]), {"score", "logit"})
+
+    def test_long_documents_are_read_in_windows_and_said(self):
+        path = self.folder / "long.txt"
+        path.write_text(LONG)
+        model = self.model("question-answering")
+        (found,) = results("answer", model, "--question", "who?", "--file", path, "--top-k", "5", "--stride", "8")
+        self.assertGreater(found["metadata"]["windows"], 3)
+        self.assertEqual(len(found["result"]), 5)
+        spans = [(answer["start"], answer["end"]) for answer in found["result"]]
+        self.assertEqual(len(set(spans)), 5)
+        self.assertTrue(all(LONG[answer["start"]:answer["end"]] == answer["answer"] for answer in found["result"]))
+        self.assertIn("windows", weft("answer", model, "--question", "who?", "--file", path).stderr)
+
+    def test_no_answer(self):
+        model = self.model("question-answering")
+        arguments = ("answer", model, "--question", "who?", TEXT, "--handle-impossible-answer")
+        (never,) = results(*arguments, "--null-threshold", "1000000")
+        (always,) = results(*arguments, "--null-threshold=-1000000")
+        self.assertNotEqual(never["result"]["answer"], "")
+        self.assertEqual((always["result"]["answer"], always["result"]["start"], always["result"]["end"]), ("", 0, 0))
+        self.assertTrue(weft(*arguments, "--null-threshold=-1000000").stdout.startswith("no answer"))
+
+    def test_errors(self):
+        model = self.model("question-answering")
+        empty = self.folder / "empty.txt"
+        empty.write_bytes(b" \n ")
+        self.assert_fails(weft("answer", model, TEXT), 2, "--question")
+        self.assert_fails(weft("answer", model, "--question", "who?", "--file", empty), 1, "empty.txt", "no token")
+        self.assert_fails(weft("answer", model, "--question", "who?", "--file", self.folder / "absent"), 1, "absent")
+        self.assert_fails(weft("answer", model, "--question", LONG, TEXT), 1, "text 1", "room")
+
+
+class ChooseTest(EncoderCase):
+    def test_choices_from_flags_and_lines(self):
+        model = self.model("multiple-choice")
+        (found,) = results("choose", model, "--prompt", "the loom", "--choice", "said hello", "--choice", "we", "--choice", "see it")
+        self.assertEqual({choice["index"] for choice in found["result"]}, {0, 1, 2})
+        self.assertAlmostEqual(sum(choice["score"] for choice in found["result"]), 1, places=6)
+        line = '{"prompt": "the loom", "choices": ["said hello", "we", "see it"]}\n'
+        (again,) = results("choose", model, "--file", "-", input=line)
+        self.assertEqual(again["result"], found["result"])
+
+    def test_errors(self):
+        model = self.model("multiple-choice")
+        self.assert_fails(weft("choose", model, "--prompt", "a", "--choice", "b"), 1, "two choices")
+        self.assert_fails(weft("choose", model, "--prompt", "a"), 2, "--choice")
+        self.assert_fails(weft("choose", model, "--file", "-", input="{}\n"), 1, "line 1", "prompt")
+        self.assert_fails(weft("choose", model, "--file", "-", input="no\n"), 1, "line 1")
+
+
+class EmbedTest(EncoderCase):
+    def test_files_and_lines_agree(self):
+        model = self.model("masked-lm")
+        texts = [TEXT, "the", "hello world"]
+        lines = [entry["result"] for entry in results("embed", model, *texts, "--normalize")]
+        self.assertAlmostEqual(sum(value * value for value in lines[0]), 1, places=5)
+        npy, tensors = self.folder / "v.npy", self.folder / "v.safetensors"
+        for path in (npy, tensors):
+            process = weft("embed", model, *texts, "--normalize", "--out", path)
+            self.assertEqual((process.returncode, process.stdout), (0, ""), process.stderr)
+        flat = struct.pack("<96f", *[value for line in lines for value in line])
+        self.assertTrue(npy.read_bytes().endswith(flat))
+        found, metadata = read_safetensors(tensors)
+        self.assertEqual(found["embeddings"], ([3, 32], flat))
+        self.assertEqual(metadata["pooling"], "mean")
+
+    def test_cls_differs_and_mistakes(self):
+        model = self.model("none", "big_bird")
+        (mean,), (cls,) = (results("embed", model, TEXT, "--pooling", kind) for kind in ("mean", "cls"))
+        self.assertNotEqual(mean["result"], cls["result"])
+        self.assert_fails(weft("embed", model, TEXT), 2, "--out")
+        self.assert_fails(weft("embed", model, TEXT, "--out", "x.txt"), 2, ".npy")
+        self.assertFalse(pathlib.Path("x.txt").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

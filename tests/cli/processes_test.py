@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several processes: the losses of one with a larger batch, one that dies or fails, and going on with another number of them."""
+
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from weft_program import BINARY, Case, environment, losses, weft, weft_json
+
+STEPS = 20
+DEADLINE = 30  # seconds until the others have ended
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class ProcessesTest(Case):
+    def launch(self, arguments, count=2, **extra):
+        port = str(free_port())
+        started = []
+        for rank in range(count):
+            variables = environment(RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
+                                    GLOO_SOCKET_IFNAME="lo", **extra)
+            started.append(subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                            text=True, env=variables))
+            self.addCleanup(started[-1].kill)
+        return started
+
+    def together(self, arguments, count=2):
+        """Runs to the end; what the first process printed."""
+        started = self.launch(arguments, count)
+        outputs = [process.communicate(timeout=200) for process in started]
+        for process, (_, stderr) in zip(started, outputs):
+            self.assertEqual(process.returncode, 0, stderr)
+        self.assertTrue(all(stdout == "" and stderr == "" for stdout, stderr in outputs[1:]), "one process speaks")
+        return outputs[0][0]
+
+    def arguments(self, out, batch, *more):
+        return self.train_arguments(out, "--batch-size", str(batch), "--seed", "3", *more)
+
+    def assert_close(self, found, expected, tolerance):
+        self.assertEqual([step for step, _ in found], [step for step, _ in expected])
+        for (step, one), (_, other) in zip(found, expected):
+            self.assertLess(abs(one - other), tolerance, f"step {step}")
+
+    def test_two_have_the_losses_of_one_with_twice_the_batch(self):
+        evaluation = ["--eval-text", self.held_out]
+        one, two, parts = self.folder / "one", self.folder / "two", self.folder / "parts"
+        whole = weft_json(*self.arguments(one, 8, "--steps", STEPS, *evaluation))
+        self.together(self.arguments(two, 4, "--steps", STEPS, *evaluation))
+        self.assert_close(losses(two), losses(one), 1e-5)
+        shared = weft_json("eval", two, "--text", self.held_out, "--dtype", "float32")
+        # Weights differ by rounding after 20 steps, and so does what they say of the text.
+        self.assertLess(abs(shared["bits_per_byte"] - whole["evaluation"]["bits_per_byte"]), 1e-3)
+        # Three batches over two processes: one has two of them.
+        self.together(self.arguments(parts, 4, "--steps", STEPS, "--gradient-accumulation", "3", "--processes", "1"))
+        alone = self.folder / "alone"
+        self.train("--batch-size", "4", "--seed", "3", "--steps", STEPS, "--gradient-accumulation", "3", out=alone)
+        self.assert_close(losses(parts), losses(alone), 1e-5)
+
+    def kill_within(self, out, victim, stop_signal):
+        """Two processes of which one is stopped after some steps; the time until the other ended, and what it said."""
+        started = self.launch(self.arguments(out, 2, "--steps", "100000", "--checkpoint-every", "5"))
+        end = time.monotonic() + 100
+        while time.monotonic() < end and not (out / "checkpoints/step-10").exists():
+            time.sleep(0.01)
+        self.assertTrue((out / "checkpoints").exists())
+        began = time.monotonic()
+        started[victim].send_signal(stop_signal)
+        other = started[1 - victim]
+        _, stderr = other.communicate(timeout=60)
+        taken = time.monotonic() - began
+        started[victim].kill()
+        started[victim].communicate()
+        return other.returncode, taken, stderr
+
+    def test_one_that_dies_ends_the_others(self):
+        for victim, stop_signal in ((1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP)):
+            out = self.folder / f"killed-{victim}-{stop_signal.name}"
+            code, taken, stderr = self.kill_within(out, victim, stop_signal)
+            self.assertEqual(code, 1, stderr)
+            self.assertLess(taken, DEADLINE, stderr)
+            errors = [line for line in stderr.splitlines() if line.startswith("weft: error: ")]
+            self.assertEqual(len(errors), 1, stderr)
+            self.assertIn(f"process {victim} of 2", errors[0])
+
+    def test_a_run_goes_on_with_another_number(self):
+        whole = self.folder / "whole"
+        self.together(self.arguments(whole, 2, "--steps", "40"))
+        out = self.folder / "changed"
+        started = self.launch(self.arguments(out, 2, "--steps", "40", "--checkpoint-every", "5"))
+        while not (out / "checkpoints/step-5").exists() and started[0].poll() is None:
+            time.sleep(0.002)
+        for process in started:
+            process.kill()
+            process.communicate()
+        self.assertEqual(weft("train", "--resume", "--out", out).returncode, 0)
+        # Sums over processes and over parts round alike but in another order.
+        self.assert_close(losses(out), losses(whole), 1e-4)
+        too_many = self.launch(["train", "--resume", "--out", out], count=3)
+        outputs = [process.communicate(timeout=100) for process in too_many]
+        self.assertTrue(all(process.returncode == 1 for process in too_many))
+        self.assertIn("at most so many processes", outputs[0][1])
+
+    def test_one_that_fails_says_so_to_all(self):
+        self.run_directory.mkdir()
+        (self.run_directory / "file").write_text("x")
+        started = self.launch(self.arguments(self.run_directory, 2, "--steps", "5"))
+        outputs = [process.communicate(timeout=100) for process in started]
+        self.assertEqual([process.returncode for process in started], [1, 1])
+        self.assertIn("not an empty folder", outputs[0][1])
+        self.assertIn("process 0 of 2", outputs[1][1])
+        self.assertIn("not an empty folder", outputs[1][1])
+
+    def test_the_environment_is_checked(self):
+        process = weft(*self.arguments(self.run_directory, 2, "--steps", "5"), env=environment(RANK="5", WORLD_SIZE="2"))
+        self.assert_fails(process, 1, "RANK", "'5'")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft tokenize`: texts from everywhere, windows, offsets, and what must not hurt."""
+
+import unittest
+
+from encoder_program import TOKENIZERS, results
+from weft_program import Case, weft
+
+BERT = TOKENIZERS / "bert"
+
+
+class TokenizeTest(Case):
+    def test_tokens_and_offsets(self):
+        (found,) = results("tokenize", BERT, "The loom é weaves")
+        (window,) = found["result"]
+        self.assertEqual(window["tokens"], ["[CLS]", "the", "loom", "e", "weav", "##es", "[SEP]"])
+        self.assertEqual(window["offset_mapping"][3:5], [[9, 10], [11, 15]])
+        self.assertEqual(window["byte_offsets"][3:5], [[9, 11], [12, 16]])
+        self.assertEqual(window["special_tokens_mask"], [1, 0, 0, 0, 0, 0, 1])
+        self.assertEqual(window["sequence_ids"], [None, 0, 0, 0, 0, 0, None])
+        self.assertEqual(window["attention_mask"], [1] * 7)
+        self.assertEqual(weft("tokenize", BERT, "the loom").stdout, "[CLS] the loom [SEP]\n")
+
+    def test_texts_from_arguments_a_file_and_standard_input(self):
+        path = self.folder / "lines.txt"
+        path.write_bytes("the loom\r\n\nwe see".encode())
+        expected = weft("tokenize", BERT, "the loom", "", "we see").stdout
+        self.assertEqual(expected.count("\n"), 3)
+        self.assertEqual(weft("tokenize", BERT, "--file", path).stdout, expected)
+        self.assertEqual(weft("tokenize", BERT, input="the loom\n\nwe see\n").stdout, expected)
+
+    def test_pairs_and_windows(self):
+        (pair,) = results("tokenize", BERT, "the loom\twe", "--pairs")
+        self.assertEqual(pair["result"][0]["token_type_ids"], [0, 0, 0, 0, 1, 1])
+        (windows,) = results("tokenize", BERT, "the loom said hello world", "--max-length", "5", "--stride", "1")
+        self.assertEqual([window["tokens"][1:-1] for window in windows["result"]], [["the", "loom", "said"], ["said", "hello", "world"]])
+        (cut,) = results("tokenize", BERT, "the loom said hello world", "--max-length", "5", "--truncate")
+        self.assertEqual(len(cut["result"]), 1)
+        self.assertIs(cut["metadata"]["truncated"], True)
+
+    def test_decode(self):
+        (found,) = results("tokenize", BERT, "the loom")
+        ids = found["result"][0]["input_ids"]
+        self.assertEqual(weft("tokenize", BERT, "--decode", *ids).stdout, "[CLS] the loom [SEP]\n")
+        self.assertEqual(weft("tokenize", BERT, "--decode", "--no-special-tokens", *ids).stdout, "the loom\n")
+        self.assert_fails(weft("tokenize", BERT, "--decode", "the"), 2, "'the'")
+        self.assert_fails(weft("tokenize", BERT, "--decode", "99999"), 1, "99999", "vocabulary")
+
+    def test_any_bytes(self):
+        path = self.folder / "bytes.txt"
+        path.write_bytes(b"a\xff\xfe b\x00c\xed\xa0\x80\n" + b" " * 5000 + b"\n" + b"a" * 100_000)
+        found = results("tokenize", BERT, "--file", path)
+        self.assertEqual(len(found), 3)
+        self.assertEqual(found[1]["result"][0]["tokens"], ["[CLS]", "[SEP]"])
+        self.assertEqual(found[0]["result"][0]["offset_mapping"][-2], [6, 7])
+
+    def test_mistakes(self):
+        empty = self.folder / "empty.txt"
+        empty.write_bytes(b"")
+        self.assert_fails(weft("tokenize", self.folder / "absent", "a"), 1, "absent")
+        self.assert_fails(weft("tokenize", self.folder, "a"), 1, "tokenizer.json", "none")
+        self.assert_fails(weft("tokenize", BERT, "--file", self.folder / "absent"), 1, "absent")
+        self.assert_fails(weft("tokenize", BERT, "--file", self.folder), 1, "directory")
+        self.assert_fails(weft("tokenize", BERT, "--file", empty), 1, "no text")
+        self.assert_fails(weft("tokenize", BERT, input=""), 1, "no text")
+        self.assert_fails(weft("tokenize", BERT, "a", "--file", empty), 2, "--file")
+        self.assert_fails(weft("tokenize", BERT, "a", "--pairs"), 1, "text 1", "tab")
+        self.assert_fails(weft("tokenize", BERT, "the loom", "--max-length", "2"), 1, "text 1", "room")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vocabularies learned from text and genomes, used by a training run; data sets checked before anything trains on them."""
+
+import gzip
+import json
+import random
+import unittest
+
+from weft_program import Case, weft, weft_json
+
+
+class TokenizerTest(Case):
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(2)
+        genome = "".join(draw.choice("ACGT") for _ in range(30000))
+        self.genome = self.folder / "genome.fa.gz"
+        with gzip.open(self.genome, "wt") as file:
+            file.write(">chr1 all of it\n" + genome[:15000].lower() + "\n" + genome[15000:] + "\n")
+
+    def test_a_vocabulary_is_learned_and_trained_with(self):
+        for kind in ("bpe", "unigram"):
+            out = self.folder / kind
+            found = weft_json("tokenizer", "train", self.train_text, "--kind", kind, "--vocabulary-size", 300, "--out", out)
+            self.assertLessEqual(found["vocabulary_size"], 300)
+            # Ten words make most of the text; a piece of the unigram model must be in two different words.
+            self.assertGreater(found["bytes_per_token"], 3.0 if kind == "bpe" else 1.0)
+            self.assertEqual(found["skipped"], 0)
+            run = self.folder / f"run-{kind}"
+            self.train("--steps", "3", "--tokenizer", str(out), "--eval-text", str(self.held_out), out=run)
+            self.assertTrue((run / "tokenizer.json").exists())
+            text = weft("generate", run, "--prompt", "graph", "--max-new-tokens", "5", "--seed", "1")
+            self.assertEqual(text.returncode, 0, text.stderr)
+
+    def test_dna_has_tokens_of_many_bases(self):
+        out = self.folder / "dna"
+        found = weft_json("tokenizer", "train", self.genome, "--dna", "--vocabulary-size", 600, "--out", out)
+        self.assertGreater(found["bytes_per_token"], 3.0)
+        tokens = json.loads((out / "tokenizer.json").read_text())["model"]["vocab"]
+        self.assertTrue(any(len(token) >= 4 and set(token) <= set("ACGT") for token in tokens))
+        documents = self.folder / "documents.txt"
+        cut = weft_json("data", "genome", self.genome, "--out", documents, "--copies", 2)
+        self.assertEqual(cut["sequences"], 1)
+        text = documents.read_text()
+        self.assertEqual(sum(len(line) for line in text.splitlines()), 60000)
+        self.assertEqual(text.count("\n\n"), cut["documents"])
+        run = self.folder / "genome-run"
+        arguments = ["train", "--encoder", "--train-text", documents, "--tokenizer", out, "--mask-probability", "0.1",
+                     "--attention", "full", "--context", "32", "--batch-size", "2", "--layers", "1", "--width", "32", "--heads", "2",
+                     "--steps", "3", "--out", run]
+        for masking in ("tokens", "words", "spans"):
+            process = weft(*arguments[:-1], self.folder / masking, "--masking", masking)
+            self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_what_cannot_be_learned_is_refused(self):
+        taken = weft("tokenizer", "train", self.train_text, "--out", self.folder)
+        self.assert_fails(taken, 2, "exists")
+        (self.folder / "bad.txt").write_bytes(b"good line\n\xff\nmore\n")
+        broken = weft("tokenizer", "train", self.folder / "bad.txt", "--out", self.folder / "new")
+        self.assert_fails(broken, 1, "bad.txt' line 2", "UTF-8")
+        self.assertFalse((self.folder / "new").exists())
+        found = weft_json("tokenizer", "train", self.folder / "bad.txt", "--vocabulary-size", 261, "--on-error", "skip", "--out",
+                          self.folder / "new")
+        self.assertEqual((found["records"], found["skipped"]), (2, 1))
+
+    def test_data_sets_are_checked(self):
+        table = self.folder / "t.tsv"
+        table.write_text("text\tlabel\na\t1\nb\nc\t0\n")
+        self.assert_fails(weft("data", "check", table, "--format", "tsv"), 1, "t.tsv' line 3", "2 fields")
+        found = weft_json("data", "check", table, "--format", "tsv", "--on-error", "skip")
+        self.assertEqual((found["records"], found["skipped"]), (2, 1))
+        self.assertIn("line 3", found["first_skipped"])
+        self.assertEqual(weft_json("data", "check", self.genome, "--format", "fasta")["records"], 1)
+        self.assert_fails(weft("data", "check", self.folder / "none"), 1, "none")
+
+
+if __name__ == "__main__":
+    unittest.main()

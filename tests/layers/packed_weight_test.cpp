@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with packed weights against those without.
+#include <gtest/gtest.h>
+
+#include <ATen/ops/randn.h>
+#include <c10/core/GradMode.h>
+#include <torch/utils.h>
+
+#include "support/torch_fixture.h"
+#include "weft/layers/linear.h"
+#include "weft/layers/precision.h"
+
+namespace weft::layers {
+namespace {
+
+class PackedLinear : public ::testing::TestWithParam<at::ScalarType> {
+ protected:
+  PackedLinear() {
+    torch::manual_seed(3);
+    linear_->weight.data().normal_();
+    linear_->bias.data().normal_();
+    linear_->eval();
+  }
+
+  at::Tensor input() const { return at::randn({3, 30, 24}).to(GetParam()); }
+
+  /// Numbers up to 30 in float32; a rounding of bfloat16 at the end and one in between otherwise.
+  static double tolerance() { return GetParam() == at::kFloat ? 2e-5 : 0.3; }
+
+  Linear linear_{24, 40, true, at::TensorOptions(GetParam())};
+};
+
+TEST_P(PackedLinear, AgreesWithTheProductAndItsActivation) {
+  const at::Tensor x = input();
+  const at::Tensor expected = apply_linear(x, linear_->weight, linear_->bias).detach();
+  const at::NoGradGuard without_gradients;
+  EXPECT_LT(test::largest_difference(linear_(x), expected), tolerance());
+  for (const Activation activation :
+       {Activation::kGelu, Activation::kGeluNew, Activation::kRelu, Activation::kSilu, Activation::kSwiglu}) {
+    EXPECT_LT(test::largest_difference(linear_->activated(x, activation), activate(expected, activation)), tolerance());
+  }
+}
+
+TEST_P(PackedLinear, FollowsItsWeight) {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor x = input();
+  const at::Tensor before = linear_(x);
+  EXPECT_TRUE(linear_(x).equal(before));
+  linear_->weight.mul_(2);
+  linear_->bias.mul_(2);
+  EXPECT_LT(test::largest_difference(linear_(x), before * 2), tolerance());
+  linear_->weight.set_data(linear_->weight * 2);
+  EXPECT_GT(test::largest_difference(linear_(x), before * 2), 1.0);
+}
+
+TEST_P(PackedLinear, LeavesGradientsAlone) {
+  const at::Tensor x = input();
+  EXPECT_FALSE(PackedWeight::serves(x, linear_->weight, {}));
+  EXPECT_TRUE(linear_->activated(x, Activation::kGelu).requires_grad());
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, PackedLinear, ::testing::Values(at::kFloat, at::kBFloat16));
+
+TEST(PackedWeight, ServesWhatOneDnnMultipliesFast) {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor weight = at::randn({4, 8});
+  const at::Tensor x = at::randn({64, 8});
+  EXPECT_TRUE(PackedWeight::serves(x, weight, Activation::kGelu));
+  EXPECT_FALSE(PackedWeight::serves(x, weight, Activation::kSwiglu));
+  EXPECT_FALSE(PackedWeight::serves(x.narrow(0, 0, 63), weight, {}));
+  {
+    const WithoutPacking off;
+    EXPECT_FALSE(PackedWeight::serves(x, weight, {}));
+  }
+  EXPECT_TRUE(PackedWeight::serves(x, weight, {}));
+  EXPECT_FALSE(PackedWeight::serves(x.to(at::kDouble), weight.to(at::kDouble), {}));
+  EXPECT_FALSE(PackedWeight::serves(x.to(at::kDouble), weight, {}));
+  EXPECT_EQ(PackedWeight::serves(x.to(at::kBFloat16), weight.to(at::kBFloat16), {}),
+            !is_emulated(at::kCPU, at::kBFloat16));
+}
+
+}  // namespace
+}  // namespace weft::layers

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules between the fields of an EncoderConfig, heads by name, published sizes.
+#include <gtest/gtest.h>
+
+#include "models/small_encoder.h"
+#include "support/expect_error.h"
+
+namespace weft::models {
+namespace {
+
+template <typename Change>
+void expect_invalid(const char* family, std::initializer_list<std::string_view> words, Change change) {
+  EncoderConfig config = test::small_encoder_config(family);
+  change(config);
+  test::expect_error(ErrorKind::kArgument, words, [&] { validate(config, "here"); });
+}
+
+TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
+  expect_invalid("bert", {"here", "hidden_size 15", "num_attention_heads 2"}, [](auto& c) { c.hidden_size = 15; });
+  expect_invalid("bert", {"num_attention_heads"}, [](auto& c) { c.num_attention_heads = 0; });
+  expect_invalid("bert", {"num_hidden_layers"}, [](auto& c) { c.num_hidden_layers = std::int64_t{1} << 31; });
+  expect_invalid("bert", {"pad_token_id 40", "vocab_size 40"}, [](auto& c) { c.pad_token_id = 40; });
+  expect_invalid("bert", {"id2label"}, [](auto& c) { c.id2label.clear(); });
+  expect_invalid("bert", {"problem_type", "'guess'"}, [](auto& c) { c.problem_type = "guess"; });
+  expect_invalid("bert", {"attention must list", "found 3"}, [](auto& c) { c.attention = {"full", "full", "full"}; });
+  expect_invalid("roberta", {"pad_token_id"}, [](auto& c) { c.pad_token_id = -1; });
+  expect_invalid("roberta", {"max_position_embeddings 2", "padding"}, [](auto& c) { c.max_position_embeddings = 2; });
+  expect_invalid("longformer", {"attention_window", "found 3"}, [](auto& c) { c.attention_window = {2, 2, 2}; });
+  expect_invalid("longformer", {"attention_window", "even", "found 5"}, [](auto& c) { c.attention_window = {5}; });
+  expect_invalid("longformer", {"attention_window", "found 0"}, [](auto& c) { c.attention_window = {0}; });
+  expect_invalid("big_bird", {"block_size"}, [](auto& c) { c.block_size = 0; });
+  expect_invalid("big_bird", {"attention_type"}, [](auto& c) { c.attention_type = "sparse"; });
+}
+
+TEST(EncoderConfig, KnowsThePublishedSizes) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird"}) {
+    EXPECT_NO_THROW(validate(base_config(family), family));
+  }
+  EXPECT_EQ(base_config("bert").maximum_length(), 512);
+  EXPECT_EQ(base_config("roberta").maximum_length(), 512);
+  EXPECT_EQ(base_config("longformer").maximum_length(), 4096);
+  EXPECT_EQ(base_config("big_bird").maximum_length(), 4096);
+  test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
+}
+
+TEST(EncoderHeads, AreNamedAsInArchitectures) {
+  EXPECT_EQ(parse_head("question-answering"), Head::kQuestionAnswering);
+  EXPECT_EQ(to_string(Head::kMaskedLanguageModel), "masked-lm");
+  test::expect_error(ErrorKind::kArgument, {"masked-lm", "'lm'"}, [] { parse_head("lm"); });
+  EXPECT_EQ(architecture_name("big_bird", Head::kMultipleChoice), "BigBirdForMultipleChoice");
+  EncoderConfig config = base_config("bert");
+  EXPECT_EQ(config.head(), Head::kNone);
+  for (const auto& [name, head] : {std::pair{"BertModel", Head::kNone},
+                                   {"BertForPreTraining", Head::kMaskedLanguageModel},
+                                   {"BertForTokenClassification", Head::kTokenClassification}}) {
+    config.architectures = {name};
+    EXPECT_EQ(config.head(), head) << name;
+  }
+  config.architectures = {"BertLMHeadModel"};
+  test::expect_error(ErrorKind::kUnsupported, {"'BertLMHeadModel'", "BertForMaskedLM"}, [&] { config.head(); });
+}
+
+TEST(EncoderLabelNames, LeadToTheirIds) {
+  EncoderConfig config;
+  config.id2label = {"O", "B-person"};
+  EXPECT_EQ(config.label2id("B-person"), 1);
+  EXPECT_EQ(config.label2id("B-place"), std::nullopt);
+  EXPECT_EQ(config.num_labels(), 2);
+}
+
+}  // namespace
+}  // namespace weft::models

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Encoders of every family and head against the installed transformers.
+
+The fixtures of tests/fixtures/encoders are made anew and compared with the stored ones, which the tests hold Weft to. Then `weft forward` runs directories
+that transformers wrote, small ones and base sizes, in float32 and bfloat16; and transformers loads directories that `weft init` wrote, without a warning.
+"""
+import argparse
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+import transformers as hf
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests/fixtures"
+WEFT = os.environ.get("WEFT_BINARY", ROOT / "build/release/bin/weft")
+sys.path.insert(0, str(FIXTURES / "make"))
+
+import encoder_cases  # noqa: E402
+import encoders  # noqa: E402
+
+SAME_FIXTURE = 1e-5  # float32 copies of float64 results of several units; another machine may sum in another order
+SMALL, BASE = 2e-5, 1e-3  # what docs/models.md promises
+WORSE = 1.2  # root mean square distance of bfloat16 from float32, over that of transformers
+BASES = {"bert": 512, "roberta": 512, "longformer": 1500, "big_bird": 1500}
+
+
+class Report:
+    failed = 0
+
+    def __call__(self, good, text):
+        print(f"{'ok' if good else 'DIFFERS':8} {text}", flush=True)
+        self.failed += not good
+
+
+report = Report()
+
+
+def read(path):
+    with safe_open(path, "pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()["plans"]
+
+
+def check_fixtures():
+    with tempfile.TemporaryDirectory() as folder:
+        for path in encoders.make(folder):
+            (made, plans), (stored, stored_plans) = read(path), read(FIXTURES / "encoders" / path.name)
+            assert made.keys() == stored.keys() and plans == stored_plans, path.name
+            largest = max((made[name].double() - stored[name].double()).abs().max().item() for name in made)
+            report(largest <= SAME_FIXTURE, f"fixture {path.stem}: largest difference {largest:.1e}")
+
+
+def weft_forward(directory, inputs, *flags):
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = pathlib.Path(folder) / "in.safetensors", pathlib.Path(folder) / "out.safetensors"
+        save_file({name: tensor.contiguous() for name, tensor in inputs.items()}, given)
+        subprocess.run([WEFT, "forward", directory, "--input", given, "--output", made, *flags], check=True)
+        return load_file(made)
+
+
+def distance(found, expected, keep):
+    """Largest and root mean square difference over the outputs, where tokens are no padding. BigBird hides a question's scores at
+    -1e6, where float32 counts in sixteenths: those are equal when both are there."""
+    largest, squares, count = 0.0, 0.0, 0
+    for name, tensor in found.items():
+        difference = (tensor.double().clamp_min(-1e5) - expected[name].double().clamp_min(-1e5)).abs()
+        if name != "pooler_output" and tensor.dim() >= 2 and tensor.shape[1] == keep.shape[-1]:
+            difference = difference[keep.view(tensor.shape[0], -1)]
+        largest, squares, count = max(largest, difference.max().item()), squares + difference.square().sum().item(), count + difference.numel()
+    return largest, (squares / count) ** 0.5
+
+
+def outputs_of(model, inputs):
+    with torch.no_grad():
+        output = model(**inputs)
+    return {name: output[name] for name in encoder_cases.OUTPUTS if output.get(name) is not None}
+
+
+def check_small(family, head):
+    model = encoder_cases.build(family, head)
+    largest = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        model.float().save_pretrained(folder)
+        for case in encoder_cases.make_cases(family, head):
+            expected, _, _ = encoder_cases.run(encoder_cases.build(family, head), case)
+            flags = ["--random", case.plan, "--pad-like-hf"] if case.plan else []
+            found = weft_forward(folder, case.inputs, *flags)
+            assert found.keys() == expected.keys(), (family, head, case.name)
+            keep = case.inputs.get("attention_mask", torch.ones_like(case.inputs["input_ids"])).bool()
+            largest = max(largest, distance(found, expected, keep)[0])
+    report(largest <= SMALL, f"weft forward, {family} {head}: largest difference {largest:.1e}")
+
+
+def check_base(family, length):
+    torch.manual_seed(5)
+    config = getattr(hf, encoder_cases.FAMILIES[family] + "Config")(max_position_embeddings=length + 36)
+    model = getattr(hf, encoder_cases.FAMILIES[family] + "Model")(config).eval()
+    ids = torch.randint(70, 30000, (2, length))
+    ids[1, length - 100:] = config.pad_token_id
+    inputs = {"input_ids": ids, "attention_mask": (ids != config.pad_token_id).long()}
+    if family == "longformer":
+        inputs["global_attention_mask"] = torch.zeros_like(ids)
+        inputs["global_attention_mask"][:, :7] = 1
+    keep = inputs["attention_mask"].bool()
+    flags = ["--random", "hf-eval", "--pad-like-hf"] if family == "big_bird" else []
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        exact = outputs_of(model, inputs)
+        largest, _ = distance(weft_forward(folder, inputs, *flags), exact, keep)
+        report(largest <= BASE, f"base size, {family}, {length} tokens, float32: largest difference {largest:.1e}")
+        _, ours = distance(weft_forward(folder, inputs, "--dtype", "bfloat16", *flags), exact, keep)
+        _, theirs = distance(outputs_of(model.bfloat16(), inputs), exact, keep)
+        report(ours <= WORSE * theirs, f"base size, {family}, {length} tokens, bfloat16: {ours / theirs:.2f} of transformers' distance from float32")
+
+
+class Warnings(logging.Handler):
+    """Keeps what transformers says."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+def loads_quietly(directory, family, head):
+    heard = Warnings()
+    logging.getLogger("transformers").addHandler(heard)
+    try:
+        _, found = getattr(hf, encoder_cases.FAMILIES[family] + encoder_cases.HEADS[head]).from_pretrained(directory, output_loading_info=True)
+    finally:
+        logging.getLogger("transformers").removeHandler(heard)
+    wrong = {kind: names for kind, names in found.items() if names}
+    return not wrong and not heard.lines, wrong or heard.lines
+
+
+def check_written(family, head):
+    with tempfile.TemporaryDirectory() as folder:
+        made = pathlib.Path(folder) / "made"
+        sizes = ["--num-hidden-layers", "2", "--hidden-size", "32", "--num-attention-heads", "2", "--intermediate-size", "48"]
+        windows = ["--attention-window", "64"] if family == "longformer" else []
+        subprocess.run([WEFT, "init", "--family", family, "--head", head, "--out", made, *sizes, *windows], check=True, stdout=subprocess.DEVNULL)
+        quiet, said = loads_quietly(made, family, head)
+        report(quiet, f"transformers loads what weft init wrote, {family} {head}{'' if quiet else ': ' + str(said)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--skip-base", action="store_true", help="leave out the base sizes, which take minutes")
+    options = parser.parse_args()
+    hf.utils.logging.disable_progress_bar()
+    check_fixtures()
+    for family in encoder_cases.FAMILIES:
+        for head in encoder_cases.HEADS:
+            check_small(family, head)
+            check_written(family, head)
+        if not options.skip_base:
+            check_base(family, BASES[family])
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores, pooling and batches at their edges; their ordinary cases stand beside `transformers` in
+// decode_cases_test.cpp.
+#include "weft/tasks/decode/scores.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+#include "weft/tasks/batches.h"
+#include "weft/tasks/decode/pooling.h"
+#include "weft/tasks/documents.h"
+
+namespace weft::tasks {
+namespace {
+
+using test::expect_error;
+
+TEST(Softmax, LargeLogitsAndNone) {
+  const std::vector<float> large = {1e6F, 1e6F, -1e6F};
+  const std::vector<double> scores = softmax(large);
+  EXPECT_DOUBLE_EQ(scores[0], 0.5);
+  EXPECT_DOUBLE_EQ(scores[2], 0);
+  EXPECT_TRUE(softmax({}).empty());
+}
+
+TEST(Softmax, WhatIsNotFiniteIsAnError) {
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const std::vector<float> logits = {0, value};
+    expect_error(ErrorKind::kNumeric, {"output 1 of 2", "finite"}, [&] { softmax(logits); });
+    expect_error(ErrorKind::kNumeric, {"finite"}, [&] { label_scores(logits, ScoreFunction::kNone); });
+    expect_error(ErrorKind::kNumeric, {"finite"}, [&] { best_tokens(logits, {}); });
+  }
+}
+
+TEST(Best, TiesKeepTheirOrder) {
+  const std::vector<double> scores = {1, 3, 3, 2};
+  const std::vector<Scored> found = best(scores, 3);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].index, 1);
+  EXPECT_EQ(found[1].index, 2);
+  EXPECT_EQ(found[2].index, 3);
+  EXPECT_EQ(best(scores, 0).size(), 4U);
+  EXPECT_EQ(best(scores, 99).size(), 4U);
+}
+
+TEST(BestTokens, RowsWithoutATokenAreNoCandidates) {
+  const std::vector<float> logits = {0, 1, 9};
+  const std::vector<Scored> found = best_tokens(logits, {.count = 2, .vocabulary = 2});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].index, 1);
+  EXPECT_LT(found[0].score, 0.001);  // the row without a token has its share of the probability, as in transformers
+}
+
+TEST(BestTokens, TargetsAreChecked) {
+  const std::vector<float> logits = {0, 1, 2};
+  const std::vector<std::int64_t> twice = {1, 1, 0};
+  EXPECT_EQ(best_tokens(logits, {.targets = twice}).size(), 2U);
+  const std::vector<std::int64_t> beyond = {3};
+  expect_error(ErrorKind::kArgument, {"target 3", "vocabulary of 3"},
+               [&] { best_tokens(logits, {.targets = beyond}); });
+}
+
+TEST(ScoreFunctions, Names) {
+  EXPECT_EQ(to_string(score_function("default", "", 1)), "sigmoid");
+  EXPECT_EQ(to_string(score_function("default", "regression", 1)), "none");
+  EXPECT_EQ(to_string(score_function("default", "", 2)), "softmax");
+  expect_error(ErrorKind::kArgument, {"'relu'"}, [] { score_function("relu", "", 2); });
+}
+
+TEST(Pooling, MeanClsAndLength) {
+  const std::vector<float> hidden = {3, 4, 0, 0, 3, -4};
+  EXPECT_EQ(pool(hidden, 2, Pooling::kMean, false), (std::vector<float>{2, 0}));
+  EXPECT_EQ(pool(hidden, 2, Pooling::kCls, false), (std::vector<float>{3, 4}));
+  EXPECT_EQ(pool(hidden, 2, Pooling::kCls, true), (std::vector<float>{0.6F, 0.8F}));
+  const std::vector<float> zeros(4, 0.0F);
+  EXPECT_EQ(pool(zeros, 2, Pooling::kMean, true), (std::vector<float>{0, 0}));
+}
+
+TEST(Pooling, Refuses) {
+  const std::vector<float> hidden = {1, 2, 3};
+  expect_error(ErrorKind::kArgument, {"rows of 2", "3"}, [&] { pool(hidden, 2, Pooling::kMean, false); });
+  expect_error(ErrorKind::kArgument, {"rows"}, [] { pool({}, 2, Pooling::kCls, false); });
+  expect_error(ErrorKind::kArgument, {"mean or cls", "'max'"}, [] { parse_pooling("max"); });
+}
+
+TEST(Batches, LikeLengthsTogetherLongestFirst) {
+  const std::vector<std::int64_t> lengths = {5, 100, 6, 100, 5};
+  const auto batches = batches_by_length(lengths, {.rows = 2, .tokens = 150});
+  const std::vector<std::vector<std::size_t>> expected = {{1}, {3}, {2, 0}, {4}};
+  EXPECT_EQ(batches, expected);
+  EXPECT_TRUE(batches_by_length({}, {}).empty());
+}
+
+TEST(Batches, OneRowAlwaysFits) {
+  const std::vector<std::int64_t> lengths = {1000, 1000};
+  EXPECT_EQ(batches_by_length(lengths, {.rows = 8, .tokens = 10}).size(), 2U);
+  expect_error(ErrorKind::kArgument, {"at least 1"}, [&] { batches_by_length(lengths, {.rows = 0}); });
+}
+
+TEST(Documents, Stride) {
+  EXPECT_EQ(default_stride(4096), 128);
+  EXPECT_EQ(default_stride(512), 128);
+  EXPECT_EQ(default_stride(16), 4);
+  EXPECT_EQ(default_stride(3), 0);
+}
+
+}  // namespace
+}  // namespace weft::tasks
