@@ -79,7 +79,7 @@ TEST(SquadReader, AMalformedParagraphIsOne) {
       R"({"context": "b", "qas": [{"id": "1", "question": "", "answers": [{"text": "b", "answer_start": 0}]}]})";
   for (const char* bad :
        {R"({"qas": []})", R"({"context": "x"})", R"({"context": "x", "context": "y", "qas": []})", "[1 2]", "tru"}) {
-    test::write_text(folder / "a.json", "{\"data\": [{\"paragraphs\": [" + good + ", " + bad + ", " + good + "]}]}");
+    test::write_text(folder / "a.json", concat(R"({"data": [{"paragraphs": [)", good, ", ", bad, ", ", good, "]}]}"));
     test::expect_malformed(opener(folder / "a.json"), {"a.json' line 1"}, 1, 2);
   }
 }

@@ -56,6 +56,7 @@ using Member = double Scores::*;
 
 std::vector<double> column(const std::vector<EntityScores>& types, Member member) {
   std::vector<double> values;
+  values.reserve(types.size());
   for (const EntityScores& type : types) {
     values.push_back(type.scores.*member);
   }
@@ -64,6 +65,7 @@ std::vector<double> column(const std::vector<EntityScores>& types, Member member
 
 Scores over_types(const std::vector<EntityScores>& types, bool weighted) {
   std::vector<double> weights;
+  weights.reserve(types.size());
   for (const EntityScores& type : types) {
     weights.push_back(static_cast<double>(type.support));
   }

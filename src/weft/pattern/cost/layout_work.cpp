@@ -106,6 +106,7 @@ LayoutWork layout_work(const BlockLayout& layout) {
           layout.tile.query, " x ", layout.tile.key);
   const Spans spans(layout);
   std::vector<LayoutWork> groups;
+  groups.reserve(static_cast<std::size_t>(layout.groups));
   for (std::int64_t group = 0; group < layout.groups; ++group) {
     groups.push_back(group_work(layout, spans, group));
   }

@@ -238,7 +238,7 @@ ModelCost sparse_cost(const ModelShape& shape, std::int64_t length, const std::v
     add_seconds(cost, layer_rates(*rates, shape.dtype), rates->update_seconds,
                 {sizes.batch * forward_seconds(sum, mine.forward), sizes.batch * backward_seconds(sum, mine.backward)});
   }
-  return finished(std::move(cost));
+  return finished(cost);
 }
 
 ModelCost dense_cost(const ModelShape& shape, std::int64_t length, const std::optional<MachineRates>& rates) {
@@ -252,7 +252,7 @@ ModelCost dense_cost(const ModelShape& shape, std::int64_t length, const std::op
                 {dense_seconds(heads, sizes.length, mine.dense_forward),
                  dense_seconds(heads, sizes.length, mine.dense_backward)});
   }
-  return finished(std::move(cost));
+  return finished(cost);
 }
 
 Crossover crossover_length(const Pattern& pattern, const ModelShape& shape, const MachineRates& rates,
