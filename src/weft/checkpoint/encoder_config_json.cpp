@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "weft/core/error.h"
+#include "weft/core/integer.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
 
@@ -103,10 +103,9 @@ std::vector<std::string> read_labels(const Json& json, std::string_view where) {
   std::vector<std::string> labels(json.size());
   std::vector<bool> seen(json.size(), false);
   for (const auto& [key, label] : json.items()) {
-    std::size_t id = 0;
-    const char* end = key.data() + key.size();
-    const auto [stopped, error] = std::from_chars(key.data(), end, id);
-    const bool fits = error == std::errc() && stopped == end && id < labels.size() && !seen[id];
+    // What is no id becomes the largest one, which does not fit.
+    const auto id = static_cast<std::size_t>(integer_of(key).value_or(-1));
+    const bool fits = id < labels.size() && !seen[id];
     if (!fits || !label.is_string()) {
       fail(ErrorKind::kFormat, where, ": id2label must name each id from 0 to ", labels.size() - 1,
            " once, by a string, found ", quote(key));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment variables, read in one place. docs name those that Weft looks at: WEFT_ISA, WEFT_THREADS, WEFT_LOG and
-// the huggingface_hub ones.
+// Environment variables, read in one place. docs name those that Weft looks at: WEFT_ISA, WEFT_THREADS, WEFT_LOG, the
+// huggingface_hub ones and those of torchrun and mpirun.
 #pragma once
 
 #include <optional>

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/integer.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/temporary_name.h"
@@ -50,14 +50,11 @@ Descriptor lock_run(const fs::path& run) {
 // N of "step-N", or nothing for any other name.
 std::optional<std::int64_t> step_of(const std::string& name) {
   constexpr std::string_view kPrefix = "step-";
-  std::int64_t step = -1;
-  if (name.starts_with(kPrefix)) {
-    const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
-    if (error == std::errc() && end == name.data() + name.size() && step >= 0) {
-      return step;
-    }
+  if (!name.starts_with(kPrefix)) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  const std::optional<std::int64_t> step = integer_of(std::string_view(name).substr(kPrefix.size()));
+  return step && *step >= 0 ? step : std::nullopt;
 }
 
 // Steps of all checkpoint folders, whole or not, newest first.

@@ -17,17 +17,12 @@
 #include <c10/core/InferenceMode.h>
 #include <sys/resource.h>
 
+#include "weft/cli/bench/timing.h"
 #include "weft/layers/precision.h"
 #include "weft/training/precision.h"
 
 namespace weft::cli {
 namespace {
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void infer(models::EncoderModel& model, const models::EncoderInput& input, const ModelCase& call) {
   const c10::InferenceMode no_graph;
@@ -105,7 +100,7 @@ double best_seconds(const std::function<void()>& work, std::int64_t repeats) {
   work();
   double best = std::numeric_limits<double>::infinity();
   for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
-    best = std::min(best, seconds_of(work));
+    best = std::min(best, milliseconds_of(work) / 1e3);
   }
   return best;
 }

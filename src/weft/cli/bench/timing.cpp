@@ -9,12 +9,6 @@
 namespace weft::cli {
 namespace {
 
-double milliseconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
-
 double median(std::vector<double> values) {
   if (values.empty()) {
     return 0;
@@ -25,6 +19,12 @@ double median(std::vector<double> values) {
 }
 
 }  // namespace
+
+double milliseconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
 
 std::vector<double> median_milliseconds(const std::vector<std::function<void()>>& works, const TimingLimits& limits) {
   std::vector<std::vector<double>> times(works.size());

@@ -13,6 +13,9 @@ struct TimingLimits {
   double seconds = 4;  ///< after least_rounds, no round begins later than this
 };
 
+/// Wall time of one run.
+double milliseconds_of(const std::function<void()>& work);
+
 /// The median time of each piece of work in milliseconds, all of them run once a round after one round that is not
 /// counted. Empty functions are skipped and give 0.
 std::vector<double> median_milliseconds(const std::vector<std::function<void()>>& works,

@@ -17,10 +17,6 @@ EncoderFamily make_bert() {
   family.base.model_type = "bert";
   family.defaults = family.base;
   family.has_pooler = bert_has_pooler;
-  family.check = check_nothing;
-  family.attention = full_attention;
-  family.full_until = never_full;
-  family.globals = no_globals;
   return family;
 }
 

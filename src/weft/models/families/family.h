@@ -20,6 +20,12 @@ enum class Classifier {
   kFirstToken,  ///< the first token itself, a dense layer with activation, then the projection (RoBERTa)
 };
 
+// What families without a rule of their own do.
+void check_nothing(const EncoderConfig& config, std::string_view where);
+std::string full_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
+std::int64_t never_full(const EncoderConfig& config, const EncoderOptions& options);
+at::Tensor no_globals(const EncoderConfig& config, Head head, const at::Tensor& ids);
+
 struct EncoderFamily {
   std::string_view model_type;   ///< in config.json
   std::string_view class_name;   ///< "Bert" of BertForMaskedLM
@@ -38,14 +44,15 @@ struct EncoderFamily {
   /// Whether `transformers` gives the encoder under this head a pooler.
   bool (*has_pooler)(Head head) = nullptr;
   /// Rules of the family beyond check_fields(). Errors: kArgument naming `where`.
-  void (*check)(const EncoderConfig& config, std::string_view where) = nullptr;
+  void (*check)(const EncoderConfig& config, std::string_view where) = check_nothing;
   /// The pattern of a layer, where neither the config nor the options name one.
-  std::string (*attention)(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) = nullptr;
+  std::string (*attention)(const EncoderConfig& config, const EncoderOptions& options,
+                           std::int64_t layer) = full_attention;
   /// The longest input, in tokens of a row, that is computed with full attention instead; -1: none is.
-  std::int64_t (*full_until)(const EncoderConfig& config, const EncoderOptions& options) = nullptr;
+  std::int64_t (*full_until)(const EncoderConfig& config, const EncoderOptions& options) = never_full;
   /// Global positions [B, N] (nonzero) of a call that names none, or undefined. ids int64 [B, N]; multiple choice: one
   /// row a choice.
-  at::Tensor (*globals)(const EncoderConfig& config, Head head, const at::Tensor& ids) = nullptr;
+  at::Tensor (*globals)(const EncoderConfig& config, Head head, const at::Tensor& ids) = no_globals;
 };
 
 /// The family of that name. Errors: kArgument naming those there are.
@@ -63,11 +70,5 @@ inline std::int64_t padding_rows(const EncoderFamily& family, const EncoderConfi
 
 /// Whether the head computes from the pooled first token, so that it cannot do without a pooler.
 bool reads_pooler(const EncoderFamily& family, Head head);
-
-// For families without a rule of their own.
-void check_nothing(const EncoderConfig& config, std::string_view where);
-std::string full_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
-std::int64_t never_full(const EncoderConfig& config, const EncoderOptions& options);
-at::Tensor no_globals(const EncoderConfig& config, Head head, const at::Tensor& ids);
 
 }  // namespace weft::models

@@ -40,10 +40,6 @@ EncoderFamily make_roberta() {
   family.hidden_act_in_heads = false;
   family.classifier = Classifier::kFirstToken;
   family.has_pooler = roberta_has_pooler;
-  family.check = check_nothing;
-  family.attention = full_attention;
-  family.full_until = never_full;
-  family.globals = no_globals;
   return family;
 }
 

@@ -146,7 +146,8 @@ RowLists::Kept RowLists::rows(const Context& context, const Range& query, std::i
   }
   RowKeys merged;
   for (std::int64_t each = query.begin; each < query.end; ++each) {
-    for (const std::int64_t key : *row(context, each, chunk)) {
+    const Kept keys = row(context, each, chunk);  // held here: another thread may drop it from the slots
+    for (const std::int64_t key : *keys) {
       merged.push_back(merged_edge(each - query.begin, key));
     }
   }

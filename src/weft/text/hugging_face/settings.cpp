@@ -4,9 +4,9 @@
 #include "weft/text/hugging_face/settings.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "weft/core/error.h"
+#include "weft/core/integer.h"
 #include "weft/core/quote.h"
 #include "weft/formats/config_json.h"
 
@@ -165,10 +165,7 @@ class SettingsReader {
       reject(kConfig, "added_tokens_decoder must be an object, found ", json.type_name());
     }
     for (const auto& [key, value] : json.items()) {
-      std::int64_t id = -1;
-      const char* key_end = key.data() + key.size();
-      const auto [end, error] = std::from_chars(key.data(), key_end, id);
-      add(error == std::errc() && end == key_end ? id : -1, token(value, kConfig, key, false), kConfig);
+      add(integer_of(key).value_or(-1), token(value, kConfig, key, false), kConfig);
     }
   }
 

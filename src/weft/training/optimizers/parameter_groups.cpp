@@ -5,12 +5,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <string_view>
 
 #include "weft/core/error.h"
+#include "weft/core/integer.h"
 #include "weft/core/quote.h"
 #include "weft/training/optimizers/adafactor.h"
 #include "weft/training/optimizers/lamb.h"
@@ -24,10 +24,8 @@ bool is_embedding(const std::string& name) { return name.find("embed") != std::s
 std::int64_t number_in(std::string_view name) {
   while (!name.empty()) {
     const std::string_view part = name.substr(0, name.find('.'));
-    std::int64_t number = -1;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error == std::errc{} && end == part.data() + part.size()) {
-      return number;
+    if (const auto number = integer_of(part)) {
+      return *number;
     }
     name.remove_prefix(std::min(part.size() + 1, name.size()));
   }

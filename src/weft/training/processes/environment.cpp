@@ -2,10 +2,9 @@
 // Reading the launcher's variables.
 #include "weft/training/processes/environment.h"
 
-#include <charconv>
-
 #include "weft/core/environment.h"
 #include "weft/core/error.h"
+#include "weft/core/integer.h"
 #include "weft/core/quote.h"
 
 namespace weft::training {
@@ -13,11 +12,10 @@ namespace {
 
 std::int64_t whole_number(const std::string& name, std::int64_t low, std::int64_t high) {
   const std::string value = environment(name).value_or("");
-  std::int64_t number = -1;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  require(error == std::errc{} && end == value.data() + value.size() && number >= low && number <= high, name,
-          " must be a whole number from ", low, " to ", high, ", found ", quote(value));
-  return number;
+  const std::optional<std::int64_t> number = integer_of(value);
+  require(number && *number >= low && *number <= high, name, " must be a whole number from ", low, " to ", high,
+          ", found ", quote(value));
+  return *number;
 }
 
 }  // namespace
