@@ -93,7 +93,7 @@ def main():
             print(json.dumps(result), file=lines, flush=True)
     text = f"{programs.machine()}; instruction set {results[0]['isa']}, {results[0]['threads']} threads\n\n{table(results)}"
     (chosen.out / "table.md").write_text(text)
-    (chosen.out / "time.svg").write_text(plot.log_log(curves(results), "length in tokens", "forward pass, milliseconds"))
+    (chosen.out / "time.svg").write_text(plot.lines(curves(results), "length in tokens", "forward pass, milliseconds"))
     print(text)
 
 

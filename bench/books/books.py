@@ -7,6 +7,7 @@ byte but the first, the peer all but its first half context and a rest at the en
 it on a machine that does nothing else: the programs run one after the other.
 
     bench/books/books.py --train BOOKS/train --held-out BOOKS/val --peer PEER.py [--minutes M] [--weft-flags batch-size=2 ...]
+    bench/books/books.py ... --contexts 256 512 1024 2048 4096 --plot contexts.svg    # what each evaluation context is worth
 """
 import json
 import pathlib
@@ -15,6 +16,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+import plot  # noqa: E402
 import programs  # noqa: E402
 
 HELD_OUT_BYTES = 1_000_000  # what the peer reads of any file
@@ -32,6 +34,8 @@ def options():
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--dtype", default="auto")
     parser.add_argument("--weft-flags", nargs="*", default=[], help="more flags of `weft train`, without their dashes: batch-size=8")
+    parser.add_argument("--contexts", nargs="*", type=int, default=[], help="evaluate weft with these contexts, too")
+    parser.add_argument("--plot", type=pathlib.Path, help="SVG of bits per byte against them")
     return programs.checked(parser.parse_args())
 
 
@@ -40,8 +44,23 @@ def weft_bits(chosen, train, held_out, run):
         chosen.weft, "train", "--train-text", train, "--attention", chosen.attention, "--context", chosen.context, "--layers",
         chosen.layers, "--width", chosen.width, "--heads", chosen.heads, "--dtype", chosen.dtype, "--minutes", chosen.minutes,
         *(f"--{flag}" for flag in chosen.weft_flags), "--out", run)
-    scored = programs.weft(chosen.weft, "eval", run, "--text", held_out, "--context", chosen.context, "--max-bytes", HELD_OUT_BYTES)
-    return {"train": trained, "eval": scored}
+    return {"train": trained, "eval": scored(chosen, run, held_out, chosen.context)}
+
+
+def scored(chosen, run, held_out, context):
+    return programs.weft(chosen.weft, "eval", run, "--text", held_out, "--context", context, "--max-bytes", HELD_OUT_BYTES)
+
+
+def by_context(chosen, run, held_out):
+    """Prints bits per byte for every evaluation context, and draws them."""
+    curve = []
+    for context in chosen.contexts:
+        found = scored(chosen, run, held_out, context)
+        curve.append((context, found["bits_per_byte"]))
+        print("context:", json.dumps(found), flush=True)
+    if chosen.plot and curve:
+        chosen.plot.write_text(plot.lines({f"trained with {chosen.context:,} bytes": curve}, "evaluation context in bytes",
+                                          "bits per byte, held out", even=True))
 
 
 def summary(chosen, ours, theirs, held_out_bytes):
@@ -62,6 +81,7 @@ def main():
         held_out = programs.joined(chosen.held_out, folder / "held_out.txt")
         ours = weft_bits(chosen, train, held_out, folder / "run")
         print("weft:", json.dumps(ours), flush=True)
+        by_context(chosen, folder / "run", held_out)
         theirs = None
         if chosen.peer:
             theirs = programs.peer(chosen, train, held_out, PEER_CONTEXT)

@@ -142,7 +142,9 @@ TEST_F(Loss, EqualsPlainCrossEntropy) {
     // float64 sums in another order
     EXPECT_NEAR(linear_cross_entropy(hidden, {weight, bias}, labels_, chunk).item<double>(), expected.item<double>(),
                 1e-13);
-    EXPECT_TRUE(linear_cross_entropy_each(hidden, {weight, bias}, labels_, chunk).allclose(each, 0, 1e-13));
+    const LabelScores found = linear_cross_entropy_each(hidden, {weight, bias}, labels_, chunk);
+    EXPECT_TRUE(found.nats.allclose(each, 0, 1e-13));
+    EXPECT_TRUE(found.hits.equal(scores.argmax(1).eq(labels_)));
   }
 }
 

@@ -91,9 +91,10 @@ TEST(LanguageModel, LossIsTheCrossEntropyOfTheLogits) {
           at::cross_entropy_loss(model->logits(input).flatten(0, 1), labels.flatten(), {}, at::Reduction::Mean, -100);
       // float64 sums in another order
       EXPECT_NEAR(model->loss(input, labels).item<double>(), expected.item<double>(), 1e-12);
-      const at::Tensor each = model->token_losses(input, labels);
+      const auto [each, hits] = model->token_scores(input, labels);
       EXPECT_NEAR((each.sum() / labels.ne(-100).sum()).item<double>(), expected.item<double>(), 1e-12);
       EXPECT_EQ(each.masked_select(labels.eq(-100)).abs().sum().item<double>(), 0.0);
+      EXPECT_TRUE(hits.equal(model->logits(input).argmax(2).eq(labels)));
     }
   }
 }

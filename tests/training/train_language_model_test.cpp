@@ -18,7 +18,7 @@
 #include "training/fake_task.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/files.h"
-#include "weft/training/evaluate.h"
+#include "weft/training/evaluation/evaluate.h"
 #include "weft/training/language_model_task.h"
 
 namespace weft::training {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bits per byte over windows: every token but the first scored once, with enough context, and exact for models that are
 // known.
-#include "weft/training/window_scoring.h"
+#include "weft/training/evaluation/window_scoring.h"
 
 #include <ATen/ops/gather.h>
 #include <torch/types.h>

@@ -199,23 +199,25 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& hea
   return LossFunction::apply(kept.hidden, head.weight, optional(head.bias), kept.labels, plan);
 }
 
-at::Tensor linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
-                                     std::int64_t chunk) {
+LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
+                                      std::int64_t chunk) {
   check(hidden, head, labels);
   const at::NoGradGuard without_gradients;
   const at::ScalarType dtype = product_dtype(hidden);
   const WithoutAutocast plain;
   const Head prepared = prepare(head, hidden, dtype);
   const at::ScalarType sums = sum_dtype(hidden);
-  const at::Tensor losses = at::zeros(labels.sizes(), hidden.options().dtype(sums));
+  const LabelScores scores{at::zeros(labels.sizes(), hidden.options().dtype(sums)),
+                           at::zeros(labels.sizes(), hidden.options().dtype(at::kBool))};
   const at::Tensor rows = labels.ne(kIgnoredLabel).nonzero().squeeze(1);
   const std::int64_t step = chunk_size(chunk, head.weight.size(0));
   for (std::int64_t begin = 0; begin < rows.size(0); begin += step) {
     const at::Tensor chosen = rows.narrow(0, begin, std::min(step, rows.size(0) - begin));
     const Chunk part = score(hidden.index_select(0, chosen), prepared, labels.index_select(0, chosen), sums);
-    losses.index_copy_(0, chosen, log_sum_exp(part).sub_(part.logits.gather(1, part.targets)).squeeze(1));
+    scores.nats.index_copy_(0, chosen, log_sum_exp(part).sub_(part.logits.gather(1, part.targets)).squeeze(1));
+    scores.hits.index_copy_(0, chosen, part.logits.argmax(1, true).eq(part.targets).squeeze(1));
   }
-  return losses;
+  return scores;
 }
 
 }  // namespace weft::layers

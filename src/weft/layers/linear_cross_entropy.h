@@ -36,8 +36,14 @@ Labelled keep_labelled(const at::Tensor& hidden, const at::Tensor& labels);
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
                                 std::int64_t chunk, double smoothing = 0.0);
 
-/// The loss of each label [T] in nats, 0 where it is -100; no gradient.
-at::Tensor linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
-                                     std::int64_t chunk);
+/// How each label fares.
+struct LabelScores {
+  at::Tensor nats;  ///< its loss, 0 where it is -100
+  at::Tensor hits;  ///< bool: whether it has the highest score; false where it is -100
+};
+
+/// [T] each, as linear_cross_entropy() takes them; no gradient.
+LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
+                                      std::int64_t chunk);
 
 }  // namespace weft::layers

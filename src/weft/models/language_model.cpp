@@ -110,14 +110,18 @@ at::Tensor LanguageModelImpl::logits(const ModelInput& input) {
 
 at::Tensor LanguageModelImpl::loss(const ModelInput& input, const at::Tensor& labels, double smoothing) {
   check_labels(input.input_ids, labels);
-  return head_->loss(hidden_states(input).flatten(0, 1), embeddings_->tokens, labels.flatten(), smoothing);
+  const at::Tensor hidden = hidden_states(input);
+  const at::Tensor loss = head_->loss(hidden.flatten(0, 1), embeddings_->tokens, labels.flatten(), smoothing);
+  const bool boundaries = config_.span_boundary_objective && is_training();
+  return boundaries ? loss + head_->span_loss(hidden, embeddings_->tokens, labels) : loss;
 }
 
-at::Tensor LanguageModelImpl::token_losses(const ModelInput& input, const at::Tensor& labels) {
+TokenScores LanguageModelImpl::token_scores(const ModelInput& input, const at::Tensor& labels) {
   check_labels(input.input_ids, labels);
   const at::NoGradGuard without_gradients;
-  return head_->token_losses(hidden_states(input).flatten(0, 1), embeddings_->tokens, labels.flatten())
-      .view(labels.sizes());
+  const TokenScores scores =
+      head_->token_scores(hidden_states(input).flatten(0, 1), embeddings_->tokens, labels.flatten());
+  return {scores.nats.view(labels.sizes()), scores.hits.view(labels.sizes())};
 }
 
 at::Tensor LanguageModelImpl::decode(const at::Tensor& input_ids, layers::DecodingCache& cache) {

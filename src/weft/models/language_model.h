@@ -30,6 +30,9 @@ struct ModelInput {
   std::optional<std::uint64_t> seed;  ///< of all dropout in this call; drawn from LibTorch's CPU generator when absent
 };
 
+/// Nats of each label, and whether it has the highest score; 0 and false where it is -100.
+using TokenScores = layers::LabelScores;
+
 /// The module tree is embeddings, layers.0 to layers.L-1, norm (pre-norm only) and head; names in a checkpoint follow
 /// it.
 class LanguageModelImpl : public torch::nn::Module {
@@ -49,10 +52,11 @@ class LanguageModelImpl : public torch::nn::Module {
   at::Tensor logits(const ModelInput& input);
   /// Mean nats over the labels other than -100, a float32 scalar (float64 model: float64); 0 when there are none.
   /// labels int64 [B, N]: labels[b, i] is the target AT position i, the caller shifts. Logits exist for loss_chunk_size
-  /// positions at once. `smoothing` as layers::linear_cross_entropy has it.
+  /// positions at once. `smoothing` as layers::linear_cross_entropy has it. In training mode a model with
+  /// span_boundary_objective adds that objective's mean.
   at::Tensor loss(const ModelInput& input, const at::Tensor& labels, double smoothing = 0.0);
-  /// Nats of each label [B, N], 0 where it is -100. No gradient; in chunks like loss().
-  at::Tensor token_losses(const ModelInput& input, const at::Tensor& labels);
+  /// How each label fares, [B, N] each. No gradient; in chunks like loss().
+  TokenScores token_scores(const ModelInput& input, const at::Tensor& labels);
   /// Runs only the new tokens int64 [B, n] behind those in `cache`, appends theirs, and returns the logits after the
   /// last one [B, vocab]. No gradient. Errors: kUnsupported for an encoder.
   at::Tensor decode(const at::Tensor& input_ids, layers::DecodingCache& cache);

@@ -26,6 +26,9 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, co
     transform_norm =
         register_module("transform_norm", layers::LayerNorm(config.hidden_size, config.layer_norm_eps, options));
   }
+  if (config.span_boundary_objective) {
+    span_boundary = register_module("span_boundary", SpanBoundaryHead(config, options));
+  }
 }
 
 at::Tensor LanguageModelHeadImpl::prepare(const at::Tensor& hidden) {
@@ -49,8 +52,15 @@ at::Tensor LanguageModelHeadImpl::loss(const at::Tensor& hidden, const at::Tenso
   return layers::linear_cross_entropy(prepare(kept.hidden), weights(embedding), kept.labels, chunk_, smoothing);
 }
 
-at::Tensor LanguageModelHeadImpl::token_losses(const at::Tensor& hidden, const at::Tensor& embedding,
-                                               const at::Tensor& labels) {
+at::Tensor LanguageModelHeadImpl::span_loss(const at::Tensor& hidden, const at::Tensor& embedding,
+                                            const at::Tensor& labels) {
+  const SpanTokens spans = span_tokens(labels);
+  const at::Tensor boundary = span_boundary(hidden.flatten(0, 1), spans);
+  return layers::linear_cross_entropy(boundary, weights(embedding), spans.labels, chunk_);
+}
+
+layers::LabelScores LanguageModelHeadImpl::token_scores(const at::Tensor& hidden, const at::Tensor& embedding,
+                                                        const at::Tensor& labels) {
   return layers::linear_cross_entropy_each(prepare(hidden), weights(embedding), labels, chunk_);
 }
 

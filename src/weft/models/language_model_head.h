@@ -10,6 +10,7 @@
 #include "weft/layers/layer_norm.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
+#include "weft/models/span_boundary.h"
 #include "weft/models/transformer_config.h"
 
 namespace weft::models {
@@ -24,13 +25,17 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   /// hidden [T, D], labels [T] -> mean nats, see layers::linear_cross_entropy.
   at::Tensor loss(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels,
                   double smoothing = 0.0);
-  /// hidden [T, D], labels [T] -> nats [T], no gradient.
-  at::Tensor token_losses(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
+  /// Mean nats of the span-boundary objective over the spans of labels [B, N]; 0 where there are none. hidden [B, N,
+  /// D].
+  at::Tensor span_loss(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
+  /// hidden [T, D], labels [T] -> [T] each, no gradient.
+  layers::LabelScores token_scores(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
 
   at::Tensor weight;                  ///< [V, D] unless tied
   at::Tensor bias;                    ///< [V], encoders
   layers::Linear transform{nullptr};  ///< D -> D, encoders
   layers::LayerNorm transform_norm{nullptr};
+  SpanBoundaryHead span_boundary{nullptr};  ///< where the config has the objective
 
  private:
   at::Tensor prepare(const at::Tensor& hidden);

@@ -41,6 +41,8 @@ void validate(const TransformerConfig& config, std::string_view where) {
   check_heads(config, where);
   require(config.tokenizer_class != "bytes" || config.vocab_size >= 256, where,
           ": vocab_size must be at least 256 with tokenizer_class bytes, found ", config.vocab_size);
+  require(!config.span_boundary_objective || !config.is_decoder, where,
+          ": span_boundary_objective is for encoders, but is_decoder is true");
   check_attention(config, where);
 }
 

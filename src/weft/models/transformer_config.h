@@ -32,6 +32,7 @@ struct TransformerConfig {
   double attention_probs_dropout_prob = 0.0;
   double initializer_range = 0.02;
   bool tie_word_embeddings = true;
+  bool span_boundary_objective = false;
   double layer_norm_eps = 1e-5;
   double rope_theta = 10000.0;
   std::int64_t loss_chunk_size = 0;
@@ -85,6 +86,8 @@ struct TransformerConfig {
               .range(0.0, 0.999));
     visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}.range(0.0, 10.0));
     visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, "the head uses the token embeddings"});
+    visit(Field{"span_boundary_objective", &C::span_boundary_objective,
+                "an encoder learns to predict masked spans from the tokens around them, too (SpanBERT)"});
     visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(1e-12, 1.0));
     visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12));
     visit(Field{"loss_chunk_size", &C::loss_chunk_size, "positions whose logits exist at once; 0 chooses"}.at_least(0));

@@ -1,159 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ side of the tokenizers crate: which files make the tokeniser, and encodings with offsets in both units.
+// The C++ side of the tokenizers crate: special tokens with their roles, encodings, and text made of tokens again.
 #include "weft/text/hugging_face.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
-#include "weft/text/hugging_face/compose.h"
-#include "weft/text/hugging_face/tokenizers_c.h"
-#include "weft/text/utf8.h"
+#include "weft/text/hugging_face/foreign_text.h"
+#include "weft/text/hugging_face/texts.h"
+#include "weft/text/hugging_face/tokenizer_files.h"
 
 namespace weft::text {
 namespace {
-
-constexpr const char* kJson = "tokenizer.json";
-constexpr const char* kWordPiece = "vocab.txt";
-constexpr const char* kBytePairs = "vocab.json";
-constexpr const char* kMerges = "merges.txt";
-constexpr const char* kSentencePiece = "spiece.model";
-// Files of which a directory has one, or tokenizer.json beside others; then all that are read and saved again.
-constexpr const char* kVocabularies[] = {kJson, kWordPiece, kBytePairs, kSentencePiece};
-constexpr const char* kFiles[] = {kJson,
-                                  kWordPiece,
-                                  kBytePairs,
-                                  kMerges,
-                                  kSentencePiece,
-                                  "tokenizer_config.json",
-                                  "special_tokens_map.json",
-                                  "added_tokens.json"};
-
-bool is_there(const std::filesystem::path& file) {
-  std::error_code error;
-  return std::filesystem::exists(std::filesystem::symlink_status(file, error));
-}
-
-const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
-
-// Text from the other side, freed there.
-class ForeignText {
- public:
-  ForeignText() = default;
-  ~ForeignText() {
-    if (text_.data != nullptr) {
-      weft_text_free(text_);
-    }
-  }
-  ForeignText(const ForeignText&) = delete;
-  ForeignText& operator=(const ForeignText&) = delete;
-  WeftText* get() { return &text_; }
-  std::string str() const { return {reinterpret_cast<const char*>(text_.data), text_.length}; }
-
- private:
-  WeftText text_{};
-};
-
-// A tokeniser class of transformers without its ending, for comparison.
-std::string_view without_fast(std::string_view name) {
-  name.remove_suffix(name.ends_with("Fast") ? 4 : 0);
-  return name;
-}
-
-void require_class(const TokenizerSettings& settings, std::initializer_list<std::string_view> known,
-                   const std::string& where) {
-  const std::string_view name = without_fast(settings.tokenizer_class);
-  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
-    throw Error(ErrorKind::kUnsupported,
-                concat(where, ": the tokeniser is a ", quote(settings.tokenizer_class), ", which Weft reads from ",
-                       kJson, " only"),
-                "save it once with transformers, which writes that file");
-  }
-}
-
-// The tokenizer.json of the directory, or the one that its older files amount to.
-std::string tokenizer_text(const std::map<std::string, std::string>& files, TokenizerSettings& settings,
-                           const std::string& where) {
-  const auto json = files.find(kJson);
-  if (json != files.end()) {
-    return json->second;
-  }
-  // Which of two vocabularies is meant, nobody can tell.
-  const auto count = std::count_if(std::begin(kVocabularies), std::end(kVocabularies),
-                                   [&](const char* name) { return files.contains(name); });
-  if (count != 1) {
-    fail(count == 0 ? ErrorKind::kIo : ErrorKind::kFormat, where, ": expected one of ", kJson, ", ", kWordPiece, ", ",
-         kBytePairs, " and ", kSentencePiece, ", found ", count == 0 ? "none" : "several");
-  }
-  if (files.contains(kWordPiece)) {
-    require_class(settings, {"BertTokenizer"}, where);
-    return compose_bert(files.at(kWordPiece), settings, where);
-  }
-  if (files.contains(kSentencePiece)) {
-    require_class(settings, {"BigBirdTokenizer"}, where);
-    return compose_big_bird(files.at(kSentencePiece), settings, where);
-  }
-  require_class(settings, {"RobertaTokenizer", "LongformerTokenizer"}, where);
-  if (!files.contains(kMerges)) {
-    fail(ErrorKind::kIo, where, ": ", kBytePairs, " needs ", kMerges, " beside it");
-  }
-  return compose_roberta(files.at(kBytePairs), files.at(kMerges), settings, where);
-}
-
-// The text with U+FFFD for every byte that is not part of valid UTF-8: as many code points as utf8.h counts.
-std::string repaired(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t valid = valid_utf8_prefix(text);
-    result += text.substr(0, valid);
-    text.remove_prefix(valid);
-    if (!text.empty()) {
-      result += "\uFFFD";
-      text.remove_prefix(1);
-    }
-  }
-  return result;
-}
-
-// Where every code point of a text begins, and its end.
-std::vector<std::int64_t> code_point_starts(std::string_view text) {
-  std::vector<std::int64_t> starts;
-  starts.reserve(text.size() + 1);
-  std::size_t position = 0;
-  while (position < text.size()) {
-    starts.push_back(static_cast<std::int64_t>(position));
-    position += std::max<std::size_t>(1, utf8_sequence_length(text.substr(position)));
-  }
-  starts.push_back(static_cast<std::int64_t>(text.size()));
-  return starts;
-}
-
-using Starts = std::array<std::vector<std::int64_t>, 2>;
-
-Encoding read_window(const WeftWindow& window, const Starts& starts) {
-  Encoding encoding;
-  encoding.ids.assign(window.ids, window.ids + window.length);
-  encoding.type_ids.assign(window.types, window.types + window.length);
-  encoding.special_mask.assign(window.special, window.special + window.length);
-  encoding.words.assign(window.words, window.words + window.length);
-  encoding.sequences.assign(window.sequences, window.sequences + window.length);
-  encoding.offsets.reserve(window.length);
-  encoding.byte_offsets.reserve(window.length);
-  for (std::size_t i = 0; i < window.length; ++i) {
-    const Span span{window.starts[i], window.ends[i]};
-    encoding.offsets.push_back(span);
-    // Special tokens have no place; their offsets are 0 to 0, as in transformers.
-    const std::vector<std::int64_t>& places = starts[window.sequences[i] == 1 ? 1 : 0];
-    const auto place = [&](std::int64_t point) {
-      return places[std::min<std::size_t>(static_cast<std::size_t>(point), places.size() - 1)];
-    };
-    encoding.byte_offsets.push_back(window.sequences[i] < 0 ? Span{} : Span{place(span.begin), place(span.end)});
-  }
-  return encoding;
-}
 
 // The role's token where no file names it: BERT's or RoBERTa's, whichever the vocabulary has.
 std::optional<std::int64_t> usual_special(const HuggingFaceTokenizer& tokenizer, SpecialRole role) {
@@ -183,18 +42,10 @@ std::string without_blanks(std::string text) {
 void HuggingFaceTokenizer::Free::operator()(WeftTokenizer* tokenizer) const { weft_tokenizer_free(tokenizer); }
 HuggingFaceTokenizer::~HuggingFaceTokenizer() = default;
 
-bool HuggingFaceTokenizer::present_in(const std::filesystem::path& directory) {
-  return std::any_of(std::begin(kVocabularies), std::end(kVocabularies),
-                     [&](const char* name) { return is_there(directory / name); });
-}
+bool HuggingFaceTokenizer::present_in(const std::filesystem::path& directory) { return has_tokenizer_files(directory); }
 
-HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& directory) {
-  constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
-  for (const char* name : kFiles) {
-    if (is_there(directory / name)) {
-      files_.emplace(name, read_file(directory / name, kLargestFile));
-    }
-  }
+HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& directory)
+    : files_(read_tokenizer_files(directory)) {
   // The settings matter beside a tokenizer.json too: only they say which token has which role.
   const std::string where = quote(directory.native(), 4096);
   TokenizerSettings settings = read_tokenizer_settings(files_, where);
@@ -204,11 +55,11 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& director
   type_ids_ = settings.type_ids || settings.tokenizer_class.empty()
                   ? settings.type_ids
                   : std::optional(without_fast(settings.tokenizer_class) == "BertTokenizer");
-  const std::string text = tokenizer_text(files_, settings, where);
+  const std::string text = tokenizer_json(files_, settings, where);
   ForeignText error;
   tokenizer_.reset(weft_tokenizer_load(bytes_of(text), text.size(), error.get()));
   if (tokenizer_ == nullptr) {
-    fail(ErrorKind::kFormat, where, files_.contains(kJson) ? concat(": ", kJson) : std::string(),
+    fail(ErrorKind::kFormat, where, files_.contains("tokenizer.json") ? ": tokenizer.json" : "",
          ": not a tokeniser that can be read: ", quote(error.str(), 300));
   }
   // transformers leaves the text of byte pairs as it is, whatever the setting.
@@ -227,32 +78,8 @@ std::vector<Encoding> HuggingFaceTokenizer::encode_all(std::string_view first, c
                                                        const EncodeOptions& options) const {
   require(options.max_length >= 0 && options.stride >= 0, "max_length and stride must be at least 0, found ",
           options.max_length, " and ", options.stride);
-  const std::string_view given[] = {first, second == nullptr ? std::string_view() : *second};
-  std::string repairs[2];
-  std::string_view texts[2];
-  Starts starts;
-  for (int i = 0; i < 2; ++i) {
-    require(given[i].size() < std::numeric_limits<std::int32_t>::max(), "a text must have less than 2 GiB, found ",
-            given[i].size(), " bytes");
-    // The other side takes valid UTF-8 only; a replaced byte is one code point here and there, so that offsets agree.
-    const bool valid = is_valid_utf8(given[i]);
-    repairs[i] = valid ? std::string() : repaired(given[i]);
-    texts[i] = valid ? given[i] : std::string_view(repairs[i]);
-    starts[i] = code_point_starts(given[i]);
-  }
-  // A second text may be empty, but null would mean that there is none.
-  const std::uint8_t empty = 0;
-  const WeftRequest request{.first = bytes_of(texts[0]),
-                            .first_length = texts[0].size(),
-                            .second = second == nullptr  ? nullptr
-                                      : texts[1].empty() ? &empty
-                                                         : bytes_of(texts[1]),
-                            .second_length = texts[1].size(),
-                            .max_length = static_cast<std::size_t>(options.max_length),
-                            .stride = static_cast<std::size_t>(options.stride),
-                            .strategy = static_cast<std::uint8_t>(options.truncation),
-                            .special = options.special_tokens,
-                            .left = truncate_left_};
+  const RequestTexts texts(first, second);
+  const WeftRequest request = texts.request(options, truncate_left_);
   ForeignText error;
   const std::unique_ptr<WeftEncoded, decltype(&weft_encoded_free)> encoded(
       weft_tokenizer_encode(tokenizer_.get(), &request, error.get()), &weft_encoded_free);
@@ -260,7 +87,7 @@ std::vector<Encoding> HuggingFaceTokenizer::encode_all(std::string_view first, c
   std::vector<Encoding> windows;
   windows.reserve(weft_encoded_windows(encoded.get()));
   for (std::size_t i = 0; i < weft_encoded_windows(encoded.get()); ++i) {
-    windows.push_back(read_window(weft_encoded_window(encoded.get(), i), starts));
+    windows.push_back(texts.window(weft_encoded_window(encoded.get(), i)));
   }
   return windows;
 }

@@ -9,9 +9,8 @@
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
-#include "weft/training/evaluate.h"
-#include "weft/training/precision.h"
-#include "weft/training/processes/process_group.h"
+#include "weft/training/evaluation/evaluate.h"
+#include "weft/training/evaluation/evaluate_masked.h"
 
 namespace weft::training {
 namespace {
@@ -20,8 +19,6 @@ using formats::Json;
 
 // "drop" in ASCII: dropout's seeds are independent of the data's order.
 constexpr std::uint64_t kDropoutStream = 0x64726F70;
-// Batches of an encoder's evaluation; their masks are drawn alike each time.
-constexpr std::int64_t kMaskedEvaluationParts = 16;
 
 void check_vocabulary(const models::TransformerConfig& model, const text::Tokenizer& tokenizer) {
   const std::int64_t needed = data::model_vocabulary(tokenizer, model.is_decoder);
@@ -83,33 +80,14 @@ Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int
   if (!held_out_) {
     return Json::object();
   }
-  if (!model_->config().is_decoder) {
-    return evaluate_masked(progress);
-  }
   EvaluateOptions options;
   options.context = config_.context;
   options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens_per_part()));
   options.dtype = config_.dtype;
   options.progress = progress;
-  const EvalResult result = training::evaluate(model_, *tokenizer_, held_out_->text(config_.max_eval_bytes), options);
-  return {{"bits_per_byte", result.bits_per_byte},
-          {"bytes", result.bytes},
-          {"context", result.context},
-          {"seconds", result.seconds}};
-}
-
-Json LanguageModelTask::evaluate_masked(const std::function<void(std::int64_t, std::int64_t)>& progress) {
-  const at::NoGradGuard no_grad;
-  const AutocastGuard autocast(config_.dtype);
-  const data::WindowSampler sampler = sampler_over(held_out_);
-  double nats = 0.0;
-  for (std::int64_t step = processes().rank(); step < kMaskedEvaluationParts; step += processes().size()) {
-    const data::Batch shown = batch(sampler, step, 0);
-    nats += model_->loss(models::ModelInput{shown.input_ids, {}, {}, {}}, shown.labels).item<double>();
-    progress(step + 1, kMaskedEvaluationParts);
-  }
-  nats = processes().sum(nats);
-  return {{"loss", nats / static_cast<double>(kMaskedEvaluationParts)}, {"context", config_.context}};
+  const std::string text = held_out_->text(config_.max_eval_bytes);
+  return model_->config().is_decoder ? to_json(training::evaluate(model_, *tokenizer_, text, options))
+                                     : to_json(evaluate_masked(model_, *tokenizer_, text, masking_, options));
 }
 
 Json LanguageModelTask::data_identity() const {

@@ -39,7 +39,6 @@ class LanguageModelTask final : public Task {
  private:
   data::Batch batch(const data::WindowSampler& sampler, std::int64_t step, std::int64_t part) const;
   data::WindowSampler sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const;
-  formats::Json evaluate_masked(const std::function<void(std::int64_t, std::int64_t)>& progress);
 
   models::LanguageModel model_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;

@@ -15,7 +15,7 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
 #include "weft/data/text_corpus.h"
-#include "weft/training/evaluate.h"
+#include "weft/training/evaluation/evaluate.h"
 
 namespace weft::cli {
 namespace {

@@ -151,6 +151,10 @@ std::string result_text(const std::string& out, const training::TrainResult& res
                                digits(result.evaluation.value("context", std::int64_t{0}))));
     } else if (name == "loss") {
       rows.emplace_back("held-out", concat(fixed(value.get<double>(), 4), " nats a masked token"));
+    } else if (name == "masked_accuracy") {
+      rows.emplace_back("accuracy",
+                        concat(fixed(value.get<double>(), 4), " of ",
+                               digits(result.evaluation.value("masked_tokens", std::int64_t{0})), " masked tokens"));
     }
   }
   if (!result.best.empty()) {

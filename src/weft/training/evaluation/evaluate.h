@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/formats/config_json.h"
 #include "weft/models/language_model.h"
 #include "weft/text/tokenizer.h"
 
@@ -29,6 +30,9 @@ struct EvalResult {
   std::int64_t context = 0;
   double seconds = 0.0;
 };
+
+/// {"bits_per_byte", "bytes", "context", "seconds"}.
+formats::Json to_json(const EvalResult& result);
 
 /// Processes that train together share the windows, and each gets the result.
 /// Errors: kUnsupported for an encoder, kArgument for a text of fewer than two tokens or a context the model cannot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a text and a model to bits per byte; the windows are those of window_scoring.h.
-#include "weft/training/evaluate.h"
+#include "weft/training/evaluation/evaluate.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
@@ -11,42 +11,20 @@
 #include <vector>
 
 #include "weft/core/error.h"
+#include "weft/training/evaluation/evaluation_mode.h"
+#include "weft/training/evaluation/window_scoring.h"
 #include "weft/training/precision.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/trainer_config.h"
-#include "weft/training/window_scoring.h"
 
 namespace weft::training {
-namespace {
 
-// Evaluation mode for a while.
-class EvaluationMode {
- public:
-  explicit EvaluationMode(models::LanguageModel& model) : model_(model), training_before_(model->is_training()) {
-    model_->eval();
-  }
-  ~EvaluationMode() { model_->train(training_before_); }
-  EvaluationMode(const EvaluationMode&) = delete;
-  EvaluationMode& operator=(const EvaluationMode&) = delete;
-
- private:
-  models::LanguageModel& model_;
-  bool training_before_;
-};
-
-// `text` cut to at most `maximum` bytes, at the start of a UTF-8 character unless bytes are the vocabulary.
-std::string_view cut(std::string_view text, std::int64_t maximum, bool bytes) {
-  if (maximum <= 0 || static_cast<std::int64_t>(text.size()) <= maximum) {
-    return text;
-  }
-  auto end = static_cast<std::size_t>(maximum);
-  while (!bytes && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return text.substr(0, end);
+formats::Json to_json(const EvalResult& result) {
+  return {{"bits_per_byte", result.bits_per_byte},
+          {"bytes", result.bytes},
+          {"context", result.context},
+          {"seconds", result.seconds}};
 }
-
-}  // namespace
 
 EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
                     const EvaluateOptions& options) {
@@ -56,7 +34,7 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   const auto start = std::chrono::steady_clock::now();
   const WindowOptions windows{options.context == 0 ? model->config().max_position_embeddings : options.context,
                               options.batch_tokens, options.progress, processes().rank(), processes().size()};
-  const std::string_view scored = cut(text, options.max_bytes, tokenizer.kind() == "bytes");
+  const std::string_view scored = first_bytes(text, options.max_bytes, tokenizer);
   const std::vector<std::int64_t> ids = tokenizer.encode(scored);
   require(ids.size() >= 2, "a text of at least two tokens can be evaluated, found ", ids.size());
 
@@ -64,7 +42,7 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   const EvaluationMode mode(model);
   const AutocastGuard autocast(settled_dtype(options.dtype));
   const auto losses = [&](const at::Tensor& inputs, const at::Tensor& labels) {
-    return model->token_losses(models::ModelInput{inputs, {}, {}, {}}, labels);
+    return model->token_scores(models::ModelInput{inputs, {}, {}, {}}, labels).nats;
   };
   EvalResult result;
   const double nats = processes().sum(summed_nats(losses, at::tensor(ids, at::kLong), windows));

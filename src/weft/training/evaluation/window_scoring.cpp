@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows that overlap by half: the first scores all its tokens, each later one the second half, and the last ends with
 // the text.
-#include "weft/training/window_scoring.h"
+#include "weft/training/evaluation/window_scoring.h"
 
 #include <ATen/ops/stack.h>
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// One vocabulary a directory, whatever the year it was saved in.
+#include "weft/text/hugging_face/tokenizer_files.h"
+
+#include <algorithm>
+
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+#include "weft/text/hugging_face/compose.h"
+
+namespace weft::text {
+namespace {
+
+constexpr const char* kJson = "tokenizer.json";
+constexpr const char* kWordPiece = "vocab.txt";
+constexpr const char* kBytePairs = "vocab.json";
+constexpr const char* kMerges = "merges.txt";
+constexpr const char* kSentencePiece = "spiece.model";
+// Files of which a directory has one, or tokenizer.json beside others; then all that are read and saved again.
+constexpr const char* kVocabularies[] = {kJson, kWordPiece, kBytePairs, kSentencePiece};
+constexpr const char* kFiles[] = {kJson,
+                                  kWordPiece,
+                                  kBytePairs,
+                                  kMerges,
+                                  kSentencePiece,
+                                  "tokenizer_config.json",
+                                  "special_tokens_map.json",
+                                  "added_tokens.json"};
+
+bool is_there(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::symlink_status(file, error));
+}
+
+void require_class(const TokenizerSettings& settings, std::initializer_list<std::string_view> known,
+                   const std::string& where) {
+  const std::string_view name = without_fast(settings.tokenizer_class);
+  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
+    throw Error(ErrorKind::kUnsupported,
+                concat(where, ": the tokeniser is a ", quote(settings.tokenizer_class), ", which Weft reads from ",
+                       kJson, " only"),
+                "save it once with transformers, which writes that file");
+  }
+}
+
+}  // namespace
+
+bool has_tokenizer_files(const std::filesystem::path& directory) {
+  return std::any_of(std::begin(kVocabularies), std::end(kVocabularies),
+                     [&](const char* name) { return is_there(directory / name); });
+}
+
+TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory) {
+  constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
+  TokenizerFiles files;
+  for (const char* name : kFiles) {
+    if (is_there(directory / name)) {
+      files.emplace(name, read_file(directory / name, kLargestFile));
+    }
+  }
+  return files;
+}
+
+std::string tokenizer_json(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  const auto json = files.find(kJson);
+  if (json != files.end()) {
+    return json->second;
+  }
+  // Which of two vocabularies is meant, nobody can tell.
+  const auto count = std::count_if(std::begin(kVocabularies), std::end(kVocabularies),
+                                   [&](const char* name) { return files.contains(name); });
+  if (count != 1) {
+    fail(count == 0 ? ErrorKind::kIo : ErrorKind::kFormat, where, ": expected one of ", kJson, ", ", kWordPiece, ", ",
+         kBytePairs, " and ", kSentencePiece, ", found ", count == 0 ? "none" : "several");
+  }
+  if (files.contains(kWordPiece)) {
+    require_class(settings, {"BertTokenizer"}, where);
+    return compose_bert(files.at(kWordPiece), settings, where);
+  }
+  if (files.contains(kSentencePiece)) {
+    require_class(settings, {"BigBirdTokenizer"}, where);
+    return compose_big_bird(files.at(kSentencePiece), settings, where);
+  }
+  require_class(settings, {"RobertaTokenizer", "LongformerTokenizer"}, where);
+  if (!files.contains(kMerges)) {
+    fail(ErrorKind::kIo, where, ": ", kBytePairs, " needs ", kMerges, " beside it");
+  }
+  return compose_roberta(files.at(kBytePairs), files.at(kMerges), settings, where);
+}
+
+}  // namespace weft::text

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows side by side, each masked by its own number.
+#include "weft/training/evaluation/evaluate_masked.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/training/evaluation/evaluation_mode.h"
+#include "weft/training/precision.h"
+#include "weft/training/processes/process_group.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::training {
+namespace {
+
+// Windows [first, last) of a text's ids, which are of one length, masked.
+data::Batch masked_windows(const at::Tensor& ids, std::int64_t context, std::int64_t first, std::int64_t last,
+                           const data::MaskingOptions& masking) {
+  std::vector<at::Tensor> inputs;
+  std::vector<at::Tensor> labels;
+  for (std::int64_t window = first; window < last; ++window) {
+    const std::int64_t begin = window * context;
+    const at::Tensor tokens = ids.narrow(0, begin, std::min(context, ids.numel() - begin)).unsqueeze(0);
+    const data::Batch row = data::masked_batch(tokens, masking, window, 0);
+    inputs.push_back(row.input_ids);
+    labels.push_back(row.labels);
+  }
+  return {at::cat(inputs), at::cat(labels)};
+}
+
+struct Sums {
+  double nats = 0.0;
+  double hits = 0.0;
+  double tokens = 0.0;
+
+  void add(const models::TokenScores& scores, const at::Tensor& labels) {
+    nats += scores.nats.sum(at::kDouble).item<double>();
+    hits += scores.hits.sum().item<double>();
+    tokens += labels.ne(data::kIgnoredLabel).sum().item<double>();
+  }
+};
+
+Sums score_windows(models::LanguageModel& model, const at::Tensor& ids, std::int64_t context,
+                   const data::MaskingOptions& masking, const EvaluateOptions& options) {
+  const std::int64_t whole = ids.numel() / context;
+  const std::int64_t windows = whole + (ids.numel() % context > 0 ? 1 : 0);
+  const std::int64_t rows = std::max<std::int64_t>(1, options.batch_tokens / context);
+  Sums sums;
+  for (std::int64_t next = 0, turn = 0; next < windows; ++turn) {
+    // The last window may be shorter, and is a batch of its own.
+    const std::int64_t end = next < whole ? std::min(next + rows, whole) : windows;
+    if (turn % processes().size() == processes().rank()) {
+      const data::Batch batch = masked_windows(ids, context, next, end, masking);
+      sums.add(model->token_scores(models::ModelInput{batch.input_ids, {}, {}, {}}, batch.labels), batch.labels);
+    }
+    if (!std::isfinite(sums.nats)) {
+      fail(ErrorKind::kNumeric, "the loss became ", sums.nats, " within tokens ", next * context, " to ",
+           std::min(end * context, ids.numel()), " of the text");
+    }
+    next = end;
+    if (options.progress) {
+      options.progress(std::min(end * context, ids.numel()), ids.numel());
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+formats::Json to_json(const MaskedResult& result) {
+  return {{"loss", result.loss},
+          {"masked_accuracy", result.accuracy},
+          {"masked_tokens", result.tokens},
+          {"context", result.context},
+          {"seconds", result.seconds}};
+}
+
+MaskedResult evaluate_masked(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
+                             const data::MaskingOptions& masking, const EvaluateOptions& options) {
+  if (model->config().is_decoder) {
+    fail(ErrorKind::kUnsupported, "masked tokens need an encoder, and this model is a decoder");
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<std::int64_t> ids = tokenizer.encode(first_bytes(text, options.max_bytes, tokenizer));
+  require(!ids.empty(), "a text of at least one token can be evaluated, found none");
+  MaskedResult result;
+  result.context = options.context == 0 ? model->config().max_position_embeddings : options.context;
+
+  const at::NoGradGuard no_grad;
+  const EvaluationMode mode(model);
+  const AutocastGuard autocast(settled_dtype(options.dtype));
+  const Sums sums = score_windows(model, at::tensor(ids, at::kLong), result.context, masking, options);
+  const double tokens = processes().sum(sums.tokens);
+  result.tokens = static_cast<std::int64_t>(tokens);
+  result.loss = processes().sum(sums.nats) / tokens;
+  result.accuracy = processes().sum(sums.hits) / tokens;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace weft::training
