@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `weft`: everything is in libweft, so that what the command line does can be linked and tested.
+#include <cstdlib>
+
 #include "weft/cli/run.h"
 
-int main(int count, char** arguments) { return weft::cli::run(count, arguments); }
+namespace {
+
+// Pages of 2 MB for tensors that fill them, unless the environment says otherwise: activations are made and dropped all
+// the time, and with pages of 4 kB the kernel's clearing and mapping is a fifth of a training step. LibTorch's
+// allocator reads this once, with its first large tensor.
+void use_large_pages() { ::setenv("THP_MEM_ALLOC_ENABLE", "1", 0); }
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  use_large_pages();
+  return weft::cli::run(count, arguments);
+}
