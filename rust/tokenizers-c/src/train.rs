@@ -52,7 +52,9 @@ const SPECIAL: [&str; 5] = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"];
 /// What surrounds the model, as the JSON that the crate reads.
 fn surroundings(dna: bool) -> String {
     let bytes = |regex: bool| {
-        format!(r#"{{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":{regex}}}"#)
+        format!(
+            r#"{{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":{regex}}}"#
+        )
     };
     let upper: Vec<String> = "acgtn"
         .chars()
@@ -61,11 +63,18 @@ fn surroundings(dna: bool) -> String {
             format!(r#"{{"type":"Replace","pattern":{{"String":"{base}"}},"content":"{large}"}}"#)
         })
         .collect();
-    let lines = r#"{"type":"Split","pattern":{"String":"\n"},"behavior":"Isolated","invert":false}"#;
+    let lines =
+        r#"{"type":"Split","pattern":{"String":"\n"},"behavior":"Isolated","invert":false}"#;
     let (normalizer, splitter) = if dna {
         (
-            format!(r#"{{"type":"Sequence","normalizers":[{}]}}"#, upper.join(",")),
-            format!(r#"{{"type":"Sequence","pretokenizers":[{lines},{}]}}"#, bytes(false)),
+            format!(
+                r#"{{"type":"Sequence","normalizers":[{}]}}"#,
+                upper.join(",")
+            ),
+            format!(
+                r#"{{"type":"Sequence","pretokenizers":[{lines},{}]}}"#,
+                bytes(false)
+            ),
         )
     } else {
         ("null".to_string(), bytes(true))
@@ -114,7 +123,9 @@ fn train(training: &Training, pieces: Pieces) -> Outcome<String> {
     tokenizer
         .train(&mut trainer(training)?, pieces)
         .map_err(|error| error.to_string())?;
-    tokenizer.to_string(false).map_err(|error| error.to_string())
+    tokenizer
+        .to_string(false)
+        .map_err(|error| error.to_string())
 }
 
 /// Writes the tokenizer.json of a vocabulary that is learned from what `next` gives.
@@ -138,7 +149,11 @@ pub unsafe extern "C" fn weft_tokenizer_train(
 mod tests {
     use super::*;
 
-    unsafe extern "C" fn lines(context: *mut c_void, data: *mut *const u8, length: *mut usize) -> bool {
+    unsafe extern "C" fn lines(
+        context: *mut c_void,
+        data: *mut *const u8,
+        length: *mut usize,
+    ) -> bool {
         let count = &mut *(context as *mut usize);
         *count += 1;
         let line = "ACGTACGTTACG";
@@ -151,9 +166,18 @@ mod tests {
     fn both_models_learn_and_give_every_byte_back() {
         for unigram in [false, true] {
             for dna in [false, true] {
-                let training = Training { unigram, dna, vocabulary: 280, frequency: 2, longest: 12 };
+                let training = Training {
+                    unigram,
+                    dna,
+                    vocabulary: 280,
+                    frequency: 2,
+                    longest: 12,
+                };
                 let mut count: usize = 0;
-                let pieces = Pieces { next: lines, context: (&mut count as *mut usize).cast() };
+                let pieces = Pieces {
+                    next: lines,
+                    context: (&mut count as *mut usize).cast(),
+                };
                 let json = train(&training, pieces).unwrap();
                 let tokenizer = Tokenizer::from_str(&json).unwrap();
                 let given = "ACGTACGT\nÄ x";

@@ -11,6 +11,7 @@
 #include "weft/data/text_corpus.h"
 #include "weft/data/window_sampler.h"
 #include "weft/models/language_model.h"
+#include "weft/text/sampling/subword_sampler.h"
 #include "weft/text/tokenizer.h"
 #include "weft/training/task.h"
 #include "weft/training/trainer_config.h"
@@ -37,15 +38,16 @@ class LanguageModelTask final : public Task {
   void load(const std::filesystem::path& directory) override;
 
  private:
-  data::Batch batch(const data::WindowSampler& sampler, std::int64_t step, std::int64_t part) const;
+  data::Batch batch(std::int64_t step, std::int64_t part) const;
   data::WindowSampler sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const;
 
   models::LanguageModel model_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   TrainerConfig config_;
   data::WindowSampler sampler_;
-  data::MaskingOptions masking_;   // of an encoder
-  std::vector<bool> begins_word_;  // by id, where whole words are masked
+  data::MaskingOptions masking_;                          // of an encoder
+  std::vector<bool> begins_word_;                         // by id, where whole words are masked
+  std::unique_ptr<const text::SubwordSampler> subwords_;  // where training text is drawn in other tokens each time
   std::shared_ptr<const data::TextCorpus> held_out_;
 };
 
