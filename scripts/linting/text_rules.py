@@ -14,6 +14,8 @@ LICENCE = "SPDX-License-Identifier: Apache-2.0"
 EXAMPLE = re.compile(r"^//\s{2}")
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(home|root|work|Users|tmp)/\w+/")
+# LibTorch declares these for files from trusted places only: they run what is pickled.
+TRUSTING = re.compile(r"\b(torch::(jit::)?(load|import_ir_module|unpickle)|(un)?pickle_load|jit::load|_load_for_mobile)\s*\(")
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 CONDITION_NAME = re.compile(
     r"defined|__has_include|__x86_64__|__aarch64__|__AVX\w*|__AMX\w*|__SSE\w*|__F16C__|__FMA__|__ARM\w*|\w*CUDA\w*|\w*EXPORT\w*|_WIN32"
@@ -50,6 +52,7 @@ def check_source(file):
     yield from check_opening(file)
     if file.is_cpp:
         yield from check_preprocessor(file)
+        yield from check_trust(file)
         yield from check_dead_code(file, CPP_CODE)
     elif file.is_python:
         yield from check_dead_code(file, PYTHON_CODE)
@@ -97,6 +100,13 @@ def check_preprocessor(file):
         define = DEFINE.match(line)
         if define and not OWN_MACRO.fullmatch(define.group(1)):
             yield Offence(file.path, number, "macro", f"found {define.group(1)}, allowed for registration and export only")
+
+
+def check_trust(file):
+    for number, line in enumerate(file.lines, start=1):
+        call = TRUSTING.search(line)
+        if call:
+            yield Offence(file.path, number, "trusted-input", f"found '{call.group(0)}', which runs what a file holds, cap 0")
 
 
 def check_dead_code(file, pattern):

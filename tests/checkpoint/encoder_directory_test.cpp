@@ -7,7 +7,9 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <functional>
+#include <random>
 
 #include "models/small_encoder.h"
 #include "support/expect_error.h"
@@ -139,7 +141,7 @@ TEST_F(EncoderDirectory, AHeadedCheckpointOpensBare) {
 TEST_F(EncoderDirectory, AnUnknownArchitectureOpensWithAHeadOfItsFile) {
   save("bert", Head::kMaskedLanguageModel);
   edit_config([](formats::Json& json) { json["architectures"] = {"BertLMHeadModel"}; });
-  expect_refused(ErrorKind::kUnsupported, {"'BertLMHeadModel'"});
+  expect_refused(ErrorKind::kUnsupported, {"config.json: architectures", "'BertLMHeadModel'"});
   EncoderLoadOptions options;
   options.head = Head::kMaskedLanguageModel;
   expect_loads(options);
@@ -196,6 +198,45 @@ TEST_F(EncoderDirectory, ReportsNumbersThatAreNot) {
   options.check_finite = true;
   expect_refused(ErrorKind::kNumeric, {"model.safetensors", "NaN"}, options);
   EXPECT_NO_THROW(load_encoder(directory_));
+}
+
+TEST_F(EncoderDirectory, CutFilesAreNamed) {
+  save("bert", Head::kTokenClassification);
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    const std::string whole = read_file(directory_ / name);
+    for (std::size_t size = 0; size < whole.size() - 2; size += whole.size() / 30) {
+      write_file_atomically(directory_ / name, whole.substr(0, size));
+      expect_refused(ErrorKind::kFormat, {name});
+    }
+    write_file_atomically(directory_ / name, whole);
+  }
+  expect_loads();
+}
+
+// One bit at a time: a directory that opens or one error of one line, whatever the bit was.
+TEST_F(EncoderDirectory, FlippedBitsHarmNobody) {
+  save("longformer", Head::kSequenceClassification);
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    const std::string whole = read_file(directory_ / name);
+    // Of the weights the header, and as much of what follows.
+    const std::size_t range = std::min<std::size_t>(whole.size(), 8192);
+    for (int round = 0; round < 200; ++round) {
+      std::string damaged = whole;
+      damaged[random() % range] ^= static_cast<char>(1U << random() % 8);
+      write_file_atomically(directory_ / name, damaged);
+      try {
+        load_encoder(directory_);
+      } catch (const Error& error) {
+        const std::string_view message = error.what();
+        EXPECT_EQ(message.find('\n'), std::string_view::npos);
+        EXPECT_NE(message.find(directory_.native()), std::string_view::npos) << message;
+      }
+    }
+    write_file_atomically(directory_ / name, whole);
+  }
 }
 
 TEST_F(EncoderDirectory, LoadsInAnotherPrecision) {

@@ -4,8 +4,12 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
 
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
@@ -44,6 +48,43 @@ TEST(Tensors, OwnTheirMemory) {
   const at::Tensor read = load_tensors(directory / "t.safetensors").front().second;
   std::filesystem::resize_file(directory / "t.safetensors", 8);
   EXPECT_TRUE(read.equal(at::arange(1000)));
+}
+
+TEST(Tensors, AreReadTogetherAsOneByOne) {
+  const test::TemporaryDirectory directory;
+  NamedTensors tensors;
+  for (int i = 0; i < 40; ++i) {
+    tensors.emplace_back(concat("t", i), at::randn({i, 3}));
+  }
+  save_tensors(directory / "t.safetensors", tensors);
+  const formats::SafetensorsFile file(directory / "t.safetensors");
+  const at::Tensor all = at::empty({40, 40, 3}, at::TensorOptions(at::kDouble));
+  std::vector<TensorRead> reads;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    reads.push_back({file.find(concat("t", i)), all[i].narrow(0, 0, i)});
+  }
+  read_all(file, reads, true);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    EXPECT_TRUE(reads[static_cast<std::size_t>(i)]
+                    .destination.to(at::kFloat)
+                    .equal(tensors[static_cast<std::size_t>(i)].second));
+  }
+}
+
+TEST(Tensors, ReadTogetherNameTheFirstThatIsWrong) {
+  const test::TemporaryDirectory directory;
+  save_tensors(directory / "t.safetensors",
+               {{"good", at::zeros({2})}, {"bad", at::full({2}, NAN)}, {"worse", at::full({2}, INFINITY)}});
+  const formats::SafetensorsFile file(directory / "t.safetensors");
+  std::vector<TensorRead> reads;
+  for (const char* name : {"good", "worse", "bad"}) {
+    reads.push_back({file.find(name), at::empty({2})});
+  }
+  EXPECT_NO_THROW(read_all(file, reads, false));
+  test::expect_error(ErrorKind::kNumeric, {"t.safetensors", "'worse'", "NaN or infinity"},
+                     [&] { read_all(file, reads, true); });
+  std::filesystem::resize_file(directory / "t.safetensors", 8);
+  test::expect_error(ErrorKind::kIo, {"shrank"}, [&] { read_all(file, reads, false); });
 }
 
 TEST(Tensors, RefuseWhatTheFormatDoesNotHave) {

@@ -6,7 +6,7 @@ import pathlib
 import struct
 import unittest
 
-from encoder_program import FAMILIES, SMALL, TEXT, make_model, read_safetensors, results, write_safetensors
+from encoder_program import FAMILIES, SMALL, TEXT, make_model, read_safetensors, results, spoil, write_safetensors
 from weft_program import Case, weft, weft_json
 
 OUTPUTS = {
@@ -15,6 +15,7 @@ OUTPUTS = {
     "sequence-classification": {"logits"},
     "token-classification": {"logits"},
     "question-answering": {"start_logits", "end_logits"},
+    "multiple-choice": {"logits"},
 }
 
 
@@ -36,15 +37,28 @@ class ForwardTest(Case):
 
     def test_outputs_have_the_names_of_transformers(self):
         # Three separators of RoBERTa (2) a row, which Longformer's question answering looks for.
-        write_safetensors(self.input, input_ids=[[0, 5, 2, 2, 6, 2], [0, 7, 2, 2, 2, 1]], attention_mask=[[1] * 6, [1] * 5 + [0]])
+        rows = {"input_ids": [[0, 5, 2, 2, 6, 2], [0, 7, 2, 2, 2, 1]], "attention_mask": [[1] * 6, [1] * 5 + [0]]}
         for family in FAMILIES:
             for head, names in OUTPUTS.items():
+                choices = head == "multiple-choice"  # [batch, choices, length]
+                write_safetensors(self.input, **{name: [values, values] if choices else values for name, values in rows.items()})
                 model = make_model(self.folder / f"{family}-{head}", family, head)
                 tensors, metadata = self.forward(model)
                 self.assertLessEqual(names, set(tensors), f"{family} {head}")
                 self.assertEqual(next(iter(tensors.values()))[0][0], 2)
                 self.assertEqual(metadata["dtype"], "float32")
                 self.assertIn("attention", metadata)
+
+    def test_types_and_global_positions_are_read(self):
+        ids = [[0] + list(range(5, 45)) + [2]]
+        for family, name in (("bert", "token_type_ids"), ("longformer", "global_attention_mask")):
+            model = make_model(self.folder / family, family, "none")
+            found = []
+            for rows in ({}, {name: [[0] * 42]}, {name: [[1] + [0] * 41]}):
+                write_safetensors(self.input, input_ids=ids, **rows)
+                found.append(self.forward(model)[0]["last_hidden_state"])
+            self.assertEqual(found[0], found[1], name)
+            self.assertNotEqual(found[0], found[2], name)
 
     def test_padding_and_threads_change_nothing(self):
         model = make_model(self.folder / "model", "big_bird", "none")
@@ -92,6 +106,16 @@ class DirectoryTest(Case):
         self.assertFalse(info["tokenizer"])
         self.assertGreater(len(info["tensors"]), 20)
         self.assertIn("token-classification", weft("info", self.folder / "fresh").stdout)
+
+    def test_weights_that_are_no_numbers_are_reported(self):
+        model = make_model(self.folder / "model", "bert", "none")
+        self.assertEqual(weft_json("info", model, "--check-tensors")["not_finite"], [])
+        self.assertIn("every weight is finite", weft("info", model, "--check-tensors").stdout)
+        spoil(model / "model.safetensors", "layer.1.output.LayerNorm.bias", float("nan"))
+        (found,) = weft_json("info", model, "--check-tensors")["not_finite"]
+        self.assertEqual((found["name"].split(".")[-4:], found["not_finite"]), (["1", "output", "LayerNorm", "bias"], 1))
+        self.assertIn("layer.1.output.LayerNorm.bias", weft("info", model, "--check-tensors").stdout)
+        self.assertNotIn("not_finite", weft_json("info", model))
 
     def test_init_is_a_function_of_its_seed(self):
         for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):

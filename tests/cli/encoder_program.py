@@ -2,6 +2,7 @@
 """What the tests of encoder commands share: tiny directories by `weft init`, and safetensors read with the standard library."""
 
 import json
+import math
 import os
 import pathlib
 import struct
@@ -40,14 +41,27 @@ def results(*arguments, **keywords):
 
 
 def write_safetensors(path, **tensors):
-    """int64 matrices, as lists of rows."""
+    """int64 tensors, as nested lists."""
     header, data = {}, b""
-    for name, rows in tensors.items():
-        flat = [value for row in rows for value in row]
-        header[name] = {"dtype": "I64", "shape": [len(rows), len(rows[0])], "data_offsets": [len(data), len(data) + 8 * len(flat)]}
+    for name, flat in tensors.items():
+        shape = []
+        while isinstance(flat[0], list):
+            shape, flat = [*shape, len(flat) // math.prod(shape)], [value for row in flat for value in row]
+        shape = [*shape, len(flat) // math.prod(shape)]
+        header[name] = {"dtype": "I64", "shape": shape, "data_offsets": [len(data), len(data) + 8 * len(flat)]}
         data += struct.pack(f"<{len(flat)}q", *flat)
     text = json.dumps(header).encode()
     pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def spoil(path, ending, value):
+    """Writes `value` over the first number of the float32 tensor whose name has this ending."""
+    content = bytearray(pathlib.Path(path).read_bytes())
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    (begin,) = [entry["data_offsets"][0] for name, entry in header.items() if name.endswith(ending)]
+    content[8 + length + begin:12 + length + begin] = struct.pack("<f", value)
+    pathlib.Path(path).write_bytes(content)
 
 
 def read_safetensors(path):

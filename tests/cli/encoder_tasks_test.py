@@ -6,7 +6,7 @@ import pathlib
 import struct
 import unittest
 
-from encoder_program import FAMILIES, TEXT, make_model, read_safetensors, results
+from encoder_program import FAMILIES, TEXT, make_model, read_safetensors, results, spoil
 from weft_program import Case, weft
 
 MASKS = {"bert": "[MASK]", "roberta": "<mask>", "longformer": "<mask>", "big_bird": "[MASK]"}
@@ -17,6 +17,57 @@ class EncoderCase(Case):
     def model(self, head, family="bert", *more):
         directory = self.folder / f"{family}-{head}"
         return directory if directory.exists() else make_model(directory, family, head, *more)
+
+
+class EveryCommandTest(EncoderCase):
+    """What holds for each command that runs a checkpoint."""
+
+    HEADS = {"fill-mask": "masked-lm", "embed": "none", "classify": "sequence-classification", "tag": "token-classification",
+             "answer": "question-answering", "choose": "multiple-choice"}
+    # Longer than the (5 + 2) blocks of 4 tokens up to which BigBird is computed in full, also at other sizes of a block.
+    LONG_ENOUGH = "the loom said [MASK] hello world we see " + " ".join(["the loom"] * 7)
+
+    def arguments(self, command):
+        text = self.LONG_ENOUGH
+        texts = {"answer": ("--question", "who?", text), "choose": ("--prompt", text, "--choice", "we", "--choice", "see")}
+        return (command, self.model(self.HEADS[command], "big_bird"), *texts.get(command, (text,)))
+
+    def metadata(self, command, *flags):
+        return results(*self.arguments(command), *flags)[0]["metadata"]
+
+    def test_the_released_plan_is_the_default_and_said(self):
+        for command in self.HEADS:
+            said = self.metadata(command)
+            self.assertEqual(said["random"], "released", command)
+            self.assertIn("block(4, ", said["attention"], command)
+            self.assertNotIn("full_attention", said, command)
+
+    def test_another_pattern_than_the_configs(self):
+        for command in self.HEADS:
+            self.assertEqual(self.metadata(command, "--attention", "window(4)")["attention"], "window(4)", command)
+            self.assertEqual(self.metadata(command, "--attention-type", "original_full")["attention"], "full", command)
+            said = self.metadata(command, "--block-size", "2", "--random-blocks", "2", "--random", "uniform")
+            self.assertIn("block(2, ", said["attention"], command)
+            self.assertIn("random(2", said["attention"], command)
+
+    def test_texts_from_arguments_a_file_and_standard_input(self):
+        texts = ["the loom [MASK] .", "we [MASK] hello world"]
+        path = self.folder / "texts.txt"
+        path.write_text("".join(text + "\n" for text in texts))
+        for command in ("fill-mask", "embed", "classify", "tag"):
+            model = self.model(self.HEADS[command], "big_bird")
+            found = results(command, model, *texts)
+            self.assertEqual(len(found), len(texts), command)
+            self.assertEqual(results(command, model, "--file", path), found, command)
+            self.assertEqual(results(command, model, input=path.read_text()), found, command)
+        answer = ("answer", self.model(self.HEADS["answer"], "big_bird"), "--question", "who?")
+        self.assertEqual(results(*answer, input=texts[0]), results(*answer, texts[0]))
+
+    def test_weights_that_are_no_numbers_are_refused_on_request(self):
+        for command, head in self.HEADS.items():
+            arguments = self.arguments(command)
+            spoil(self.model(head, "big_bird") / "model.safetensors", "embeddings.LayerNorm.bias", float("inf"))
+            self.assert_fails(weft(*arguments, "--check-tensors", "--json"), 1, "model.safetensors", "embeddings.LayerNorm.bias", "NaN or infinity")
 
 
 class FillMaskTest(EncoderCase):

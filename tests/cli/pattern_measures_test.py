@@ -52,6 +52,9 @@ class CompareTest(Case):
     def test_json(self):
         rows = weft_json("pattern", "compare", "full", "window(1)", "--length", "32")
         self.assertEqual([row["edges"] for row in rows], [1024, 32])
+        self.assertEqual([row["unreachable_pairs"] for row in rows], [0, 1])
+        said = weft("pattern", "compare", "full", "causal", "--length", "32").stdout
+        self.assertEqual([line.strip() for line in said.splitlines() if "no path" in line], ["no path for 50% of pairs"])
         self.assert_fails(weft("pattern", "compare", "--length", "32"), 2, "EXPRESSIONS")
         self.assert_fails(weft("pattern", "compare", "full"), 2, "--length")
 

@@ -11,7 +11,8 @@ constexpr pattern::KernelRates kMachine{.row_seconds = 3e-6,
                                         .key_seconds = 1e-7,
                                         .masked_seconds = 2e-6,
                                         .weighted_seconds = 7e-6,
-                                        .masked_key_seconds = 1.5e-7};
+                                        .masked_key_seconds = 1.5e-7,
+                                        .refill_seconds = 4e-6};
 
 TimedWork timed(const pattern::LayoutWork& work) { return {work, forward_seconds(work, kMachine)}; }
 
@@ -22,6 +23,8 @@ TimedCalls made_up_calls() {
   calls.masked = timed({.query_blocks = 128, .masked_keys = 4096 * 126, .partial_blocks = 4096});
   calls.narrow = timed({.query_blocks = 128, .masked_keys = 4096 * 2, .partial_blocks = 4096});
   calls.weighted = timed({.query_blocks = 64, .masked_keys = 1024 * 128, .weighted_blocks = 1024});
+  calls.scattered = timed({.query_blocks = 256, .full_keys = 2048 * 128, .forward_refills = 1792});
+  calls.refills = 1792;
   return calls;
 }
 
@@ -37,6 +40,7 @@ TEST(RateEquations, NoRateIsNegative) {
   calls.rows.seconds = 1e-5;      // less than its blocks alone would take
   calls.narrow.seconds = 1e-9;    // less than its rows
   calls.weighted.seconds = 1e-9;  // less than its keys
+  calls.scattered.seconds = 1e-9;
   const pattern::KernelRates found = kernel_rates(calls);
   pattern::KernelRates::fields([&](const auto& field) { EXPECT_GE(found.*field.member, 0) << field.name; });
   EXPECT_NEAR(forward_seconds(calls.full.work, found), calls.full.seconds, 1e-9) << "the larger call is still met";

@@ -3,7 +3,8 @@
 """Encoders of every family and head against the installed transformers.
 
 The fixtures of tests/fixtures/encoders are made anew and compared with the stored ones, which the tests hold Weft to. Then `weft forward` runs directories
-that transformers wrote, small ones and base sizes, in float32 and bfloat16; and transformers loads directories that `weft init` wrote, without a warning.
+that transformers wrote, small ones and base sizes, in float32 and bfloat16; and transformers loads directories that `weft init` and `weft convert` wrote,
+without a warning.
 """
 import argparse
 import logging
@@ -84,8 +85,10 @@ def outputs_of(model, inputs):
 
 
 def check_small(family, head):
+    """Every case in float32; in bfloat16 the root mean square over all of them, beside that of transformers in bfloat16."""
     model = encoder_cases.build(family, head)
-    largest = 0.0
+    narrow = encoder_cases.build(family, head).bfloat16()
+    largest, ours, theirs = 0.0, 0.0, 0.0
     with tempfile.TemporaryDirectory() as folder:
         model.float().save_pretrained(folder)
         for case in encoder_cases.make_cases(family, head):
@@ -95,7 +98,11 @@ def check_small(family, head):
             assert found.keys() == expected.keys(), (family, head, case.name)
             keep = case.inputs.get("attention_mask", torch.ones_like(case.inputs["input_ids"])).bool()
             largest = max(largest, distance(found, expected, keep)[0])
+            ours += distance(weft_forward(folder, case.inputs, "--dtype", "bfloat16", *flags), expected, keep)[1] ** 2
+            theirs += distance(outputs_of(narrow.train(case.plan == "released"), case.inputs), expected, keep)[1] ** 2
     report(largest <= SMALL, f"weft forward, {family} {head}: largest difference {largest:.1e}")
+    ratio = (ours / theirs) ** 0.5
+    report(ratio <= WORSE, f"weft forward, {family} {head}, bfloat16: {ratio:.2f} of transformers' distance from float32")
 
 
 def check_base(family, length):
@@ -152,6 +159,26 @@ def check_written(family, head):
         report(quiet, f"transformers loads what weft init wrote, {family} {head}{'' if quiet else ': ' + str(said)}")
 
 
+def check_converted(source, target):
+    """A directory that `weft convert` wrote, tokeniser included: loaded without a word, and used on a text longer than the source's."""
+    with tempfile.TemporaryDirectory() as folder:
+        short, made = pathlib.Path(folder) / "short", pathlib.Path(folder) / "made"
+        sizes = ["--num-hidden-layers", "2", "--hidden-size", "32", "--num-attention-heads", "2", "--intermediate-size", "48",
+                 "--max-position-embeddings", "66", "--tokenizer", FIXTURES / "tokenizers" / source]
+        subprocess.run([WEFT, "init", "--family", source, "--head", "masked-lm", "--out", short, *sizes], check=True, stdout=subprocess.DEVNULL)
+        shape = ["--attention-window", "8"] if target == "longformer" else ["--block-size", "4", "--random-blocks", "1"]
+        subprocess.run([WEFT, "convert", short, "--to", target, "--length", "192", "--out", made, *shape], check=True, stdout=subprocess.DEVNULL)
+        quiet, said = loads_quietly(made, target, "masked-lm")
+        tokenizer = hf.AutoTokenizer.from_pretrained(made)
+        inputs = dict(tokenizer(["the loom weaves " * 24], return_tensors="pt"))
+        model = hf.AutoModelForMaskedLM.from_pretrained(made).eval()
+        flags = ["--random", "hf-eval", "--pad-like-hf"] if target == "big_bird" else []
+        largest, _ = distance(weft_forward(made, inputs, *flags), outputs_of(model, inputs), torch.ones_like(inputs["input_ids"]).bool())
+        length = inputs["input_ids"].shape[1]
+        good = quiet and 66 < length <= 192 and tokenizer.model_max_length == 192 and largest <= SMALL
+        report(good, f"weft convert, {source} to {target}: {length} tokens differ by {largest:.1e}{'' if quiet else ': ' + str(said)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--skip-base", action="store_true", help="leave out the base sizes, which take minutes")
@@ -164,6 +191,9 @@ def main():
             check_written(family, head)
         if not options.skip_base:
             check_base(family, BASES[family])
+    for source in ("bert", "roberta"):
+        for target in ("longformer", "big_bird"):
+            check_converted(source, target)
     return 1 if report.failed else 0
 
 

@@ -15,7 +15,7 @@ LayoutWork work_of(const Pattern& pattern, std::int64_t length, std::int64_t hea
   site.query_length = length;
   site.key_length = length;
   site.heads = heads;
-  return layout_work(compile(pattern, site, {}));
+  return layout_work(compile(pattern, site, {}), 64);
 }
 
 LayoutWork work_of(const char* expression, std::int64_t length, std::int64_t heads = 1) {
@@ -56,6 +56,30 @@ TEST(LayoutWork, BlocksWithMultiplicitiesAreTheirOwnKind) {
   EXPECT_EQ(work.full_keys, 128);
 }
 
+// Heads of 64: a thread keeps 128 packed blocks of keys, and 64 of queries.
+TEST(LayoutWork, BlocksThatOthersReplacedArePackedAgain) {
+  EXPECT_EQ(packed_blocks(64), 128);
+  const LayoutWork fits = work_of("full", 64 * 64);
+  EXPECT_EQ(fits.forward_refills, 0);
+  EXPECT_EQ(fits.backward_refills, 0);
+  const LayoutWork backward = work_of("full", 128 * 64);
+  EXPECT_EQ(backward.forward_refills, 0);
+  EXPECT_EQ(backward.backward_refills, 127 * 128) << "all but the first time of each";
+  const LayoutWork both = work_of("full", 256 * 64);
+  EXPECT_EQ(both.forward_refills, 255 * 256);
+  EXPECT_EQ(both.backward_refills, 255 * 256);
+  EXPECT_EQ(work_of("window(512)", 1 << 20).backward_refills, 0) << "neighbours look at the same blocks";
+  EXPECT_EQ(work_of("full", 256 * 64, 3).forward_refills, 3 * both.forward_refills);
+}
+
+TEST(LayoutWork, RefillsFollowTheRowsForwardsAndTheColumnsBackwards) {
+  // Row r sees blocks 0 and 128, which share a slot; columns 0 and 128 see all rows, and share slots of 64.
+  std::vector<std::vector<std::int64_t>> rows(256, {0, 128});
+  const LayoutWork work = work_of(Pattern(block(64, plan({{std::move(rows)}}))), 256 * 64);
+  EXPECT_EQ(work.forward_refills, 2 * 255);
+  EXPECT_EQ(work.backward_refills, 256);
+}
+
 TEST(LayoutWork, SumsOverHeadsEvenWhereTheyShareALayout) {
   const LayoutWork one = work_of("window(100)", 512);
   const LayoutWork four = work_of("window(100)", 512, 4);
@@ -71,7 +95,9 @@ TEST(LayoutWork, RefusesTilesThatTheKernelDoesNotTake) {
   Site site;
   site.query_length = site.key_length = 64;
   test::expect_error(ErrorKind::kArgument, {"64 x 64", "1 x 64"},
-                     [&] { layout_work(compile(Pattern::parse("full"), site, {1, 64})); });
+                     [&] { layout_work(compile(Pattern::parse("full"), site, {1, 64}), 64); });
+  test::expect_error(ErrorKind::kArgument, {"width of a head", "0"},
+                     [&] { layout_work(compile(Pattern::parse("full"), site, {}), 0); });
 }
 
 TEST(LayoutWork, SecondsAreCountsTimesRates) {
@@ -82,13 +108,16 @@ TEST(LayoutWork, SecondsAreCountsTimesRates) {
   work.masked_keys = 1000;
   work.partial_blocks = 7;
   work.weighted_blocks = 2;
+  work.forward_refills = 4;
+  work.backward_refills = 6;
   const KernelRates rates{.row_seconds = 0.1,
                           .key_seconds = 0.01,
                           .masked_seconds = 0.001,
                           .weighted_seconds = 0.5,
-                          .masked_key_seconds = 0.0001};
-  EXPECT_DOUBLE_EQ(forward_seconds(work, rates), 0.3 + 1 + 0.007 + 1 + 0.1);
-  EXPECT_DOUBLE_EQ(backward_seconds(work, rates), 0.5 + 1 + 0.007 + 1 + 0.1);
+                          .masked_key_seconds = 0.0001,
+                          .refill_seconds = 0.25};
+  EXPECT_DOUBLE_EQ(forward_seconds(work, rates), 0.3 + 1 + 0.007 + 1 + 0.1 + 1);
+  EXPECT_DOUBLE_EQ(backward_seconds(work, rates), 0.5 + 1 + 0.007 + 1 + 0.1 + 1.5);
   EXPECT_DOUBLE_EQ(dense_seconds(2, 10, {.query_seconds = 0.5, .pair_seconds = 0.25}), 2 * 10 * (0.5 + 10 * 0.25));
 }
 

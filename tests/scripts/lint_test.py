@@ -87,6 +87,10 @@ class LintTest(unittest.TestCase):
         self.assert_text_refused("pragma-once", OPENING, "src/weft/core/sample.h")
         self.assert_text_refused("licence", "#!/bin/sh\necho\n", "scripts/sample")
 
+    def test_loaders_that_run_what_they_read(self):
+        for call in ("torch::jit::load(path)", "torch::load(tensor, path)", "torch::pickle_load(bytes)"):
+            self.assert_text_refused("trusted-input", OPENING + f"void f() {{ {call}; }}\n")
+
     def test_leftovers(self):
         self.assert_text_refused("leftover", OPENING + LEFT_OVER)
         self.assert_text_refused("leftover", LEFT_OVER, "docs/page.md")

@@ -101,7 +101,7 @@ EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
 
 EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options) {
   const EncoderConfig read = load_encoder_config(directory);
-  const Head head = options.head ? *options.head : read.head();
+  const Head head = options.head ? *options.head : read.head(config_path(directory).string() + ": architectures");
   const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory);
   EncoderFile file = describe_encoder_file(*opened, read, head);
   file.new_head = options.allow_new_head;

@@ -2,7 +2,6 @@
 // Checking, reading and naming an encoder's weights.
 #include "weft/checkpoint/encoder_weights.h"
 
-#include <ATen/ops/isfinite.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -152,20 +151,18 @@ std::vector<std::string> check_encoder_weights(const EncoderModelImpl& model, co
 void read_encoder_weights(EncoderModelImpl& model, const EncoderFile& file, const std::vector<std::string>& missing,
                           bool check_finite) {
   const at::NoGradGuard without_gradients;
+  std::vector<TensorRead> reads;
   for (auto& parameter : model.named_parameters()) {
     if (std::find(missing.begin(), missing.end(), parameter.key()) != missing.end()) {
       continue;
     }
     const HuggingFaceNames names = hugging_face_names(model.config(), model.head(), parameter.key(), file.prefixed);
     for (std::size_t part = 0; part < names.parts.size(); ++part) {
-      const formats::TensorInfo& info = *find_part(file.file, names, part);
-      at::Tensor destination = part_of_parameter(parameter.value(), part, names.parts.size());
-      read_into(file.file, info, destination);
-      if (check_finite && !at::isfinite(destination).all().item<bool>()) {
-        fail(ErrorKind::kNumeric, file.file.path().string(), ": tensor ", quote(info.name), " holds NaN or infinity");
-      }
+      reads.push_back(
+          {find_part(file.file, names, part), part_of_parameter(parameter.value(), part, names.parts.size())});
     }
   }
+  read_all(file.file, reads, check_finite);
 }
 
 NamedTensors encoder_tensors(const EncoderModelImpl& model) {

@@ -2,7 +2,14 @@
 // Tensors to and from safetensors.
 #include "weft/checkpoint/tensors.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/isfinite.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -70,6 +77,25 @@ void read_into(const formats::TensorFile& file, const formats::TensorInfo& info,
     file.read(info, destination.mutable_data_ptr());
   } else {
     destination.copy_(read_tensor(file, info));
+  }
+}
+
+void read_all(const formats::TensorFile& file, std::vector<TensorRead>& reads, bool check_finite) {
+  std::vector<std::uint8_t> is_wrong(reads.size(), 0);
+  std::atomic<std::size_t> next{0};
+  // Sizes differ by a thousand times: whoever is free takes the next one.
+  at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t, std::int64_t) {
+    const at::NoGradGuard without_gradients;
+    for (std::size_t at = next++; at < reads.size(); at = next++) {
+      at::Tensor& destination = reads[at].destination;
+      read_into(file, *reads[at].info, destination);
+      is_wrong[at] = check_finite && !at::isfinite(destination).all().item<bool>() ? 1 : 0;
+    }
+  });
+  const auto wrong = std::find(is_wrong.begin(), is_wrong.end(), 1);
+  if (wrong != is_wrong.end()) {
+    fail(ErrorKind::kNumeric, file.path().string(), ": tensor ",
+         quote(reads[static_cast<std::size_t>(wrong - is_wrong.begin())].info->name), " holds NaN or infinity");
   }
 }
 

@@ -33,4 +33,14 @@ at::Tensor read_tensor(const formats::TensorFile& file, const formats::TensorInf
 /// One tensor of an open file into `destination` of the same shape, converted to its dtype and moved to its device.
 void read_into(const formats::TensorFile& file, const formats::TensorInfo& info, at::Tensor& destination);
 
+/// One tensor of a file and where it goes.
+struct TensorRead {
+  const formats::TensorInfo* info;
+  at::Tensor destination;
+};
+
+/// read_into() for all of them, in no order, on LibTorch's threads. With `check_finite`, NaN or infinity is a kNumeric
+/// error that names the first tensor that holds any.
+void read_all(const formats::TensorFile& file, std::vector<TensorRead>& reads, bool check_finite);
+
 }  // namespace weft::checkpoint

@@ -2,9 +2,6 @@
 // Checking and copying weights.
 #include "weft/checkpoint/weights.h"
 
-#include <ATen/ops/isfinite.h>
-#include <c10/core/GradMode.h>
-
 #include <set>
 
 #include "weft/core/error.h"
@@ -62,14 +59,12 @@ void check_weights(const torch::nn::Module& model, const formats::TensorFile& fi
 }
 
 void copy_weights(torch::nn::Module& model, const formats::TensorFile& file, bool check_finite) {
-  const at::NoGradGuard without_gradients;
+  std::vector<TensorRead> reads;
   for (auto& parameter : model.named_parameters()) {
-    // Widens F16 and BF16, and moves to the parameter's device.
-    read_into(file, *file.find(parameter.key()), parameter.value());
-    if (check_finite && !at::isfinite(parameter.value()).all().item<bool>()) {
-      fail(ErrorKind::kNumeric, file.path().string(), ": tensor ", quote(parameter.key()), " holds NaN or infinity");
-    }
+    reads.push_back({file.find(parameter.key()), parameter.value()});
   }
+  // Widens F16 and BF16, and moves to the parameter's device.
+  read_all(file, reads, check_finite);
 }
 
 }  // namespace weft::checkpoint

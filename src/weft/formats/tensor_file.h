@@ -37,7 +37,7 @@ class TensorFile {
   /// In the order of the file.
   virtual const std::vector<TensorInfo>& tensors() const noexcept = 0;
   /// Copies a tensor of this file: `end - begin` bytes, row-major without gaps, little-endian. Never touches mapped
-  /// memory, so that a file that shrank is a kIo error.
+  /// memory, so that a file that shrank is a kIo error. Several threads may read at once.
   virtual void read(const TensorInfo& tensor, void* destination) const = 0;
   /// The same bytes as they lie in the mapped file; nothing for a tensor that is stored with gaps or transposed. A file
   /// that shrank before the call is a kIo error; one that shrinks later is SIGBUS on touch, so prefer read() for files

@@ -2,6 +2,8 @@
 // Chunked cross entropy as a custom autograd function that computes its gradients in the forward pass.
 #include "weft/layers/linear_cross_entropy.h"
 
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/mm.h>
@@ -21,7 +23,10 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr std::int64_t kScoresOfAChunk = std::int64_t{1} << 22;  // 16 MB of float32
-constexpr std::int64_t kSmallestChunk = 16;
+// The gradient of the head's weight is read and written once a chunk: of fewer rows, the products would wait for it.
+constexpr std::int64_t kSmallestChunk = 256;
+// Rows whose scores a thread takes through softmax and loss at once, so that they stay in its second-level cache.
+constexpr std::int64_t kScoresOfAPass = std::int64_t{1} << 16;
 
 /// The head as operands of products, made once for all chunks.
 struct Head {
@@ -32,8 +37,13 @@ struct Head {
 
 struct Chunk {
   at::Tensor hidden;   // [C, D], operand form
-  at::Tensor logits;   // [C, V], float32 or float64
+  at::Tensor scores;   // [C, V], rounded as a linear layer rounds its result; without the bias
   at::Tensor targets;  // [C, 1]
+
+  std::int64_t rows() const { return scores.size(0); }
+  Chunk part(std::int64_t begin, std::int64_t count) const {
+    return {hidden.narrow(0, begin, count), scores.narrow(0, begin, count), targets.narrow(0, begin, count)};
+  }
 };
 
 std::int64_t chunk_size(std::int64_t asked, std::int64_t vocabulary) {
@@ -48,14 +58,17 @@ Head prepare(const HeadWeights& head, const at::Tensor& hidden, at::ScalarType d
   return {operand(head.weight, dtype), head.bias.defined() ? head.bias.to(sum_dtype(hidden)) : head.bias, dtype};
 }
 
-// Logits of a chunk: rounded as a linear layer rounds its result, then widened, so that softmax and sums are float32.
-Chunk score(const at::Tensor& hidden, const Head& head, const at::Tensor& labels, at::ScalarType sums) {
+Chunk score(const at::Tensor& hidden, const Head& head, const at::Tensor& labels) {
   Chunk chunk{operand(hidden, head.dtype), {}, labels.unsqueeze(1)};
-  chunk.logits = at::mm(chunk.hidden, head.weight.t()).to(head.dtype).to(sums);
-  if (head.bias.defined()) {
-    chunk.logits.add_(head.bias);
-  }
+  chunk.scores = at::mm(chunk.hidden, head.weight.t()).to(head.dtype);
   return chunk;
+}
+
+// The scores with their bias, widened, so that softmax and sums are float32. Where they are that already, it is their
+// own memory.
+at::Tensor logits_of(const Chunk& chunk, const Head& head, at::ScalarType sums) {
+  at::Tensor logits = chunk.scores.to(sums);
+  return head.bias.defined() ? logits.add_(head.bias) : logits;
 }
 
 void check(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels) {
@@ -85,27 +98,46 @@ struct Targets {
   double smoothing = 0.0;
 };
 
-/// The losses of a chunk, [C, 1].
-at::Tensor chunk_losses(const Chunk& chunk, const at::Tensor& log_sum, double smoothing) {
-  const at::Tensor scores = chunk.logits.gather(1, chunk.targets);
-  return log_sum.sub(smoothing == 0.0 ? scores : scores.lerp(chunk.logits.mean(1, true), smoothing));
+/// The losses of a few rows into `losses` [C, 1]; with `gathers` their scores become (softmax - target) * scale.
+void finish_rows(const Chunk& chunk, const Head& head, const Targets& targets, at::Tensor losses, bool gathers) {
+  at::Tensor logits = logits_of(chunk, head, losses.scalar_type());
+  const at::Tensor log_sum = logits.logsumexp(1, true);
+  const at::Tensor scores = logits.gather(1, chunk.targets);
+  losses.copy_(log_sum.sub(targets.smoothing == 0.0 ? scores : scores.lerp(logits.mean(1, true), targets.smoothing)));
+  if (!gathers) {
+    return;
+  }
+  // d loss / d logits = (softmax - target) / count.
+  logits.sub_(log_sum).exp_();
+  logits.scatter_add_(1, chunk.targets, at::full_like(chunk.targets, targets.smoothing - 1, logits.options()));
+  if (targets.smoothing > 0) {
+    logits.sub_(targets.smoothing / static_cast<double>(logits.size(1)));
+  }
+  at::Tensor result = chunk.scores;
+  result.copy_(logits.mul_(targets.scale));
 }
 
-/// Turns the chunk's logits into (softmax - target) * scale, in place, and adds what follows from it.
-void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, const at::Tensor& log_sum,
-                std::int64_t begin, const Targets& targets) {
-  // d loss / d logits = (softmax - target) / count. The chunk's logits are used up by this.
-  at::Tensor difference = chunk.logits.sub_(log_sum).exp_();
-  const at::Tensor hit = at::full_like(chunk.targets, targets.smoothing - 1, difference.options());
-  difference.scatter_add_(1, chunk.targets, hit);
-  if (targets.smoothing > 0) {
-    difference.sub_(targets.smoothing / static_cast<double>(difference.size(1)));
-  }
-  difference.mul_(targets.scale);
+/// finish_rows() for all rows of a chunk, on a CPU a few at a time. Returns the losses, [C, 1].
+at::Tensor finish(const Chunk& chunk, const Head& head, const Targets& targets, at::ScalarType sums, bool gathers) {
+  const at::Tensor losses = at::empty(chunk.targets.sizes(), chunk.scores.options().dtype(sums));
+  const std::int64_t few = std::max<std::int64_t>(1, kScoresOfAPass / chunk.scores.size(1));
+  const std::int64_t step = losses.is_cpu() ? few : chunk.rows();
+  at::parallel_for(0, chunk.rows(), step, [&](std::int64_t first, std::int64_t last) {
+    const at::NoGradGuard without_gradients;  // each thread has a mode of its own
+    for (std::int64_t begin = first; begin < last; begin += step) {
+      const std::int64_t count = std::min(step, last - begin);
+      finish_rows(chunk.part(begin, count), head, targets, losses.narrow(0, begin, count), gathers);
+    }
+  });
+  return losses;
+}
+
+/// Adds what follows from a chunk whose scores finish() has turned into gradients.
+void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, std::int64_t begin) {
   if (gradients.bias.defined()) {
-    gradients.bias.add_(difference.sum(0));
+    gradients.bias.add_(chunk.scores.sum(0, false, gradients.bias.scalar_type()));
   }
-  const at::Tensor rounded = operand(difference, head.dtype);
+  const at::Tensor rounded = operand(chunk.scores, head.dtype);
   if (gradients.hidden.defined()) {
     gradients.hidden.narrow(0, begin, rounded.size(0)).copy_(at::mm(rounded, head.weight));
   }
@@ -113,8 +145,6 @@ void accumulate(Gradients& gradients, const Chunk& chunk, const Head& head, cons
     gradients.weight.add_(at::mm(rounded.t(), chunk.hidden));
   }
 }
-
-at::Tensor log_sum_exp(const Chunk& chunk) { return chunk.logits.logsumexp(1, true); }
 
 /// How far to go at once, and which gradients to gather.
 struct Plan {
@@ -149,11 +179,11 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
     const std::int64_t count = hidden.size(0);
     for (std::int64_t begin = 0; begin < count; begin += plan.chunk) {
       const std::int64_t rows = std::min(plan.chunk, count - begin);
-      const Chunk part = score(hidden.narrow(0, begin, rows), head, labels.narrow(0, begin, rows), sums);
-      const at::Tensor log_sum = log_sum_exp(part);
-      total.add_(chunk_losses(part, log_sum, plan.smoothing).sum(at::kDouble));
+      const Chunk part = score(hidden.narrow(0, begin, rows), head, labels.narrow(0, begin, rows));
+      const Targets targets{1.0 / static_cast<double>(count), plan.smoothing};
+      total.add_(finish(part, head, targets, sums, plan.gathers()).sum(at::kDouble));
       if (plan.gathers()) {
-        accumulate(gradients, part, head, log_sum, begin, {1.0 / static_cast<double>(count), plan.smoothing});
+        accumulate(gradients, part, head, begin);
       }
     }
     // Gradients for an incoming gradient of 1; the backward pass only multiplies by what comes.
@@ -213,9 +243,11 @@ LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeight
   const std::int64_t step = chunk_size(chunk, head.weight.size(0));
   for (std::int64_t begin = 0; begin < rows.size(0); begin += step) {
     const at::Tensor chosen = rows.narrow(0, begin, std::min(step, rows.size(0) - begin));
-    const Chunk part = score(hidden.index_select(0, chosen), prepared, labels.index_select(0, chosen), sums);
-    scores.nats.index_copy_(0, chosen, log_sum_exp(part).sub_(part.logits.gather(1, part.targets)).squeeze(1));
-    scores.hits.index_copy_(0, chosen, part.logits.argmax(1, true).eq(part.targets).squeeze(1));
+    const Chunk part = score(hidden.index_select(0, chosen), prepared, labels.index_select(0, chosen));
+    const at::Tensor logits = logits_of(part, prepared, sums);
+    const at::Tensor log_sum = logits.logsumexp(1, true);
+    scores.nats.index_copy_(0, chosen, log_sum.sub_(logits.gather(1, part.targets)).squeeze(1));
+    scores.hits.index_copy_(0, chosen, logits.argmax(1, true).eq(part.targets).squeeze(1));
   }
   return scores;
 }

@@ -82,7 +82,7 @@ std::int64_t EncoderConfig::maximum_length() const {
   return max_position_embeddings - padding_rows(find_family(model_type), *this);
 }
 
-Head EncoderConfig::head() const {
+Head EncoderConfig::head(const std::string& where) const {
   if (architectures.empty()) {
     return Head::kNone;
   }
@@ -100,7 +100,7 @@ Head EncoderConfig::head() const {
     }
     known += concat(known.empty() ? "" : ", ", full);
   }
-  fail(ErrorKind::kUnsupported, "architectures names ", quote(name), ", but for ", model_type, " Weft has ", known);
+  fail(ErrorKind::kUnsupported, where, " names ", quote(name), ", but for ", model_type, " Weft has ", known);
 }
 
 std::string architecture_name(std::string_view model_type, Head head) {

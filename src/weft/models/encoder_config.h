@@ -78,8 +78,8 @@ struct EncoderConfig {
                                         : attention_window.at(static_cast<std::size_t>(layer));
   }
   /// The head that `architectures` names; kNone when there is no entry. Errors: kUnsupported for a name that Weft does
-  /// not have, naming those it has.
-  Head head() const;
+  /// not have, naming `where` it stands and those that there are.
+  Head head(const std::string& where = "architectures") const;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {

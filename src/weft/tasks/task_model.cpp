@@ -9,7 +9,7 @@ namespace weft::tasks {
 namespace {
 
 void require_head(const models::EncoderConfig& config, models::Head needed, const std::string& name) {
-  const models::Head found = config.head();
+  const models::Head found = config.head(name + ": architectures");
   if (found == needed) {
     return;
   }
@@ -53,6 +53,7 @@ TaskModel open_task_model(const std::filesystem::path& directory, const TaskMode
   load.head = options.head;
   load.encoder = options.encoder;
   load.dtype = options.dtype;
+  load.check_finite = options.check_finite;
   task.dtype = options.dtype;
   task.model = checkpoint::load_encoder(directory, load);
   return task;

@@ -18,6 +18,7 @@ struct TaskModelOptions {
   std::optional<models::Head> head = {};  ///< what the task needs; absent: any head will do
   models::EncoderOptions encoder = {};
   at::ScalarType dtype = at::kFloat;
+  bool check_finite = false;    ///< NaN or infinite weights are a kNumeric error that names the tensor
   std::int64_t max_length = 0;  ///< tokens at once; 0: as many as the model and its tokeniser allow
 };
 

@@ -55,6 +55,19 @@ pattern::Pattern doubled_blocks(std::int64_t blocks) {
   return pattern::Pattern(pattern::block(64, pattern::plan(std::move(plan))));
 }
 
+/// Twice the blocks that a thread keeps packed, and eight full blocks a row that no row nearby looks at: each one is
+/// gone when it is met again, forwards and backwards.
+pattern::Pattern scattered_blocks(std::int64_t blocks) {
+  constexpr std::int64_t kPerRow = 8;
+  std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(blocks));
+  for (std::int64_t row = 0; row < blocks; ++row) {
+    for (std::int64_t block = row % (blocks / kPerRow); block < blocks; block += blocks / kPerRow) {
+      rows[static_cast<std::size_t>(row)].push_back(block);
+    }
+  }
+  return pattern::Pattern(pattern::block(64, pattern::plan({{std::move(rows)}})));
+}
+
 /// Enough heads that every thread has the same number.
 std::int64_t heads_for_all_threads() {
   const std::int64_t threads = at::get_num_threads();
@@ -73,7 +86,7 @@ class Probe {
     bench_ = std::make_unique<AttentionBench>(case_, true);
   }
 
-  pattern::LayoutWork work() const { return pattern::layout_work(bench_->layout().blocks()); }
+  pattern::LayoutWork work() const { return pattern::layout_work(bench_->layout().blocks(), case_.head_dim); }
   double heads() const { return static_cast<double>(case_.heads); }
   AttentionBench& bench() { return *bench_; }
 
@@ -93,6 +106,8 @@ class AttentionProbes {
     probes_.emplace_back(parse("stride(2)"), kLength, head_dim, dtype);
     probes_.emplace_back(parse("summary(64, 1)"), kLength, head_dim, dtype);
     probes_.emplace_back(doubled_blocks(kLength / 2 / 64), kLength / 2, head_dim, dtype);
+    const std::int64_t blocks = 2 * pattern::packed_blocks(head_dim);
+    probes_.emplace_back(scattered_blocks(blocks), blocks * 64, head_dim, dtype);
     for (const std::int64_t length : dense_lengths_) {
       probes_.emplace_back(parse("full"), length, head_dim, dtype);
     }
@@ -114,8 +129,8 @@ class AttentionProbes {
   }
 
  private:
-  static constexpr std::size_t kSparse = 5;
-  static constexpr std::size_t kProbes = 7;
+  static constexpr std::size_t kSparse = 6;
+  static constexpr std::size_t kProbes = 8;
 
   enum class Pass { kForward, kBackward };
 
@@ -127,7 +142,9 @@ class AttentionProbes {
 
   TimedCalls calls(Pass pass) const {
     const auto timed = [&](std::size_t probe) { return TimedWork{probes_[probe].work(), seconds_of(probe, pass)}; };
-    return {timed(0), timed(1), timed(2), timed(3), timed(4)};
+    const pattern::LayoutWork scattered = probes_[kSparse - 1].work();
+    const double refills = pass == Pass::kForward ? scattered.forward_refills : scattered.backward_refills;
+    return {timed(0), timed(1), timed(2), timed(3), timed(4), timed(5), refills};
   }
 
   DenseTimes dense_times(Pass pass) const {

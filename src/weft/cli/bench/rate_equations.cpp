@@ -56,6 +56,8 @@ pattern::KernelRates kernel_rates(const TimedCalls& calls) {
   rates.masked_key_seconds = masked.second;
   const double keys = calls.weighted.work.masked_keys * rates.masked_key_seconds;
   rates.weighted_seconds = std::max(0.0, without_rows(calls.weighted) - keys) / calls.weighted.work.weighted_blocks;
+  const double scattered = without_rows(calls.scattered) - calls.scattered.work.full_keys * rates.key_seconds;
+  rates.refill_seconds = std::max(0.0, scattered) / calls.refills;
   return rates;
 }
 

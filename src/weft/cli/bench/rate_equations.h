@@ -12,17 +12,19 @@ struct TimedWork {
   double seconds = 0;
 };
 
-/// Five calls that do different things: rows with one full block each, rows full of them, partial blocks with all keys
-/// and with one, and blocks with multiplicities.
+/// Six calls that do different things: rows with one full block each, rows full of them, partial blocks with all keys
+/// and with one, blocks with multiplicities, and full blocks that are packed again each time.
 struct TimedCalls {
   TimedWork rows;
   TimedWork full;
   TimedWork masked;
   TimedWork narrow;
   TimedWork weighted;
+  TimedWork scattered;
+  double refills = 0;  ///< of the last call, in the direction that was timed
 };
 
-/// The rates at which all five take the time that they took; what noise makes negative is zero. The calls are square,
+/// The rates at which all six take the time that they took; what noise makes negative is zero. The calls are square,
 /// so that rows of queries and of keys are as many.
 pattern::KernelRates kernel_rates(const TimedCalls& calls);
 

@@ -129,6 +129,7 @@ void run_bench_model(const BenchModelCommand& command) {
   call.train = command.train;
   checkpoint::EncoderLoadOptions load;
   load.encoder = settings.encoder;
+  load.check_finite = settings.check_finite;
   // Training keeps its parameters in float32 and casts for the products.
   load.dtype = call.train ? at::kFloat : settings.dtype;
   models::EncoderModel model = checkpoint::load_encoder(command.directory, load);

@@ -28,7 +28,7 @@ bool has_labels(models::Head head) {
 
 Json encoder_summary(const std::filesystem::path& directory) {
   const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
-  const models::Head head = config.head();
+  const models::Head head = config.head((directory / "config.json").string() + ": architectures");
   const models::EncoderModel model(config, head, models::EncoderOptions{}, at::TensorOptions().device(at::kMeta));
   Json summary = {{"family", config.model_type},
                   {"kind", "encoder"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft info`: what a model or run directory holds, without loading its weights.
+// `weft info`: what a model or run directory holds; its weights are read only to be checked.
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -15,6 +15,7 @@
 #include "weft/cli/commands/encoder_summary.h"
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_summary.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/formats/tensor_file.h"
@@ -28,47 +29,24 @@ using Rows = std::vector<std::pair<std::string, std::string>>;
 struct InfoOptions {
   std::string directory;
   bool tensors = false;
+  bool check_tensors = false;
   bool json = false;
 };
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) {
-    text += (text.empty() ? "" : " x ") + std::to_string(size);
+// What the flags ask about tensors, into what a program reads.
+void add_tensors(Json& json, const InfoOptions& options, const formats::TensorFile& weights) {
+  if (options.tensors) {
+    json["tensors"] = tensors_json(weights);
   }
-  return text.empty() ? "scalar" : text;
+  if (options.check_tensors) {
+    json["not_finite"] = not_finite_json(weights);
+  }
 }
 
-std::int64_t element_count(const formats::TensorInfo& tensor) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : tensor.shape) {
-    count *= size;
-  }
-  return count;
-}
-
-std::int64_t element_count(const formats::TensorFile& file) {
-  std::int64_t count = 0;
-  for (const formats::TensorInfo& tensor : file.tensors()) {
-    count += element_count(tensor);
-  }
-  return count;
-}
-
-Json tensors_json(const formats::TensorFile& file) {
-  Json tensors = Json::array();
-  for (const formats::TensorInfo& tensor : file.tensors()) {
-    tensors.push_back({{"name", tensor.name}, {"dtype", formats::dtype_name(tensor.dtype)}, {"shape", tensor.shape}});
-  }
-  return tensors;
-}
-
-std::string tensors_text(const formats::TensorFile& file) {
-  Rows rows;
-  for (const formats::TensorInfo& tensor : file.tensors()) {
-    rows.emplace_back(tensor.name, concat(formats::dtype_name(tensor.dtype), "  ", shape_text(tensor.shape)));
-  }
-  return "tensors\n" + name_table(rows, "  ");
+// The same for people.
+std::string tensors_said(const InfoOptions& options, const formats::TensorFile& weights) {
+  return (options.tensors ? tensors_text(weights) : "") +
+         (options.check_tensors ? not_finite_text(not_finite_json(weights)) : "");
 }
 
 // What a program reads: the config as it stands in the directory, beside what follows from it.
@@ -86,9 +64,7 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
   if (const std::optional<Json> run = run_json(options.directory)) {
     json["training"] = *run;
   }
-  if (options.tensors) {
-    json["tensors"] = tensors_json(weights);
-  }
+  add_tensors(json, options, weights);
   print_json(json);
 }
 
@@ -97,13 +73,11 @@ void print_encoder(const InfoOptions& options) {
   Json summary = encoder_summary(options.directory);
   const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(options.directory);
   if (options.json) {
-    if (options.tensors) {
-      summary["tensors"] = tensors_json(*weights);
-    }
+    add_tensors(summary, options, *weights);
     print_json(summary);
     return;
   }
-  std::cout << name_table(encoder_rows(summary)) << (options.tensors ? tensors_text(*weights) : "");
+  std::cout << name_table(encoder_rows(summary)) << tensors_said(options, *weights);
 }
 
 void print_info(const InfoOptions& options) {
@@ -129,20 +103,19 @@ void print_info(const InfoOptions& options) {
       rows.push_back(std::move(row));
     }
   }
-  std::cout << name_table(rows);
-  if (options.tensors) {
-    std::cout << tensors_text(weights);
-  }
+  std::cout << name_table(rows) << tensors_said(options, weights);
 }
 
 }  // namespace
 
 void add_info(CLI::App& parent) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App& app = add_command(parent, "info", "what a model or run directory holds",
-                              "  weft info run\n  weft info run --tensors\n  weft info run --json");
+  CLI::App& app = add_command(
+      parent, "info", "what a model or run directory holds",
+      "  weft info run\n  weft info run --tensors\n  weft info run --check-tensors\n  weft info run --json");
   app.add_option("DIR", options->directory, "run or model directory")->required();
   app.add_flag("--tensors", options->tensors, "list every tensor with its dtype and shape");
+  app.add_flag("--check-tensors", options->check_tensors, "read every weight and report what is NaN or infinite");
   add_json_flag(app, options->json);
   app.callback([options] { print_info(*options); });
 }

@@ -50,12 +50,17 @@ struct Compared {
 };
 
 std::vector<std::string> figures_of(const pattern::GraphStatistics& stats) {
-  return {concat(digits(stats.layout.edges), " edges, ", percent(stats.layout.density)),
-          concat("average path ", fixed(stats.paths.average.value, 2), ", largest ", stats.sampled > 0 ? ">= " : "",
-                 digits(stats.paths.largest)),
-          concat("clustering ", fixed(stats.clustering.value, 3)),
-          concat("spectral gap ",
-                 stats.second_eigenvalue ? fixed(1 - stats.second_eigenvalue->value, 4) : std::string("unknown"))};
+  std::vector<std::string> lines = {
+      concat(digits(stats.layout.edges), " edges, ", percent(stats.layout.density)),
+      concat("average path ", fixed(stats.paths.average.value, 2), ", largest ", stats.sampled > 0 ? ">= " : "",
+             digits(stats.paths.largest)),
+      concat("clustering ", fixed(stats.clustering.value, 3)),
+      concat("spectral gap ",
+             stats.second_eigenvalue ? fixed(1 - stats.second_eigenvalue->value, 4) : std::string("unknown"))};
+  if (stats.paths.unreachable.value > 0) {  // the path's average is over the others
+    lines.push_back(concat("no path for ", percent(stats.paths.unreachable.value), " of pairs"));
+  }
+  return lines;
 }
 
 std::vector<pattern::SheetEntry> sheet_of(const std::vector<Compared>& compared, const pattern::Site& site,
@@ -78,13 +83,10 @@ formats::Json compare_json(const std::vector<Compared>& compared) {
   formats::Json rows = formats::Json::array();
   for (const Compared& each : compared) {
     const pattern::GraphStatistics& stats = each.statistics;
-    formats::Json row = {{"expression", each.pattern.to_string()},
-                         {"edges", stats.layout.edges},
-                         {"density", stats.layout.density},
-                         {"average_path", stats.paths.average.value},
-                         {"largest_path", stats.paths.largest},
-                         {"clustering", stats.clustering.value},
-                         {"spectral_gap", nullptr}};
+    formats::Json row = {{"expression", each.pattern.to_string()}, {"edges", stats.layout.edges},
+                         {"density", stats.layout.density},        {"average_path", stats.paths.average.value},
+                         {"largest_path", stats.paths.largest},    {"unreachable_pairs", stats.paths.unreachable.value},
+                         {"clustering", stats.clustering.value},   {"spectral_gap", nullptr}};
     if (stats.second_eigenvalue) {
       row["spectral_gap"] = 1 - stats.second_eigenvalue->value;
     }

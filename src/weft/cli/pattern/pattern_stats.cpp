@@ -66,7 +66,7 @@ std::optional<PredictedSeconds> predict(const pattern::Pattern& pattern, const p
     return std::nullopt;
   }
   const pattern::AttentionRates rates = attention_rates(*measured, config.dtype, config.head_dim);
-  const pattern::LayoutWork work = layout_work(compile(pattern, site, {64, 64}));
+  const pattern::LayoutWork work = layout_work(compile(pattern, site, {64, 64}), config.head_dim);
   const auto heads = static_cast<double>(site.heads);
   const auto length = static_cast<double>(site.key_length);
   PredictedSeconds seconds;

@@ -32,6 +32,7 @@ EncoderSettings settle_encoder(const EncoderFlags& flags, const std::string& com
   settings.encoder.random = config.random;
   settings.encoder.pad_like_hf = config.pad_like_hf;
   settings.dtype = dtype_of(config.dtype);
+  settings.check_finite = config.check_tensors;
   settings.threads = settle_threads(flags.threads);
   return settings;
 }

@@ -20,6 +20,7 @@ struct EncoderRunConfig {
   std::int64_t random_blocks = -1;
   std::string random = "released";
   bool pad_like_hf = false;
+  bool check_tensors = false;
   std::string dtype = "float32";
 
   template <typename Visitor>
@@ -35,6 +36,7 @@ struct EncoderRunConfig {
                 "big_bird: the plan of the released training, that of Hugging Face's inference, or one drawn evenly"}
               .one_of({"released", "hf-eval", "uniform"}));
     visit(Field{"pad_like_hf", &C::pad_like_hf, "pad as Hugging Face does, with its effect on the numbers"});
+    visit(Field{"check_tensors", &C::check_tensors, "refuse weights that hold NaN or infinity, and name the tensor"});
     visit(Field{"dtype", &C::dtype, "numbers and products; auto is bfloat16 where that is fast"}.one_of(
         {"auto", "float32", "bfloat16"}));
   }
@@ -53,6 +55,7 @@ void add_encoder_flags(CLI::App& app, EncoderFlags& flags);
 struct EncoderSettings {
   models::EncoderOptions encoder;
   at::ScalarType dtype = at::kFloat;
+  bool check_finite = false;
   std::int64_t threads = 0;
 };
 EncoderSettings settle_encoder(const EncoderFlags& flags, const std::string& command);

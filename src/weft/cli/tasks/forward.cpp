@@ -74,6 +74,7 @@ void run_forward(const ForwardCommand& command) {
   checkpoint::EncoderLoadOptions load;
   load.encoder = settings.encoder;
   load.dtype = settings.dtype;
+  load.check_finite = settings.check_finite;
   models::EncoderModel model = checkpoint::load_encoder(command.directory, load);
   const c10::InferenceMode no_graph;
   const auto start = std::chrono::steady_clock::now();

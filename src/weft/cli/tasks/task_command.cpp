@@ -41,6 +41,7 @@ OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, con
   options.head = head;
   options.encoder = settings.encoder;
   options.dtype = settings.dtype;
+  options.check_finite = settings.check_finite;
   options.max_length = config.max_length;
   OpenTask task;
   task.model = tasks::open_task_model(flags.directory, options);

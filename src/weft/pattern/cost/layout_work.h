@@ -3,6 +3,8 @@
 // keys between the first and the last that a panel sees.
 #pragma once
 
+#include <cstdint>
+
 #include "weft/pattern/cost/machine_rates.h"
 #include "weft/pattern/layout.h"
 
@@ -16,14 +18,21 @@ struct LayoutWork {
   double masked_keys = 0;  ///< the same in partial and weighted blocks, between the first and the last that is seen
   double partial_blocks = 0;
   double weighted_blocks = 0;
-  double slots = 0;  ///< scores of the blocks, computed or skipped: LayoutStatistics::slots
+  double forward_refills = 0;   ///< blocks of keys that are packed again: others took their place in the meantime
+  double backward_refills = 0;  ///< the same for blocks of queries
+  double slots = 0;             ///< scores of the blocks, computed or skipped: LayoutStatistics::slots
   double layout_bytes = 0;
 
   LayoutWork& operator+=(const LayoutWork& other);
 };
 
-/// Cost is proportional to the blocks of the layout. Errors: kArgument for tiles other than 64 x 64.
-LayoutWork layout_work(const BlockLayout& layout);
+/// Cost is proportional to the blocks of the layout. The width of a head says how many packed blocks a thread keeps.
+/// Errors: kArgument for tiles other than 64 x 64.
+LayoutWork layout_work(const BlockLayout& layout, std::int64_t head_dim);
+
+/// Blocks of keys that a thread keeps packed for heads of this width: rows of blocks that far apart look at the same
+/// ones for nothing. Backwards it keeps half as many blocks of queries.
+std::int64_t packed_blocks(std::int64_t head_dim);
 
 /// Seconds for `work` in one direction on a machine with these rates.
 double forward_seconds(const LayoutWork& work, const KernelRates& rates);

@@ -21,6 +21,7 @@ struct KernelRates {
   double masked_seconds = 0;      ///< for each partial block, besides its keys
   double weighted_seconds = 0;    ///< for each block with multiplicities, besides its keys
   double masked_key_seconds = 0;  ///< for each key in partial and weighted blocks
+  double refill_seconds = 0;      ///< for each block of keys (backwards: queries) that is read and packed again
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -30,6 +31,7 @@ struct KernelRates {
     visit(Field{"masked_seconds", &C::masked_seconds, "for each partial block"}.range(0, 1));
     visit(Field{"weighted_seconds", &C::weighted_seconds, "for each block with multiplicities"}.range(0, 1));
     visit(Field{"masked_key_seconds", &C::masked_key_seconds, "for each key in these"}.range(0, 1));
+    visit(Field{"refill_seconds", &C::refill_seconds, "for each block that is packed again"}.range(0, 1));
   }
 };
 

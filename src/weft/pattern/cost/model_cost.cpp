@@ -20,7 +20,8 @@ constexpr double kSavedHidden = 8;   // [length, width] kept for the backward pa
 constexpr double kSavedInner = 2;    // [length, feed_forward]: before and after the activation
 constexpr double kLiveHidden = 6;    // alive at once without gradients
 constexpr double kAdamBytes = 12;    // a float32 master copy's two moments and gradient, for each parameter
-constexpr double kScores = 1 << 22;  // of the head, in float32: it takes a chunk of positions at a time
+constexpr double kScores = 1 << 22;  // of the head, in float32: it takes a chunk of positions at a time,
+constexpr double kScoredRows = 256;  // and of positions at least these
 constexpr double kUpdateBytes = 28;  // weights and moments read and written, the gradient read
 
 void check_shape(const ModelShape& shape, std::int64_t length) {
@@ -119,7 +120,8 @@ void add_seconds(ModelCost& cost, const LayerRates& rates, double update_seconds
 }
 
 void add_memory(ModelCost& cost, const Sizes& sizes, double layout_bytes) {
-  const double scores = std::min(sizes.tokens * sizes.vocabulary, kScores) * 4;
+  const double chunk = std::max(kScores, kScoredRows * sizes.vocabulary);
+  const double scores = std::min(sizes.tokens * sizes.vocabulary, chunk) * 4;
   const double live = sizes.tokens * (kLiveHidden * sizes.width + sizes.inner) * sizes.bytes;
   const double saved =
       sizes.layers * sizes.tokens * (kSavedHidden * sizes.width + kSavedInner * sizes.inner) * sizes.bytes;
@@ -216,7 +218,7 @@ std::vector<LayoutWork> layer_works(const Pattern& pattern, const ModelShape& sh
     }
     site.head = 0;
     if (works.empty() || text != known) {
-      works.push_back(layout_work(compile(pattern, site, kTile)));
+      works.push_back(layout_work(compile(pattern, site, kTile), shape.head_dim()));
       known = std::move(text);
     } else {
       works.push_back(works.back());

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Listing and checking tensors, one in memory at a time.
+#include "weft/cli/commands/tensor_summary.h"
+
+#include <ATen/ops/isfinite.h>
+
+#include <utility>
+#include <vector>
+
+#include "weft/checkpoint/tensors.h"
+#include "weft/cli/commands/table.h"
+#include "weft/cli/output.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t size : shape) {
+    text += (text.empty() ? "" : " x ") + std::to_string(size);
+  }
+  return text.empty() ? "scalar" : text;
+}
+
+std::int64_t element_count(const formats::TensorInfo& tensor) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : tensor.shape) {
+    count *= size;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::int64_t element_count(const formats::TensorFile& file) {
+  std::int64_t count = 0;
+  for (const formats::TensorInfo& tensor : file.tensors()) {
+    count += element_count(tensor);
+  }
+  return count;
+}
+
+Json tensors_json(const formats::TensorFile& file) {
+  Json tensors = Json::array();
+  for (const formats::TensorInfo& tensor : file.tensors()) {
+    tensors.push_back({{"name", tensor.name}, {"dtype", formats::dtype_name(tensor.dtype)}, {"shape", tensor.shape}});
+  }
+  return tensors;
+}
+
+std::string tensors_text(const formats::TensorFile& file) {
+  Rows rows;
+  for (const formats::TensorInfo& tensor : file.tensors()) {
+    rows.emplace_back(tensor.name, concat(formats::dtype_name(tensor.dtype), "  ", shape_text(tensor.shape)));
+  }
+  return "tensors\n" + name_table(rows, "  ");
+}
+
+Json not_finite_json(const formats::TensorFile& file) {
+  Json found = Json::array();
+  for (const formats::TensorInfo& info : file.tensors()) {
+    const at::Tensor tensor = checkpoint::read_tensor(file, info);
+    const std::int64_t finite = at::isfinite(tensor).sum().item<std::int64_t>();
+    if (finite < tensor.numel()) {
+      found.push_back({{"name", info.name}, {"not_finite", tensor.numel() - finite}});
+    }
+  }
+  return found;
+}
+
+std::string not_finite_text(const Json& found) {
+  if (found.empty()) {
+    return "every weight is finite\n";
+  }
+  Rows rows;
+  for (const Json& tensor : found) {
+    rows.emplace_back(tensor.at("name").get<std::string>(), digits(tensor.at("not_finite").get<std::int64_t>()));
+  }
+  return "NaN or infinite\n" + name_table(rows, "  ");
+}
+
+}  // namespace weft::cli
