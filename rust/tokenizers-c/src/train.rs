@@ -49,6 +49,23 @@ impl Iterator for Pieces {
 
 const SPECIAL: [&str; 5] = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"];
 
+/// What goes around a text, <s> A </s>, and two, <s> A </s> B </s>, so that a head has a first token to read and an end between the two.
+fn frame() -> String {
+    let special = |token: &str, types: usize| format!(r#"{{"SpecialToken":{{"id":"{token}","type_id":{types}}}}}"#);
+    let text = |name: &str, types: usize| format!(r#"{{"Sequence":{{"id":"{name}","type_id":{types}}}}}"#);
+    let known = |token: &str| {
+        let id = SPECIAL.iter().position(|other| *other == token).unwrap_or_default();
+        format!(r#""{token}":{{"id":"{token}","ids":[{id}],"tokens":["{token}"]}}"#)
+    };
+    let single = [special("<s>", 0), text("A", 0), special("</s>", 0)].join(",");
+    let second = [text("B", 1), special("</s>", 1)].join(",");
+    format!(
+        r#"{{"type":"TemplateProcessing","single":[{single}],"pair":[{single},{second}],"special_tokens":{{{},{}}}}}"#,
+        known("<s>"),
+        known("</s>")
+    )
+}
+
 /// What surrounds the model, as the JSON that the crate reads.
 fn surroundings(dna: bool) -> String {
     let bytes = |regex: bool| {
@@ -80,7 +97,8 @@ fn surroundings(dna: bool) -> String {
         ("null".to_string(), bytes(true))
     };
     format!(
-        r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":{normalizer},"pre_tokenizer":{splitter},"post_processor":null,"decoder":{},"model":{{"type":"BPE","vocab":{{}},"merges":[]}}}}"#,
+        r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":{normalizer},"pre_tokenizer":{splitter},"post_processor":{},"decoder":{},"model":{{"type":"BPE","vocab":{{}},"merges":[]}}}}"#,
+        frame(),
         bytes(true)
     )
 }
@@ -184,6 +202,9 @@ mod tests {
                 let ids = tokenizer.encode(given, false).unwrap();
                 assert!(ids.get_ids().len() < given.len());
                 assert_eq!(tokenizer.decode(ids.get_ids(), true).unwrap(), given);
+                let pair = tokenizer.encode((given, "x"), true).unwrap();
+                let special: Vec<u32> = pair.get_ids().iter().copied().filter(|id| *id < 5).collect();
+                assert_eq!(special, [0, 2, 2], "<s> A </s> B </s>");
             }
         }
     }

@@ -90,7 +90,7 @@ Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int
   }
   EvaluateOptions options;
   options.context = config_.context;
-  options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens_per_part()));
+  options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens(0, 0)));
   options.dtype = config_.dtype;
   options.progress = progress;
   const std::string text = held_out_->text(config_.max_eval_bytes);

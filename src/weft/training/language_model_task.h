@@ -31,7 +31,9 @@ class LanguageModelTask final : public Task {
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
   void set_training(bool on) override { model_->train(on); }
-  std::int64_t tokens_per_part() const override { return config_.batch_size * config_.context; }
+  std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override {
+    return config_.batch_size * config_.context;
+  }
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   formats::Json data_identity() const override;
   void save(const std::filesystem::path& directory) const override;

@@ -120,9 +120,11 @@ void TrainerConfig::fields(Visitor&& visit) {
 /// Batches of one step over all processes: gradient_accumulation times processes.
 std::int64_t parts_per_step(const TrainerConfig& config);
 
-/// Every field on its own and fields against each other: exactly one of steps and minutes, some train_text, warm-up
-/// within the run. Errors: kArgument naming `where`, the field, the rule and the value.
+/// Every field on its own and fields against each other: exactly one of steps and minutes, warm-up within the run.
+/// Errors: kArgument naming `where`, the field, the rule and the value.
 void check_config(const TrainerConfig& config, std::string_view where);
+/// What language modelling needs besides: some train_text.
+void require_train_text(const TrainerConfig& config, std::string_view where);
 
 /// `config` as a run directory keeps it: paths absolute, `auto` settled and processes counted, so that it means the
 /// same on every later day.
