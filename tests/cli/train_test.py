@@ -65,6 +65,12 @@ class TrainTest(Case):
         found = weft_json(*self.train_arguments(self.run_directory, "--steps", "2", "--encoder"))
         self.assertEqual(found["steps"], 2)
         self.assertEqual(weft_json("info", self.run_directory)["kind"], "encoder")
+        scored = weft_json("eval", self.run_directory, "--text", self.held_out, "--mask-probability", "0.3", "--seed", "4")
+        self.assertEqual(scored, weft_json("eval", self.run_directory, "--task", "mlm", "--text", self.held_out, "--mask-probability", "0.3",
+                                           "--seed", "4") | {"seconds": scored["seconds"]})
+        self.assertGreater(scored["masked_tokens"], 0)
+        self.assertTrue(0 <= scored["masked_accuracy"] <= 1)
+        self.assert_fails(weft("eval", self.run_directory, "--task", "lm", "--text", self.held_out), 1, "mlm", "lm was asked for")
 
     def test_a_config_file_and_flags_that_win(self):
         config = self.folder / "config.json"

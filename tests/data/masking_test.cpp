@@ -65,7 +65,7 @@ at::Tensor words_of_four(std::int64_t rows, std::int64_t words) {
 MaskingOptions word_masking(MaskedUnit unit, const std::vector<bool>& begins) {
   MaskingOptions options = kMasking;
   options.unit = unit;
-  options.begins_word = &begins;
+  options.begins_word = std::make_shared<const std::vector<bool>>(begins);
   return options;
 }
 

@@ -10,6 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/text/word_beginnings.h"
 
 namespace weft::data {
 namespace {
@@ -150,6 +151,16 @@ MaskedUnit masked_unit(const std::string& name) {
   }
   require(name == "words" || name == "spans", "masked units are tokens, words or spans, found ", quote(name));
   return name == "words" ? MaskedUnit::kWords : MaskedUnit::kSpans;
+}
+
+MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t model_ids, double probability,
+                               const std::string& unit, std::int64_t seed) {
+  MaskingOptions options{probability, tokenizer.vocabulary_size(), model_ids - 1, static_cast<std::uint64_t>(seed),
+                         masked_unit(unit)};
+  if (options.unit != MaskedUnit::kTokens) {
+    options.begins_word = std::make_shared<const std::vector<bool>>(text::word_beginnings(tokenizer));
+  }
+  return options;
 }
 
 Batch masked_batch(const at::Tensor& tokens, const MaskingOptions& options, std::int64_t step, std::int64_t part) {

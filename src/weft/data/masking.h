@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,13 @@ struct MaskingOptions {
   std::int64_t mask_id = 0;
   std::uint64_t seed = 0;
   MaskedUnit unit = MaskedUnit::kTokens;
-  const std::vector<bool>* begins_word = nullptr;  ///< text::word_beginnings(), for words and spans; outlives the call
+  std::shared_ptr<const std::vector<bool>> begins_word = nullptr;  ///< text::word_beginnings(), for words and spans
 };
+
+/// Options for texts of `tokenizer` and a model over model_vocabulary(tokenizer, false) ids, or more: its last id is
+/// the mask.
+MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t model_ids, double probability,
+                               const std::string& unit, std::int64_t seed);
 
 /// tokens int64 [B, N] -> the masked inputs, and labels that are kIgnoredLabel wherever nothing is predicted. A word
 /// begins at a row's first token and wherever options.begins_word says. Errors: kArgument for options that lack a

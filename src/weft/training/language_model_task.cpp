@@ -10,7 +10,6 @@
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
-#include "weft/text/word_beginnings.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 
@@ -37,12 +36,9 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
       config_(config),
       sampler_(sampler_over(std::make_shared<data::TextCorpus>(config.train_text))) {
   check_vocabulary(model_->config(), *tokenizer_);
-  masking_ = {config.mask_probability,           tokenizer_->vocabulary_size(),
-              model_->config().vocab_size - 1,   static_cast<std::uint64_t>(config.seed),
-              data::masked_unit(config.masking), nullptr};
-  if (!model_->config().is_decoder && masking_.unit != data::MaskedUnit::kTokens) {
-    begins_word_ = text::word_beginnings(*tokenizer_);
-    masking_.begins_word = &begins_word_;
+  if (!model_->config().is_decoder) {
+    masking_ = data::masking_options(*tokenizer_, model_->config().vocab_size, config.mask_probability, config.masking,
+                                     config.seed);
   }
   if (config.bpe_dropout > 0 || config.unigram_alpha > 0) {
     subwords_ = text::make_subword_sampler(*tokenizer_, {config.bpe_dropout, config.unigram_alpha});

@@ -48,7 +48,6 @@ class LanguageModelTask final : public Task {
   TrainerConfig config_;
   data::WindowSampler sampler_;
   data::MaskingOptions masking_;                          // of an encoder
-  std::vector<bool> begins_word_;                         // by id, where whole words are masked
   std::unique_ptr<const text::SubwordSampler> subwords_;  // where training text is drawn in other tokens each time
   std::shared_ptr<const data::TextCorpus> held_out_;
 };

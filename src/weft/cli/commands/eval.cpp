@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft eval`: bits per byte of held-out text under a trained decoder; the metrics of a task by cli/fine_tuning.
+// `weft eval`: bits per byte of held-out text under a trained decoder, masked tokens under an encoder; the metrics of a
+// task by cli/fine_tuning.
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -16,11 +17,15 @@
 #include "weft/cli/threads.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
+#include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
 #include "weft/training/evaluation/evaluate.h"
+#include "weft/training/evaluation/evaluate_masked.h"
 
 namespace weft::cli {
 namespace {
+
+using formats::Json;
 
 constexpr std::string_view kEvalExamples =
     "  weft eval run --text held-out.txt\n"
@@ -32,6 +37,9 @@ struct EvalConfig {
   std::int64_t context = 0;
   std::int64_t max_bytes = 0;
   std::string dtype = "auto";
+  double mask_probability = 0.15;
+  std::string masking = "tokens";
+  std::int64_t seed = 0;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -41,19 +49,31 @@ struct EvalConfig {
     visit(Field{"max_bytes", &C::max_bytes, "score only so many bytes from the start; 0 is all"}.at_least(0));
     visit(Field{"dtype", &C::dtype, "products in float32 or bfloat16; auto is bfloat16 where that is fast"}.one_of(
         {"auto", "float32", "bfloat16"}));
+    visit(
+        Field{"mask_probability", &C::mask_probability, "part of the tokens that an encoder predicts"}.range(0.001, 1));
+    visit(
+        Field{"masking", &C::masking, "what an encoder predicts: single tokens, whole words, or spans of words"}.one_of(
+            {"tokens", "words", "spans"}));
+    visit(Field{"seed", &C::seed, "of the tokens that an encoder predicts"}.at_least(0));
   }
 };
 
 struct EvalOptions {
   std::string run;
   EvalTaskOptions task;
-  formats::Json given = formats::Json::object();
+  Json given = formats::Json::object();
   std::int64_t threads = 0;
   bool json = false;
 };
 
-training::EvalResult evaluate(const std::string& run, const EvalConfig& config) {
+void check_task(const std::string& run, const std::string& task, bool is_decoder) {
+  const std::string fits = is_decoder ? "lm" : "mlm";
+  require(task.empty() || task == fits, quote(run, 4096), " is of task ", fits, ", but ", task, " was asked for");
+}
+
+Json evaluate(const std::string& run, const std::string& task, const EvalConfig& config) {
   const models::LanguageModel model = checkpoint::load_model(run);
+  check_task(run, task, model->config().is_decoder);
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
   // Cut while reading: --max-bytes of a large corpus reads no more than that.
   const std::string text = data::TextCorpus(config.text).text(config.max_bytes);
@@ -69,7 +89,27 @@ training::EvalResult evaluate(const std::string& run, const EvalConfig& config) 
       fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens");
     }
   };
-  return training::evaluate(model, *tokenizer, text, options);
+  if (model->config().is_decoder) {
+    return training::to_json(training::evaluate(model, *tokenizer, text, options));
+  }
+  const data::MaskingOptions masking = data::masking_options(*tokenizer, model->config().vocab_size,
+                                                             config.mask_probability, config.masking, config.seed);
+  return training::to_json(training::evaluate_masked(model, *tokenizer, text, masking, options));
+}
+
+std::string figures_text(const Json& result) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  if (result.contains("bits_per_byte")) {
+    rows = {{"bits per byte", fixed(result.at("bits_per_byte").get<double>(), 4)},
+            {"bytes", digits(result.at("bytes").get<std::int64_t>())}};
+  } else {
+    rows = {{"loss", fixed(result.at("loss").get<double>(), 4) + " nats a masked token"},
+            {"accuracy", fixed(result.at("masked_accuracy").get<double>(), 4)},
+            {"masked tokens", digits(result.at("masked_tokens").get<std::int64_t>())}};
+  }
+  rows.emplace_back("context", digits(result.at("context").get<std::int64_t>()) + " tokens");
+  rows.emplace_back("seconds", fixed(result.at("seconds").get<double>(), 1));
+  return name_table(rows);
 }
 
 void run_task(const EvalOptions& options) {
@@ -87,7 +127,7 @@ void run_task(const EvalOptions& options) {
 }
 
 void run_eval(const EvalOptions& options) {
-  if (!options.task.task.empty() && options.task.task != "lm") {
+  if (!options.task.task.empty() && options.task.task != "lm" && options.task.task != "mlm") {
     run_task(options);
     return;
   }
@@ -100,32 +140,27 @@ void run_eval(const EvalOptions& options) {
   }
   formats::update_from_json(config, options.given, "weft eval");
   settle_threads(options.threads);
-  const training::EvalResult result = evaluate(options.run, config);
+  const Json result = evaluate(options.run, options.task.task, config);
   if (options.json) {
-    print_json({{"bits_per_byte", result.bits_per_byte},
-                {"bytes", result.bytes},
-                {"context", result.context},
-                {"seconds", result.seconds}});
-    return;
+    print_json(result);
+  } else {
+    std::cout << figures_text(result);
   }
-  std::cout << name_table({{"bits per byte", fixed(result.bits_per_byte, 4)},
-                           {"bytes", digits(result.bytes)},
-                           {"context", digits(result.context) + " tokens"},
-                           {"seconds", fixed(result.seconds, 1)}});
 }
 
 }  // namespace
 
 void add_eval(CLI::App& parent) {
   auto options = std::make_shared<EvalOptions>();
-  CLI::App& app = add_command(parent, "eval", "bits per byte of a text, or the metrics of a task on labelled data",
-                              std::string(kEvalExamples));
+  CLI::App& app =
+      add_command(parent, "eval", "bits per byte or masked tokens of a text, or the metrics of a task on labelled data",
+                  std::string(kEvalExamples));
   app.add_option("RUN", options->run, "run or model directory")->required();
   std::vector<std::string> tasks = task_names();
-  std::erase(tasks, "mlm");
-  app.add_option("--task", options->task.task,
-                 "lm (the default) scores each byte of --text once with half a context before it; the others measure a "
-                 "fine-tuned model on --data")
+  app.add_option(
+         "--task", options->task.task,
+         "lm and mlm, as the model is, need no word: they score --text, each byte once with half a context before "
+         "it, or masked tokens; the others measure a fine-tuned model on --data")
       ->check(CLI::IsMember(tasks))
       ->option_text("NAME");
   add_fields<EvalConfig>(app, {.title = "Options"}, options->given);

@@ -62,8 +62,8 @@ std::map<std::string_view, std::string> fine_tuning_remarks() {
 }
 
 const std::vector<std::string_view>& text_fields() {
-  static const std::vector<std::string_view> names = {"train_text",     "eval_text",        "context",
-                                                      "max_eval_bytes", "mask_probability", "masking"};
+  static const std::vector<std::string_view> names = {"train_text",       "eval_text", "context",     "max_eval_bytes",
+                                                      "mask_probability", "masking",   "bpe_dropout", "unigram_alpha"};
   return names;
 }
 
