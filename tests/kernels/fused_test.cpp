@@ -194,6 +194,26 @@ TEST_P(FusedKernel, FewHeadsOnManyThreadsEqualOneThread) {
   expect_close(threaded.query_gradient, serial.query_gradient, 1e-6, 1e-7);  // the same terms in another order
 }
 
+// Three ranges of keys: most queries are seen by one of them and summed in the result, those at the seams in memory.
+TEST_P(FusedKernel, RangesOfKeysShareFewQueries) {
+  const auto band = [](std::int64_t, std::int64_t query, std::int64_t key) {
+    return std::abs(query - key) < 40 ? 1 : 0;
+  };
+  const Shape shape{1, 2, 1, 530, 500, 32, 16, {64, 64}};
+  Float32Case serial(shape, band, 8, DType::kFloat32);
+  Float32Case threaded(shape, band, 8, DType::kFloat32);
+  Float32Case again(shape, band, 8, DType::kFloat32);
+  for (Float32Case* each : {&serial, &threaded, &again}) {
+    GetParam().use_for(*each);
+    each->query_gradient.visit([](float& entry) { entry = 1e30F; });
+    each->forward();
+    each->backward(each == &serial ? kSerial : kThreadParallel<3>);
+  }
+  EXPECT_EQ(serial.key_gradient.values(), threaded.key_gradient.values());
+  EXPECT_EQ(threaded.query_gradient.values(), again.query_gradient.values());
+  expect_close(threaded.query_gradient, serial.query_gradient, 1e-6, 1e-7);  // the same terms in another order
+}
+
 TEST(FusedDispatch, SaysWhatItDoesNotTake) {
   Float64Case exact({1, 1, 1, 5, 5, 4, 4, {64, 64}}, mixed_edges, 1, DType::kFloat64);
   EXPECT_STREQ(kernels::fused_obstacle(exact.arguments()), "the fused kernels do not take float64");
