@@ -61,8 +61,12 @@ Case random_fused_case(std::uint64_t seed, DType dtype) {
   return result;
 }
 
+// What a seed switches on repeats after 24 of them.
+constexpr std::uint64_t kFloatCases = WEFT_SANITIZED ? 24 : 80;
+constexpr std::uint64_t kHalfCases = WEFT_SANITIZED ? 8 : 30;
+
 TEST_P(FusedKernel, EqualsFloat64InFloat32) {
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+  for (std::uint64_t seed = 0; seed < kFloatCases; ++seed) {
     SCOPED_TRACE(seed);
     auto fused = random_fused_case<Float32Case>(seed, DType::kFloat32);
     GetParam().use_for(fused);
@@ -71,7 +75,7 @@ TEST_P(FusedKernel, EqualsFloat64InFloat32) {
 }
 
 TEST_P(FusedKernel, HalfTypesAreNearFloat64) {
-  for (std::uint64_t seed = 100; seed < 130; ++seed) {
+  for (std::uint64_t seed = 100; seed < 100 + kHalfCases; ++seed) {
     SCOPED_TRACE(seed);
     // Probabilities and score gradients are rounded to 8 (11) bits before they are multiplied, outputs after: half an
     // ulp each.
@@ -191,6 +195,26 @@ TEST_P(FusedKernel, FewHeadsOnManyThreadsEqualOneThread) {
   threaded.backward(kThreadParallel<4>);
   EXPECT_EQ(serial.output.values(), threaded.output.values());
   EXPECT_EQ(serial.key_gradient.values(), threaded.key_gradient.values());
+  expect_close(threaded.query_gradient, serial.query_gradient, 1e-6, 1e-7);  // the same terms in another order
+}
+
+// Three ranges of keys: most queries are seen by one of them and summed in the result, those at the seams in memory.
+TEST_P(FusedKernel, RangesOfKeysShareFewQueries) {
+  const auto band = [](std::int64_t, std::int64_t query, std::int64_t key) {
+    return std::abs(query - key) < 40 ? 1 : 0;
+  };
+  const Shape shape{1, 2, 1, 530, 500, 32, 16, {64, 64}};
+  Float32Case serial(shape, band, 8, DType::kFloat32);
+  Float32Case threaded(shape, band, 8, DType::kFloat32);
+  Float32Case again(shape, band, 8, DType::kFloat32);
+  for (Float32Case* each : {&serial, &threaded, &again}) {
+    GetParam().use_for(*each);
+    each->query_gradient.visit([](float& entry) { entry = 1e30F; });
+    each->forward();
+    each->backward(each == &serial ? kSerial : kThreadParallel<3>);
+  }
+  EXPECT_EQ(serial.key_gradient.values(), threaded.key_gradient.values());
+  EXPECT_EQ(threaded.query_gradient.values(), again.query_gradient.values());
   expect_close(threaded.query_gradient, serial.query_gradient, 1e-6, 1e-7);  // the same terms in another order
 }
 

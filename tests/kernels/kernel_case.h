@@ -191,11 +191,9 @@ struct KernelCase {
     }
     const std::int64_t rows = static_cast<std::int64_t>(slopes.size()) / shape.heads;
     const auto slope = [&](std::int64_t at) { return slopes[static_cast<std::size_t>(at * shape.heads + head)]; };
-    if (rows > 2 && (query_position == 0 || position == 0)) {
-      return -slope(2);
-    }
-    return -static_cast<double>(std::abs(query_position - position)) *
-           slope(position > query_position && rows > 1 ? 1 : 0);
+    const bool is_first = rows > 2 && (query_position == 0 || position == 0);
+    const bool is_behind = rows > 1 && position > query_position;
+    return -static_cast<double>(std::abs(query_position - position)) * slope(is_first ? 2 : (is_behind ? 1 : 0));
   }
   /// Undropped probabilities of one row, by the definition; all zero for a row without edges.
   std::vector<double> probabilities(std::int64_t batch, std::int64_t head, std::int64_t row) {

@@ -32,8 +32,8 @@ struct AttentionOptions {
   double dropout = 0.0;         ///< on the probabilities, Philox on (seed, batch, head, query, key)
   std::uint64_t seed = 0;
   /// Position bias: floating [H] for ALiBi, where a key d positions away loses slope * d of its score; [2, H] for
-  /// BiALiBi, slopes for keys before and behind the query; [3, H] with what a score loses where one of its two
-  /// positions is 0. No gradient. alibi_slopes() has the published ones.
+  /// BiALiBi, slopes for keys before and behind the query; [3, H] with those for pairs of which one is position 0.
+  /// No gradient. alibi_slopes() has the published ones.
   at::Tensor slopes;
   Path path = Path::kAuto;
 };

@@ -73,9 +73,8 @@ at::Tensor bias_of_distances(const pattern::Site& site, const at::Tensor& slopes
       for (std::int64_t key = 0; key < site.key_length; ++key) {
         const std::int64_t position = query + site.query_offset;
         const bool is_first = rows.size(0) > 2 && (position == 0) != (key == 0);
-        values[head][query][key] = is_first ? -slope(2, head)
-                                            : (key < position ? left * static_cast<double>(key - position)
-                                                              : right * static_cast<double>(position - key));
+        const double of_pair = is_first ? slope(2, head) : (key < position ? left : right);
+        values[head][query][key] = -of_pair * std::abs(static_cast<double>(key - position));
       }
     }
   }

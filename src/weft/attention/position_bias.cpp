@@ -59,7 +59,7 @@ at::Tensor position_bias(const at::Tensor& slopes, const at::Tensor& queries, co
   at::Tensor bias = (distance.clamp_max(0) * of_heads(slopes.size(0) > 1 ? 1 : 0)).sub_(left);
   if (slopes.size(0) == 3) {
     const at::Tensor first = ((query == 0).logical_xor(key == 0)).unsqueeze(1);
-    bias = at::where(first, -of_heads(2), bias);
+    bias = at::where(first, -distance.abs() * of_heads(2), bias);
   }
   return bias;
 }

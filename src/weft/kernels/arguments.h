@@ -35,12 +35,12 @@ struct Dropout {
 };
 
 /// What is added to scores for the distance of two positions: the slope of the head times the distance, taken away
-/// (ALiBi: Press, Smith and Lewis 2022, section 3; BiALiBi: Lee et al. 2022, LittleBird, equation 4). A recipe for
-/// others is docs/recipes/add-a-bias.md.
+/// (ALiBi: Press, Smith and Lewis 2022, section 3; BiALiBi, slopes to the left, to the right and for the first token:
+/// Lee, Han and Shin 2022, LittleBird). A recipe for others is docs/recipes/add-a-bias.md.
 struct PositionBias {
   const float* left = nullptr;    ///< [H], for keys before the query; null: no bias at all
   const float* right = nullptr;   ///< [H], for keys behind it
-  const float* first = nullptr;   ///< [H], taken away where one of two positions is 0; null: 0 is as the others
+  const float* first = nullptr;   ///< [H], where one of the two positions is 0; null: 0 is as the others
   std::int64_t query_offset = 0;  ///< position of the first query; keys start at 0
 };
 

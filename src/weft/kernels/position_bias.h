@@ -17,11 +17,9 @@ template <typename Sum>
   if (bias.left == nullptr || distance == 0) {
     return 0;
   }
-  if (bias.first != nullptr && (key == 0 || key == -distance)) {
-    return -static_cast<Sum>(bias.first[head]);
-  }
-  return distance > 0 ? static_cast<Sum>(bias.left[head]) * static_cast<Sum>(-distance)
-                      : static_cast<Sum>(bias.right[head]) * static_cast<Sum>(distance);
+  const bool is_first = bias.first != nullptr && (key == 0 || key == -distance);
+  const float* slopes = is_first ? bias.first : (distance > 0 ? bias.left : bias.right);
+  return static_cast<Sum>(slopes[head]) * static_cast<Sum>(distance > 0 ? -distance : distance);
 }
 
 }  // namespace weft::kernels

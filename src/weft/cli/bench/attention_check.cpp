@@ -75,7 +75,7 @@ double bias_of(const at::Tensor& slopes, std::int64_t head, std::int64_t query, 
   }
   const bool is_first = slopes.size(0) > 2 && (query == 0 || key == 0);
   const double slope = slopes[is_first ? 2 : (key > query ? 1 : 0)][head].item<double>();
-  return is_first ? -slope : -slope * static_cast<double>(std::abs(query - key));
+  return -slope * static_cast<double>(std::abs(query - key));
 }
 
 // softmax(scale q K^T + log multiplicity + bias) V for one query, in float64, over the keys that it sees.
@@ -134,7 +134,7 @@ at::Tensor AttentionCase::slopes() const {
     return {};
   }
   const at::Tensor left = attention::alibi_slopes(heads);
-  return bias == "alibi" ? at::stack({left, left}) : at::stack({left, left / 2, left * 4});
+  return bias == "alibi" ? at::stack({left, left}) : at::stack({left, left / 2, left / 4});
 }
 
 attention::AttentionOptions AttentionCase::options() const {

@@ -23,7 +23,7 @@ struct AttentionCase {
 
   /// Refers to `input`; positions that a shorter length does not have are left out.
   pattern::Site site(std::int64_t of_length) const;
-  /// Of the bias, as AttentionOptions takes them: ALiBi's own; for BiALiBi halved on the right, four times them at
+  /// Of the bias, as AttentionOptions takes them: ALiBi's own; for BiALiBi half of them on the right, a quarter at
   /// position 0. Undefined without one.
   at::Tensor slopes() const;
   attention::AttentionOptions options() const;

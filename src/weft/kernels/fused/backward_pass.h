@@ -88,38 +88,26 @@ class BackwardPass {
   }
 
   bool run_head(FusedBackward<Isa, Storage>& backward, const RowIndex& place) noexcept {
-    if (sums_in_place<Isa, Storage>(arguments_)) {
-      run_blocks(backward, place, zeroed_result(place));
-      return true;
-    }
-    const Sums own = make_sums({0, arguments_.layout.query_blocks}, place.head);
+    const QueryExtent all{0, arguments_.layout.query_blocks};
+    const Sums own = make_sums(all, all, place);
     if (!own) {
       return false;
     }
-    run_blocks(backward, place, own->sums());
+    const QuerySums sums = own->sums(result_rows(place));
+    for (std::int64_t block = 0; block < arguments_.layout.key_blocks; ++block) {
+      backward.run({place.batch, place.head, block}, blocks_of(place, block), sums);
+    }
     for (std::int64_t query = 0; query < group_ * arguments_.query_length; ++query) {
       store_query(place, query, &own, 1);
     }
     return true;
   }
 
-  void run_blocks(FusedBackward<Isa, Storage>& backward, const RowIndex& place, const QuerySums& sums) noexcept {
-    for (std::int64_t block = 0; block < arguments_.layout.key_blocks; ++block) {
-      backward.run({place.batch, place.head, block}, blocks_of(place, block), sums);
-    }
-  }
-
-  QuerySums zeroed_result(const RowIndex& place) noexcept {
-    const std::int64_t first_head = place.head * group_;
-    for (std::int64_t head = first_head; head < first_head + group_; ++head) {
-      for (std::int64_t query = 0; query < arguments_.query_length; ++query) {
-        __builtin_memset(row_of<Storage>(gradients_.query_gradient, {place.batch, head, query}), 0,
-                         static_cast<std::size_t>(arguments_.head_dim) * sizeof(Memory));
-      }
-    }
+  // The query gradients of the heads of a place. Not looked at where sums cannot stand in them.
+  QuerySumRows result_rows(const RowIndex& place) const noexcept {
     const Output& result = gradients_.query_gradient;
-    return {static_cast<float*>(result.data) + place.batch * result.batch_stride + first_head * result.head_stride,
-            result.head_stride, result.row_stride, first_head, 0};
+    return {static_cast<float*>(result.data) + place.batch * result.batch_stride, result.head_stride, result.row_stride,
+            0, 0};
   }
 
   void run_ranges(const RowIndex& place) noexcept {
@@ -130,13 +118,22 @@ class BackwardPass {
       return out_of_memory();
     }
     Sums sums[kMostRanges];
+    QueryExtent extents[kMostRanges];
     const std::int64_t ranges = larger(1, smaller(smaller(parallel_.threads(), kMostRanges), items.pieces()));
     const auto piece_cost = [&](std::int64_t piece) { return items.cost(piece); };
     const Shares<Isa, decltype(piece_cost)> shares(items.pieces(), ranges, piece_cost);
+    for (std::int64_t range = 0; range < ranges; ++range) {
+      extents[range] = {0, 0};
+      shares.run(range, range + 1, [&](std::int64_t begin, std::int64_t end) {
+        extents[range] = extent_of_pieces(items, place, {begin, end});
+      });
+    }
     parallel_for(parallel_, ranges, 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t range = first; range < last; ++range) {
+        const QueryExtent in_result = apart(extents, range, ranges);
+        sums[range] = make_sums(extents[range], in_result, place);
         shares.run(range, range + 1, [&](std::int64_t begin, std::int64_t end) {
-          sums[range] = run_pieces(items, place, {begin, end}, parts.data());
+          run_pieces(items, place, {begin, end}, sums[range], parts.data());
         });
       }
     });
@@ -150,10 +147,25 @@ class BackwardPass {
     });
   }
 
-  // Null where there is no memory.
-  Sums make_sums(const QueryExtent& extent, std::int64_t key_head) const noexcept {
-    Sums own(new (std::nothrow) OwnQuerySums<Isa>(arguments_, extent, key_head * group_, group_));
-    return own && own->is_there() ? std::move(own) : nullptr;
+  // Null where there is no memory. Queries of `alone` are summed in the result where it can hold sums.
+  Sums make_sums(const QueryExtent& extent, const QueryExtent& alone, const RowIndex& place) const noexcept {
+    const bool in_place = sums_in_place<Isa, Storage>(arguments_);
+    Sums own(new (std::nothrow) OwnQuerySums<Isa>(
+        arguments_, extent, in_place ? alone : QueryExtent{extent.end, extent.end}, place.head * group_, group_));
+    if (!own || !own->is_there()) {
+      return nullptr;
+    }
+    clear_result(place, own->in_result());
+    return own;
+  }
+
+  void clear_result(const RowIndex& place, const QueryRange& queries) const noexcept {
+    for (std::int64_t head = place.head * group_; head < (place.head + 1) * group_; ++head) {
+      for (std::int64_t query = queries.begin; query < queries.end; ++query) {
+        __builtin_memset(row_of<Storage>(gradients_.query_gradient, {place.batch, head, query}), 0,
+                         static_cast<std::size_t>(arguments_.head_dim) * sizeof(Memory));
+      }
+    }
   }
 
   // The queries that see what the pieces [begin, end) look at.
@@ -171,24 +183,23 @@ class BackwardPass {
   }
 
   template <typename Items>
-  Sums run_pieces(const Items& items, const RowIndex& place, const pattern::BlockRange& pieces, float* parts) noexcept {
+  void run_pieces(const Items& items, const RowIndex& place, const pattern::BlockRange& pieces, const Sums& own,
+                  float* parts) noexcept {
     FusedBackward<Isa, Storage> backward(arguments_, gradients_);
-    Sums own = make_sums(extent_of_pieces(items, place, pieces), place.head);
     if (!own || !backward.is_there()) {
-      out_of_memory();
-      return nullptr;
+      return out_of_memory();
     }
+    const QuerySums sums = own->sums(result_rows(place));
     for (std::int64_t at = pieces.begin; at < pieces.end; ++at) {
       const WorkPiece piece = items.at(at);
       const KeyPlace keys{place.batch, place.head, piece.item};
       const pattern::BlockRange blocks = blocks_of(place, piece.item);
       if (piece.is_whole()) {
-        backward.run(keys, blocks, own->sums());
+        backward.run(keys, blocks, sums);
       } else if (piece.parts > 1) {
-        backward.run_part(keys, piece.of(blocks), own->sums(), parts + piece.slot * backward.part_size(arguments_));
+        backward.run_part(keys, piece.of(blocks), sums, parts + piece.slot * backward.part_size(arguments_));
       }
     }
-    return own;
   }
 
   template <typename Items>
@@ -202,11 +213,16 @@ class BackwardPass {
     });
   }
 
-  // Item = head within the group * query_length + query.
+  // Item = head within the group * query_length + query. What is summed in the result is there.
   void store_query(const RowIndex& place, std::int64_t item, const Sums* sums, std::int64_t count) noexcept {
     const std::int64_t head = place.head * group_ + item / arguments_.query_length;
     const std::int64_t query = item % arguments_.query_length;
     float total[kMaximumHeadDim];
+    for (std::int64_t range = 0; range < count; ++range) {
+      if (sums[range] && sums[range]->in_result().has(query)) {
+        return;
+      }
+    }
     for (std::int64_t column = 0; column < arguments_.head_dim; column += Isa::kLanes) {
       typename Isa::Vector sum = Isa::zero();
       for (std::int64_t range = 0; range < count; ++range) {
