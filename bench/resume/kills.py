@@ -32,6 +32,8 @@ def options():
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--shortest", type=float, default=0.1, help="seconds until a kill, at least; one of two processes that dies before they "
+                        "have met is waited for, as one that is late")
     parser.add_argument("--longest", type=float, default=3.0, help="seconds until a kill, at most")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     return parser.parse_args()
@@ -69,7 +71,7 @@ def losses(run):
 def disturb(chosen, fresh, run, draw):
     """Begins or resumes the run, kills one process, and waits for the others. None when the run was done before."""
     processes = start(chosen, ["--resume", "--out", run] if (run / "training.json").exists() else [*fresh, "--out", run])
-    time.sleep(draw.uniform(0.1, chosen.longest))
+    time.sleep(draw.uniform(chosen.shortest, chosen.longest))
     victim = draw.randrange(chosen.processes)
     if processes[victim].poll() is not None:
         finished(processes)

@@ -51,6 +51,17 @@ TEST(LengthBatchesTest, ShowEveryExampleOnceWithLittlePadding) {
   EXPECT_LT(padding_of({7}, {.tokens = 7}), 1.01);
 }
 
+TEST(LengthBatchesTest, KnowWhereAnEpochBegins) {
+  LengthBatches batches(random_lengths(300), {.tokens = 4000, .seed = 9});
+  EXPECT_EQ(batches.first_batch(0), 0);
+  for (const std::int64_t epoch : {3, 1, 2}) {
+    const std::int64_t first = batches.first_batch(epoch);
+    EXPECT_EQ(batches.epoch(first), epoch);
+    EXPECT_EQ(batches.epoch(first - 1), epoch - 1);
+  }
+  test::expect_error(ErrorKind::kArgument, {"epoch", "-1"}, [&] { batches.first_batch(-1); });
+}
+
 TEST(LengthBatchesTest, AreAFunctionOfSeedAndNumber) {
   const LengthBatchOptions options{.tokens = 4000, .rows = 12, .seed = 5};
   LengthBatches forward(random_lengths(500), options);

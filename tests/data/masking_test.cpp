@@ -124,10 +124,6 @@ TEST(Masking, WordsNeedToKnowWhereTheyBegin) {
   test::expect_error(ErrorKind::kArgument, {"words", "256", "found 10"},
                      [&] { masked_batch(words_of_four(1, 2), word_masking(MaskedUnit::kWords, few), 0, 0); });
   test::expect_error(ErrorKind::kArgument, {"'phrases'"}, [] { masked_unit("phrases"); });
-  const auto begins = word_beginnings(*text::make_byte_tokenizer());
-  EXPECT_TRUE(begins[' ']);
-  EXPECT_TRUE(begins['\n']);
-  EXPECT_FALSE(begins['a']);
 }
 
 TEST(Masking, AnEncoderHasOneIdMore) {

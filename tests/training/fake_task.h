@@ -52,7 +52,7 @@ class FakeTask final : public training::Task {
     return (torch::matmul(hidden, weight_) + bias_ - target).square().mean() * loss_factor;
   }
   void set_training(bool on) override { training_ = on; }
-  std::int64_t tokens_per_part() const override { return rows_; }
+  std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override { return rows_; }
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override {
     ++evaluations;
     progress(1, 2);

@@ -71,7 +71,7 @@ class TrainLanguageModel : public ::testing::Test {
         return task_->loss(step, part);
       }
       void set_training(bool on) override { task_->set_training(on); }
-      std::int64_t tokens_per_part() const override { return task_->tokens_per_part(); }
+      std::int64_t tokens(std::int64_t step, std::int64_t part) override { return task_->tokens(step, part); }
       Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override {
         return task_->evaluate(progress);
       }

@@ -23,7 +23,10 @@ void expect_config_error(std::initializer_list<std::string_view> words,
 
 TEST(TrainerConfig, NamesTheFieldAndTheRule) {
   check_config(test::fake_config(1), "flags");
-  expect_config_error({"flags", "train_text"}, [](TrainerConfig& c) { c.train_text.clear(); });
+  TrainerConfig without_text = test::fake_config(1);
+  without_text.train_text.clear();
+  check_config(without_text, "flags");
+  test::expect_error(ErrorKind::kArgument, {"flags", "train_text"}, [&] { require_train_text(without_text, "flags"); });
   expect_config_error({"steps", "minutes"}, [](TrainerConfig& c) { c.steps = 0; });
   expect_config_error({"steps", "minutes"}, [](TrainerConfig& c) { c.minutes = 1; });
   expect_config_error({"context", "at least 1"}, [](TrainerConfig& c) { c.context = 0; });
@@ -59,7 +62,7 @@ TEST(TrainerConfig, GoesThroughTrainingJson) {
   config.eval_text = {"/a", "/b"};
   config.learning_rate = 0.1 + 0.2;
   config.processes = 1;  // as settled
-  const formats::Json json = training_json(config);
+  const formats::Json json = training_json(config, test::FakeTask());
   EXPECT_EQ(json.begin().key(), "weft_version");
   EXPECT_EQ(formats::to_json(config_from_json(json, "training.json")), formats::to_json(config));
   formats::Json wrong = json;

@@ -71,7 +71,10 @@ mod tests {
 
     #[test]
     fn articles_go_only_as_words() {
-        assert_eq!(normalize("The cat's a-b an\tÄthe 'THE'").unwrap(), "cats ab äthe");
+        assert_eq!(
+            normalize("The cat's a-b an\tÄthe 'THE'").unwrap(),
+            "cats ab äthe"
+        );
         assert_eq!(normalize("a the an").unwrap(), "");
         assert_eq!(normalize("theatre_a a_ ").unwrap(), "theatrea");
     }

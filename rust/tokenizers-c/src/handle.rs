@@ -3,9 +3,7 @@
 //! tokenizer that several threads use cannot be told its truncation first.
 
 use crate::{model, Outcome};
-use tokenizers::{
-    Decoder, Encoding, ModelWrapper, PostProcessor, PostProcessorWrapper, Tokenizer,
-};
+use tokenizers::{Decoder, Encoding, ModelWrapper, PostProcessor, PostProcessorWrapper, Tokenizer};
 
 pub struct Handle {
     tokenizer: Tokenizer,
@@ -110,6 +108,19 @@ impl Handle {
     /// Whether the model merges pairs: text that it wrote is not cleaned up.
     pub fn merges_pairs(&self) -> bool {
         matches!(self.tokenizer.get_model(), ModelWrapper::BPE(_))
+    }
+
+    /// The model as tokenizer.json has it.
+    pub fn model(&self) -> Outcome<String> {
+        serde_json::to_string(self.tokenizer.get_model()).map_err(|error| error.to_string())
+    }
+
+    /// Whether the id is of a token that was added to the vocabulary, or is special.
+    pub fn is_added(&self, id: u32) -> bool {
+        self.tokenizer
+            .get_added_vocabulary()
+            .get_added_tokens_decoder()
+            .contains_key(&id)
     }
 
     pub fn size(&self) -> usize {

@@ -255,6 +255,30 @@ pub unsafe extern "C" fn weft_tokenizer_merges_pairs(handle: *const Handle) -> b
     (*handle).merges_pairs()
 }
 
+/// The model as tokenizer.json has it.
+///
+/// # Safety
+/// `handle` comes from weft_tokenizer_load; `result` and `error` may be written to.
+#[no_mangle]
+pub unsafe extern "C" fn weft_tokenizer_model(
+    handle: *const Handle,
+    result: *mut Text,
+    error: *mut Text,
+) -> bool {
+    guarded(error, || (*handle).model())
+        .map(|model| result.write(Text::from(model)))
+        .is_some()
+}
+
+/// Whether a token was added to the vocabulary, or is special.
+///
+/// # Safety
+/// `handle` comes from weft_tokenizer_load.
+#[no_mangle]
+pub unsafe extern "C" fn weft_tokenizer_is_added(handle: *const Handle, id: u32) -> bool {
+    (*handle).is_added(id)
+}
+
 /// # Safety
 /// `text` was written by a function of this library, once, and is not used afterwards.
 #[no_mangle]

@@ -49,10 +49,29 @@ impl Iterator for Pieces {
 
 const SPECIAL: [&str; 5] = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"];
 
+/// What goes around a text, <s> A </s>, and two, <s> A </s> B </s>, so that a head has a first token to read and an end between the two.
+fn frame() -> String {
+    let special = |token: &str, types: usize| format!(r#"{{"SpecialToken":{{"id":"{token}","type_id":{types}}}}}"#);
+    let text = |name: &str, types: usize| format!(r#"{{"Sequence":{{"id":"{name}","type_id":{types}}}}}"#);
+    let known = |token: &str| {
+        let id = SPECIAL.iter().position(|other| *other == token).unwrap_or_default();
+        format!(r#""{token}":{{"id":"{token}","ids":[{id}],"tokens":["{token}"]}}"#)
+    };
+    let single = [special("<s>", 0), text("A", 0), special("</s>", 0)].join(",");
+    let second = [text("B", 1), special("</s>", 1)].join(",");
+    format!(
+        r#"{{"type":"TemplateProcessing","single":[{single}],"pair":[{single},{second}],"special_tokens":{{{},{}}}}}"#,
+        known("<s>"),
+        known("</s>")
+    )
+}
+
 /// What surrounds the model, as the JSON that the crate reads.
 fn surroundings(dna: bool) -> String {
     let bytes = |regex: bool| {
-        format!(r#"{{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":{regex}}}"#)
+        format!(
+            r#"{{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":false,"use_regex":{regex}}}"#
+        )
     };
     let upper: Vec<String> = "acgtn"
         .chars()
@@ -61,17 +80,25 @@ fn surroundings(dna: bool) -> String {
             format!(r#"{{"type":"Replace","pattern":{{"String":"{base}"}},"content":"{large}"}}"#)
         })
         .collect();
-    let lines = r#"{"type":"Split","pattern":{"String":"\n"},"behavior":"Isolated","invert":false}"#;
+    let lines =
+        r#"{"type":"Split","pattern":{"String":"\n"},"behavior":"Isolated","invert":false}"#;
     let (normalizer, splitter) = if dna {
         (
-            format!(r#"{{"type":"Sequence","normalizers":[{}]}}"#, upper.join(",")),
-            format!(r#"{{"type":"Sequence","pretokenizers":[{lines},{}]}}"#, bytes(false)),
+            format!(
+                r#"{{"type":"Sequence","normalizers":[{}]}}"#,
+                upper.join(",")
+            ),
+            format!(
+                r#"{{"type":"Sequence","pretokenizers":[{lines},{}]}}"#,
+                bytes(false)
+            ),
         )
     } else {
         ("null".to_string(), bytes(true))
     };
     format!(
-        r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":{normalizer},"pre_tokenizer":{splitter},"post_processor":null,"decoder":{},"model":{{"type":"BPE","vocab":{{}},"merges":[]}}}}"#,
+        r#"{{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":{normalizer},"pre_tokenizer":{splitter},"post_processor":{},"decoder":{},"model":{{"type":"BPE","vocab":{{}},"merges":[]}}}}"#,
+        frame(),
         bytes(true)
     )
 }
@@ -114,7 +141,9 @@ fn train(training: &Training, pieces: Pieces) -> Outcome<String> {
     tokenizer
         .train(&mut trainer(training)?, pieces)
         .map_err(|error| error.to_string())?;
-    tokenizer.to_string(false).map_err(|error| error.to_string())
+    tokenizer
+        .to_string(false)
+        .map_err(|error| error.to_string())
 }
 
 /// Writes the tokenizer.json of a vocabulary that is learned from what `next` gives.
@@ -138,7 +167,11 @@ pub unsafe extern "C" fn weft_tokenizer_train(
 mod tests {
     use super::*;
 
-    unsafe extern "C" fn lines(context: *mut c_void, data: *mut *const u8, length: *mut usize) -> bool {
+    unsafe extern "C" fn lines(
+        context: *mut c_void,
+        data: *mut *const u8,
+        length: *mut usize,
+    ) -> bool {
         let count = &mut *(context as *mut usize);
         *count += 1;
         let line = "ACGTACGTTACG";
@@ -151,15 +184,27 @@ mod tests {
     fn both_models_learn_and_give_every_byte_back() {
         for unigram in [false, true] {
             for dna in [false, true] {
-                let training = Training { unigram, dna, vocabulary: 280, frequency: 2, longest: 12 };
+                let training = Training {
+                    unigram,
+                    dna,
+                    vocabulary: 280,
+                    frequency: 2,
+                    longest: 12,
+                };
                 let mut count: usize = 0;
-                let pieces = Pieces { next: lines, context: (&mut count as *mut usize).cast() };
+                let pieces = Pieces {
+                    next: lines,
+                    context: (&mut count as *mut usize).cast(),
+                };
                 let json = train(&training, pieces).unwrap();
                 let tokenizer = Tokenizer::from_str(&json).unwrap();
                 let given = "ACGTACGT\nÄ x";
                 let ids = tokenizer.encode(given, false).unwrap();
                 assert!(ids.get_ids().len() < given.len());
                 assert_eq!(tokenizer.decode(ids.get_ids(), true).unwrap(), given);
+                let pair = tokenizer.encode((given, "x"), true).unwrap();
+                let special: Vec<u32> = pair.get_ids().iter().copied().filter(|id| *id < 5).collect();
+                assert_eq!(special, [0, 2, 2], "<s> A </s> B </s>");
             }
         }
     }

@@ -3,6 +3,7 @@
 // What was given is collected as JSON and laid over a config file, so that flags win and one code path checks both.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -24,8 +25,10 @@ namespace weft::cli {
 struct FlagGroup {
   std::string title;  ///< heading in --help
   std::map<std::string_view, std::string_view> aliases =
-      {};                                       ///< field -> a shorter flag, "num_hidden_layers" -> "layers"
-  std::vector<std::string_view> left_out = {};  ///< fields that are no flags here
+      {};                                                ///< field -> a shorter flag, "num_hidden_layers" -> "layers"
+  std::vector<std::string_view> left_out = {};           ///< fields that are no flags here
+  std::vector<std::string_view> only = {};               ///< when given: no other fields are flags here
+  std::map<std::string_view, std::string> remarks = {};  ///< field -> what its help says beside range and default
 };
 
 /// "hidden_size" as "--hidden-size".
@@ -109,7 +112,11 @@ void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup
     given[std::string(field.name)] = probe.*field.member;
     return true;
   };
-  const std::string help = help_text(field.help, remarks(field));
+  std::vector<std::string> said = remarks(field);
+  if (const auto more = group.remarks.find(field.name); more != group.remarks.end()) {
+    said.push_back(more->second);
+  }
+  const std::string help = help_text(field.help, said);
   if constexpr (std::is_same_v<Value, bool>) {
     const std::string no = "!--no-" + names.substr(2);
     app.add_flag_function(
@@ -133,12 +140,12 @@ void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup
 template <typename Config>
 void add_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
   Config::fields([&](const auto& field) {
-    for (const std::string_view name : group.left_out) {
-      if (name == field.name) {
-        return;
-      }
+    const auto among = [&](const std::vector<std::string_view>& names) {
+      return std::find(names.begin(), names.end(), field.name) != names.end();
+    };
+    if (!among(group.left_out) && (group.only.empty() || among(group.only))) {
+      add_field(app, field, group, given);
     }
-    add_field(app, field, group, given);
   });
 }
 
@@ -150,16 +157,6 @@ std::vector<std::string_view> field_names() {
   return names;
 }
 
-/// What of `json` belongs to `Config`.
-template <typename Config>
-formats::Json only_fields_of(const formats::Json& json) {
-  formats::Json mine = formats::Json::object();
-  for (const std::string_view name : field_names<Config>()) {
-    if (const auto found = json.find(std::string(name)); found != json.end()) {
-      mine[std::string(name)] = *found;
-    }
-  }
-  return mine;
-}
+using formats::only_fields_of;
 
 }  // namespace weft::cli

@@ -97,6 +97,14 @@ const std::vector<std::int64_t>& LengthBatches::batch(std::int64_t number) {
   return batches_[static_cast<std::size_t>(number - begins_[static_cast<std::size_t>(open_)])];
 }
 
+std::int64_t LengthBatches::first_batch(std::int64_t epoch) {
+  require(epoch >= 0, "an epoch must be at least 0, found ", epoch);
+  while (static_cast<std::int64_t>(begins_.size()) <= epoch) {
+    open(begins_.back());
+  }
+  return begins_[static_cast<std::size_t>(epoch)];
+}
+
 std::int64_t LengthBatches::epoch(std::int64_t number) {
   open(number);
   return open_;

@@ -26,6 +26,8 @@ class LengthBatches {
   /// The examples of batch `number`, counted from 0 over all epochs. Batches in order are cheap; another epoch is made
   /// anew.
   const std::vector<std::int64_t>& batch(std::int64_t number);
+  /// The number of the first batch of `epoch`: as many batches as the epochs before it have.
+  std::int64_t first_batch(std::int64_t epoch);
   /// The epoch that batch `number` belongs to.
   std::int64_t epoch(std::int64_t number);
 

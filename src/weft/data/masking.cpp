@@ -167,21 +167,6 @@ Batch masked_batch(const at::Tensor& tokens, const MaskingOptions& options, std:
   return batch;
 }
 
-std::vector<bool> word_beginnings(const text::Tokenizer& tokenizer) {
-  constexpr std::string_view kSpace = " \t\n\r";
-  const auto is_space = [kSpace](char byte) { return kSpace.find(byte) != std::string_view::npos; };
-  std::vector<bool> begins(static_cast<std::size_t>(tokenizer.vocabulary_size()));
-  const std::vector<std::int64_t> anchor = tokenizer.encode("a");
-  const std::string before = tokenizer.decode(anchor);
-  for (std::size_t id = 0; id < begins.size(); ++id) {
-    std::vector<std::int64_t> pair = anchor;
-    pair.push_back(static_cast<std::int64_t>(id));
-    const std::string text = tokenizer.decode(pair);
-    begins[id] = text.size() > before.size() && is_space(text[before.size()]);
-  }
-  return begins;
-}
-
 std::int64_t model_vocabulary(const text::Tokenizer& tokenizer, bool is_decoder) {
   return tokenizer.vocabulary_size() + (is_decoder ? 0 : 1);
 }

@@ -31,16 +31,13 @@ struct MaskingOptions {
   std::int64_t mask_id = 0;
   std::uint64_t seed = 0;
   MaskedUnit unit = MaskedUnit::kTokens;
-  const std::vector<bool>* begins_word = nullptr;  ///< by id, for words and spans; outlives the call
+  const std::vector<bool>* begins_word = nullptr;  ///< text::word_beginnings(), for words and spans; outlives the call
 };
 
 /// tokens int64 [B, N] -> the masked inputs, and labels that are kIgnoredLabel wherever nothing is predicted. A word
 /// begins at a row's first token and wherever options.begins_word says. Errors: kArgument for options that lack a
 /// vocabulary, a mask or, for words and spans, begins_word of as many ids.
 Batch masked_batch(const at::Tensor& tokens, const MaskingOptions& options, std::int64_t step, std::int64_t part);
-
-/// For each id whether it begins a word: its text behind another token begins with white space, or follows it.
-std::vector<bool> word_beginnings(const text::Tokenizer& tokenizer);
 
 /// How large a model's vocabulary is over `tokenizer`: an encoder has one id more, the last, which is the mask.
 std::int64_t model_vocabulary(const text::Tokenizer& tokenizer, bool is_decoder);

@@ -44,6 +44,18 @@ Json to_json(const Config& config) {
   return json;
 }
 
+/// What of `json`, an object, names fields of `Config`.
+template <class Config>
+Json only_fields_of(const Json& json) {
+  Json mine = Json::object();
+  Config::fields([&](const auto& field) {
+    if (const auto found = json.find(std::string(field.name)); found != json.end()) {
+      mine[std::string(field.name)] = *found;
+    }
+  });
+  return mine;
+}
+
 /// Sets the fields that `json` names and checks them all; `config` is unchanged when anything is wrong. A key that is
 /// neither a field nor `ignored` is an error. Errors: kFormat for keys and types, kArgument for values out of range.
 template <class Config>

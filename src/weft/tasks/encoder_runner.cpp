@@ -27,6 +27,18 @@ at::Tensor row_of(const at::Tensor& batch, std::int64_t row, std::int64_t tokens
 
 }  // namespace
 
+WindowOutput row_of_output(const models::EncoderOutput& output, models::Head head, std::int64_t row,
+                           std::int64_t tokens) {
+  // Classes have no tokens; everything else is cut to the row's own.
+  const bool by_token = head != models::Head::kSequenceClassification && head != models::Head::kMultipleChoice;
+  WindowOutput own;
+  own.hidden = row_of(output.last_hidden_state, row, tokens);
+  own.logits = row_of(output.logits, row, by_token || !output.logits.defined() ? tokens : output.logits.size(1));
+  own.start_logits = row_of(output.start_logits, row, tokens);
+  own.end_logits = row_of(output.end_logits, row, tokens);
+  return own;
+}
+
 models::EncoderInput EncoderRunner::padded(Windows windows, const std::vector<std::size_t>& batch) const {
   std::size_t longest = 0;
   for (const std::size_t window : batch) {
@@ -61,20 +73,10 @@ void EncoderRunner::run_batch(Windows windows, const std::vector<std::size_t>& b
     output = task_.model->forward(input);
   }
   const Computed computed = task_.model->computed();
-  // Classes have no tokens; everything else is cut to the row's own.
-  const bool by_token = task_.model->head() != models::Head::kSequenceClassification;
   for (std::size_t row = 0; row < batch.size(); ++row) {
     const auto tokens = static_cast<std::int64_t>(windows[batch[row]]->ids.size());
-    const auto index = static_cast<std::int64_t>(row);
-    WindowOutput own;
+    WindowOutput own = row_of_output(output, task_.model->head(), static_cast<std::int64_t>(row), tokens);
     own.computed = &computed;
-    if (hidden) {
-      own.hidden = row_of(output.last_hidden_state, index, tokens);
-    } else {
-      own.logits = row_of(output.logits, index, by_token ? tokens : output.logits.size(1));
-      own.start_logits = row_of(output.start_logits, index, tokens);
-      own.end_logits = row_of(output.end_logits, index, tokens);
-    }
     consume(batch[row], own);
   }
 }

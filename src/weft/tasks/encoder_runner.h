@@ -28,6 +28,10 @@ struct WindowOutput {
   const Computed* computed = nullptr;
 };
 
+/// One row of a batch's output, cut to the row's tokens where `head` gives one result a token.
+WindowOutput row_of_output(const models::EncoderOutput& output, models::Head head, std::int64_t row,
+                           std::int64_t tokens);
+
 class EncoderRunner {
  public:
   using Windows = std::span<const text::Encoding* const>;

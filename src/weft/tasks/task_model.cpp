@@ -39,22 +39,27 @@ std::int64_t longest_input(const models::EncoderConfig& config, const text::Hugg
 
 }  // namespace
 
-TaskModel open_task_model(const std::filesystem::path& directory, const TaskModelOptions& options) {
+TaskModel describe_task_model(const std::filesystem::path& directory, const TaskModelOptions& options) {
   TaskModel task;
   task.name = quote(directory.native(), 4096);
   const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
-  if (options.head) {
-    require_head(config, *options.head, task.name);
-  }
   task.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory);
   task.maximum = longest_input(config, *task.tokenizer, options.max_length, task.name);
   task.type_ids = passes_types(config, *task.tokenizer);
+  task.dtype = options.dtype;
+  return task;
+}
+
+TaskModel open_task_model(const std::filesystem::path& directory, const TaskModelOptions& options) {
+  if (options.head) {
+    require_head(checkpoint::load_encoder_config(directory), *options.head, quote(directory.native(), 4096));
+  }
+  TaskModel task = describe_task_model(directory, options);
   checkpoint::EncoderLoadOptions load;
   load.head = options.head;
   load.encoder = options.encoder;
   load.dtype = options.dtype;
   load.check_finite = options.check_finite;
-  task.dtype = options.dtype;
   task.model = checkpoint::load_encoder(directory, load);
   return task;
 }

@@ -164,6 +164,19 @@ std::string HuggingFaceTokenizer::token(std::int64_t id) const {
   return result.str();
 }
 
+bool HuggingFaceTokenizer::is_added(std::int64_t id) const {
+  return weft_tokenizer_is_added(tokenizer_.get(), checked({id}).front());
+}
+
+std::string HuggingFaceTokenizer::model_json() const {
+  ForeignText result;
+  ForeignText error;
+  if (!weft_tokenizer_model(tokenizer_.get(), result.get(), error.get())) {
+    fail(ErrorKind::kFormat, "cannot write the tokeniser's model: ", quote(error.str(), 300));
+  }
+  return result.str();
+}
+
 void HuggingFaceTokenizer::save(const std::filesystem::path& directory) const {
   for (const auto& [name, content] : files_) {
     write_file_atomically(directory / name, content);

@@ -67,6 +67,10 @@ class HuggingFaceTokenizer final : public Tokenizer {
   std::optional<std::int64_t> find(std::string_view token) const;
   /// The token of an id as the vocabulary writes it. An id without one is a kArgument error.
   std::string token(std::int64_t id) const;
+  /// Whether the token of an id is special, or was added to the vocabulary: a text has it whole. Errors: kArgument.
+  bool is_added(std::int64_t id) const;
+  /// "model" of the tokenizer.json, whatever files it was made of. Errors: kFormat.
+  std::string model_json() const;
   /// The id that has a role, or nothing.
   std::optional<std::int64_t> special(SpecialRole role) const { return special_[static_cast<std::size_t>(role)]; }
   /// `model_max_length` of tokenizer_config.json, or 0.

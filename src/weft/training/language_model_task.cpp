@@ -9,6 +9,8 @@
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
+#include "weft/data/resampled_rows.h"
+#include "weft/text/word_beginnings.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 
@@ -39,8 +41,11 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
               model_->config().vocab_size - 1,   static_cast<std::uint64_t>(config.seed),
               data::masked_unit(config.masking), nullptr};
   if (!model_->config().is_decoder && masking_.unit != data::MaskedUnit::kTokens) {
-    begins_word_ = data::word_beginnings(*tokenizer_);
+    begins_word_ = text::word_beginnings(*tokenizer_);
     masking_.begins_word = &begins_word_;
+  }
+  if (config.bpe_dropout > 0 || config.unigram_alpha > 0) {
+    subwords_ = text::make_subword_sampler(*tokenizer_, {config.bpe_dropout, config.unigram_alpha});
   }
   if (!config.eval_text.empty()) {
     held_out_ = std::make_shared<data::TextCorpus>(config.eval_text);
@@ -61,8 +66,11 @@ std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() 
   return result;
 }
 
-data::Batch LanguageModelTask::batch(const data::WindowSampler& sampler, std::int64_t step, std::int64_t part) const {
-  const at::Tensor tokens = sampler.tokens(step, part);
+data::Batch LanguageModelTask::batch(std::int64_t step, std::int64_t part) const {
+  at::Tensor tokens = sampler_.tokens(step, part);
+  if (subwords_) {
+    tokens = data::resampled_rows(tokens, *subwords_, {static_cast<std::uint64_t>(config_.seed), step, part});
+  }
   if (model_->config().is_decoder) {
     return data::causal_batch(tokens);
   }
@@ -70,7 +78,7 @@ data::Batch LanguageModelTask::batch(const data::WindowSampler& sampler, std::in
 }
 
 at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
-  const data::Batch shown = batch(sampler_, step, part);
+  const data::Batch shown = batch(step, part);
   const std::uint64_t seed = random_bits(static_cast<std::uint64_t>(config_.seed) ^ kDropoutStream,
                                          static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
   return model_->loss(models::ModelInput{shown.input_ids, {}, {}, seed}, shown.labels, config_.label_smoothing);
@@ -82,7 +90,7 @@ Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int
   }
   EvaluateOptions options;
   options.context = config_.context;
-  options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens_per_part()));
+  options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens(0, 0)));
   options.dtype = config_.dtype;
   options.progress = progress;
   const std::string text = held_out_->text(config_.max_eval_bytes);

@@ -11,6 +11,7 @@
 #include "weft/data/text_corpus.h"
 #include "weft/data/window_sampler.h"
 #include "weft/models/language_model.h"
+#include "weft/text/sampling/subword_sampler.h"
 #include "weft/text/tokenizer.h"
 #include "weft/training/task.h"
 #include "weft/training/trainer_config.h"
@@ -30,22 +31,25 @@ class LanguageModelTask final : public Task {
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
   void set_training(bool on) override { model_->train(on); }
-  std::int64_t tokens_per_part() const override { return config_.batch_size * config_.context; }
+  std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override {
+    return config_.batch_size * config_.context;
+  }
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   formats::Json data_identity() const override;
   void save(const std::filesystem::path& directory) const override;
   void load(const std::filesystem::path& directory) override;
 
  private:
-  data::Batch batch(const data::WindowSampler& sampler, std::int64_t step, std::int64_t part) const;
+  data::Batch batch(std::int64_t step, std::int64_t part) const;
   data::WindowSampler sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const;
 
   models::LanguageModel model_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   TrainerConfig config_;
   data::WindowSampler sampler_;
-  data::MaskingOptions masking_;   // of an encoder
-  std::vector<bool> begins_word_;  // by id, where whole words are masked
+  data::MaskingOptions masking_;                          // of an encoder
+  std::vector<bool> begins_word_;                         // by id, where whole words are masked
+  std::unique_ptr<const text::SubwordSampler> subwords_;  // where training text is drawn in other tokens each time
   std::shared_ptr<const data::TextCorpus> held_out_;
 };
 

@@ -24,11 +24,12 @@ constexpr std::int64_t kStateFormat = 1;
 Json versions() { return {{"weft_version", std::string(kVersion)}, {"torch_version", TORCH_VERSION}}; }
 
 // A resumed run shows the windows that follow; over another text these would be other windows.
-void check_data(const Json& recorded, const Json& found, const std::filesystem::path& checkpoint) {
+void check_data(const Json& recorded, const Json& found, const TrainerConfig& config,
+                const std::filesystem::path& checkpoint) {
   for (const auto& [name, value] : recorded.items()) {
-    require(found.contains(name) && found[name] == value, "train_text: the data are not those of ",
-            quote(checkpoint.native(), 4096), ": ", name, " was ", value.dump(), ", found ",
-            found.contains(name) ? found[name].dump() : "none");
+    require(found.contains(name) && found[name] == value, config.train_text.empty() ? "train_data" : "train_text",
+            ": the data are not those of ", quote(checkpoint.native(), 4096), ": ", name, " was ", value.dump(),
+            ", found ", found.contains(name) ? found[name].dump() : "none");
   }
 }
 
@@ -60,7 +61,7 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
       fail(ErrorKind::kFormat, where, ": format must be ", kStateFormat, ", found ", format,
            "; another version of Weft wrote it");
     }
-    check_data(json.at("data"), task.data_identity(), checkpoint.path);
+    check_data(json.at("data"), task.data_identity(), config, checkpoint.path);
     const auto threads = json.at("threads").get<int>();
     // Sums over another number of parts round otherwise. That is no reason to refuse, and must be said.
     if (threads != at::get_num_threads()) {
@@ -81,15 +82,18 @@ void load_moments(const std::filesystem::path& checkpoint, Optimizer& optimizer,
   optimizer.load_state(checkpoint::load_tensors(checkpoint / kMomentsFile), step);
 }
 
-Json training_json(const TrainerConfig& config) {
+Json training_json(const TrainerConfig& config, const Task& task) {
   Json json = versions();
   json.update(formats::to_json(config));
+  json.update(task.settings());
   return json;
 }
 
 TrainerConfig config_from_json(const Json& json, const std::filesystem::path& where) {
   TrainerConfig config;
-  formats::update_from_json(config, json, where.string(), {"weft_version", "torch_version"});
+  const bool has_settings = json.is_object() && json.contains("task");
+  formats::update_from_json(config, has_settings ? formats::only_fields_of<TrainerConfig>(json) : json, where.string(),
+                            {"weft_version", "torch_version"});
   check_config(config, where.string());
   // A run of a version that knew one process only.
   config.processes = std::max<std::int64_t>(config.processes, 1);

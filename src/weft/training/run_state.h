@@ -34,9 +34,10 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
 /// Loads the moments of a checkpoint. Errors: kFormat.
 void load_moments(const std::filesystem::path& checkpoint, Optimizer& optimizer, std::int64_t step);
 
-/// The fields of `config` and the versions that wrote them: training.json.
-formats::Json training_json(const TrainerConfig& config);
-/// The config in a run's training.json. Errors: kFormat, kArgument naming the field.
+/// The fields of `config`, the settings of `task` and the versions that wrote them: training.json.
+formats::Json training_json(const TrainerConfig& config, const Task& task);
+/// The config in a run's training.json; what a task has settled there is passed over. Errors: kFormat, kArgument naming
+/// the field.
 TrainerConfig config_from_json(const formats::Json& json, const std::filesystem::path& where);
 
 }  // namespace weft::training

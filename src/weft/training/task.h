@@ -27,12 +27,14 @@ class Task {
   virtual at::Tensor loss(std::int64_t step, std::int64_t part) = 0;
   /// Dropout on or off.
   virtual void set_training(bool on) = 0;
-  /// Tokens that one part of a step shows.
-  virtual std::int64_t tokens_per_part() const = 0;
+  /// Tokens that one part of a step shows, padding not counted. Cheap: every process asks for all parts.
+  virtual std::int64_t tokens(std::int64_t step, std::int64_t part) = 0;
   /// Figures on held-out data, empty when there is none; `progress(done, total)` may throw to stop.
   virtual formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) = 0;
   /// What must be the same when a run is resumed: named numbers that describe the data.
   virtual formats::Json data_identity() const = 0;
+  /// What training.json holds beside the trainer's fields: settings of the task's own, "task" among them.
+  virtual formats::Json settings() const { return formats::Json::object(); }
   /// Writes a model directory.
   virtual void save(const std::filesystem::path& directory) const = 0;
   /// Loads the weights that save() wrote.

@@ -4,13 +4,11 @@
 
 #include <ATen/Context.h>
 
-#include <algorithm>
-#include <array>
-
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/training/language_model_task.h"
 #include "weft/training/processes/process_group.h"
+#include "weft/training/resumption.h"
 #include "weft/training/run_state.h"
 
 namespace weft::training {
@@ -18,50 +16,10 @@ namespace {
 
 using formats::Json;
 
-// The data themselves are compared, so that files may have moved.
-constexpr std::array<std::string_view, 9> kChangeable = {"train_text",       "eval_text",          "threads",
-                                                         "log_every",        "eval_every",         "max_eval_bytes",
-                                                         "checkpoint_every", "checkpoint_minutes", "keep_checkpoints"};
-
-bool changeable(const std::string& name) {
-  return std::find(kChangeable.begin(), kChangeable.end(), name) != kChangeable.end();
-}
-
-// The part of `given` whose names are fields of `fields`, removed from `given`.
-Json take_fields(Json& given, const Json& fields) {
-  Json taken = Json::object();
-  for (const auto& [name, value] : fields.items()) {
-    if (given.contains(name)) {
-      taken[name] = given[name];
-      given.erase(name);
-    }
-  }
-  return taken;
-}
-
-// A field that was given again must say what the run says: another value would make a run that no one could repeat.
-void check_same(const Json& stands, const Json& given, const std::filesystem::path& where) {
-  for (const auto& [name, value] : stands.items()) {
-    if (!changeable(name) && given.at(name) != value) {
-      throw Error(
-          ErrorKind::kArgument,
-          concat(where, ": ", name, " is ", value.dump(), " in this run, and ", given.at(name).dump(), " was given"),
-          "leave it out to go on with the run, or begin a new one");
-    }
-  }
-}
-
-TrainerConfig merged_trainer(const TrainerConfig& stands, Json& given, const std::filesystem::path& where) {
-  TrainerConfig merged = stands;
-  formats::update_from_json(merged, take_fields(given, formats::to_json(stands)), "training");
-  check_same(formats::to_json(stands), formats::to_json(settled(merged)), where);
-  return settled(merged);
-}
-
 void check_model(const models::TransformerConfig& stands, Json& given, const std::filesystem::path& where) {
   models::TransformerConfig merged = stands;
-  formats::update_from_json(merged, take_fields(given, formats::to_json(stands)), "model");
-  check_same(formats::to_json(stands), formats::to_json(merged), where);
+  formats::update_from_json(merged, take_fields<models::TransformerConfig>(given), "model");
+  check_same(formats::to_json(stands), formats::to_json(merged), {}, where);
 }
 
 }  // namespace
@@ -70,6 +28,7 @@ TrainResult train_language_model(const std::filesystem::path& run, const Trainer
                                  const models::TransformerConfig& model_config,
                                  std::shared_ptr<const text::Tokenizer> tokenizer) {
   check_config(given, "training");
+  require_train_text(given, "training");
   if (processes().is_first()) {
     RunDirectory::check_free(run);
   }
@@ -84,7 +43,7 @@ TrainResult resume_language_model(const std::filesystem::path& path, const Json&
   RunDirectory run = processes().is_first() ? RunDirectory::open(path) : RunDirectory::open_beside(path);
   const TrainerConfig stands = config_from_json(run.training(), run.path() / "training.json");
   Json rest = given;
-  const TrainerConfig config = merged_trainer(stands, rest, run.path() / "training.json");
+  const TrainerConfig config = resumed_trainer(stands, rest, run.path() / "training.json");
   check_model(checkpoint::load_config(run.path()), rest, run.path() / "config.json");
   require(rest.empty(), "no field of training or model is called '", rest.empty() ? "" : rest.begin().key(), "'");
   const Checkpoint checkpoint = run.latest();

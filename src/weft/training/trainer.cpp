@@ -110,7 +110,7 @@ Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_p
     load_moments(from->path, update_.optimizer(), state_.step);
     // Only now: a refused resumption changes nothing.
     if (metrics_) {
-      run_.set_training(training_json(config_));
+      run_.set_training(training_json(config_, *task_));
     }
   }
   agree();
@@ -161,8 +161,10 @@ void Trainer::Loop::advance() {
   if (!result) {
     stop();
   }
+  for (std::int64_t part = 0; part < parts_per_step(config_); ++part) {
+    state_.tokens += task_->tokens(state_.step, part);
+  }
   ++state_.step;
-  state_.tokens += parts_per_step(config_) * task_->tokens_per_part();
   // By minutes, all must see the same end.
   state_.seconds = processes().from_first(clock_.seconds());
   state_.loss = result->loss;
@@ -327,7 +329,7 @@ Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& gi
   const auto create = [&] {
     freeze(task->parameters(), config.freeze);
     const std::unique_ptr<Optimizer> fresh = make_optimizer(task->parameters(), config);
-    return RunDirectory::create(run, training_json(config), [&](const std::filesystem::path& checkpoint) {
+    return RunDirectory::create(run, training_json(config, *task), [&](const std::filesystem::path& checkpoint) {
       return write_state(checkpoint, {}, config, *task, *fresh);
     });
   };

@@ -21,7 +21,6 @@ void make_absolute(std::vector<std::string>& paths) {
 
 void check_config(const TrainerConfig& config, std::string_view where) {
   check_fields(config, where);
-  require(!config.train_text.empty(), where, ": train_text must name a file or folder, found none");
   require((config.steps > 0) != (config.minutes > 0), where, ": one of steps and minutes must be above 0, found steps ",
           config.steps, " and minutes ", config.minutes);
   require(config.warmup_steps == 0 || config.steps > 0, where, ": warmup_steps needs steps, found minutes ",
@@ -32,6 +31,10 @@ void check_config(const TrainerConfig& config, std::string_view where) {
           ": schedule inverse_sqrt needs warm-up, found warmup_steps 0 and warmup_ratio 0");
   require(config.early_stopping == 0 || (!config.best_metric.empty() && config.eval_every > 0), where,
           ": early_stopping needs best_metric and eval_every, found ", config.early_stopping, " without them");
+}
+
+void require_train_text(const TrainerConfig& config, std::string_view where) {
+  require(!config.train_text.empty(), where, ": train_text must name a file or folder, found none");
 }
 
 std::int64_t parts_per_step(const TrainerConfig& config) {

@@ -40,6 +40,8 @@ struct TrainerConfig {
   std::int64_t seed = 0;
   double mask_probability = 0.15;
   std::string masking = "tokens";
+  double bpe_dropout = 0.0;
+  double unigram_alpha = 0.0;
   std::int64_t checkpoint_every = 0;
   double checkpoint_minutes = 2.0;
   std::int64_t keep_checkpoints = 2;
@@ -88,6 +90,12 @@ void TrainerConfig::fields(Visitor&& visit) {
   visit(Field{"mask_probability", &C::mask_probability, "part of the tokens an encoder predicts"}.range(0.001, 1));
   visit(Field{"masking", &C::masking, "what an encoder predicts: single tokens, whole words, or spans of words"}.one_of(
       {"tokens", "words", "spans"}));
+  visit(Field{"bpe_dropout", &C::bpe_dropout,
+              "probability that a merge of a BPE tokeniser is left out in training text; 0 leaves out none"}
+            .range(0, 0.99));
+  visit(Field{"unigram_alpha", &C::unigram_alpha,
+              "draw pieces of training text with a unigram model's probability to this power; 0 draws none"}
+            .range(0, 100));
   visit(Field{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints; 0 for checkpoint_minutes"}.at_least(
       0));
   visit(Field{"checkpoint_minutes", &C::checkpoint_minutes, "minutes between checkpoints; 0 for only at the end"}
@@ -112,9 +120,11 @@ void TrainerConfig::fields(Visitor&& visit) {
 /// Batches of one step over all processes: gradient_accumulation times processes.
 std::int64_t parts_per_step(const TrainerConfig& config);
 
-/// Every field on its own and fields against each other: exactly one of steps and minutes, some train_text, warm-up
-/// within the run. Errors: kArgument naming `where`, the field, the rule and the value.
+/// Every field on its own and fields against each other: exactly one of steps and minutes, warm-up within the run.
+/// Errors: kArgument naming `where`, the field, the rule and the value.
 void check_config(const TrainerConfig& config, std::string_view where);
+/// What language modelling needs besides: some train_text.
+void require_train_text(const TrainerConfig& config, std::string_view where);
 
 /// `config` as a run directory keeps it: paths absolute, `auto` settled and processes counted, so that it means the
 /// same on every later day.

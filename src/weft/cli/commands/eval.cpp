@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft eval`: bits per byte of held-out text under a trained decoder.
+// `weft eval`: bits per byte of held-out text under a trained decoder; the metrics of a task by cli/fine_tuning.
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -9,6 +9,8 @@
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/field_flags.h"
+#include "weft/cli/fine_tuning/eval_task.h"
+#include "weft/cli/fine_tuning/fine_tuning_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
@@ -22,7 +24,8 @@ namespace {
 
 constexpr std::string_view kEvalExamples =
     "  weft eval run --text held-out.txt\n"
-    "  weft eval run --text books/val --context 256 --max-bytes 1000000 --json";
+    "  weft eval run --text books/val --context 256 --max-bytes 1000000 --json\n"
+    "  weft eval run --task classify --data test.tsv --predictions predictions.jsonl";
 
 struct EvalConfig {
   std::vector<std::string> text;
@@ -43,6 +46,7 @@ struct EvalConfig {
 
 struct EvalOptions {
   std::string run;
+  EvalTaskOptions task;
   formats::Json given = formats::Json::object();
   std::int64_t threads = 0;
   bool json = false;
@@ -68,7 +72,28 @@ training::EvalResult evaluate(const std::string& run, const EvalConfig& config) 
   return training::evaluate(model, *tokenizer, text, options);
 }
 
+void run_task(const EvalOptions& options) {
+  EvalTaskOptions task = options.task;
+  task.run = options.run;
+  task.json = options.json;
+  for (const auto& [name, value] : options.given.items()) {
+    if (name != "dtype") {
+      throw UsageError(flag_name(name) + " is for language models, and the task is " + task.task, "--data names data");
+    }
+    task.dtype = value.get<std::string>();
+  }
+  settle_threads(options.threads);
+  eval_task(task);
+}
+
 void run_eval(const EvalOptions& options) {
+  if (!options.task.task.empty() && options.task.task != "lm") {
+    run_task(options);
+    return;
+  }
+  if (!options.task.data.empty()) {
+    throw UsageError("--data is for the tasks of weft train, and --task names none", "--text names text to score");
+  }
   EvalConfig config;
   if (!options.given.contains("text")) {
     throw UsageError("weft eval needs --text PATH", "for example: weft eval " + options.run + " --text held-out.txt");
@@ -93,11 +118,24 @@ void run_eval(const EvalOptions& options) {
 
 void add_eval(CLI::App& parent) {
   auto options = std::make_shared<EvalOptions>();
-  CLI::App& app =
-      add_command(parent, "eval", "bits per byte of a text, each byte scored once with half a context before it",
-                  std::string(kEvalExamples));
+  CLI::App& app = add_command(parent, "eval", "bits per byte of a text, or the metrics of a task on labelled data",
+                              std::string(kEvalExamples));
   app.add_option("RUN", options->run, "run or model directory")->required();
+  std::vector<std::string> tasks = task_names();
+  std::erase(tasks, "mlm");
+  app.add_option("--task", options->task.task,
+                 "lm (the default) scores each byte of --text once with half a context before it; the others measure a "
+                 "fine-tuned model on --data")
+      ->check(CLI::IsMember(tasks))
+      ->option_text("NAME");
   add_fields<EvalConfig>(app, {.title = "Options"}, options->given);
+  app.add_option("--data", options->task.data, "labelled files and folders, as --train-data of weft train")
+      ->option_text("PATH...")
+      ->group("Data of a task");
+  app.add_option("--predictions", options->task.predictions, "file to write a JSON line to for each example")
+      ->option_text("FILE")
+      ->group("Data of a task");
+  add_example_flags(app, options->task.examples);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
   app.callback([options] { run_eval(*options); });

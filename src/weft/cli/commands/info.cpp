@@ -71,13 +71,22 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
 // A directory of Hugging Face: the config as it stands there is the user's own file.
 void print_encoder(const InfoOptions& options) {
   Json summary = encoder_summary(options.directory);
+  const std::optional<Json> run = run_json(options.directory);
   const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(options.directory);
   if (options.json) {
+    if (run) {
+      summary["training"] = *run;
+    }
     add_tensors(summary, options, *weights);
     print_json(summary);
     return;
   }
-  std::cout << name_table(encoder_rows(summary)) << tensors_said(options, *weights);
+  Rows rows = encoder_rows(summary);
+  if (run) {
+    const Rows trained = run_rows(*run);
+    rows.insert(rows.end(), trained.begin(), trained.end());
+  }
+  std::cout << name_table(rows) << tensors_said(options, *weights);
 }
 
 void print_info(const InfoOptions& options) {

@@ -70,6 +70,20 @@ std::string progress_text(const Json& run) {
   return concat(digits(step), " steps ", extent_text(run), ", ", digits(run["tokens"].get<std::int64_t>()), " tokens");
 }
 
+/// What a fine-tuning run was trained on, and its last figures.
+void add_task_rows(const Json& run, std::vector<std::pair<std::string, std::string>>& rows) {
+  const Json& config = run.at("config");
+  rows.emplace_back("task", config.at("task").get<std::string>());
+  rows.emplace_back("data", joined(config.value("train_data", Json::array())));
+  const Json& evaluation = run.at("evaluation");
+  for (const auto& [name, value] : evaluation.items()) {  // none where it is null
+    if (name != "step" && value.is_number()) {
+      rows.emplace_back(
+          name, concat(fixed(value.get<double>(), 4), " after step ", digits(evaluation["step"].get<std::int64_t>())));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> model_rows(const models::TransformerConfig& config,
@@ -110,8 +124,14 @@ std::vector<std::pair<std::string, std::string>> run_rows(const Json& run) {
   if (run.contains("step")) {
     rows.emplace_back("trained", progress_text(run));
   }
+  const bool of_task = config.contains("task");
   if (run.contains("loss") && run["loss"].is_number()) {
-    rows.emplace_back("loss", concat(fixed(run["loss"].get<double>(), 4), " nats a token in the last step"));
+    rows.emplace_back("loss",
+                      concat(fixed(run["loss"].get<double>(), 4), of_task ? "" : " nats a token", " in the last step"));
+  }
+  if (of_task) {
+    add_task_rows(run, rows);
+    return rows;
   }
   rows.emplace_back("text", joined(config.value("train_text", Json::array())));
   if (const Json& evaluation = run.at("evaluation"); evaluation.contains("bits_per_byte")) {

@@ -89,6 +89,8 @@ void write_tokenizer(const std::string& out, const std::string& tokenizer_json) 
                        {"eos_token", "</s>"},
                        {"pad_token", "<pad>"},
                        {"unk_token", "<unk>"},
+                       {"cls_token", "<s>"},
+                       {"sep_token", "</s>"},
                        {"mask_token", "<mask>"}};
   write_directory_atomically(out, [&](const std::filesystem::path& directory) {
     write_file_atomically(directory / "tokenizer.json", tokenizer_json);

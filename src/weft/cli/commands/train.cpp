@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft train`: text in, a trained language model and its held-out bits per byte out. Says first what will be computed.
+// `weft train`: data in, a trained model and its held-out figures out. Says first what will be computed. Language
+// models are trained here, other tasks by cli/fine_tuning.
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -14,6 +15,8 @@
 #include "weft/cli/commands/train_config.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
+#include "weft/cli/fine_tuning/fine_tuning_flags.h"
+#include "weft/cli/fine_tuning/train_task.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/report/seed_statistics.h"
@@ -22,6 +25,7 @@
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
 #include "weft/data/text_corpus.h"
+#include "weft/fine_tuning/settings.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/train_language_model.h"
 
@@ -36,6 +40,8 @@ constexpr std::string_view kTrainExamples =
     "    --layers 6 --width 256 --heads 4 --minutes 5 --out run\n"
     "  weft train --train-text corpus.txt --attention 'window(left=512) | global(8, side=keys)' --steps 1000 --out "
     "run\n"
+    "  weft train --task classify --model bert-base-uncased --train-data train.tsv --eval-data dev.tsv --epochs 3 \\\n"
+    "    --out run\n"
     "  weft train --config run/training.json --steps 2000 --out other\n"
     "  weft train --resume --out run\n"
     "  torchrun --no-python --nproc-per-node 2 weft train --train-text books/train --steps 1000 --out run";
@@ -44,6 +50,7 @@ struct TrainOptions {
   std::string out;
   std::string config_file;
   std::string tokenizer_file;
+  std::string task;
   Json given = Json::object();
   bool encoder = false;
   std::int64_t seeds = 1;
@@ -137,14 +144,16 @@ Json result_json(const std::string& out, const training::TrainResult& result) {
           {"evaluation", result.evaluation.empty() ? Json(nullptr) : result.evaluation}};
 }
 
-std::string result_text(const std::string& out, const training::TrainResult& result) {
+std::string result_text(const std::string& out, const training::TrainResult& result, bool fine) {
   Rows rows = {{"run", out},
                {"trained", concat(digits(result.steps), " steps, ", digits(result.tokens), " tokens in ",
                                   duration_text(result.seconds))},
                {"speed", concat(digits(static_cast<std::int64_t>(result.tokens_per_second)), " tokens a second")},
-               {"loss", concat(fixed(result.loss, 4), " nats a token in the last step")}};
+               {"loss", concat(fixed(result.loss, 4), fine ? "" : " nats a token", " in the last step")}};
   for (const auto& [name, value] : result.evaluation.items()) {
-    if (name == "bits_per_byte") {
+    if (fine) {
+      rows.emplace_back(name, value.is_null() ? "undefined" : fixed(value.get<double>(), 4));
+    } else if (name == "bits_per_byte") {
       rows.emplace_back("held-out",
                         concat(fixed(value.get<double>(), 4), " bits per byte over ",
                                digits(result.evaluation.value("bytes", std::int64_t{0})), " bytes, context ",
@@ -168,6 +177,9 @@ std::string result_text(const std::string& out, const training::TrainResult& res
 // Every process trains; one speaks. One that fails lets the others know why they end.
 training::TrainResult train(const TrainOptions& options, const Json& fields, std::int64_t threads) {
   try {
+    if (fine_tuning::is_fine_tuning_task(options.task)) {
+      return options.resume ? resume_task(options.out, fields, threads) : train_task(options.out, fields, threads);
+    }
     return options.resume ? resume(options, fields, threads) : start(options, fields, threads);
   } catch (const std::exception& error) {
     training::processes().announce_failure(error.what());
@@ -208,13 +220,47 @@ void train_seeds(const TrainOptions& options, const Json& fields, std::int64_t t
   std::cout << name_table(rows);
 }
 
-void run_train(const TrainOptions& options) {
-  const training::JoinedProcesses joined;
+// What --task says, or the run that goes on, or the config file; else a language model.
+std::string settled_task(const TrainOptions& options) {
+  if (!options.task.empty()) {
+    return options.task;
+  }
+  std::string found;
+  if (options.resume) {
+    const std::string seed = concat("seed-", options.given.value("seed", std::int64_t{0}));
+    found = task_in(std::filesystem::path(options.out) / (options.seeds > 1 ? seed : "") / "training.json");
+  }
+  if (found.empty() && !options.config_file.empty()) {
+    found = task_in(options.config_file);
+  }
+  return !found.empty() ? found : options.encoder ? "mlm" : "lm";
+}
+
+// The fields of the task: what a language model's and a fine-tuning run's have in common, each with its own.
+Json settled_fields(const TrainOptions& options) {
+  check_flags_of_task(options.task, options.given);
   Json flags = options.given;
-  if (options.encoder) {
+  if (options.task == "mlm") {
     flags["is_decoder"] = false;
   }
-  const Json fields = merged_fields(options.config_file, flags);
+  Json fields = merged_fields(options.config_file, flags);
+  if (fine_tuning::is_fine_tuning_task(options.task)) {
+    if (options.encoder || !options.tokenizer_file.empty()) {
+      throw UsageError("--encoder and --tokenizer are for lm and mlm: --model names a directory that has both");
+    }
+    for (const std::string_view name : text_fields()) {  // as a run's training.json has them, unused
+      fields.erase(std::string(name));
+    }
+    fields["task"] = options.task;
+  }
+  return fields;
+}
+
+void run_train(const TrainOptions& given) {
+  const training::JoinedProcesses joined;
+  TrainOptions options = given;
+  options.task = settled_task(given);
+  const Json fields = settled_fields(options);
   // --threads is a field of the run: the trainer settles it, WEFT_THREADS stands in.
   const std::int64_t threads = settle_threads(0);
   if (options.seeds > 1) {
@@ -230,7 +276,7 @@ void run_train(const TrainOptions& options) {
   if (options.json) {
     print_json(result_json(options.out, result));
   } else {
-    std::cout << result_text(options.out, result);
+    std::cout << result_text(options.out, result, fine_tuning::is_fine_tuning_task(options.task));
   }
 }
 
@@ -238,7 +284,8 @@ void run_train(const TrainOptions& options) {
 
 void add_train(CLI::App& parent) {
   auto options = std::make_shared<TrainOptions>();
-  CLI::App& app = add_command(parent, "train", "train a language model on text", std::string(kTrainExamples));
+  CLI::App& app =
+      add_command(parent, "train", "train a language model, or an encoder for a task", std::string(kTrainExamples));
   app.add_option("--out", options->out, "run directory to make, or to go on with")->required()->option_text("RUN");
   app.add_flag("--resume", options->resume, "go on with the run in --out; flags given must be those of the run");
   app.add_option(
@@ -252,12 +299,20 @@ void add_train(CLI::App& parent) {
                  "SentencePiece model, tokenizer.json, or a folder of `weft tokenizer train` or Hugging Face; without "
                  "one the 256 bytes are the vocabulary")
       ->option_text("PATH");
-  app.add_flag("--encoder", options->encoder, "train an encoder by masked language modelling instead of a decoder");
+  app.add_option("--task", options->task,
+                 "lm (a decoder; the default) and mlm (an encoder) learn from --train-text, the others from "
+                 "--train-data, beginning with --model")
+      ->check(CLI::IsMember(task_names()))
+      ->option_text("NAME");
+  app.add_flag("--encoder", options->encoder, "the same as --task mlm");
   add_json_flag(app, options->json);
-  add_fields<training::TrainerConfig>(app, {.title = "Training"}, options->given);
+  add_fields<training::TrainerConfig>(
+      app, {.title = "Training", .left_out = text_fields(), .remarks = fine_tuning_remarks()}, options->given);
+  add_fine_tuning_flags(app, options->given);
+  add_fields<training::TrainerConfig>(app, {.title = "Text (lm, mlm)", .only = text_fields()}, options->given);
   add_fields<models::TransformerConfig>(
       app,
-      {.title = "Model",
+      {.title = "Model (lm, mlm)",
        .aliases = {{"num_hidden_layers", "layers"}, {"hidden_size", "width"}, {"num_attention_heads", "heads"}},
        .left_out = {"vocab_size", "tokenizer_class", "is_decoder"}},
       options->given);

@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/data/masking.h"
+#include "weft/fine_tuning/settings.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::cli {
@@ -21,6 +22,9 @@ Json merged_fields(const std::string& file, const Json& flags) {
     std::vector<std::string_view> known = field_names<training::TrainerConfig>();
     const std::vector<std::string_view> of_model = field_names<models::TransformerConfig>();
     known.insert(known.end(), of_model.begin(), of_model.end());
+    for (const auto& more : {field_names<fine_tuning::FineTuningConfig>(), field_names<fine_tuning::DataSettings>()}) {
+      known.insert(known.end(), more.begin(), more.end());
+    }
     // What a run's own files hold besides fields: they are taken as config files, too.
     const std::initializer_list<std::string_view> written = {"architectures", "model_type", "weft_version",
                                                              "torch_version"};
@@ -65,6 +69,7 @@ TrainPlan plan_training(const Json& fields, const std::string& tokenizer_file, c
   if (!fields.contains("max_position_embeddings")) {
     plan.model.max_position_embeddings = plan.trainer.context;
   }
+  training::require_train_text(plan.trainer, "weft train");
   training::check_config(plan.trainer, "weft train");
   models::validate(plan.model, "weft train");
   return plan;

@@ -107,7 +107,8 @@ std::string picture_of(const AttentionSummary& summary, std::int64_t length, con
 }
 
 std::string patterns(const RunFigures& run) {
-  if (!run.model.is_object() || !run.model.contains("attention")) {
+  // A published encoder's config has other fields; `weft info` shows its pattern.
+  if (!run.model.is_object() || !run.model.contains("attention") || run.training.contains("task")) {
     return {};
   }
   models::TransformerConfig model;

@@ -8,6 +8,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/fine_tuning/settings.h"
 #include "weft/formats/json_lines.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/trainer_config.h"
@@ -77,10 +78,12 @@ std::string value_words(const Json& value) {
   return words;
 }
 
-// Flags of the fields that are not what they are by default.
+// Flags of the fields that are not what they are by default; `other_defaults` of a task go first.
 template <typename Config>
-std::string changed_flags(const Json& fields, const std::vector<std::string>& left_out) {
-  const Json defaults = formats::to_json(Config());
+std::string changed_flags(const Json& fields, const std::vector<std::string>& left_out,
+                          const Json& other_defaults = Json::object()) {
+  Json defaults = formats::to_json(Config());
+  defaults.update(other_defaults);
   std::string flags;
   for (const auto& [name, standard] : defaults.items()) {
     const auto found = fields.find(name);
@@ -134,6 +137,17 @@ Json summary_json(const RunFigures& run) {
 
 std::string command_to_repeat(const RunFigures& run) {
   std::string command = "weft train";
+  const std::string out = " --out " + shell_word(run.path.string() + "-again");
+  if (const std::string task = run.training.value("task", std::string()); !task.empty()) {
+    // Epochs say how many steps there are.
+    const bool by_epochs = run.training.value("epochs", std::int64_t{0}) > 0;
+    std::vector<std::string> left_out = {"task", "processes"};
+    left_out.insert(left_out.end(), by_epochs ? 1 : 0, "steps");
+    command += " --task " + task + changed_flags<fine_tuning::FineTuningConfig>(run.training, left_out) +
+               changed_flags<fine_tuning::DataSettings>(run.training, {});
+    return command +
+           changed_flags<training::TrainerConfig>(run.training, left_out, fine_tuning::fine_tuning_defaults()) + out;
+  }
   const bool encoder = run.model.is_object() && !run.model.value("is_decoder", true);
   command += encoder ? " --encoder" : "";
   command += changed_flags<training::TrainerConfig>(run.training, {});
@@ -145,7 +159,7 @@ std::string command_to_repeat(const RunFigures& run) {
   } else if (fs::exists(run.path / "tokenizer.json")) {
     command += " --tokenizer " + shell_word(run.path.string());
   }
-  return command + " --out " + shell_word(run.path.string() + "-again");
+  return command + out;
 }
 
 }  // namespace weft::cli

@@ -62,6 +62,8 @@ bool weft_tokenizer_join(const WeftTokenizer* tokenizer, const WeftSlice* tokens
                          WeftText* error);
 void weft_tokenizer_continuation(const WeftTokenizer* tokenizer, WeftText* result);
 bool weft_tokenizer_merges_pairs(const WeftTokenizer* tokenizer);
+bool weft_tokenizer_model(const WeftTokenizer* tokenizer, WeftText* result, WeftText* error);
+bool weft_tokenizer_is_added(const WeftTokenizer* tokenizer, std::uint32_t id);
 void weft_text_free(WeftText text);
 
 }  // extern "C"

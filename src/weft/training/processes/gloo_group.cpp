@@ -48,11 +48,7 @@ class GlooGroup final : public ProcessGroup {
       : rank_(place.rank), size_(place.size), store_(store), watchdog_(store->clone(), place.rank, place.size) {
     auto options = c10d::ProcessGroupGloo::Options::create(kPatience);
     options->devices = {network_device()};
-    guarded([&] {
-      gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, static_cast<int>(rank_), static_cast<int>(size_),
-                                                          options);
-      gloo_->setTimeout(kCollectiveLimit);
-    });
+    guarded([&] { meet(options); });
   }
 
   // Before the store goes.
@@ -76,11 +72,28 @@ class GlooGroup final : public ProcessGroup {
   void announce_failure(const std::string& reason) override { watchdog_.announce_failure(reason); }
 
  private:
+  // Waits for all to come. One that ended before it came cannot be told from one that is late.
+  void meet(const c10::intrusive_ptr<c10d::ProcessGroupGloo::Options>& options) {
+    try {
+      gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_, static_cast<int>(rank_), static_cast<int>(size_),
+                                                          options);
+      gloo_->setTimeout(kCollectiveLimit);
+    } catch (const std::exception&) {
+      const std::string absent = watchdog_.absent();
+      if (!absent.empty()) {
+        fail(ErrorKind::kIo, absent, " has not come within ", std::chrono::seconds(kPatience).count(), " seconds");
+      }
+      throw;
+    }
+  }
+
   // Runs what talks to others. When it fails, the watchdog is asked who is to blame.
   template <typename Talk>
   void guarded(const Talk& talk) {
     try {
       talk();
+    } catch (const Error&) {
+      throw;
     } catch (const std::exception& error) {
       const std::string verdict = watchdog_.wait_for_verdict();
       fail(ErrorKind::kIo, verdict.empty() ? "the processes lost each other: " + first_line_of(error) : verdict);

@@ -131,6 +131,17 @@ std::string Watchdog::wait_for_verdict() {
   return verdict_;
 }
 
+std::string Watchdog::absent() {
+  const std::lock_guard lock(store_mutex_);
+  std::string names;
+  for (const Peer& peer : peers_) {
+    if (peer.beats <= 0) {
+      names += concat(names.empty() ? "" : ", ", "process ", peer.rank, " of ", size_);
+    }
+  }
+  return names;
+}
+
 bool Watchdog::all_done() {
   return std::all_of(peers_.begin(), peers_.end(), [this](const Peer& peer) { return has(keyed("done", peer.rank)); });
 }

@@ -29,6 +29,8 @@ class Watchdog {
 
   /// What is known of a process that ended, in one line; waits up to 20 seconds for it, and is empty when all live.
   std::string wait_for_verdict();
+  /// The processes that have not come yet, "process 1 of 4, process 3 of 4"; empty when all have.
+  std::string absent();
   /// Lets the others know why this process is about to end.
   void announce_failure(const std::string& reason);
   /// Ends the watch, and tells the others that this process is done.

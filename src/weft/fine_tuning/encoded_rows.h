@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokenised rows of a data set: four bytes a token, so that a set of many millions of tokens stays in memory while its
+// texts do not.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/models/encoder_model.h"
+#include "weft/text/encoding.h"
+
+namespace weft::fine_tuning {
+
+/// How rows become a batch.
+struct Padding {
+  std::int64_t id = 0;      ///< of the token that fills up shorter rows; the mask says where
+  bool token_types = true;  ///< whether the model is given them
+};
+
+class EncodedRows {
+ public:
+  /// Appends the tokens of one window. Errors: kArgument for one without tokens.
+  void add(const text::Encoding& window);
+
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(begins_.size()) - 1; }
+  std::int64_t length(std::int64_t row) const;
+  /// Of all rows together.
+  std::int64_t tokens() const noexcept { return begins_.back(); }
+  /// Rows as one batch, int64 [rows, longest]: ids, mask, and token types where they are wanted.
+  models::EncoderInput batch(std::span<const std::int64_t> rows, const Padding& padding) const;
+  /// A number that tells two sets apart, over all ids in their order.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::vector<std::int32_t> ids_;
+  std::vector<std::uint8_t> types_;
+  std::vector<std::int64_t> begins_ = {0};
+};
+
+}  // namespace weft::fine_tuning

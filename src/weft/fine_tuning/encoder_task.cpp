@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything random is a function of seed, step and part.
+#include "weft/fine_tuning/encoder_task.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+#include "weft/fine_tuning/scoring.h"
+#include "weft/models/families/family.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using formats::Json;
+
+// "tune" in ASCII: dropout's seeds are independent of the data's order.
+constexpr std::uint64_t kDropoutStream = 0x74756E65;
+
+data::LengthBatches length_batches(const Objective& objective, const Plan& plan) {
+  const std::int64_t examples = objective.examples(Split::kTraining);
+  require(examples > 0, "train_data: there is no example");
+  std::vector<std::int32_t> lengths;
+  for (std::int64_t example = 0; example < examples; ++example) {
+    lengths.push_back(static_cast<std::int32_t>(objective.length(Split::kTraining, example)));
+  }
+  data::LengthBatchOptions options;
+  options.seed = static_cast<std::uint64_t>(plan.trainer.seed);
+  options.tokens = plan.task.batch_tokens;
+  if (options.tokens == 0) {  // examples are counted: the budget is what so many of the longest need
+    options.rows = plan.trainer.batch_size;
+    options.tokens = options.rows * *std::max_element(lengths.begin(), lengths.end());
+  }
+  return {std::move(lengths), options};
+}
+
+}  // namespace
+
+EncoderTask::EncoderTask(std::shared_ptr<Objective> objective, models::EncoderModel model, const Plan& plan)
+    : objective_(std::move(objective)),
+      model_(std::move(model)),
+      plan_(plan),
+      padding_{model_->config().pad_token_id, objective_->setup().model.type_ids},
+      batches_(length_batches(*objective_, plan)) {
+  model_->set_gradient_checkpointing(plan.task.gradient_checkpointing);
+}
+
+std::int64_t EncoderTask::steps_of(std::int64_t epochs) {
+  const std::int64_t parts = parts_per_step(plan_.trainer);
+  return (batches_.first_batch(epochs) + parts - 1) / parts;
+}
+
+std::vector<std::pair<std::string, at::Tensor>> EncoderTask::parameters() const {
+  // A pooler that came with the file and that the head does not read gets no gradient.
+  const bool pools = models::reads_pooler(models::find_family(model_->config().model_type), model_->head());
+  std::vector<std::pair<std::string, at::Tensor>> result;
+  for (const auto& parameter : model_->named_parameters()) {
+    if (pools || !parameter.key().starts_with("head.pooler")) {
+      result.emplace_back(parameter.key(), parameter.value());
+    }
+  }
+  return result;
+}
+
+const std::vector<std::int64_t>& EncoderTask::batch(std::int64_t step, std::int64_t part) {
+  return batches_.batch(step * parts_per_step(plan_.trainer) + part);
+}
+
+at::Tensor EncoderTask::loss(std::int64_t step, std::int64_t part) {
+  const std::vector<std::int64_t>& examples = batch(step, part);
+  models::EncoderInput input = objective_->batch(Split::kTraining, examples, padding_);
+  input.seed = random_bits(static_cast<std::uint64_t>(plan_.trainer.seed) ^ kDropoutStream,
+                           static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+  return objective_->loss(model_, input, examples);
+}
+
+std::int64_t EncoderTask::tokens(std::int64_t step, std::int64_t part) {
+  std::int64_t count = 0;
+  const std::int64_t each = objective_->rows_per_example();
+  for (const std::int64_t example : batch(step, part)) {
+    for (std::int64_t row = example * each; row < (example + 1) * each; ++row) {
+      count += objective_->rows(Split::kTraining).length(row);
+    }
+  }
+  return count;
+}
+
+Json EncoderTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  if (objective_->examples(Split::kHeldOut) == 0) {
+    return Json::object();
+  }
+  ScoringOptions options;
+  options.padding = padding_;
+  options.dtype = plan_.trainer.dtype;
+  options.progress = progress;
+  return objective_->figures(score_examples(*objective_, model_, options));
+}
+
+Json EncoderTask::data_identity() const {
+  const EncodedRows& rows = objective_->rows(Split::kTraining);
+  char print[17];
+  std::snprintf(print, sizeof print, "%016llx",
+                static_cast<unsigned long long>(random_bits(rows.fingerprint(), objective_->fingerprint())));
+  return {{"rows", rows.size()}, {"tokens", rows.tokens()}, {"fingerprint", print}};
+}
+
+Json EncoderTask::settings() const {
+  Json json = formats::to_json(plan_.task);
+  json.update(formats::to_json(plan_.data));
+  return json;
+}
+
+void EncoderTask::save(const std::filesystem::path& directory) const {
+  objective_->setup().model.tokenizer->save(directory);
+  checkpoint::save_encoder(directory, model_);
+}
+
+void EncoderTask::load(const std::filesystem::path& directory) {
+  const at::NoGradGuard no_grad;
+  checkpoint::EncoderLoadOptions options;
+  options.head = model_->head();
+  const models::EncoderModel loaded = checkpoint::load_encoder(directory, options);
+  // Into the parameters that the optimiser holds already: it must not be left with the old tensors.
+  const auto source = loaded->named_parameters();
+  for (auto& parameter : model_->named_parameters()) {
+    parameter.value().copy_(source[parameter.key()]);
+  }
+}
+
+}  // namespace weft::fine_tuning

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// An encoder with a head as the trainer sees it: batches of like lengths, the objective's loss, its figures on held-out
+// examples.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/data/length_batches.h"
+#include "weft/fine_tuning/objective.h"
+#include "weft/training/task.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::fine_tuning {
+
+/// Overrides as training::Task describes them. Part p of step s shows batch s * parts + p of data::LengthBatches.
+class EncoderTask final : public training::Task {
+ public:
+  /// `objective` has read its splits; `model` holds the head it settled on. Errors: kArgument without an example, and
+  /// for one that is longer than plan.task.batch_tokens.
+  EncoderTask(std::shared_ptr<Objective> objective, models::EncoderModel model, const Plan& plan);
+
+  /// Steps that show every example `epochs` times; the last may begin one more epoch.
+  std::int64_t steps_of(std::int64_t epochs);
+  const Objective& objective() const noexcept { return *objective_; }
+
+  std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
+  at::Tensor loss(std::int64_t step, std::int64_t part) override;
+  void set_training(bool on) override { model_->train(on); }
+  std::int64_t tokens(std::int64_t step, std::int64_t part) override;
+  formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
+  formats::Json data_identity() const override;
+  formats::Json settings() const override;
+  void save(const std::filesystem::path& directory) const override;
+  void load(const std::filesystem::path& directory) override;
+
+ private:
+  const std::vector<std::int64_t>& batch(std::int64_t step, std::int64_t part);
+
+  std::shared_ptr<Objective> objective_;
+  models::EncoderModel model_;
+  Plan plan_;
+  Padding padding_;
+  data::LengthBatches batches_;
+};
+
+}  // namespace weft::fine_tuning

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Setting up objective, model and task in the one order that works; see objective.h.
+#include "weft/fine_tuning/fine_tune.h"
+
+#include <array>
+#include <optional>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/fine_tuning/scoring.h"
+#include "weft/training/processes/process_group.h"
+#include "weft/training/resumption.h"
+#include "weft/training/run_state.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+// The data themselves are compared, so that files may have moved.
+constexpr std::array<std::string_view, 3> kMovable = {"train_data", "eval_data", "on_error"};
+
+Setup setup_of(const fs::path& directory, const Plan& plan) {
+  tasks::TaskModelOptions options;
+  options.max_length = plan.data.max_length;
+  return {tasks::describe_task_model(directory, options), checkpoint::load_encoder_config(directory), plan.task,
+          plan.data, plan.trainer.label_smoothing};
+}
+
+models::EncoderModel open_model(const fs::path& directory, const Plan& plan, models::Head head, Prepared& prepared) {
+  checkpoint::EncoderLoadOptions load;
+  load.head = head;
+  load.allow_new_head = prepared.head.fresh;
+  load.seed = static_cast<std::uint64_t>(plan.trainer.seed);
+  load.labels = prepared.head.fresh ? prepared.head.labels : std::vector<std::string>();
+  load.new_tensors = &prepared.new_tensors;
+  load.encoder.attention = plan.task.attention.empty() ? "" : plan.task.attention.front();
+  models::EncoderModel model = checkpoint::load_encoder(directory, load);
+  if (!prepared.head.labels.empty()) {
+    model->mutable_config().id2label = prepared.head.labels;
+  }
+  if (!prepared.head.problem_type.empty()) {
+    model->mutable_config().problem_type = prepared.head.problem_type;
+  }
+  return model;
+}
+
+Prepared prepare_from(const fs::path& directory, const Plan& plan) {
+  Prepared prepared;
+  prepared.plan = plan;
+  const std::shared_ptr<Objective> objective = make_objective(setup_of(directory, plan));
+  prepared.training = objective->read(Split::kTraining, plan.task.train_data);
+  prepared.head = objective->settle();
+  const models::EncoderModel model = open_model(directory, plan, objective->head(), prepared);
+  if (!plan.task.eval_data.empty() || plan.data.folds > 0) {
+    prepared.held_out =
+        objective->read(Split::kHeldOut, plan.data.folds > 0 ? plan.task.train_data : plan.task.eval_data);
+    require(objective->rows(Split::kHeldOut).size() > 0, "eval_data: there is no example");
+  }
+  prepared.plan.trainer.processes = plan.trainer.processes == 0 ? training::processes().size() : plan.trainer.processes;
+  // Settled before the task keeps it: the batches of a step depend on the number of processes.
+  prepared.plan.trainer = training::settled(prepared.plan.trainer);
+  prepared.task = std::make_shared<EncoderTask>(objective, model, prepared.plan);
+  prepared.epoch_steps = prepared.task->steps_of(1);
+  if (plan.task.epochs > 0) {
+    const std::int64_t steps = prepared.task->steps_of(plan.task.epochs);
+    require(plan.trainer.steps == 0 || plan.trainer.steps == steps, "epochs ", plan.task.epochs, " are ", steps,
+            " steps here, but steps says ", plan.trainer.steps, "; give one of them");
+    prepared.plan.trainer.steps = steps;
+  }
+  check_config(prepared.plan.trainer, "training");
+  return prepared;
+}
+
+// Settings of the objective as a run wrote them, with those laid over that were given again.
+template <typename Config>
+Config resumed(const Json& stands, Json& given, const fs::path& where) {
+  Config config;
+  formats::update_from_json(config, formats::only_fields_of<Config>(stands), where.string());
+  Config merged = config;
+  formats::update_from_json(merged, training::take_fields<Config>(given), "training");
+  merged = settled(merged);
+  training::check_same(formats::to_json(config), formats::to_json(merged), kMovable, where);
+  return merged;
+}
+
+}  // namespace
+
+Prepared prepare(const Plan& plan) { return prepare_from(plan.task.model, plan); }
+
+training::TrainResult fine_tune(const fs::path& run, const Prepared& prepared) {
+  return training::Trainer::start(run, prepared.plan.trainer, prepared.task).run();
+}
+
+Prepared prepare_resumption(const fs::path& run, const Json& given) {
+  const training::RunDirectory directory = training::RunDirectory::open_beside(run);
+  const fs::path where = directory.path() / "training.json";
+  const Json stands = directory.training();
+  Json rest = given;
+  Plan plan;
+  plan.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
+  plan.task = resumed<FineTuningConfig>(stands, rest, where);
+  plan.data = resumed<DataSettings>(stands, rest, where);
+  require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
+  return prepare_from(directory.latest().path, plan);
+}
+
+training::TrainResult resume_fine_tuning(const fs::path& path, const Prepared& prepared) {
+  training::RunDirectory run =
+      training::processes().is_first() ? training::RunDirectory::open(path) : training::RunDirectory::open_beside(path);
+  return training::Trainer::resume(std::move(run), prepared.plan.trainer, prepared.task).run();
+}
+
+Measured measure(const Measurement& measurement, const Objective::WriteLine& write_prediction) {
+  Plan plan;
+  plan.task.task = measurement.task;
+  plan.data = measurement.settings;
+  check_folds(plan.data, "weft eval");
+  const std::unique_ptr<Objective> objective = make_objective(setup_of(measurement.directory, plan));
+  tasks::TaskModelOptions open;
+  open.head = objective->head();
+  tasks::TaskModel task = tasks::open_task_model(measurement.directory, open);
+  objective->settle();
+  Measured measured;
+  measured.read = objective->read(Split::kHeldOut, measurement.data);
+  measured.rows = objective->rows(Split::kHeldOut).size();
+  require(measured.rows > 0, "data: there is no example");
+  ScoringOptions scoring;
+  scoring.padding = {task.model->config().pad_token_id, task.type_ids};
+  scoring.tokens = measurement.batch_tokens;
+  scoring.dtype = training::settled_dtype(measurement.dtype);
+  scoring.progress = measurement.progress;
+  const std::vector<double> kept = score_examples(*objective, task.model, scoring);
+  measured.figures = objective->figures(kept);
+  measured.details = objective->details(kept);
+  if (write_prediction) {
+    objective->predictions(kept, write_prediction);
+  }
+  return measured;
+}
+
+}  // namespace weft::fine_tuning

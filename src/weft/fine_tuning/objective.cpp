@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of tasks.
+#include "weft/fine_tuning/objective.h"
+
+#include <algorithm>
+#include <array>
+
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+#include "weft/data/permutation.h"
+#include "weft/fine_tuning/objectives/answer.h"
+#include "weft/fine_tuning/objectives/choose.h"
+#include "weft/fine_tuning/objectives/classify.h"
+#include "weft/fine_tuning/objectives/multilabel.h"
+#include "weft/fine_tuning/objectives/tag.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+// "folds" in ASCII: whatever the seed of a run, the folds of a data set are the same.
+constexpr std::uint64_t kFoldStream = 0x666F6C6473;
+
+template <typename ObjectiveType>
+std::unique_ptr<Objective> make_one(Setup setup) {
+  return std::make_unique<ObjectiveType>(std::move(setup));
+}
+
+}  // namespace
+
+ReadSummary Objective::read(Split split, const std::vector<std::string>& paths) {
+  bar_.emplace(split == Split::kTraining ? "reading examples" : "reading held-out examples", 0);
+  records_ = 0;
+  taken_ = 0;
+  ReadSummary summary = read_files(split, paths);
+  summary.examples = taken_;
+  bar_.reset();
+  return summary;
+}
+
+bool Objective::takes(Split split) {
+  const auto folds = static_cast<std::uint64_t>(setup_.data.folds);
+  const std::uint64_t number = records_++;
+  if (bar_) {
+    bar_->update(static_cast<double>(number), concat(number, " records"));
+  }
+  // Each run of `folds` records has one in every fold, so that classes that stand together are spread evenly.
+  const bool held_out = folds > 0 && data::permuted(number % folds, folds, random_bits(kFoldStream, number / folds)) ==
+                                         static_cast<std::uint64_t>(setup_.data.fold);
+  const bool taken = folds == 0 || held_out == (split == Split::kHeldOut);
+  taken_ += taken ? 1 : 0;
+  return taken;
+}
+
+void Objective::add_row(Split split, const tasks::Document& document, ReadSummary& summary) {
+  const tasks::EncodePlan plan = {
+      .maximum = setup_.model.maximum,
+      .overflow = setup_.data.truncate ? tasks::Overflow::kTruncate : tasks::Overflow::kError};
+  const tasks::EncodedDocument encoded = tasks::encode_document(*setup_.model.tokenizer, document, plan);
+  summary.cut += encoded.left_out > 0 ? 1 : 0;
+  summary.left_out += encoded.left_out;
+  add_window(split, encoded.windows.front());
+}
+
+std::int64_t Objective::length(Split split, std::int64_t example) const {
+  std::int64_t longest = 0;
+  for (std::int64_t row = example * rows_per_example(); row < (example + 1) * rows_per_example(); ++row) {
+    longest = std::max(longest, rows(split).length(row));
+  }
+  return longest * rows_per_example();
+}
+
+models::EncoderInput Objective::batch(Split split, std::span<const std::int64_t> examples,
+                                      const Padding& padding) const {
+  const std::int64_t each = rows_per_example();
+  if (each == 1) {
+    return rows(split).batch(examples, padding);
+  }
+  std::vector<std::int64_t> all;
+  for (const std::int64_t example : examples) {
+    for (std::int64_t row = 0; row < each; ++row) {
+      all.push_back(example * each + row);
+    }
+  }
+  models::EncoderInput input = rows(split).batch(all, padding);
+  for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids}) {
+    *tensor = tensor->defined() ? tensor->view({-1, each, tensor->size(1)}) : *tensor;
+  }
+  return input;
+}
+
+std::span<const TaskEntry> task_table() {
+  static constexpr std::string_view kTexts = "auto csv tsv jsonl text lines fasta";
+  static constexpr std::array<TaskEntry, 5> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
+                                                       {"multilabel", kTexts, make_one<MultilabelObjective>},
+                                                       {"tag", "auto conll", make_one<TagObjective>},
+                                                       {"answer", "auto squad", make_one<AnswerObjective>},
+                                                       {"choose", "auto jsonl", make_one<ChooseObjective>}}};
+  return kTable;
+}
+
+std::unique_ptr<Objective> make_objective(Setup setup) {
+  check_format(setup.task.task, setup.data);
+  for (const TaskEntry& entry : task_table()) {
+    if (entry.name == setup.task.task) {
+      return entry.make(std::move(setup));
+    }
+  }
+  fail(ErrorKind::kArgument, "no fine-tuning task is called ", setup.task.task);
+}
+
+}  // namespace weft::fine_tuning

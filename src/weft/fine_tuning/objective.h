@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a head learns from examples and how well it does: one small file a task. The rest (batches, resuming, processes,
+// evaluation over rows) is the same for all and lives in encoder_task.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/progress.h"
+#include "weft/fine_tuning/encoded_rows.h"
+#include "weft/fine_tuning/labels.h"
+#include "weft/fine_tuning/settings.h"
+#include "weft/formats/config_json.h"
+#include "weft/readers/reader.h"
+#include "weft/tasks/documents.h"
+#include "weft/tasks/encoder_runner.h"
+#include "weft/tasks/task_model.h"
+
+namespace weft::fine_tuning {
+
+enum class Split { kTraining, kHeldOut };
+
+/// What an objective is made of. `model` has a tokeniser and a length, but no weights yet.
+struct Setup {
+  tasks::TaskModel model;
+  models::EncoderConfig config;
+  FineTuningConfig task;
+  DataSettings data;
+  double label_smoothing = 0.0;
+};
+
+/// What reading a split came to.
+struct ReadSummary {
+  readers::ReadReport records;
+  std::int64_t examples = 0;  ///< records of the split: without those of other folds
+  std::int64_t cut = 0;       ///< texts that were longer than the model, with --truncate
+  std::int64_t left_out = 0;  ///< tokens of theirs
+};
+
+/// The order of calls: read(training), settle(), the model is opened with that head, read(held out), then losses and
+/// figures. To evaluate a finished model: settle(), read(held out). An example is what a batch is made of: a text, one
+/// window of a long text, or the choices of a question.
+class Objective {
+ public:
+  /// What keep() has written of all held-out examples, one behind the other.
+  using Kept = std::span<const double>;
+  using WriteLine = std::function<void(const formats::Json& line)>;
+
+  explicit Objective(Setup setup) : setup_(std::move(setup)) {}
+  virtual ~Objective() = default;
+  Objective(const Objective&) = delete;
+  Objective& operator=(const Objective&) = delete;
+
+  virtual models::Head head() const = 0;
+  /// Reads and tokenises files into rows(split). With data.folds, held out is the fold data.fold of all records and
+  /// trained on are the others. Errors: as the readers'; kArgument for a text that is too long.
+  ReadSummary read(Split split, const std::vector<std::string>& paths);
+  /// Decides the head from the model's config and the training data read so far.
+  virtual HeadPlan settle() = 0;
+  /// Loss over examples of the training split, a scalar with its graph. `input` is batch(training, examples).
+  virtual at::Tensor loss(models::EncoderModel& model, const models::EncoderInput& input,
+                          std::span<const std::int64_t> examples) const = 0;
+  /// How many numbers are kept of a held-out example.
+  virtual std::int64_t numbers(std::int64_t example) const = 0;
+  /// Writes these numbers from the model's output for the example.
+  virtual void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const = 0;
+  /// The task's metrics, one flat object.
+  virtual formats::Json figures(Kept kept) const = 0;
+  /// What `weft eval --json` says besides, label by label for instance; may be empty.
+  virtual formats::Json details(Kept /*kept*/) const { return formats::Json::object(); }
+  /// One line for each held-out record, in the order of the files.
+  virtual void predictions(Kept kept, const WriteLine& write) const = 0;
+  /// A number that tells two sets of training targets apart.
+  virtual std::uint64_t fingerprint() const = 0;
+
+  /// Rows that make an example, which a model is given together.
+  virtual std::int64_t rows_per_example() const { return 1; }
+
+  const EncodedRows& rows(Split split) const noexcept { return rows_[static_cast<std::size_t>(split)]; }
+  std::int64_t examples(Split split) const { return rows(split).size() / rows_per_example(); }
+  /// Tokens of an example as it takes room in a batch: its rows, each as long as the longest.
+  std::int64_t length(Split split, std::int64_t example) const;
+  /// Examples as the model's input, [examples, longest], or [examples, rows, longest] where they have several rows.
+  models::EncoderInput batch(Split split, std::span<const std::int64_t> examples, const Padding& padding) const;
+  const Setup& setup() const noexcept { return setup_; }
+
+ protected:
+  /// Does what read() says for all records that takes() wants.
+  virtual ReadSummary read_files(Split split, const std::vector<std::string>& paths) = 0;
+  /// Counts a record, and says whether it belongs to the split that is being read.
+  bool takes(Split split);
+  /// Tokenises a text as one row, cut where that is allowed, and counts what was cut. Errors: kArgument naming it.
+  void add_row(Split split, const tasks::Document& document, ReadSummary& summary);
+  /// A window that is tokenised already as one row.
+  void add_window(Split split, const text::Encoding& window) { rows_[static_cast<std::size_t>(split)].add(window); }
+
+ private:
+  Setup setup_;
+  std::array<EncodedRows, 2> rows_;
+  std::uint64_t records_ = 0;       // seen in this reading
+  std::int64_t taken_ = 0;          // of these, in the split
+  std::optional<ProgressBar> bar_;  // while reading
+};
+
+/// A task: its name, the formats that its data may have, and what learns it.
+struct TaskEntry {
+  std::string_view name;
+  std::string_view formats;
+  std::unique_ptr<Objective> (*make)(Setup setup);
+};
+/// Every task.
+std::span<const TaskEntry> task_table();
+
+/// The objective of setup.task.task. Errors: kArgument for settings that do not go with it.
+std::unique_ptr<Objective> make_objective(Setup setup);
+
+}  // namespace weft::fine_tuning

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans to tokens and back.
+#include "weft/fine_tuning/objectives/answer.h"
+
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/core/random.h"
+#include "weft/fine_tuning/record_reading.h"
+#include "weft/metrics/answers.h"
+#include "weft/readers/file_list.h"
+#include "weft/tasks/decode/answers.h"
+#include "weft/tasks/task_run.h"
+#include "weft/text/utf8.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using formats::Json;
+
+constexpr std::int64_t kKeptNumbers = 5;  // begin, end (bytes), logit, logit of no answer, whether there is a span
+constexpr std::int64_t kDocument = 1;     // of a pair's texts
+
+// The tokens of an answer in a window, or none where it is not whole there. Offsets are code points of the document.
+std::optional<std::pair<std::int64_t, std::int64_t>> tokens_of(const text::Encoding& window, std::int64_t begin,
+                                                               std::int64_t end) {
+  std::int64_t first = -1;
+  std::int64_t last = -1;
+  std::int64_t seen_begin = std::numeric_limits<std::int64_t>::max();
+  std::int64_t seen_end = -1;
+  for (std::size_t token = 0; token < window.ids.size(); ++token) {
+    const text::Span& place = window.offsets[token];
+    if (window.sequences[token] != kDocument) {
+      continue;
+    }
+    seen_begin = std::min(seen_begin, place.begin);
+    seen_end = std::max(seen_end, place.end);
+    if (place.end > begin && place.begin < end) {
+      first = first < 0 ? static_cast<std::int64_t>(token) : first;
+      last = static_cast<std::int64_t>(token);
+    }
+  }
+  const bool whole = first >= 0 && seen_begin <= begin && seen_end >= end;
+  return whole ? std::optional(std::pair(first, last)) : std::nullopt;
+}
+
+std::vector<std::string> answer_texts(const readers::Question& question) {
+  std::vector<std::string> texts;
+  for (const readers::AnswerSpan& answer : question.answers) {
+    texts.push_back(answer.text);
+  }
+  return texts;
+}
+
+}  // namespace
+
+/// What the windows of a question come to.
+struct AnswerObjective::Found {
+  std::string text;  // of the best span
+  double logit = -std::numeric_limits<double>::infinity();
+  double null_logit = std::numeric_limits<double>::infinity();
+  /// By how much "no answer" is surer than the best span.
+  double no_answer() const { return std::isinf(logit) ? std::numeric_limits<double>::max() : null_logit - logit; }
+};
+
+AnswerObjective::AnswerObjective(Setup given) : Objective(std::move(given)) {
+  require(setup().task.class_weights.empty() && setup().label_smoothing == 0.0,
+          "class_weights and label_smoothing are for labels, and answer learns places");
+}
+
+void AnswerObjective::add_question(Split split, const readers::Question& question, const std::string& file) {
+  tasks::RunOptions run;
+  run.truncate = setup().data.truncate;
+  run.stride = setup().data.stride;
+  const tasks::EncodePlan plan = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlySecond);
+  const std::string name = concat(file, " question ", quote(question.id));
+  const tasks::EncodedDocument encoded =
+      tasks::encode_document(*setup().model.tokenizer, {question.question, *question.context, name}, plan);
+  if (split == Split::kHeldOut) {
+    questions_.push_back({question, windows_.size(), encoded.windows.size()});
+  }
+  for (const text::Encoding& window : encoded.windows) {
+    add_window(split, window);
+    if (split == Split::kHeldOut) {
+      text::Encoding kept;  // what select_answers reads
+      kept.ids = window.ids;
+      kept.offsets = window.offsets;
+      kept.byte_offsets = window.byte_offsets;
+      kept.sequences = window.sequences;
+      windows_.push_back(std::move(kept));
+      continue;
+    }
+    Target target;
+    if (!question.answers.empty()) {
+      const readers::AnswerSpan& answer = question.answers.front();
+      const auto length = static_cast<std::int64_t>(text::code_point_count(answer.text));
+      const auto tokens = tokens_of(window, answer.start, answer.start + length);
+      target = tokens ? Target{tokens->first, tokens->second} : Target{};
+    }
+    targets_.push_back(target);
+  }
+}
+
+ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::string>& paths) {
+  ReadSummary summary;
+  const readers::ReadOptions options{.skip_malformed = setup().data.on_error == "skip"};
+  for (const std::filesystem::path& file : readers::list_files(paths)) {
+    readers::SquadReader reader(file, options);
+    const auto visit = [&](const readers::Question& question) {
+      if (takes(split)) {
+        add_question(split, question, quote(file.native(), 4096));
+      }
+    };
+    read_records(reader, options, visit, summary.records);
+  }
+  return summary;
+}
+
+HeadPlan AnswerObjective::settle() {
+  const models::EncoderConfig& config = setup().config;
+  return {{}, {}, config.architectures.empty() || config.head() != head()};
+}
+
+at::Tensor AnswerObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
+                                 std::span<const std::int64_t> examples) const {
+  std::vector<std::int64_t> starts;
+  std::vector<std::int64_t> ends;
+  for (const std::int64_t example : examples) {
+    const Target& target = targets_[static_cast<std::size_t>(example)];
+    starts.push_back(target.start);
+    ends.push_back(target.end);
+  }
+  return model->loss(input, {{}, at::tensor(starts, at::kLong), at::tensor(ends, at::kLong)});
+}
+
+std::int64_t AnswerObjective::numbers(std::int64_t /*example*/) const { return kKeptNumbers; }
+
+void AnswerObjective::keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> kept) const {
+  const text::Encoding& encoding = windows_[static_cast<std::size_t>(example)];
+  const tasks::AnswerWindow window = {&encoding, tasks::numbers(output.start_logits),
+                                      tasks::numbers(output.end_logits)};
+  const bool has_document =
+      std::find(encoding.sequences.begin(), encoding.sequences.end(), kDocument) != encoding.sequences.end();
+  if (!has_document) {  // an empty document: nothing but "no answer"
+    kept[3] = static_cast<double>(window.start_logits[0]) + static_cast<double>(window.end_logits[0]);
+    return;
+  }
+  tasks::AnswerOptions options;
+  options.max_answer_tokens = setup().data.max_answer_length;
+  const tasks::Answers answers = tasks::select_answers({&window, 1}, options);
+  const tasks::AnswerSpan& best = answers.best.front();
+  kept[0] = static_cast<double>(best.byte_offsets.begin);
+  kept[1] = static_cast<double>(best.byte_offsets.end);
+  kept[2] = best.logit;
+  kept[3] = answers.null_logit;
+  kept[4] = 1.0;
+}
+
+std::vector<AnswerObjective::Found> AnswerObjective::find_answers(Kept kept) const {
+  std::vector<Found> all;
+  for (const HeldOut& held_out : questions_) {
+    Found found;
+    for (std::size_t row = held_out.first_row; row < held_out.first_row + held_out.rows; ++row) {
+      const auto numbers = kept.subspan(row * kKeptNumbers, kKeptNumbers);
+      found.null_logit = std::min(found.null_logit, numbers[3]);
+      if (numbers[4] > 0 && numbers[2] > found.logit) {
+        const auto begin = static_cast<std::size_t>(numbers[0]);
+        found.logit = numbers[2];
+        found.text = held_out.question.context->substr(begin, static_cast<std::size_t>(numbers[1]) - begin);
+      }
+    }
+    all.push_back(std::move(found));
+  }
+  return all;
+}
+
+Json AnswerObjective::figures(Kept kept) const {
+  const bool may_lack = std::any_of(questions_.begin(), questions_.end(),
+                                    [](const HeldOut& held_out) { return held_out.question.answers.empty(); });
+  metrics::AnswerScorer scorer(may_lack ? metrics::AnswerRules::kSquad2 : metrics::AnswerRules::kSquad1);
+  const std::vector<Found> answers = find_answers(kept);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    scorer.add(answers[i].text, answer_texts(questions_[i].question), answers[i].no_answer());
+  }
+  const double threshold = may_lack ? setup().data.null_threshold : std::numeric_limits<double>::max();
+  const metrics::AnswerReport report = scorer.report(threshold);
+  Json figures = {{"exact_match", report.all.percent.exact}, {"f1", report.all.percent.f1}};
+  if (may_lack) {
+    figures.update({{"has_answer_f1", report.has_answer.percent.f1},
+                    {"no_answer_f1", report.no_answer.percent.f1},
+                    {"best_exact_match", report.best_exact.percent},
+                    {"best_f1", report.best_f1.percent},
+                    {"best_threshold", report.best_f1.threshold}});
+  }
+  return figures;
+}
+
+void AnswerObjective::predictions(Kept kept, const WriteLine& write) const {
+  const std::vector<Found> answers = find_answers(kept);
+  const bool may_lack = std::any_of(questions_.begin(), questions_.end(),
+                                    [](const HeldOut& held_out) { return held_out.question.answers.empty(); });
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const bool none = may_lack && answers[i].no_answer() > setup().data.null_threshold;
+    write({{"id", questions_[i].question.id},
+           {"answer", none ? std::string() : answers[i].text},
+           {"best", answers[i].text},
+           {"no_answer", std::isinf(answers[i].logit) ? Json(nullptr) : Json(answers[i].no_answer())},
+           {"truth", answer_texts(questions_[i].question)}});
+  }
+}
+
+std::uint64_t AnswerObjective::fingerprint() const {
+  std::uint64_t print = 0;
+  for (const Target& target : targets_) {
+    print = random_bits(print, static_cast<std::uint64_t>(target.start), static_cast<std::uint64_t>(target.end));
+  }
+  return print;
+}
+
+}  // namespace weft::fine_tuning

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Targets in, losses and scores out.
+#include "weft/fine_tuning/objectives/classify.h"
+
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/core/random.h"
+#include "weft/fine_tuning/cross_entropy.h"
+#include "weft/metrics/classification.h"
+#include "weft/metrics/correlation.h"
+#include "weft/metrics/sums.h"
+#include "weft/tasks/decode/scores.h"
+#include "weft/tasks/task_run.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using formats::Json;
+
+constexpr const char* kRegression = "regression";
+
+bool learns_numbers(const Setup& setup) {
+  if (setup.task.problem_type != "auto") {
+    return setup.task.problem_type == kRegression;
+  }
+  const bool has_head =
+      !setup.config.architectures.empty() && setup.config.head() == models::Head::kSequenceClassification;
+  return has_head && (setup.config.problem_type == kRegression ||
+                      (setup.config.problem_type.empty() && setup.config.num_labels() == 1));
+}
+
+double target_value(const TextRecord& record) {
+  const std::string& word = record.labels.front();
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  require(error == std::errc() && end == word.data() + word.size() && std::isfinite(value), record.document.name,
+          ": regression needs a number as label, found ", quote(word));
+  return value;
+}
+
+Json undefined_as_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+template <typename Value>
+at::Tensor targets_of(const std::vector<Value>& all, std::span<const std::int64_t> examples, at::ScalarType type) {
+  std::vector<Value> chosen;
+  chosen.reserve(examples.size());
+  for (const std::int64_t example : examples) {
+    chosen.push_back(all[static_cast<std::size_t>(example)]);
+  }
+  return at::tensor(chosen).to(type);
+}
+
+}  // namespace
+
+ClassifyObjective::ClassifyObjective(Setup given) : Objective(std::move(given)), regression_(learns_numbers(setup())) {
+  require(!regression_ || (setup().task.class_weights.empty() && setup().label_smoothing == 0.0),
+          "class_weights and label_smoothing are for labels, and regression learns a number");
+}
+
+ReadSummary ClassifyObjective::read_files(Split split, const std::vector<std::string>& paths) {
+  ReadSummary summary;
+  summary.records = read_text_records(paths, setup().data, LabelCount::kOne, [&](const TextRecord& record) {
+    if (takes(split)) {
+      add_target(split, record);
+      add_row(split, record.document, summary);
+    }
+  });
+  return summary;
+}
+
+void ClassifyObjective::add_target(Split split, const TextRecord& record) {
+  const auto index = static_cast<std::size_t>(split);
+  if (regression_) {
+    values_[index].push_back(target_value(record));
+  } else {
+    truth_[index].push_back(labels_.number(record.labels.front(), record.document.name));
+  }
+}
+
+HeadPlan ClassifyObjective::settle() {
+  if (regression_) {
+    const bool has_head = !setup().config.architectures.empty() && setup().config.head() == head();
+    require(!has_head || setup().config.num_labels() == 1,
+            "regression needs a head of one number, but the model's has ", setup().config.num_labels(), " labels");
+    return {has_head ? setup().config.id2label : std::vector<std::string>{"LABEL_0"}, kRegression, !has_head};
+  }
+  HeadPlan plan = labels_.plan(setup().config, head());
+  require(plan.labels.size() >= 2, "a classifier needs at least two labels, found ", plan.labels.size());
+  plan.problem_type = "single_label_classification";
+  const std::vector<std::int64_t> ids = labels_.settle(plan.labels);
+  std::vector<std::int64_t> counts(plan.labels.size(), 0);
+  std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kTraining)];
+  for (std::int64_t& target : truth) {
+    target = ids[static_cast<std::size_t>(target)];
+    ++counts[static_cast<std::size_t>(target)];
+  }
+  if (!truth.empty()) {
+    weights_ = label_weights(setup().task.class_weights, counts, static_cast<std::int64_t>(truth.size()), false);
+  }
+  return plan;
+}
+
+at::Tensor ClassifyObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
+                                   std::span<const std::int64_t> examples) const {
+  const auto split = static_cast<std::size_t>(Split::kTraining);
+  if (regression_) {
+    return model->loss(input, {targets_of(values_[split], examples, at::kFloat), {}, {}});
+  }
+  const at::Tensor targets = targets_of(truth_[split], examples, at::kLong);
+  if (!weights_.defined() && setup().label_smoothing == 0.0) {
+    return model->loss(input, {targets, {}, {}});
+  }
+  const at::Tensor logits = model->forward(input).logits.to(at::kFloat);
+  return at::cross_entropy_loss(logits, targets, weights_, at::Reduction::Mean, -100, setup().label_smoothing);
+}
+
+std::int64_t ClassifyObjective::numbers(std::int64_t /*example*/) const {
+  return regression_ ? 1 : static_cast<std::int64_t>(labels_.names().size());
+}
+
+void ClassifyObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/,
+                             std::span<double> kept) const {
+  const std::span<const float> logits = tasks::numbers(output.logits);
+  tasks::require_finite(logits);
+  std::copy(logits.begin(), logits.end(), kept.begin());
+}
+
+std::vector<std::int64_t> ClassifyObjective::predicted_labels(Kept kept) const {
+  const std::size_t width = labels_.names().size();
+  std::vector<std::int64_t> predicted;
+  for (std::size_t begin = 0; begin < kept.size(); begin += width) {
+    const auto row = kept.subspan(begin, width);
+    predicted.push_back(std::max_element(row.begin(), row.end()) - row.begin());
+  }
+  return predicted;
+}
+
+double ClassifyObjective::mean_loss(Kept kept) const {
+  const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
+  const std::size_t width = labels_.names().size();
+  std::vector<double> losses;
+  for (std::size_t row = 0; row < truth.size(); ++row) {
+    losses.push_back(cross_entropy_of(kept.subspan(row * width, width), truth[row]));
+  }
+  return metrics::mean(losses);
+}
+
+Json ClassifyObjective::figures(Kept kept) const {
+  const auto split = static_cast<std::size_t>(Split::kHeldOut);
+  if (regression_) {
+    std::vector<double> squares;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      squares.push_back((kept[i] - values_[split][i]) * (kept[i] - values_[split][i]));
+    }
+    return {{"pearson", undefined_as_null(metrics::pearson(values_[split], kept))},
+            {"spearman", undefined_as_null(metrics::spearman(values_[split], kept))},
+            {"mean_squared_error", metrics::mean(squares)}};
+  }
+  const std::vector<std::int64_t> predicted = predicted_labels(kept);
+  const auto classes = metrics::count_classes(truth_[split], predicted);
+  Json figures = {{"accuracy", metrics::accuracy(truth_[split], predicted)},
+                  {"f1_macro", metrics::average_scores(classes, metrics::Averaging::kMacro).f1},
+                  {"f1_micro", metrics::average_scores(classes, metrics::Averaging::kMicro).f1},
+                  {"matthews", metrics::matthews_correlation(truth_[split], predicted)},
+                  {"loss", mean_loss(kept)}};
+  if (labels_.names().size() == 2) {
+    const auto second = std::find_if(classes.begin(), classes.end(), [](const auto& one) { return one.label == 1; });
+    const metrics::Scores scores = metrics::class_scores(second == classes.end() ? metrics::Counts{} : second->counts);
+    figures.update({{"f1", scores.f1}, {"precision", scores.precision}, {"recall", scores.recall}});
+  }
+  return figures;
+}
+
+Json ClassifyObjective::details(Kept kept) const {
+  if (regression_) {
+    return Json::object();
+  }
+  Json labels = Json::array();
+  const auto& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
+  for (const metrics::ClassCounts& one : metrics::count_classes(truth, predicted_labels(kept))) {
+    const metrics::Scores scores = metrics::class_scores(one.counts);
+    labels.push_back({{"label", labels_.names()[static_cast<std::size_t>(one.label)]},
+                      {"precision", scores.precision},
+                      {"recall", scores.recall},
+                      {"f1", scores.f1},
+                      {"support", one.counts.actual}});
+  }
+  return {{"labels", labels}};
+}
+
+void ClassifyObjective::predictions(Kept kept, const WriteLine& write) const {
+  const auto split = static_cast<std::size_t>(Split::kHeldOut);
+  if (regression_) {
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      write({{"value", kept[i]}, {"truth", values_[split][i]}});
+    }
+    return;
+  }
+  const std::size_t width = labels_.names().size();
+  const std::vector<std::int64_t> predicted = predicted_labels(kept);
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    const auto row = kept.subspan(i * width, width);
+    const std::vector<float> logits(row.begin(), row.end());
+    const auto label = static_cast<std::size_t>(predicted[i]);
+    write({{"label", labels_.names()[label]},
+           {"score", tasks::softmax(logits)[label]},
+           {"truth", labels_.names()[static_cast<std::size_t>(truth_[split][i])]}});
+  }
+}
+
+std::uint64_t ClassifyObjective::fingerprint() const {
+  const auto split = static_cast<std::size_t>(Split::kTraining);
+  std::uint64_t print = 0;
+  for (const std::int64_t target : truth_[split]) {
+    print = random_bits(print, static_cast<std::uint64_t>(target));
+  }
+  for (const double value : values_[split]) {
+    print = random_bits(print, std::bit_cast<std::uint64_t>(value));
+  }
+  return print;
+}
+
+}  // namespace weft::fine_tuning

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The labels of a row are kept as a short list: of hundreds, few apply.
+#include "weft/fine_tuning/objectives/multilabel.h"
+
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/core/random.h"
+#include "weft/fine_tuning/text_records.h"
+#include "weft/metrics/classification.h"
+#include "weft/metrics/sums.h"
+#include "weft/tasks/decode/scores.h"
+#include "weft/tasks/task_run.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using formats::Json;
+
+constexpr std::size_t kTrained = static_cast<std::size_t>(Split::kTraining);
+constexpr std::size_t kHeld = static_cast<std::size_t>(Split::kHeldOut);
+
+Json read_groups(const std::string& file) {
+  if (file.empty()) {
+    return Json::object();
+  }
+  Json groups = formats::read_json(file);
+  const auto is_list = [](const Json& labels) {
+    return labels.is_array() && std::all_of(labels.begin(), labels.end(), [](const Json& l) { return l.is_string(); });
+  };
+  if (!groups.is_object() || !std::all_of(groups.begin(), groups.end(), is_list)) {
+    fail(ErrorKind::kFormat, quote(file, 4096), ": expected an object {NAME: [LABEL, ...]}");
+  }
+  return groups;
+}
+
+// log(1 + exp(-x)) for a label that applies, log(1 + exp(x)) for one that does not, without overflow.
+double binary_loss(double logit, bool applies) {
+  const double x = applies ? -logit : logit;
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+Json area_or_null(const std::optional<double>& area) { return area ? Json(*area) : Json(nullptr); }
+
+}  // namespace
+
+MultilabelObjective::MultilabelObjective(Setup given)
+    : Objective(std::move(given)), group_names_(read_groups(setup().data.label_groups)) {
+  require(setup().label_smoothing == 0.0, "label_smoothing spreads one label over all, and multilabel has any number");
+  require(setup().task.problem_type == "auto", "problem_type is for classify, and multilabel has its own");
+}
+
+ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::string>& paths) {
+  ReadSummary summary;
+  summary.records = read_text_records(paths, setup().data, LabelCount::kSeveral, [&](const TextRecord& record) {
+    if (!takes(split)) {
+      return;
+    }
+    std::vector<std::int64_t> positive;
+    for (const std::string& name : record.labels) {
+      positive.push_back(labels_.number(name, record.document.name));
+    }
+    for (const std::string& name : record.absent) {
+      labels_.number(name, record.document.name);
+    }
+    std::sort(positive.begin(), positive.end());
+    positive.erase(std::unique(positive.begin(), positive.end()), positive.end());
+    positives_[static_cast<std::size_t>(split)].push_back(std::move(positive));
+    add_row(split, record.document, summary);
+  });
+  return summary;
+}
+
+HeadPlan MultilabelObjective::settle() {
+  HeadPlan plan = labels_.plan(setup().config, head());
+  require(!plan.labels.empty(), "the training data have no label");
+  plan.problem_type = "multi_label_classification";
+  const std::vector<std::int64_t> ids = labels_.settle(plan.labels);
+  std::vector<std::int64_t> counts(plan.labels.size(), 0);
+  for (std::vector<std::int64_t>& row : positives_[kTrained]) {
+    for (std::int64_t& label : row) {
+      label = ids[static_cast<std::size_t>(label)];
+      ++counts[static_cast<std::size_t>(label)];
+    }
+    std::sort(row.begin(), row.end());
+  }
+  const auto examples = static_cast<std::int64_t>(positives_[kTrained].size());
+  if (examples > 0) {
+    weights_ = label_weights(setup().task.class_weights, counts, examples, true);
+  }
+  for (const auto& [name, members] : group_names_.items()) {
+    metrics::LabelGroup group{name, {}};
+    for (const Json& member : members) {
+      group.labels.push_back(labels_.number(member.get<std::string>(), "label_groups: " + name));
+    }
+    groups_.push_back(std::move(group));
+  }
+  return plan;
+}
+
+at::Tensor MultilabelObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
+                                     std::span<const std::int64_t> examples) const {
+  const at::Tensor targets = at::zeros({static_cast<std::int64_t>(examples.size()), width()}, at::kFloat);
+  auto* values = targets.data_ptr<float>();
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    for (const std::int64_t label : positives_[kTrained][static_cast<std::size_t>(examples[i])]) {
+      values[static_cast<std::int64_t>(i) * width() + label] = 1.0F;
+    }
+  }
+  if (!weights_.defined()) {
+    return model->loss(input, {targets, {}, {}});
+  }
+  const at::Tensor logits = model->forward(input).logits.to(at::kFloat);
+  return at::binary_cross_entropy_with_logits(logits, targets, {}, weights_, at::Reduction::Mean);
+}
+
+std::int64_t MultilabelObjective::numbers(std::int64_t /*example*/) const { return width(); }
+
+void MultilabelObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/,
+                               std::span<double> kept) const {
+  const std::span<const float> logits = tasks::numbers(output.logits);
+  tasks::require_finite(logits);
+  std::copy(logits.begin(), logits.end(), kept.begin());
+}
+
+std::vector<std::uint8_t> MultilabelObjective::truth_matrix() const {
+  const std::vector<std::vector<std::int64_t>>& held = positives_[kHeld];
+  std::vector<std::uint8_t> truth(held.size() * static_cast<std::size_t>(width()), 0);
+  for (std::size_t row = 0; row < held.size(); ++row) {
+    for (const std::int64_t label : held[row]) {
+      truth[row * static_cast<std::size_t>(width()) + static_cast<std::size_t>(label)] = 1;
+    }
+  }
+  return truth;
+}
+
+std::vector<std::uint8_t> MultilabelObjective::predicted_matrix(Kept kept) const {
+  std::vector<std::uint8_t> predicted(kept.size());
+  std::transform(kept.begin(), kept.end(), predicted.begin(), [](double logit) { return logit > 0.0 ? 1 : 0; });
+  return predicted;
+}
+
+double MultilabelObjective::mean_loss(Kept kept, std::span<const std::uint8_t> truth) const {
+  std::vector<double> losses(kept.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    losses[i] = binary_loss(kept[i], truth[i] != 0);
+  }
+  return metrics::mean(losses);
+}
+
+Json MultilabelObjective::figures(Kept kept) const {
+  const std::vector<std::uint8_t> truth = truth_matrix();
+  const std::vector<std::uint8_t> predicted = predicted_matrix(kept);
+  const auto counts = metrics::count_labels(truth, predicted, width());
+  const auto labels = static_cast<std::size_t>(width());
+  std::int64_t exact = 0;
+  for (std::size_t begin = 0; begin < truth.size(); begin += labels) {
+    const auto row = truth.begin() + static_cast<std::ptrdiff_t>(begin);
+    exact += std::equal(row, row + width(), predicted.begin() + static_cast<std::ptrdiff_t>(begin)) ? 1 : 0;
+  }
+  std::vector<std::int64_t> all(labels);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<metrics::LabelGroup> groups = {{"", all}};
+  groups.insert(groups.end(), groups_.begin(), groups_.end());
+  Json figures = {{"f1_micro", metrics::average_scores(counts, metrics::Averaging::kMicro).f1},
+                  {"f1_macro", metrics::average_scores(counts, metrics::Averaging::kMacro).f1},
+                  {"exact_match", static_cast<double>(exact) / static_cast<double>(truth.size() / labels)},
+                  {"loss", mean_loss(kept, truth)}};
+  for (const metrics::GroupAuc& group : metrics::grouped_roc_auc(truth, kept, width(), groups)) {
+    figures[group.name.empty() ? "roc_auc" : "roc_auc_" + group.name] = area_or_null(group.mean);
+  }
+  return figures;
+}
+
+Json MultilabelObjective::details(Kept kept) const {
+  const std::vector<std::uint8_t> truth = truth_matrix();
+  std::vector<metrics::LabelGroup> single;
+  for (std::int64_t label = 0; label < width(); ++label) {
+    single.push_back({labels_.names()[static_cast<std::size_t>(label)], {label}});
+  }
+  const auto counts = metrics::count_labels(truth, predicted_matrix(kept), width());
+  const auto areas = metrics::grouped_roc_auc(truth, kept, width(), single);
+  Json labels = Json::array();
+  for (std::size_t label = 0; label < areas.size(); ++label) {
+    labels.push_back({{"label", areas[label].name},
+                      {"roc_auc", area_or_null(areas[label].mean)},
+                      {"f1", metrics::class_scores(counts[label].counts).f1},
+                      {"support", counts[label].counts.actual}});
+  }
+  return {{"labels", labels}};
+}
+
+void MultilabelObjective::predictions(Kept kept, const WriteLine& write) const {
+  const auto labels = static_cast<std::size_t>(width());
+  for (std::size_t row = 0; row < positives_[kHeld].size(); ++row) {
+    const auto logits = kept.subspan(row * labels, labels);
+    const std::vector<float> narrow(logits.begin(), logits.end());
+    Json found = Json::array();
+    Json truth = Json::array();
+    for (std::size_t label = 0; label < labels; ++label) {
+      if (logits[label] > 0.0) {
+        found.push_back(labels_.names()[label]);
+      }
+    }
+    for (const std::int64_t label : positives_[kHeld][row]) {
+      truth.push_back(labels_.names()[static_cast<std::size_t>(label)]);
+    }
+    write(
+        {{"labels", found}, {"scores", tasks::label_scores(narrow, tasks::ScoreFunction::kSigmoid)}, {"truth", truth}});
+  }
+}
+
+std::uint64_t MultilabelObjective::fingerprint() const {
+  std::uint64_t print = 0;
+  for (const std::vector<std::int64_t>& row : positives_[kTrained]) {
+    print = random_bits(print, row.size());
+    for (const std::int64_t label : row) {
+      print = random_bits(print, static_cast<std::uint64_t>(label));
+    }
+  }
+  return print;
+}
+
+}  // namespace weft::fine_tuning

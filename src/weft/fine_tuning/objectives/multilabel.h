@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any number of labels for a text, hundreds of binary profiles of a sequence among them: binary cross entropy of each
+// label, as `transformers` has it for multi_label_classification.
+#pragma once
+
+#include "weft/fine_tuning/objective.h"
+#include "weft/metrics/roc_auc.h"
+
+namespace weft::fine_tuning {
+
+/// Overrides as Objective describes them. A label is predicted where its score is above one half. Figures: F1 (micro,
+/// macro), exact_match (all labels right), roc_auc (mean over labels that have both classes), roc_auc_NAME for each
+/// group of label_groups, loss. class_weights weigh the examples that have a label against those that have not.
+class MultilabelObjective final : public Objective {
+ public:
+  /// Errors: kArgument for label smoothing or a problem_type; kFormat for a file of groups that is none.
+  explicit MultilabelObjective(Setup setup);
+
+  models::Head head() const override { return models::Head::kSequenceClassification; }
+  HeadPlan settle() override;
+  at::Tensor loss(models::EncoderModel& model, const models::EncoderInput& input,
+                  std::span<const std::int64_t> examples) const override;
+  std::int64_t numbers(std::int64_t example) const override;
+  void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
+  formats::Json figures(Kept kept) const override;
+  formats::Json details(Kept kept) const override;
+  void predictions(Kept kept, const WriteLine& write) const override;
+  std::uint64_t fingerprint() const override;
+
+ protected:
+  ReadSummary read_files(Split split, const std::vector<std::string>& paths) override;
+
+ private:
+  std::int64_t width() const { return static_cast<std::int64_t>(labels_.names().size()); }
+  std::vector<std::uint8_t> truth_matrix() const;
+  std::vector<std::uint8_t> predicted_matrix(Kept kept) const;
+  double mean_loss(Kept kept, std::span<const std::uint8_t> truth) const;
+
+  LabelNames labels_;
+  at::Tensor weights_;                                               // float32 [labels], or undefined
+  std::array<std::vector<std::vector<std::int64_t>>, 2> positives_;  // labels of each row, by split
+  formats::Json group_names_ = formats::Json::object();
+  std::vector<metrics::LabelGroup> groups_;
+};
+
+}  // namespace weft::fine_tuning

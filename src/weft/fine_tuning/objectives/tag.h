@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A label for every word of a sentence. A word's label belongs to its first token, the others are passed over (Devlin
+// et al. 2019, section 5.3); sentences beyond the model's length are read in windows, and each word counts in one.
+#pragma once
+
+#include "weft/fine_tuning/objective.h"
+#include "weft/readers/conll_reader.h"
+
+namespace weft::fine_tuning {
+
+/// Overrides as Objective describes them; a row is a window. Figures: precision, recall and F1 of entities as seqeval
+/// has them (micro; f1_macro, f1_weighted), accuracy of single tags, loss.
+class TagObjective final : public Objective {
+ public:
+  explicit TagObjective(Setup setup) : Objective(std::move(setup)) {}
+
+  models::Head head() const override { return models::Head::kTokenClassification; }
+  HeadPlan settle() override;
+  at::Tensor loss(models::EncoderModel& model, const models::EncoderInput& input,
+                  std::span<const std::int64_t> examples) const override;
+  std::int64_t numbers(std::int64_t example) const override;
+  void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
+  formats::Json figures(Kept kept) const override;
+  formats::Json details(Kept kept) const override;
+  void predictions(Kept kept, const WriteLine& write) const override;
+  std::uint64_t fingerprint() const override;
+
+ protected:
+  ReadSummary read_files(Split split, const std::vector<std::string>& paths) override;
+
+ private:
+  // A word that a row answers for.
+  struct Word {
+    std::int32_t token = 0;   // of the row
+    std::int32_t number = 0;  // in its sentence
+    std::int64_t label = 0;
+  };
+  struct Row {
+    std::vector<Word> words;
+    std::size_t sentence = 0;
+  };
+  struct Sentence {
+    std::vector<std::string> words;  // held out only
+    std::vector<std::string> tags;
+  };
+  struct Scored;
+
+  void add_sentence(Split split, const readers::TaggedSentence& sentence, const std::string& place);
+  Scored score(Kept kept) const;
+
+  LabelNames labels_;
+  at::Tensor weights_;  // float32 [labels], or undefined
+  std::array<std::vector<Row>, 2> words_;
+  std::vector<Sentence> sentences_;  // held out
+};
+
+}  // namespace weft::fine_tuning

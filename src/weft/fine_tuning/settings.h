@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fine-tuning run is asked for beside the trainer's own settings: the task, the model it begins with, and how
+// files become examples. The field lists are flags of `weft train` and lines of a run's training.json.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/fields.h"
+#include "weft/formats/config_json.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::fine_tuning {
+
+/// Every fine-tuning task, as the table in objective.cpp lists them.
+std::vector<std::string_view> task_names();
+
+/// How files become examples: the same for training data, held-out data and `weft eval`.
+struct DataSettings {
+  std::string format = "auto";
+  std::string text_field;
+  std::string pair_field;
+  std::vector<std::string> label_field;
+  bool header = true;
+  std::string on_error = "fail";
+  std::int64_t max_length = 0;
+  bool truncate = false;
+  std::string label_groups;
+  std::int64_t stride = -1;
+  std::int64_t max_answer_length = 30;
+  double null_threshold = 0.0;
+  std::int64_t folds = 0;
+  std::int64_t fold = 0;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = DataSettings;
+    visit(Field{"format", &C::format, "what the files are; auto tells by each name, and a folder's files are texts"}
+              .one_of({"auto", "csv", "tsv", "jsonl", "text", "lines", "fasta", "conll", "squad"}));
+    visit(Field{"text_field", &C::text_field, "column or JSON field of the text; none tries text, sentence, sequence"});
+    visit(Field{"pair_field", &C::pair_field, "column or field of a second text that is read with the first"});
+    visit(Field{"label_field", &C::label_field,
+                "column or field of the label; of several labels one with names between commas, or many of 0 and 1, "
+                "also as pattern*; none tries label, labels, class"});
+    visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
+    visit(Field{"on_error", &C::on_error, "what a malformed record does; skip counts it"}.one_of({"fail", "skip"}));
+    visit(Field{"max_length", &C::max_length, "tokens of a text at most, special ones included; 0 is the model's"}
+              .at_least(0));
+    visit(Field{"truncate", &C::truncate, "cut longer texts there, and say how many; otherwise they are an error"});
+    visit(Field{"label_groups", &C::label_groups,
+                "JSON file {NAME: [LABEL, ...]}: mean ROC-AUC over each group (multilabel)"});
+    visit(Field{"stride", &C::stride,
+                "tokens that windows of a long text share (tag, answer); -1 is a quarter, 128 at "
+                "most"}
+              .at_least(-1));
+    visit(Field{"max_answer_length", &C::max_answer_length, "tokens of an answer at most (answer)"}.range(1, 1 << 20));
+    visit(Field{"null_threshold", &C::null_threshold,
+                "by how much the logit of no answer must be larger than the best span's to win (answer)"}
+              .range(-1e9, 1e9));
+    visit(Field{"folds", &C::folds, "cross-validation: parts that the records are dealt into; 0 for none"}.range(
+        0, 1 << 20));
+    visit(Field{"fold", &C::fold, "the part that is held out, counted from 0; the others are trained on"}.range(
+        0, 1 << 20));
+  }
+};
+
+/// The task and the model.
+struct FineTuningConfig {
+  std::string task = "classify";
+  std::string preset = "none";
+  std::string model;
+  std::vector<std::string> train_data;
+  std::vector<std::string> eval_data;
+  std::int64_t epochs = 0;
+  std::int64_t batch_tokens = 0;
+  std::string problem_type = "auto";
+  std::vector<std::string> class_weights;
+  std::vector<std::string> attention;
+  bool gradient_checkpointing = false;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = FineTuningConfig;
+    visit(Field{"task", &C::task, "what is learned"}.one_of(task_names()));
+    visit(Field{"preset", &C::preset, "published settings; what is given besides wins"}.one_of(
+        {"none", "bert-glue", "bert-squad", "bert-squad2", "bert-swag", "bigbird-imdb", "longformer-triviaqa"}));
+    visit(Field{"model", &C::model, "directory to begin with: of Hugging Face, `weft init`, `weft convert` or a run"});
+    visit(
+        Field{"train_data", &C::train_data, "files and folders of examples; LABEL=PATH gives all of a path one label"});
+    visit(Field{"eval_data", &C::eval_data, "the same, held out; none leaves evaluation out"});
+    visit(Field{"epochs", &C::epochs, "times that every example is shown, in place of steps and minutes"}.at_least(0));
+    visit(Field{"batch_tokens", &C::batch_tokens,
+                "tokens a batch, padding included, in place of batch_size examples; 0 counts examples"}
+              .at_least(0));
+    visit(
+        Field{"problem_type", &C::problem_type, "of classify; auto is config.json's, else one label of several"}.one_of(
+            {"auto", "single_label_classification", "regression"}));
+    visit(Field{"class_weights", &C::class_weights,
+                "weight of each label's examples in the loss, in the labels' order, one for all, or balanced"});
+    visit(Field{"attention", &C::attention, "pattern or mechanism in place of the model's own"});
+    visit(Field{"gradient_checkpointing", &C::gradient_checkpointing, "recompute each layer in the backward pass"});
+  }
+};
+
+/// All settings of a run.
+struct Plan {
+  training::TrainerConfig trainer;
+  FineTuningConfig task;
+  DataSettings data;
+};
+
+/// Whether `task` is one of those here; lm and mlm are the training room's.
+bool is_fine_tuning_task(std::string_view task);
+/// Errors: kArgument for a format that `task` does not read, naming those it does.
+void check_format(std::string_view task, const DataSettings& data);
+
+/// Errors: kArgument naming `where` for a fold that is none of the folds.
+void check_folds(const DataSettings& data, std::string_view where);
+
+/// Settings of the trainer that suit fine-tuning (Devlin et al. 2019, section A.3) where nothing else is said: learning
+/// rate, its schedule, weight decay, batch size.
+formats::Json fine_tuning_defaults();
+
+/// The settings that `fields` amount to, over fine_tuning_defaults(); checked. Errors: kFormat for a name that is none,
+/// kArgument naming `where`, the field and the rule.
+Plan make_plan(const formats::Json& fields, std::string_view where);
+
+/// Files with absolute paths, so that a run means the same wherever it is resumed.
+FineTuningConfig settled(FineTuningConfig config);
+DataSettings settled(DataSettings data);
+
+/// A path of train_data: all records of `path` have `label` where that is given.
+struct DataPath {
+  std::string path;
+  std::string label;
+  bool labelled = false;
+};
+/// "neg=reviews/neg" as label and path; a word that is a path as it stands has no label.
+DataPath parse_data_path(const std::string& word);
+
+}  // namespace weft::fine_tuning

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holding a resumed run to the fields it began with: a setting that is given again must say what the run says.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/formats/config_json.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::training {
+
+/// The part of `given` whose names are fields of `Config`, removed from `given`.
+template <typename Config>
+formats::Json take_fields(formats::Json& given) {
+  formats::Json taken = formats::only_fields_of<Config>(given);
+  for (const auto& [name, value] : taken.items()) {
+    given.erase(name);
+  }
+  return taken;
+}
+
+/// Throws kArgument where a field of `given` that is not among `changeable` differs from what `stands` in the file
+/// `where`: another value would make a run that no one could repeat.
+void check_same(const formats::Json& stands, const formats::Json& given, std::span<const std::string_view> changeable,
+                const std::filesystem::path& where);
+
+/// The trainer's settings of a run with those laid over that `given` names, which leave `given`; settled. Data,
+/// threads, and how often is logged, evaluated and saved may change. Errors: as check_same.
+TrainerConfig resumed_trainer(const TrainerConfig& stands, formats::Json& given, const std::filesystem::path& where);
+
+}  // namespace weft::training

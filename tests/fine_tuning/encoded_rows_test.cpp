@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows in, padded batches out.
+#include "weft/fine_tuning/encoded_rows.h"
+
+#include <torch/types.h>
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+text::Encoding encoding_of(const std::vector<std::int64_t>& ids, const std::vector<std::int64_t>& types) {
+  text::Encoding encoding;
+  encoding.ids = ids;
+  encoding.type_ids = types;
+  return encoding;
+}
+
+TEST(EncodedRows, ArePaddedToTheLongestOfABatch) {
+  EncodedRows rows;
+  rows.add(encoding_of({5, 6, 7}, {0, 0, 1}));
+  rows.add(encoding_of({8}, {0}));
+  rows.add(encoding_of({9, 10}, {1, 1}));
+  EXPECT_EQ(rows.size(), 3);
+  EXPECT_EQ(rows.tokens(), 6);
+  const std::vector<std::int64_t> chosen = {2, 0};
+  const models::EncoderInput input = rows.batch(chosen, {.id = 4, .token_types = true});
+  EXPECT_TRUE(input.input_ids.equal(torch::tensor({{9, 10, 4}, {5, 6, 7}}, torch::kLong)));
+  EXPECT_TRUE(input.attention_mask.equal(torch::tensor({{1, 1, 0}, {1, 1, 1}}, torch::kLong)));
+  EXPECT_TRUE(input.token_type_ids.equal(torch::tensor({{1, 1, 0}, {0, 0, 1}}, torch::kLong)));
+  const std::vector<std::int64_t> one = {1};
+  EXPECT_EQ(rows.batch(one, {.id = 4, .token_types = false}).input_ids.size(1), 1);
+  EXPECT_FALSE(rows.batch(one, {.id = 4, .token_types = false}).token_type_ids.defined());
+}
+
+TEST(EncodedRows, AFingerprintKnowsEveryToken) {
+  EncodedRows first;
+  first.add(encoding_of({1, 2}, {0, 0}));
+  first.add(encoding_of({3}, {0}));
+  EncodedRows cut_elsewhere;
+  cut_elsewhere.add(encoding_of({1}, {0}));
+  cut_elsewhere.add(encoding_of({2, 3}, {0, 0}));
+  EncodedRows same = first;
+  EXPECT_EQ(same.fingerprint(), first.fingerprint());
+  EXPECT_NE(cut_elsewhere.fingerprint(), first.fingerprint());
+  test::expect_error(ErrorKind::kArgument, {"row 2", "no tokens"}, [&] { first.add(encoding_of({}, {})); });
+}
+
+}  // namespace
+}  // namespace weft::fine_tuning
