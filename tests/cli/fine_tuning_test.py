@@ -251,7 +251,7 @@ class RefusalTest(FineTuningCase):
         bad.write_text("text\tlabel\nhello\tnone\nno tab here\nloom\tloom\n")
         process = weft(*arguments, "--on-error", "skip")
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertIn("1 malformed records skipped", process.stderr)
+        self.assertIn("skipped as malformed: 1, the first: ", process.stderr)
 
     def test_an_evaluation_needs_the_right_head(self):
         model = self.model(head="token-classification")

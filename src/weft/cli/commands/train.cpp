@@ -312,7 +312,7 @@ void add_train(CLI::App& parent) {
   add_fields<training::TrainerConfig>(app, {.title = "Text (lm, mlm)", .only = text_fields()}, options->given);
   add_fields<models::TransformerConfig>(
       app,
-      {.title = "Model (lm, mlm)",
+      {.title = "Model (lm, mlm; --attention and --gradient-checkpointing for all tasks)",
        .aliases = {{"num_hidden_layers", "layers"}, {"hidden_size", "width"}, {"num_attention_heads", "heads"}},
        .left_out = {"vocab_size", "tokenizer_class", "is_decoder"}},
       options->given);

@@ -58,6 +58,9 @@ std::map<std::string_view, std::string> fine_tuning_remarks() {
                                                  : short_number(value.get<double>())) +
                     " to fine-tune";
   }
+  remarks["batch_size"] += ", where it counts examples";
+  remarks["steps"] = "or by --epochs";
+  remarks["label_smoothing"] = "over the labels of a classifier";
   return remarks;
 }
 

@@ -20,8 +20,8 @@ using TableRows = std::vector<std::pair<std::string, std::string>>;
 std::string split_text(const fine_tuning::ReadSummary& summary, const fine_tuning::EncodedRows& rows) {
   std::string text = concat(digits(summary.examples), " examples, ", digits(rows.tokens()), " tokens");
   if (summary.records.skipped > 0) {
-    text += concat("; ", digits(summary.records.skipped),
-                   " malformed records skipped, the first: ", summary.records.first_skipped);
+    text += concat("; skipped as malformed: ", digits(summary.records.skipped),
+                   ", the first: ", summary.records.first_skipped);
   }
   if (summary.cut > 0) {
     text += concat("; ", digits(summary.cut), " were cut, which leaves out ", digits(summary.left_out), " tokens");

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans out of fields: defaults, places, formats, tasks.
+#include "weft/fine_tuning/settings.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "data/text_files.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "weft/fine_tuning/objective.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using formats::Json;
+
+Json least() { return {{"model", "m"}, {"train_data", {"d.csv"}}, {"epochs", 1}}; }
+
+TEST(FineTuningSettings, BeginFromDefaultsOfTheirOwn) {
+  const Plan plan = make_plan(least(), "flags");
+  EXPECT_EQ(plan.trainer.learning_rate, 5e-5);
+  EXPECT_EQ(plan.trainer.schedule, "linear");
+  EXPECT_EQ(plan.trainer.batch_size, 32);
+  EXPECT_EQ(plan.trainer.beta2, 0.999);
+  Json given = least();
+  given["learning_rate"] = 1e-3;
+  given["beta2"] = 0.95;
+  EXPECT_EQ(make_plan(given, "flags").trainer.learning_rate, 1e-3);
+  EXPECT_EQ(make_plan(given, "flags").trainer.beta2, 0.95);
+}
+
+TEST(FineTuningSettings, PlacesAreAbsoluteAndKeepTheirLabels) {
+  Json given = least();
+  given["train_data"] = {"1=a/../tata.fa", "other.fa"};
+  given["label_groups"] = "groups.json";
+  const Plan plan = make_plan(given, "flags");
+  const std::string here = std::filesystem::current_path().string() + "/";
+  EXPECT_EQ(plan.task.model, here + "m");
+  EXPECT_EQ(plan.task.train_data, (std::vector<std::string>{"1=" + here + "tata.fa", here + "other.fa"}));
+  EXPECT_EQ(plan.data.label_groups, here + "groups.json");
+  EXPECT_EQ(settled(plan.task).train_data, plan.task.train_data);
+}
+
+TEST(FineTuningSettings, ALabelStandsBeforeTheFirstEqualsSign) {
+  EXPECT_EQ(parse_data_path("x=y=z").label, "x");
+  EXPECT_EQ(parse_data_path("x=y=z").path, "y=z");
+  EXPECT_FALSE(parse_data_path("=x").labelled);
+  EXPECT_FALSE(parse_data_path("x").labelled);
+  const test::TemporaryDirectory folder;
+  test::write_text(folder / "a=b", "");
+  EXPECT_FALSE(parse_data_path((folder / "a=b").string()).labelled);
+}
+
+TEST(FineTuningSettings, EveryTaskIsInTheTableAndNamesItsFormats) {
+  EXPECT_EQ(task_names().size(), task_table().size());
+  for (const TaskEntry& entry : task_table()) {
+    EXPECT_TRUE(is_fine_tuning_task(entry.name));
+    check_format(entry.name, DataSettings());
+  }
+  EXPECT_FALSE(is_fine_tuning_task("lm"));
+  DataSettings tables;
+  tables.format = "tsv";
+  check_format("classify", tables);
+  for (const char* task : {"tag", "answer", "choose"}) {
+    test::expect_error(ErrorKind::kArgument, {"format", task, "tsv"}, [&] { check_format(task, tables); });
+  }
+  test::expect_error(ErrorKind::kArgument, {"sing"}, [&] { check_format("sing", tables); });
+}
+
+TEST(FineTuningSettings, ARunEndsInOneWay) {
+  Json given = least();
+  given["minutes"] = 2.0;
+  test::expect_error(ErrorKind::kArgument, {"epochs 1", "minutes 2"}, [&] { make_plan(given, "flags"); });
+  given.erase("epochs");
+  EXPECT_EQ(make_plan(given, "flags").trainer.minutes, 2.0);
+  given.erase("minutes");
+  test::expect_error(ErrorKind::kArgument, {"epochs", "steps", "minutes"}, [&] { make_plan(given, "flags"); });
+}
+
+TEST(FineTuningSettings, FoldsAreTwoOrMore) {
+  DataSettings data;
+  check_folds(data, "flags");
+  data.folds = 1;
+  test::expect_error(ErrorKind::kArgument, {"flags", "folds 1"}, [&] { check_folds(data, "flags"); });
+  data.folds = 3;
+  data.fold = 2;
+  check_folds(data, "flags");
+  data.fold = 3;
+  test::expect_error(ErrorKind::kArgument, {"fold 3"}, [&] { check_folds(data, "flags"); });
+}
+
+}  // namespace
+}  // namespace weft::fine_tuning
