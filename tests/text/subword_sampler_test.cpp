@@ -9,6 +9,7 @@
 #include <map>
 
 #include "support/expect_error.h"
+#include "support/rust_threads.h"
 #include "support/temporary_directory.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/train_tokenizer.h"
@@ -18,6 +19,7 @@ namespace weft::text {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
+using TrainedSubwords = test::RustThreads;
 
 constexpr std::string_view kText = "the loom weaves the thread, the weaver loves the loom and the thread\n";
 
@@ -58,7 +60,7 @@ std::map<Ids, int> counted(const SubwordSampler& sampler, const Ids& ids, int dr
   return counts;
 }
 
-TEST(SubwordSampler, TheTextStays) {
+TEST_F(TrainedSubwords, TheTextStays) {
   for (const bool unigram : {false, true}) {
     for (const bool dna : {false, true}) {
       const auto tokenizer = trained(unigram, dna);
@@ -79,7 +81,7 @@ TEST(SubwordSampler, TheTextStays) {
   }
 }
 
-TEST(SubwordSampler, WithoutDropoutMergesAreTheTokenisersOwn) {
+TEST_F(TrainedSubwords, WithoutDropoutMergesAreTheTokenisersOwn) {
   const auto tokenizer = trained(false);
   // So rare that no draw below is left out.
   const auto sampler = make_subword_sampler(*tokenizer, {.bpe_dropout = 1e-12});

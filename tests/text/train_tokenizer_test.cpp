@@ -8,11 +8,14 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "support/rust_threads.h"
 #include "support/temporary_directory.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::text {
 namespace {
+
+using TrainTokenizer = test::RustThreads;
 
 // Gives `text` so many times.
 std::function<bool(std::string&)> repeated(std::string text, int times) {
@@ -28,7 +31,7 @@ std::unique_ptr<Tokenizer> trained(const TokenizerTraining& training, const std:
   return load_tokenizer(folder.path());
 }
 
-TEST(TrainTokenizer, LearnsFromTextAndGivesEveryTextBack) {
+TEST_F(TrainTokenizer, LearnsFromTextAndGivesEveryTextBack) {
   for (const bool unigram : {false, true}) {
     const auto tokenizer = trained({.unigram = unigram, .vocabulary_size = 300}, "the loom weaves the thread\n");
     EXPECT_LE(tokenizer->vocabulary_size(), 300);
@@ -40,20 +43,20 @@ TEST(TrainTokenizer, LearnsFromTextAndGivesEveryTextBack) {
   }
 }
 
-TEST(TrainTokenizer, ReadsGenomesInUpperCaseAndAcrossWords) {
+TEST_F(TrainTokenizer, ReadsGenomesInUpperCaseAndAcrossWords) {
   const auto tokenizer = trained({.dna = true, .vocabulary_size = 290}, "ACGTTGCAACGTTGCA\n");
   EXPECT_LE(tokenizer->encode("ACGTTGCAACGTTGCA").size(), 2U);
   EXPECT_EQ(tokenizer->encode("acgttgca"), tokenizer->encode("ACGTTGCA"));
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("ACGT\nTTN")), "ACGT\nTTN");
 }
 
-TEST(TrainTokenizer, LearnsTheSameFromTheSameText) {
+TEST_F(TrainTokenizer, LearnsTheSameFromTheSameText) {
   const TokenizerTraining training{.vocabulary_size = 320};
   const std::string text = "she sells sea shells by the sea shore, surely she sells shells\n";
   EXPECT_EQ(train_tokenizer(training, repeated(text, 30)), train_tokenizer(training, repeated(text, 30)));
 }
 
-TEST(TrainTokenizer, RefusesWhatCannotBeLearned) {
+TEST_F(TrainTokenizer, RefusesWhatCannotBeLearned) {
   test::expect_error(ErrorKind::kArgument, {"261", "found 100"},
                      [] { train_tokenizer({.vocabulary_size = 100}, repeated("x", 1)); });
   test::expect_error(ErrorKind::kArgument, {"text", "none"}, [] { train_tokenizer({}, repeated("x", 0)); });

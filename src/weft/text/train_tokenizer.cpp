@@ -3,7 +3,6 @@
 #include "weft/text/train_tokenizer.h"
 
 #include <exception>
-#include <mutex>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -37,13 +36,10 @@ struct Texts {
   std::string text;
   std::int64_t count = 0;
   std::exception_ptr failure = nullptr;
-  // The crate's threads come one at a time, but by a lock of its own that no sanitizer sees.
-  std::mutex mutex = {};
 };
 
 bool next_text(void* context, const std::uint8_t** data, std::size_t* length) {
   auto& texts = *static_cast<Texts*>(context);
-  const std::scoped_lock lock(texts.mutex);
   try {
     if (!texts.next(texts.text)) {
       return false;
@@ -82,7 +78,6 @@ std::string train_tokenizer(const TokenizerTraining& training, const std::functi
   WeftText error{};
   const bool trained = weft_tokenizer_train(&plan, next_text, &texts, &result, &error);
   std::string text = take(trained ? result : error);
-  const std::scoped_lock lock(texts.mutex);
   if (texts.failure) {
     std::rethrow_exception(texts.failure);
   }
