@@ -17,7 +17,7 @@
 namespace weft::data {
 namespace {
 
-constexpr MaskingOptions kMasking{0.15, 256, 256, 11};
+const MaskingOptions kMasking{0.15, 256, 256, 11};
 
 TEST(Masking, KeepsTheProportionsOfThePaper) {
   const at::Tensor tokens = at::full({64, 1000}, 300, at::kLong);  // an id that random draws cannot give
