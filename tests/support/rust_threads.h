@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-// There under the thread sanitizer only. NOLINTNEXTLINE(bugprone-reserved-identifier)
+// There under the thread sanitizer only. NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" [[gnu::weak]] void __tsan_init();
 
 namespace weft::test {

@@ -14,8 +14,9 @@ namespace weft {
 /// or a number beyond 64 bits.
 inline std::optional<std::int64_t> integer_of(std::string_view word) noexcept {
   std::int64_t number = 0;
-  const char* last = word.data() + word.size();
-  const auto [end, error] = std::from_chars(word.data(), last, number);
+  const char* const first = word.data();  // NOLINT(bugprone-suspicious-stringview-data-usage): its size is used
+  const char* const last = first + word.size();
+  const auto [end, error] = std::from_chars(first, last, number);
   return error == std::errc() && end == last ? std::optional(number) : std::nullopt;
 }
 
