@@ -10,6 +10,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
+#include "weft/core/error.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -59,12 +60,12 @@ class EncoderExactness : public ::testing::TestWithParam<test::EncoderKind> {
       const auto parts = static_cast<std::int64_t>(names.parts.size());
       for (std::int64_t part = 0; part < parts; ++part) {
         const std::string& tensor = names.parts[static_cast<std::size_t>(part)];
-        const at::Tensor expected = fixture_.tensor(name + "/gradient/" + tensor);
+        const at::Tensor expected = fixture_.tensor(concat(name, "/gradient/", tensor));
         const at::Tensor found = parameter.value().grad();
         ASSERT_EQ(expected.defined(), found.defined()) << tensor;
         if (expected.defined()) {
           const std::int64_t rows = found.size(0) / parts;
-          expect_close(found.narrow(0, part * rows, rows), expected, name + ' ' + tensor);
+          expect_close(found.narrow(0, part * rows, rows), expected, concat(name, ' ', tensor));
           ++compared;
         }
       }

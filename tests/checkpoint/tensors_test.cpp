@@ -60,6 +60,7 @@ TEST(Tensors, AreReadTogetherAsOneByOne) {
   const formats::SafetensorsFile file(directory / "t.safetensors");
   const at::Tensor all = at::empty({40, 40, 3}, at::TensorOptions(at::kDouble));
   std::vector<TensorRead> reads;
+  reads.reserve(40);
   for (std::int64_t i = 0; i < 40; ++i) {
     reads.push_back({file.find(concat("t", i)), all[i].narrow(0, 0, i)});
   }

@@ -105,6 +105,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 void parse(CLI::App& app, int count, char** arguments) {
   std::vector<std::string> marked = marked_arguments(count, arguments);
   std::vector<char*> pointers;
+  pointers.reserve(marked.size());
   for (std::string& argument : marked) {
     pointers.push_back(argument.data());
   }

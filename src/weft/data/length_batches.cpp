@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/random.h"

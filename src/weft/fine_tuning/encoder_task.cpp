@@ -25,6 +25,7 @@ data::LengthBatches length_batches(const Objective& objective, const Plan& plan)
   const std::int64_t examples = objective.examples(Split::kTraining);
   require(examples > 0, "train_data: there is no example");
   std::vector<std::int32_t> lengths;
+  lengths.reserve(static_cast<std::size_t>(examples));
   for (std::int64_t example = 0; example < examples; ++example) {
     lengths.push_back(static_cast<std::int32_t>(objective.length(Split::kTraining, example)));
   }

@@ -22,8 +22,10 @@ std::vector<std::int64_t> number_begins(const Objective& objective) {
 }
 
 std::vector<std::vector<std::size_t>> batches_of(const Objective& objective, const ScoringOptions& options) {
+  const std::int64_t examples = objective.examples(Split::kHeldOut);
   std::vector<std::int64_t> lengths;
-  for (std::int64_t example = 0; example < objective.examples(Split::kHeldOut); ++example) {
+  lengths.reserve(static_cast<std::size_t>(examples));
+  for (std::int64_t example = 0; example < examples; ++example) {
     lengths.push_back(objective.length(Split::kHeldOut, example));
   }
   return tasks::batches_by_length(lengths, {options.examples, options.tokens});

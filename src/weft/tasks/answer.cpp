@@ -31,6 +31,7 @@ Json answer_json(const AnswerSpan& span, const std::string& document) {
 Answers answers_of(const EncodedDocument& encoded, const std::vector<KeptLogits>& logits,
                    const AnswerTaskOptions& options, const std::string& name) {
   std::vector<AnswerWindow> windows;
+  windows.reserve(logits.size());
   for (std::size_t i = 0; i < logits.size(); ++i) {
     windows.push_back({&encoded.windows[i], numbers(logits[i].start), numbers(logits[i].end)});
   }

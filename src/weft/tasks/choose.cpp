@@ -19,6 +19,7 @@ TaskResult choose(TaskModel& task, const Question& question, const RunOptions& o
     truncated.push_back(encoded.back().left_out);
   }
   std::vector<const text::Encoding*> windows;
+  windows.reserve(encoded.size());
   for (const EncodedDocument& choice : encoded) {
     windows.push_back(&choice.windows.front());
   }

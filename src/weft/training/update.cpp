@@ -7,6 +7,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
 
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
 
@@ -143,8 +144,11 @@ std::vector<double> round_ticks(double low, double high) {
     step = step < rough * 0.8 ? power * factor : step;
   }
   std::vector<double> ticks;
-  for (double index = std::ceil(low / step - 1e-9); index * step <= high + 1e-9 * step; ++index) {
-    ticks.push_back(index * step);
+  const auto first = static_cast<std::int64_t>(std::ceil(low / step - 1e-9));
+  const auto last = static_cast<std::int64_t>(std::floor(high / step + 1e-9));
+  ticks.reserve(static_cast<std::size_t>(std::max<std::int64_t>(0, last - first + 1)));
+  for (std::int64_t index = first; index <= last; ++index) {
+    ticks.push_back(static_cast<double>(index) * step);
   }
   return ticks;
 }

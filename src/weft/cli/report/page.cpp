@@ -92,7 +92,7 @@ std::string base64(const std::string& bytes) {
 
 // Cairo names glyphs alike in every picture: each is a document of its own.
 std::string picture_of(const AttentionSummary& summary, std::int64_t length, const models::TransformerConfig& model) {
-  const std::string heading = "<p>" + html_text(layer_range(summary) + ": " + summary.effective) + "</p>\n";
+  std::string heading = "<p>" + html_text(layer_range(summary) + ": " + summary.effective) + "</p>\n";
   if (!summary.density) {
     return heading;
   }

@@ -73,6 +73,7 @@ std::vector<tasks::Document> documents_of(const AnswerCommand& command) {
     return whole_files(command.files.empty() ? std::vector<std::string>{"-"} : command.files);
   }
   std::vector<tasks::Document> documents;
+  documents.reserve(command.texts.size());
   for (const std::string& text : command.texts) {
     documents.push_back({text, {}, concat("text ", documents.size() + 1)});
   }

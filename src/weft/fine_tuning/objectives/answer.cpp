@@ -51,6 +51,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> tokens_of(const text::Encod
 
 std::vector<std::string> answer_texts(const readers::Question& question) {
   std::vector<std::string> texts;
+  texts.reserve(question.answers.size());
   for (const readers::AnswerSpan& answer : question.answers) {
     texts.push_back(answer.text);
   }

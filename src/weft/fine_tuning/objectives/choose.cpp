@@ -127,6 +127,7 @@ Json ChooseObjective::figures(Kept kept) const {
   const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
   const auto width = static_cast<std::size_t>(choices_);
   std::vector<double> nats;
+  nats.reserve(truth.size());
   for (std::size_t i = 0; i < truth.size(); ++i) {
     nats.push_back(cross_entropy_of(kept.subspan(i * width, width), truth[i]));
   }

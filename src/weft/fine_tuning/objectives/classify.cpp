@@ -147,6 +147,7 @@ double ClassifyObjective::mean_loss(Kept kept) const {
   const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
   const std::size_t width = labels_.names().size();
   std::vector<double> losses;
+  losses.reserve(truth.size());
   for (std::size_t row = 0; row < truth.size(); ++row) {
     losses.push_back(cross_entropy_of(kept.subspan(row * width, width), truth[row]));
   }
@@ -157,6 +158,7 @@ Json ClassifyObjective::figures(Kept kept) const {
   const auto split = static_cast<std::size_t>(Split::kHeldOut);
   if (regression_) {
     std::vector<double> squares;
+    squares.reserve(kept.size());
     for (std::size_t i = 0; i < kept.size(); ++i) {
       squares.push_back((kept[i] - values_[split][i]) * (kept[i] - values_[split][i]));
     }

@@ -63,6 +63,7 @@ ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::
       return;
     }
     std::vector<std::int64_t> positive;
+    positive.reserve(record.labels.size());
     for (const std::string& name : record.labels) {
       positive.push_back(labels_.number(name, record.document.name));
     }
@@ -159,6 +160,7 @@ Json MultilabelObjective::figures(Kept kept) const {
   const std::vector<std::uint8_t> predicted = predicted_matrix(kept);
   const auto counts = metrics::count_labels(truth, predicted, width());
   const auto labels = static_cast<std::size_t>(width());
+  const std::size_t rows = truth.size() / labels;
   std::int64_t exact = 0;
   for (std::size_t begin = 0; begin < truth.size(); begin += labels) {
     const auto row = truth.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -170,7 +172,7 @@ Json MultilabelObjective::figures(Kept kept) const {
   groups.insert(groups.end(), groups_.begin(), groups_.end());
   Json figures = {{"f1_micro", metrics::average_scores(counts, metrics::Averaging::kMicro).f1},
                   {"f1_macro", metrics::average_scores(counts, metrics::Averaging::kMacro).f1},
-                  {"exact_match", static_cast<double>(exact) / static_cast<double>(truth.size() / labels)},
+                  {"exact_match", static_cast<double>(exact) / static_cast<double>(rows)},
                   {"loss", mean_loss(kept, truth)}};
   for (const metrics::GroupAuc& group : metrics::grouped_roc_auc(truth, kept, width(), groups)) {
     figures[group.name.empty() ? "roc_auc" : "roc_auc_" + group.name] = area_or_null(group.mean);
@@ -181,6 +183,7 @@ Json MultilabelObjective::figures(Kept kept) const {
 Json MultilabelObjective::details(Kept kept) const {
   const std::vector<std::uint8_t> truth = truth_matrix();
   std::vector<metrics::LabelGroup> single;
+  single.reserve(labels_.names().size());
   for (std::int64_t label = 0; label < width(); ++label) {
     single.push_back({labels_.names()[static_cast<std::size_t>(label)], {label}});
   }

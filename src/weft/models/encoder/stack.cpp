@@ -104,6 +104,7 @@ at::Tensor EncoderStackImpl::forward(const EncoderBatch& batch, const StackCall&
   }
   record(batch, parts, 0);
   std::vector<at::Tensor> hidden;
+  hidden.reserve(parts.parts.size());
   for (const EncoderBatch& part : parts.parts) {
     hidden.push_back(run(part, call));
   }

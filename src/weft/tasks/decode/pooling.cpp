@@ -18,9 +18,9 @@ std::vector<double> mean_of_rows(std::span<const float> hidden, std::size_t widt
       sums[column] += static_cast<double>(hidden[row + column]);
     }
   }
-  const auto rows = static_cast<double>(hidden.size() / width);
+  const std::size_t rows = hidden.size() / width;
   for (double& sum : sums) {
-    sum /= rows;
+    sum /= static_cast<double>(rows);
   }
   return sums;
 }

@@ -88,6 +88,7 @@ std::vector<ParameterGroup> parameter_groups(const NamedTensors& parameters, con
     group.rate_factor = std::pow(config.layer_decay, static_cast<double>(below));
   }
   std::vector<ParameterGroup> result;
+  result.reserve(groups.size());
   for (auto& [key, group] : groups) {
     result.push_back(std::move(group));
   }

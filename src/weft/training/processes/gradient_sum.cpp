@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <ranges>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -85,14 +86,14 @@ class GradientSum::State {
  private:
   static std::vector<Bucket> make_buckets(const std::vector<at::Tensor>& parameters) {
     std::vector<Bucket> buckets;
-    for (auto parameter = parameters.rbegin(); parameter != parameters.rend(); ++parameter) {
+    for (const at::Tensor& parameter : std::views::reverse(parameters)) {
       const bool joins = !buckets.empty() && buckets.back().numbers * 4 < kBucketBytes &&
-                         buckets.back().parameters.front().scalar_type() == parameter->scalar_type();
+                         buckets.back().parameters.front().scalar_type() == parameter.scalar_type();
       if (!joins) {
         buckets.emplace_back();
       }
-      buckets.back().parameters.push_back(*parameter);
-      buckets.back().numbers += parameter->numel();
+      buckets.back().parameters.push_back(parameter);
+      buckets.back().numbers += parameter.numel();
     }
     return buckets;
   }
