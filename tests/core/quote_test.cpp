@@ -40,5 +40,12 @@ TEST(NearestName, FindsTyposAndNothingElse) {
   EXPECT_EQ(nearest_name(std::string(1000000, 'a'), kNames), "");
 }
 
+TEST(QuotedList, NamesAsManyAsAskedAndCountsTheRest) {
+  const std::vector<std::string> names = {"a", "b'c", "d"};
+  EXPECT_EQ(quoted_list(names, 3), "'a', 'b\\'c', 'd'");
+  EXPECT_EQ(quoted_list(names, 2), "'a', 'b\\'c' and 1 more");
+  EXPECT_EQ(quoted_list({}, 2), "");
+}
+
 }  // namespace
 }  // namespace weft

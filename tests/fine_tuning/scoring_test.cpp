@@ -3,7 +3,7 @@
 #include "weft/fine_tuning/scoring.h"
 
 #include "fine_tuning/small_task.h"
-#include "weft/fine_tuning/cross_entropy.h"
+#include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/objectives/classify.h"
 
 namespace weft::fine_tuning {

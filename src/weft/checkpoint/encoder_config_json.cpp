@@ -6,7 +6,7 @@
 #include <array>
 
 #include "weft/core/error.h"
-#include "weft/core/integer.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
 

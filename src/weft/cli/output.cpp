@@ -17,7 +17,7 @@ void print_json(const formats::Json& json) {
   std::cout << json.dump(-1, ' ', false, formats::Json::error_handler_t::replace) << '\n';
 }
 
-std::string name_table(const std::vector<std::pair<std::string, std::string>>& rows, std::string_view indent) {
+std::string name_table(const Rows& rows, std::string_view indent) {
   std::size_t width = 0;
   for (const auto& [name, value] : rows) {
     width = std::max(width, name.size());

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,14 +17,11 @@ namespace weft::cli {
 /// One line of JSON and a new line. Bytes that are no UTF-8 become U+FFFD.
 void print_json(const formats::Json& json);
 
-/// The value, or JSON's null where there is none.
-template <typename Value>
-formats::Json or_null(const std::optional<Value>& value) {
-  return value ? formats::Json(*value) : formats::Json(nullptr);
-}
+/// Names and values of a table.
+using Rows = std::vector<std::pair<std::string, std::string>>;
 
 /// Lines "name  value" with the values in one column, each begun with `indent`.
-std::string name_table(const std::vector<std::pair<std::string, std::string>>& rows, std::string_view indent = "");
+std::string name_table(const Rows& rows, std::string_view indent = "");
 
 /// 1234567 as "1,234,567".
 std::string digits(std::int64_t number);

@@ -62,6 +62,14 @@ std::string quote(std::string_view text, std::size_t maximum_bytes) {
   return result + (position < text.size() ? "'..." : "'");
 }
 
+std::string quoted_list(std::span<const std::string> texts, std::size_t most) {
+  std::string result;
+  for (const std::string& text : texts.first(std::min(texts.size(), most))) {
+    result += (result.empty() ? "" : ", ") + quote(text);
+  }
+  return texts.size() > most ? result + " and " + std::to_string(texts.size() - most) + " more" : result;
+}
+
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   // Longer names are no slips of the finger, and the distance takes quadratic time.
   constexpr std::size_t kLongestName = 64;

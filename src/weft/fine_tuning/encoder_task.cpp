@@ -2,16 +2,14 @@
 // Everything random is a function of seed, step and part.
 #include "weft/fine_tuning/encoder_task.h"
 
-#include <ATen/core/grad_mode.h>
-
 #include <algorithm>
-#include <cstdio>
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/scoring.h"
 #include "weft/models/families/family.h"
+#include "weft/training/leaves.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -20,6 +18,12 @@ using formats::Json;
 
 // "tune" in ASCII: dropout's seeds are independent of the data's order.
 constexpr std::uint64_t kDropoutStream = 0x74756E65;
+
+Json identity_of(const Objective& objective) {
+  const EncodedRows& rows = objective.rows(Split::kTraining);
+  const std::uint64_t print = random_bits(rows.fingerprint(), objective.fingerprint());
+  return {{"rows", rows.size()}, {"tokens", rows.tokens()}, {"fingerprint", training::fingerprint_text(print)}};
+}
 
 data::LengthBatches length_batches(const Objective& objective, const Plan& plan) {
   const std::int64_t examples = objective.examples(Split::kTraining);
@@ -46,7 +50,8 @@ EncoderTask::EncoderTask(std::shared_ptr<Objective> objective, models::EncoderMo
       model_(std::move(model)),
       plan_(plan),
       padding_{model_->config().pad_token_id, objective_->setup().model.type_ids},
-      batches_(length_batches(*objective_, plan)) {
+      batches_(length_batches(*objective_, plan)),
+      identity_(identity_of(*objective_)) {
   model_->set_gradient_checkpointing(plan.task.gradient_checkpointing);
 }
 
@@ -58,11 +63,9 @@ std::int64_t EncoderTask::steps_of(std::int64_t epochs) {
 std::vector<std::pair<std::string, at::Tensor>> EncoderTask::parameters() const {
   // A pooler that came with the file and that the head does not read gets no gradient.
   const bool pools = models::reads_pooler(models::find_family(model_->config().model_type), model_->head());
-  std::vector<std::pair<std::string, at::Tensor>> result;
-  for (const auto& parameter : model_->named_parameters()) {
-    if (pools || !parameter.key().starts_with("head.pooler")) {
-      result.emplace_back(parameter.key(), parameter.value());
-    }
+  std::vector<std::pair<std::string, at::Tensor>> result = training::leaves_of(*model_);
+  if (!pools) {
+    std::erase_if(result, [](const auto& leaf) { return leaf.first.starts_with("head.pooler"); });
   }
   return result;
 }
@@ -101,14 +104,6 @@ Json EncoderTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>
   return objective_->figures(score_examples(*objective_, model_, options));
 }
 
-Json EncoderTask::data_identity() const {
-  const EncodedRows& rows = objective_->rows(Split::kTraining);
-  char print[17];
-  std::snprintf(print, sizeof print, "%016llx",
-                static_cast<unsigned long long>(random_bits(rows.fingerprint(), objective_->fingerprint())));
-  return {{"rows", rows.size()}, {"tokens", rows.tokens()}, {"fingerprint", print}};
-}
-
 Json EncoderTask::settings() const {
   Json json = formats::to_json(plan_.task);
   json.update(formats::to_json(plan_.data));
@@ -121,15 +116,9 @@ void EncoderTask::save(const std::filesystem::path& directory) const {
 }
 
 void EncoderTask::load(const std::filesystem::path& directory) {
-  const at::NoGradGuard no_grad;
   checkpoint::EncoderLoadOptions options;
   options.head = model_->head();
-  const models::EncoderModel loaded = checkpoint::load_encoder(directory, options);
-  // Into the parameters that the optimiser holds already: it must not be left with the old tensors.
-  const auto source = loaded->named_parameters();
-  for (auto& parameter : model_->named_parameters()) {
-    parameter.value().copy_(source[parameter.key()]);
-  }
+  training::copy_leaves(*checkpoint::load_encoder(directory, options), *model_);
 }
 
 }  // namespace weft::fine_tuning

@@ -5,10 +5,9 @@
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "weft/core/error.h"
-#include "weft/core/integer.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 
 namespace weft::fine_tuning {
@@ -23,14 +22,7 @@ std::vector<std::string> sorted_labels(std::vector<std::string> names) {
   return names;
 }
 
-std::string label_list(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostShown = 10;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostShown); ++i) {
-    text += (i == 0 ? "" : ", ") + quote(names[i]);
-  }
-  return names.size() > kMostShown ? concat(text, " and ", names.size() - kMostShown, " more") : text;
-}
+std::string label_list(const std::vector<std::string>& names) { return quoted_list(names, 10); }
 
 // What a config has that never was given names.
 bool unnamed(const std::vector<std::string>& labels) {
@@ -43,11 +35,10 @@ bool unnamed(const std::vector<std::string>& labels) {
 }
 
 double weight_of(const std::string& word) {
-  double weight = 0.0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), weight);
-  require(error == std::errc() && end == word.data() + word.size() && weight > 0 && weight < 1e9,
+  const std::optional<double> weight = real_of(word);
+  require(weight && *weight > 0 && *weight < 1e9,
           "class_weights must be balanced, or numbers above 0 (at most 1e9), found ", quote(word));
-  return weight;
+  return *weight;
 }
 
 std::vector<double> balanced_weights(std::span<const std::int64_t> counts, std::int64_t all, bool against_rest) {
@@ -82,8 +73,7 @@ std::int64_t LabelNames::find(const std::string& name) const {
 HeadPlan LabelNames::plan(const models::EncoderConfig& config, models::Head head) const {
   const std::vector<std::string> sorted = sorted_labels(names_);
   const std::vector<std::string>& known = config.id2label;
-  const bool has_head = !config.architectures.empty() && config.head() == head;
-  if (!has_head) {
+  if (config.head() != head) {
     return {sorted, {}, true};
   }
   const auto lacks = [&](const std::string& name) { return !config.label2id(name); };

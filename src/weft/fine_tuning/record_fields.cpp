@@ -20,14 +20,7 @@ using formats::Json;
 constexpr std::array<std::string_view, 5> kTextNames = {"text", "sentence", "sequence", "review", "content"};
 constexpr std::array<std::string_view, 3> kLabelNames = {"label", "labels", "class"};
 
-std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 12;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
-    text += (i == 0 ? "" : ", ") + quote(names[i]);
-  }
-  return names.size() > kMost ? concat(text, " and ", names.size() - kMost, " more") : text;
-}
+std::string listed(const std::vector<std::string>& names) { return quoted_list(names, 12); }
 
 std::size_t column_called(const std::vector<std::string>& columns, const std::string& name, std::string_view field,
                           const std::string& file) {

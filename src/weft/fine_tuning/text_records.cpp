@@ -41,7 +41,7 @@ std::string place_of(const fs::path& file, std::int64_t line) {
 class RecordReading {
  public:
   RecordReading(const DataSettings& settings, LabelCount count, const std::function<void(const TextRecord&)>& visit)
-      : settings_(settings), options_{.skip_malformed = settings.on_error == "skip"}, count_(count), visit_(visit) {}
+      : settings_(settings), options_(read_options(settings)), count_(count), visit_(visit) {}
 
   void read(const LabelledFile& file) {
     const std::string format = settings_.format == "auto" ? format_of(file.path) : settings_.format;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,12 @@ Json read_json(const std::filesystem::path& path);
 /// The text of `json`, indented by `indent` blanks a level, or on one line when that is negative. Strings that are not
 /// UTF-8 are a kArgument error.
 std::string print_json(const Json& json, int indent = -1);
+
+/// The value, or JSON's null where there is none.
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 }  // namespace weft::formats
 

@@ -2,8 +2,6 @@
 // Batches, losses and held-out figures of a language model.
 #include "weft/training/language_model_task.h"
 
-#include <ATen/core/grad_mode.h>
-
 #include <algorithm>
 
 #include "weft/checkpoint/model_directory.h"
@@ -12,6 +10,7 @@
 #include "weft/data/resampled_rows.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
+#include "weft/training/leaves.h"
 
 namespace weft::training {
 namespace {
@@ -54,13 +53,7 @@ data::WindowSampler LanguageModelTask::sampler_over(const std::shared_ptr<const 
            static_cast<std::uint64_t>(config_.seed)}};
 }
 
-std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() const {
-  std::vector<std::pair<std::string, at::Tensor>> result;
-  for (const auto& parameter : model_->named_parameters()) {
-    result.emplace_back(parameter.key(), parameter.value());
-  }
-  return result;
-}
+std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() const { return leaves_of(*model_); }
 
 data::Batch LanguageModelTask::batch(std::int64_t step, std::int64_t part) const {
   at::Tensor tokens = sampler_.tokens(step, part);
@@ -95,9 +88,8 @@ Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int
 }
 
 Json LanguageModelTask::data_identity() const {
-  char print[17];
-  std::snprintf(print, sizeof print, "%016llx", static_cast<unsigned long long>(data::fingerprint(sampler_.source())));
-  return {{"tokens", sampler_.source().size()}, {"fingerprint", print}};
+  return {{"tokens", sampler_.source().size()},
+          {"fingerprint", fingerprint_text(data::fingerprint(sampler_.source()))}};
 }
 
 void LanguageModelTask::save(const std::filesystem::path& directory) const {
@@ -105,13 +97,7 @@ void LanguageModelTask::save(const std::filesystem::path& directory) const {
 }
 
 void LanguageModelTask::load(const std::filesystem::path& directory) {
-  const at::NoGradGuard no_grad;
-  const models::LanguageModel loaded = checkpoint::load_model(directory);
-  // Into the parameters that the optimiser holds already: it must not be left with the old tensors.
-  const auto source = loaded->named_parameters();
-  for (auto& parameter : model_->named_parameters()) {
-    parameter.value().copy_(source[parameter.key()]);
-  }
+  copy_leaves(*checkpoint::load_model(directory), *model_);
 }
 
 }  // namespace weft::training

@@ -12,8 +12,8 @@
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/core/integer.h"
 #include "weft/core/log.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/core/temporary_name.h"
 

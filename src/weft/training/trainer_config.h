@@ -55,10 +55,28 @@ struct TrainerConfig {
 
   template <typename Visitor>
   static void fields(Visitor&& visit);
+
+ private:
+  template <typename Visitor>
+  static void data_fields(Visitor&& visit);
+  template <typename Visitor>
+  static void optimizer_fields(Visitor&& visit);
+  template <typename Visitor>
+  static void text_fields(Visitor&& visit);
+  template <typename Visitor>
+  static void habit_fields(Visitor&& visit);
 };
 
 template <typename Visitor>
 void TrainerConfig::fields(Visitor&& visit) {
+  data_fields(visit);
+  optimizer_fields(visit);
+  text_fields(visit);
+  habit_fields(visit);
+}
+
+template <typename Visitor>
+void TrainerConfig::data_fields(Visitor&& visit) {
   using C = TrainerConfig;
   visit(Field{"train_text", &C::train_text, "files and folders to train on"});
   visit(Field{"eval_text", &C::eval_text, "held-out files and folders to evaluate on; none leaves evaluation out"});
@@ -67,6 +85,11 @@ void TrainerConfig::fields(Visitor&& visit) {
   visit(Field{"gradient_accumulation", &C::gradient_accumulation, "batches a step"}.at_least(1));
   visit(Field{"steps", &C::steps, "steps to train for; 0 to train by minutes"}.at_least(0));
   visit(Field{"minutes", &C::minutes, "minutes of training wall time to train for; 0 to train by steps"}.at_least(0));
+}
+
+template <typename Visitor>
+void TrainerConfig::optimizer_fields(Visitor&& visit) {
+  using C = TrainerConfig;
   visit(Field{"learning_rate", &C::learning_rate, "peak learning rate"}.range(0, 10));
   visit(Field{"min_learning_rate_ratio", &C::min_learning_rate_ratio, "last learning rate over the peak"}.range(0, 1));
   visit(Field{"optimizer", &C::optimizer, "how gradients become updates"}.one_of({"adamw", "adafactor", "lamb"}));
@@ -87,6 +110,11 @@ void TrainerConfig::fields(Visitor&& visit) {
   visit(Field{"dtype", &C::dtype, "products in float32 or bfloat16; auto is bfloat16 where that is fast"}.one_of(
       {"auto", "float32", "bfloat16"}));
   visit(Field{"seed", &C::seed, "of initial weights, data order and dropout"}.at_least(0));
+}
+
+template <typename Visitor>
+void TrainerConfig::text_fields(Visitor&& visit) {
+  using C = TrainerConfig;
   visit(Field{"mask_probability", &C::mask_probability, "part of the tokens an encoder predicts"}.range(0.001, 1));
   visit(Field{"masking", &C::masking, "what an encoder predicts: single tokens, whole words, or spans of words"}.one_of(
       {"tokens", "words", "spans"}));
@@ -96,6 +124,11 @@ void TrainerConfig::fields(Visitor&& visit) {
   visit(Field{"unigram_alpha", &C::unigram_alpha,
               "draw pieces of training text with a unigram model's probability to this power; 0 draws none"}
             .range(0, 100));
+}
+
+template <typename Visitor>
+void TrainerConfig::habit_fields(Visitor&& visit) {
+  using C = TrainerConfig;
   visit(Field{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints; 0 for checkpoint_minutes"}.at_least(
       0));
   visit(Field{"checkpoint_minutes", &C::checkpoint_minutes, "minutes between checkpoints; 0 for only at the end"}

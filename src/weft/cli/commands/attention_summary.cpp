@@ -72,9 +72,8 @@ std::string layer_range(const AttentionSummary& summary) {
   return concat("layers ", summary.first_layer, "-", summary.last_layer);
 }
 
-std::vector<std::pair<std::string, std::string>> attention_rows(const std::vector<AttentionSummary>& summaries,
-                                                                std::int64_t length) {
-  std::vector<std::pair<std::string, std::string>> rows;
+Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length) {
+  Rows rows;
   for (const AttentionSummary& summary : summaries) {
     const std::string name = summaries.size() == 1 ? "" : ", " + layer_range(summary);
     rows.emplace_back("attention" + name, summary.effective);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/cli/output.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
 
@@ -29,8 +30,7 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
 std::string layer_range(const AttentionSummary& summary);
 
 /// Rows for name_table: the effective expression and its density, one or two a summary.
-std::vector<std::pair<std::string, std::string>> attention_rows(const std::vector<AttentionSummary>& summaries,
-                                                                std::int64_t length);
+Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length);
 
 /// A list with {"layers": [first, last], "expression", "effective", "density"} for each summary; density may be null.
 formats::Json attention_json(const std::vector<AttentionSummary>& summaries);

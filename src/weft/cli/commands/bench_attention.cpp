@@ -98,22 +98,22 @@ formats::Json result_of(const AttentionCase& call, const TimedParts& parts, std:
           {"density", cost.density},
           {"edges", cost.edges * call.batch},
           {"slots", cost.slots * call.batch},
-          {"forward_ms", or_null(times.forward_ms)},
-          {"dense_forward_ms", or_null(times.dense_forward_ms)},
-          {"forward_backward_ms", or_null(times.forward_backward_ms)},
-          {"dense_forward_backward_ms", or_null(times.dense_forward_backward_ms)},
-          {"efficiency", or_null(efficiency(times.dense_forward_ms, times.forward_ms, cost.density))},
+          {"forward_ms", formats::or_null(times.forward_ms)},
+          {"dense_forward_ms", formats::or_null(times.dense_forward_ms)},
+          {"forward_backward_ms", formats::or_null(times.forward_backward_ms)},
+          {"dense_forward_backward_ms", formats::or_null(times.dense_forward_backward_ms)},
+          {"efficiency", formats::or_null(efficiency(times.dense_forward_ms, times.forward_ms, cost.density))},
           {"forward_backward_efficiency",
-           or_null(efficiency(times.dense_forward_backward_ms, times.forward_backward_ms, cost.density))},
+           formats::or_null(efficiency(times.dense_forward_backward_ms, times.forward_backward_ms, cost.density))},
           {"gflops", times.forward_ms ? formats::Json(flops / *times.forward_ms / 1e6) : formats::Json(nullptr)},
-          {"gemm_gflops", or_null(times.gemm_gflops)},
-          {"workspace_bytes", or_null(times.workspace_bytes)},
+          {"gemm_gflops", formats::or_null(times.gemm_gflops)},
+          {"workspace_bytes", formats::or_null(times.workspace_bytes)},
           {"max_abs_error", check.max_abs_error},
           {"max_relative_gradient_error", parts.backward ? formats::Json(check.max_abs_gradient_error) : nullptr}};
 }
 
 std::string table_of(const formats::Json& result) {
-  std::vector<std::pair<std::string, std::string>> rows;
+  Rows rows;
   for (const auto& [name, value] : result.items()) {
     rows.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
   }

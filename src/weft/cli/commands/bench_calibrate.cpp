@@ -62,9 +62,8 @@ std::string pair_rate(double products, std::int64_t head_dim, double pair_second
 }
 
 std::string calibration_table(const Calibration& calibration) {
-  std::vector<std::pair<std::string, std::string>> rows = {
-      {"processor", calibration.machine.processor},
-      {"kernels", concat(calibration.machine.isa, ", ", calibration.machine.threads, " threads")}};
+  Rows rows = {{"processor", calibration.machine.processor},
+               {"kernels", concat(calibration.machine.isa, ", ", calibration.machine.threads, " threads")}};
   for (const pattern::LayerRates& each : calibration.rates.layers) {
     rows.emplace_back(each.dtype + " layers",
                       concat(gigaflops(each.product_flops), ", backwards ", gigaflops(each.product_backward_flops),

@@ -98,7 +98,7 @@ Json measure(models::EncoderModel& model, const ModelCase& call, std::int64_t th
 }
 
 std::string bench_model_table(const Json& result) {
-  std::vector<std::pair<std::string, std::string>> rows;
+  Rows rows;
   for (const auto& [name, value] : result.items()) {
     if (name == "profile") {
       for (const Json& entry : value) {

@@ -107,9 +107,8 @@ void print_report(const ReadReport& report, std::size_t files, bool json) {
                 {"first_skipped", report.skipped == 0 ? Json(nullptr) : Json(report.first_skipped)}});
     return;
   }
-  std::vector<std::pair<std::string, std::string>> rows = {
-      {"records", concat(digits(report.records), " in ", files, files == 1 ? " file" : " files")},
-      {"skipped", digits(report.skipped)}};
+  Rows rows = {{"records", concat(digits(report.records), " in ", files, files == 1 ? " file" : " files")},
+               {"skipped", digits(report.skipped)}};
   if (report.skipped > 0) {
     rows.emplace_back("the first", report.first_skipped);
   }

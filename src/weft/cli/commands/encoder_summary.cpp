@@ -48,9 +48,9 @@ Json encoder_summary(const std::filesystem::path& directory) {
   return summary;
 }
 
-std::vector<std::pair<std::string, std::string>> encoder_rows(const Json& summary) {
+Rows encoder_rows(const Json& summary) {
   const auto number = [&](const char* name) { return digits(summary.at(name).get<std::int64_t>()); };
-  std::vector<std::pair<std::string, std::string>> rows = {
+  Rows rows = {
       {"model", concat(summary.at("family").get<std::string>(), " encoder, ", number("parameters"), " parameters")},
       {"head", summary.at("head").get<std::string>()},
       {"shape", concat(number("layers"), " layers, width ", number("width"), ", ", number("heads"),

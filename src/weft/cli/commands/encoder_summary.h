@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/cli/output.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -17,6 +18,6 @@ namespace weft::cli {
 formats::Json encoder_summary(const std::filesystem::path& directory);
 
 /// Rows for name_table from it.
-std::vector<std::pair<std::string, std::string>> encoder_rows(const formats::Json& summary);
+Rows encoder_rows(const formats::Json& summary);
 
 }  // namespace weft::cli

@@ -15,8 +15,7 @@
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
-#include "weft/core/interrupt.h"
-#include "weft/core/progress.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
 #include "weft/training/evaluation/evaluate.h"
@@ -81,14 +80,8 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   options.context = config.context;
   options.max_bytes = config.max_bytes;
   options.dtype = config.dtype;
-  const InterruptGuard guard;
-  ProgressBar bar("evaluating", 1.0);
-  options.progress = [&bar](std::int64_t done, std::int64_t total) {
-    bar.update(static_cast<double>(done) / static_cast<double>(total));
-    if (interrupted()) {
-      fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens");
-    }
-  };
+  WatchedProgress progress("evaluating", "tokens");
+  options.progress = progress.callback();
   if (model->config().is_decoder) {
     return training::to_json(training::evaluate(model, *tokenizer, text, options));
   }
@@ -98,7 +91,7 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
 }
 
 std::string figures_text(const Json& result) {
-  std::vector<std::pair<std::string, std::string>> rows;
+  Rows rows;
   if (result.contains("bits_per_byte")) {
     rows = {{"bits per byte", fixed(result.at("bits_per_byte").get<double>(), 4)},
             {"bytes", digits(result.at("bytes").get<std::int64_t>())}};

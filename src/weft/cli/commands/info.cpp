@@ -24,8 +24,6 @@ namespace weft::cli {
 namespace {
 
 using formats::Json;
-using Rows = std::vector<std::pair<std::string, std::string>>;
-
 struct InfoOptions {
   std::string directory;
   bool tensors = false;

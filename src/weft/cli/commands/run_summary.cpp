@@ -71,7 +71,7 @@ std::string progress_text(const Json& run) {
 }
 
 /// What a fine-tuning run was trained on, and its last figures.
-void add_task_rows(const Json& run, std::vector<std::pair<std::string, std::string>>& rows) {
+void add_task_rows(const Json& run, Rows& rows) {
   const Json& config = run.at("config");
   rows.emplace_back("task", config.at("task").get<std::string>());
   rows.emplace_back("data", joined(config.value("train_data", Json::array())));
@@ -86,8 +86,7 @@ void add_task_rows(const Json& run, std::vector<std::pair<std::string, std::stri
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> model_rows(const models::TransformerConfig& config,
-                                                            std::int64_t parameters) {
+Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters) {
   const std::string kind = config.is_decoder ? "decoder" : "encoder";
   return {
       {"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
@@ -118,9 +117,9 @@ std::optional<Json> run_json(const fs::path& directory) {
   return run;
 }
 
-std::vector<std::pair<std::string, std::string>> run_rows(const Json& run) {
+Rows run_rows(const Json& run) {
   const Json& config = run.at("config");
-  std::vector<std::pair<std::string, std::string>> rows;
+  Rows rows;
   if (run.contains("step")) {
     rows.emplace_back("trained", progress_text(run));
   }

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "weft/cli/output.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
 
 namespace weft::cli {
 
 /// Rows for name_table: kind and size, shape, positions.
-std::vector<std::pair<std::string, std::string>> model_rows(const models::TransformerConfig& config,
-                                                            std::int64_t parameters);
+Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters);
 
 /// How a run was trained and how far its newest checkpoint is: {"step", "tokens", "seconds", "loss", "evaluation",
 /// "config"}; "loss" is null at step 0, the weights before training. Nothing when the directory is a model only.
@@ -24,6 +24,6 @@ std::vector<std::pair<std::string, std::string>> model_rows(const models::Transf
 std::optional<formats::Json> run_json(const std::filesystem::path& directory);
 
 /// Rows for name_table from run_json().
-std::vector<std::pair<std::string, std::string>> run_rows(const formats::Json& run);
+Rows run_rows(const formats::Json& run);
 
 }  // namespace weft::cli

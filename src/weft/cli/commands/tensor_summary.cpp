@@ -15,8 +15,6 @@ namespace weft::cli {
 namespace {
 
 using formats::Json;
-using Rows = std::vector<std::pair<std::string, std::string>>;
-
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::string text;
   for (const std::int64_t size : shape) {

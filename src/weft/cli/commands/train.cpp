@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/table.h"
-#include "weft/cli/commands/train_config.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/fine_tuning/fine_tuning_flags.h"
@@ -21,10 +19,10 @@
 #include "weft/cli/output.h"
 #include "weft/cli/report/seed_statistics.h"
 #include "weft/cli/threads.h"
-#include "weft/core/cpu.h"
+#include "weft/cli/training/announcement.h"
+#include "weft/cli/training/train_config.h"
+#include "weft/cli/training/train_result.h"
 #include "weft/core/files.h"
-#include "weft/core/progress.h"
-#include "weft/data/text_corpus.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/train_language_model.h"
@@ -33,8 +31,6 @@ namespace weft::cli {
 namespace {
 
 using formats::Json;
-using Rows = std::vector<std::pair<std::string, std::string>>;
-
 constexpr std::string_view kTrainExamples =
     "  weft train --train-text books/train --eval-text books/val --attention 'strided(256)' --context 4096 \\\n"
     "    --layers 6 --width 256 --heads 4 --minutes 5 --out run\n"
@@ -57,52 +53,6 @@ struct TrainOptions {
   bool resume = false;
   bool json = false;
 };
-
-// A dtype that runs emulated is said to be: nobody should wonder why bfloat16 is no faster.
-std::string dtype_text(const std::string& dtype) {
-  const std::string settled = training::settled_dtype(dtype);
-  const bool emulated = settled == "bfloat16" && !has_fast_bfloat16();
-  return settled +
-         (emulated ? ", emulated: this processor is slow at it, so products of rounded numbers run in float32" : "");
-}
-
-// Looks at the files once more, cheaply, so that a wrong path fails before a model is built.
-std::string text_size(const std::vector<std::string>& paths) {
-  const data::TextCorpus corpus(paths);
-  return concat(digits(corpus.bytes()), " bytes in ", corpus.files().size(),
-                corpus.files().size() == 1 ? " file" : " files");
-}
-
-std::string length_text(const training::TrainerConfig& config) {
-  return config.steps > 0 ? concat(digits(config.steps), " steps") : duration_text(60 * config.minutes);
-}
-
-/// Parameters of a model that is never filled: nothing is allocated for it.
-std::int64_t parameter_count(const models::TransformerConfig& config) {
-  return models::LanguageModelImpl(config, at::TensorOptions().device(at::kMeta)).parameter_count();
-}
-
-/// What is about to be computed, on stderr.
-void announce(const training::TrainerConfig& trainer, const models::TransformerConfig& model, std::int64_t threads) {
-  Rows rows = model_rows(model, parameter_count(model));
-  for (auto& row : attention_rows(summarize_attention(model, trainer.context), trainer.context)) {
-    rows.push_back(std::move(row));
-  }
-  rows.emplace_back("dtype", dtype_text(trainer.dtype));
-  rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
-  const std::int64_t group = training::processes().size();
-  const std::int64_t parts = trainer.gradient_accumulation * (trainer.processes == 0 ? group : trainer.processes);
-  rows.emplace_back("batch", concat(trainer.batch_size * parts, " windows of ", digits(trainer.context),
-                                    " tokens a step, for ", length_text(trainer)));
-  if (group > 1) {
-    rows.emplace_back("processes", std::to_string(group));
-  }
-  rows.emplace_back("training text", text_size(trainer.train_text));
-  if (!trainer.eval_text.empty()) {
-    rows.emplace_back("held-out text", text_size(trainer.eval_text));
-  }
-  std::cerr << name_table(rows) << std::flush;
-}
 
 // Everything that can be refused is refused before the first line is announced.
 training::TrainResult start(const TrainOptions& options, const Json& fields, std::int64_t threads) {
@@ -130,48 +80,6 @@ training::TrainResult resume(const TrainOptions& options, const Json& fields, st
     std::cerr << "resuming after step " << digits(run->at("step").get<std::int64_t>()) << std::endl;
   }
   return training::resume_language_model(options.out, fields);
-}
-
-Json result_json(const std::string& out, const training::TrainResult& result) {
-  return {{"run", out},
-          {"steps", result.steps},
-          {"tokens", result.tokens},
-          {"seconds", result.seconds},
-          {"loss", result.loss},
-          {"tokens_per_second", result.tokens_per_second},
-          {"dtype", result.dtype},
-          {"best", result.best.empty() ? Json(nullptr) : result.best},
-          {"evaluation", result.evaluation.empty() ? Json(nullptr) : result.evaluation}};
-}
-
-std::string result_text(const std::string& out, const training::TrainResult& result, bool fine) {
-  Rows rows = {{"run", out},
-               {"trained", concat(digits(result.steps), " steps, ", digits(result.tokens), " tokens in ",
-                                  duration_text(result.seconds))},
-               {"speed", concat(digits(static_cast<std::int64_t>(result.tokens_per_second)), " tokens a second")},
-               {"loss", concat(fixed(result.loss, 4), fine ? "" : " nats a token", " in the last step")}};
-  for (const auto& [name, value] : result.evaluation.items()) {
-    if (fine) {
-      rows.emplace_back(name, value.is_null() ? "undefined" : fixed(value.get<double>(), 4));
-    } else if (name == "bits_per_byte") {
-      rows.emplace_back("held-out",
-                        concat(fixed(value.get<double>(), 4), " bits per byte over ",
-                               digits(result.evaluation.value("bytes", std::int64_t{0})), " bytes, context ",
-                               digits(result.evaluation.value("context", std::int64_t{0}))));
-    } else if (name == "loss") {
-      rows.emplace_back("held-out", concat(fixed(value.get<double>(), 4), " nats a masked token"));
-    } else if (name == "masked_accuracy") {
-      rows.emplace_back("accuracy",
-                        concat(fixed(value.get<double>(), 4), " of ",
-                               digits(result.evaluation.value("masked_tokens", std::int64_t{0})), " masked tokens"));
-    }
-  }
-  if (!result.best.empty()) {
-    rows.emplace_back("best", concat(fixed(result.best.at("value").get<double>(), 4), " ",
-                                     result.best.at("metric").get<std::string>(), " after step ",
-                                     digits(result.best.at("step").get<std::int64_t>()), ", kept in best/"));
-  }
-  return name_table(rows);
 }
 
 // Every process trains; one speaks. One that fails lets the others know why they end.

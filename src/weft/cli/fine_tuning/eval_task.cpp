@@ -8,10 +8,9 @@
 
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/core/interrupt.h"
-#include "weft/core/progress.h"
 #include "weft/fine_tuning/fine_tune.h"
 
 namespace weft::cli {
@@ -35,7 +34,7 @@ void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions&
     print_json(json);
     return;
   }
-  std::vector<std::pair<std::string, std::string>> rows;
+  Rows rows;
   for (const auto& [name, value] : measured.figures.items()) {
     rows.emplace_back(name, value.is_null() ? "undefined" : fixed(value.get<double>(), 4));
   }
@@ -66,14 +65,8 @@ void eval_task(const EvalTaskOptions& options) {
   Json settings = formats::only_fields_of<fine_tuning::DataSettings>(training_settings(options.run));
   settings.update(options.examples);
   formats::update_from_json(measurement.settings, settings, "weft eval");
-  const InterruptGuard guard;
-  ProgressBar bar("evaluating", 1.0);
-  measurement.progress = [&bar](std::int64_t done, std::int64_t total) {
-    bar.update(static_cast<double>(done) / static_cast<double>(total));
-    if (interrupted()) {
-      fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " batches");
-    }
-  };
+  WatchedProgress progress("evaluating", "batches");
+  measurement.progress = progress.callback();
   std::unique_ptr<AtomicFile> out;
   fine_tuning::Objective::WriteLine write;
   if (!options.predictions.empty()) {
@@ -81,7 +74,7 @@ void eval_task(const EvalTaskOptions& options) {
     write = [&out](const Json& line) { out->write(formats::print_json(line) + "\n"); };
   }
   const fine_tuning::Measured measured = fine_tuning::measure(measurement, write);
-  bar.finish();
+  progress.finish();
   if (out) {
     out->commit();
   }

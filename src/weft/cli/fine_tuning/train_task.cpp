@@ -7,15 +7,13 @@
 #include <vector>
 
 #include "weft/cli/output.h"
+#include "weft/cli/training/announcement.h"
 #include "weft/core/error.h"
-#include "weft/core/progress.h"
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::cli {
 namespace {
-
-using TableRows = std::vector<std::pair<std::string, std::string>>;
 
 std::string split_text(const fine_tuning::ReadSummary& summary, const fine_tuning::EncodedRows& rows) {
   std::string text = concat(digits(summary.examples), " examples, ", digits(rows.tokens()), " tokens");
@@ -58,22 +56,20 @@ void announce_task(const fine_tuning::Prepared& prepared, std::int64_t threads) 
   for (const auto& [name, parameter] : prepared.task->parameters()) {
     parameters += parameter.numel();
   }
-  TableRows rows = {{"task", prepared.plan.task.task},
-                    {"model", concat(objective.setup().config.model_type, ", ", digits(parameters), " parameters")},
-                    {"head", head_text(prepared)}};
+  Rows rows = {{"task", prepared.plan.task.task},
+               {"model", concat(objective.setup().config.model_type, ", ", digits(parameters), " parameters")},
+               {"head", head_text(prepared)}};
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined_names(prepared.new_tensors));
   }
-  rows.emplace_back("dtype", trainer.dtype);
-  rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
+  add_machine_rows(trainer, threads, rows);
   const std::int64_t parts = parts_per_step(trainer);
   const std::string batch = prepared.plan.task.batch_tokens > 0
                                 ? concat(digits(prepared.plan.task.batch_tokens), " tokens")
                                 : concat(trainer.batch_size, " examples");
   rows.emplace_back("batch", concat(parts > 1 ? concat(parts, " of ") : "", batch, " a step, ",
                                     digits(prepared.epoch_steps), " steps an epoch"));
-  rows.emplace_back("length",
-                    trainer.steps > 0 ? concat(digits(trainer.steps), " steps") : duration_text(60 * trainer.minutes));
+  rows.emplace_back("length", length_text(trainer));
   rows.emplace_back("training data", split_text(prepared.training, objective.rows(fine_tuning::Split::kTraining)));
   if (prepared.held_out.examples > 0) {
     rows.emplace_back("held-out data", split_text(prepared.held_out, objective.rows(fine_tuning::Split::kHeldOut)));

@@ -57,7 +57,7 @@ struct Costs {
 };
 
 formats::Json work_json(const pattern::Work& work) {
-  return {{"flops", work.flops}, {"bytes", work.bytes}, {"seconds", or_null(work.seconds)}};
+  return {{"flops", work.flops}, {"bytes", work.bytes}, {"seconds", formats::or_null(work.seconds)}};
 }
 
 formats::Json step_json(const pattern::StepCost& step) {
@@ -92,14 +92,13 @@ std::string overtakes(const std::optional<std::int64_t>& length, std::int64_t lo
 std::string cost_text(const Costs& costs) {
   const pattern::ModelCost& sparse = costs.sparse;
   const pattern::ModelCost& dense = costs.dense;
-  std::vector<std::pair<std::string, std::string>> rows = {
-      {"attention, forward", row(sparse.inference.attention, dense.inference.attention)},
-      {"attention, training", row(sparse.training.attention, dense.training.attention)},
-      {"model, forward", row(sparse.inference.total, dense.inference.total)},
-      {"model, training", row(sparse.training.total, dense.training.total)},
-      {"computed", percent(sparse.computed_share) + " of the scores of full attention"},
-      {"memory, inference", memory(sparse.inference_bytes, dense.inference_bytes)},
-      {"memory, training", memory(sparse.training_bytes, dense.training_bytes)}};
+  Rows rows = {{"attention, forward", row(sparse.inference.attention, dense.inference.attention)},
+               {"attention, training", row(sparse.training.attention, dense.training.attention)},
+               {"model, forward", row(sparse.inference.total, dense.inference.total)},
+               {"model, training", row(sparse.training.total, dense.training.total)},
+               {"computed", percent(sparse.computed_share) + " of the scores of full attention"},
+               {"memory, inference", memory(sparse.inference_bytes, dense.inference_bytes)},
+               {"memory, training", memory(sparse.training_bytes, dense.training_bytes)}};
   if (costs.timed) {
     rows.emplace_back("overtakes, forward", overtakes(costs.crossover.inference, costs.crossover.longest));
     rows.emplace_back("overtakes, training", overtakes(costs.crossover.training, costs.crossover.longest));
@@ -140,8 +139,8 @@ void show_cost(const CostOptions& options) {
               {"shape", formats::to_json(shape)},
               {"sparse", cost_json(costs.sparse)},
               {"dense", cost_json(costs.dense)},
-              {"crossover_length", or_null(costs.crossover.inference)},
-              {"training_crossover_length", or_null(costs.crossover.training)}});
+              {"crossover_length", formats::or_null(costs.crossover.inference)},
+              {"training_crossover_length", formats::or_null(costs.crossover.training)}});
 }
 
 }  // namespace

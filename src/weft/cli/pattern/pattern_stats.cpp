@@ -145,17 +145,16 @@ std::string reach_text(const std::vector<pattern::Estimate>& reach) {
 
 std::string stats_text(const pattern::GraphStatistics& stats, const std::optional<PredictedSeconds>& seconds) {
   const pattern::LayoutStatistics& layout = stats.layout;
-  std::vector<std::pair<std::string, std::string>> rows = {
-      {"edges", concat(digits(layout.edges), ", density ", percent(layout.density))},
-      {"blocks of 64",
-       concat(digits(layout.full_blocks), " full, ", digits(layout.partial_blocks + layout.weighted_blocks),
-              " partial of ", digits(stats.possible_blocks), "; ", percent(layout.edges_per_slot),
-              " of computed scores are edges")},
-      {"isolated", concat(digits(stats.isolated), " positions; nobody looks at ", digits(stats.unseen))},
-      {"average path", with_error(stats.paths.average, 3)},
-      {"largest path", concat(stats.sampled > 0 ? "at least " : "", digits(stats.paths.largest))},
-      {"pairs without path", percent(stats.paths.unreachable.value)},
-      {"clustering", with_error(stats.clustering, 4)}};
+  Rows rows = {{"edges", concat(digits(layout.edges), ", density ", percent(layout.density))},
+               {"blocks of 64",
+                concat(digits(layout.full_blocks), " full, ", digits(layout.partial_blocks + layout.weighted_blocks),
+                       " partial of ", digits(stats.possible_blocks), "; ", percent(layout.edges_per_slot),
+                       " of computed scores are edges")},
+               {"isolated", concat(digits(stats.isolated), " positions; nobody looks at ", digits(stats.unseen))},
+               {"average path", with_error(stats.paths.average, 3)},
+               {"largest path", concat(stats.sampled > 0 ? "at least " : "", digits(stats.paths.largest))},
+               {"pairs without path", percent(stats.paths.unreachable.value)},
+               {"clustering", with_error(stats.clustering, 4)}};
   if (stats.second_eigenvalue) {
     rows.emplace_back("second eigenvalue", with_error(*stats.second_eigenvalue, 6));
     rows.emplace_back("spectral gap", fixed(1 - stats.second_eigenvalue->value, 6));

@@ -17,8 +17,6 @@ namespace weft::cli {
 namespace {
 
 using formats::Json;
-using PageRows = std::vector<std::pair<std::string, std::string>>;
-
 constexpr std::int64_t kLongestPicture = 4096;  // positions that a picture shows
 
 constexpr const char* kStyle =
@@ -32,7 +30,7 @@ std::string section(const std::string& title, const std::string& content) {
   return content.empty() ? "" : "<h2>" + html_text(title) + "</h2>\n" + content;
 }
 
-std::string rows_table(const PageRows& rows) {
+std::string rows_table(const Rows& rows) {
   std::string table = "<table>\n";
   for (const auto& [name, value] : rows) {
     table += "<tr><td>" + html_text(name) + "</td><td>" + html_text(value) + "</td></tr>\n";
@@ -51,7 +49,7 @@ std::string figure_text(const Json& value) {
 }
 
 std::string final_figures(const RunFigures& run) {
-  PageRows rows;
+  Rows rows;
   const Json summary = summary_json(run);
   for (const auto& [name, value] : summary.items()) {
     if (name != "run" && !value.is_null()) {
@@ -123,7 +121,7 @@ std::string patterns(const RunFigures& run) {
 }
 
 std::string settings(const Json& json) {
-  PageRows rows;
+  Rows rows;
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {
       rows.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());

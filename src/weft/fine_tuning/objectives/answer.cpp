@@ -13,7 +13,6 @@
 #include "weft/core/random.h"
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/metrics/answers.h"
-#include "weft/readers/file_list.h"
 #include "weft/tasks/decode/answers.h"
 #include "weft/tasks/task_run.h"
 #include "weft/text/utf8.h"
@@ -109,23 +108,19 @@ void AnswerObjective::add_question(Split split, const readers::Question& questio
 
 ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
-  const readers::ReadOptions options{.skip_malformed = setup().data.on_error == "skip"};
-  for (const std::filesystem::path& file : readers::list_files(paths)) {
-    readers::SquadReader reader(file, options);
-    const auto visit = [&](const readers::Question& question) {
-      if (takes(split)) {
-        add_question(split, question, quote(file.native(), 4096));
-      }
-    };
-    read_records(reader, options, visit, summary.records);
-  }
+  const auto open = [](const std::filesystem::path& path, const readers::ReadOptions& options) {
+    return readers::SquadReader(path, options);
+  };
+  const auto visit = [&](const readers::Question& question, const std::string& file) {
+    if (takes(split)) {
+      add_question(split, question, file);
+    }
+  };
+  read_each(paths, setup().data, open, visit, summary.records);
   return summary;
 }
 
-HeadPlan AnswerObjective::settle() {
-  const models::EncoderConfig& config = setup().config;
-  return {{}, {}, config.architectures.empty() || config.head() != head()};
-}
+HeadPlan AnswerObjective::settle() { return {{}, {}, setup().config.head() != head()}; }
 
 at::Tensor AnswerObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
                                  std::span<const std::int64_t> examples) const {

@@ -2,23 +2,14 @@
 // Every example has the same number of choices, so that a batch is one tensor.
 #include "weft/fine_tuning/objectives/choose.h"
 
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/tensor.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "weft/core/error.h"
-#include "weft/core/quote.h"
 #include "weft/core/random.h"
-#include "weft/fine_tuning/cross_entropy.h"
+#include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/metrics/classification.h"
-#include "weft/metrics/sums.h"
-#include "weft/readers/file_list.h"
 #include "weft/readers/json_lines_reader.h"
-#include "weft/tasks/decode/scores.h"
-#include "weft/tasks/task_run.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -62,34 +53,30 @@ ChooseObjective::ChooseObjective(Setup given) : Objective(std::move(given)) {
 
 ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
-  const readers::ReadOptions options{.skip_malformed = setup().data.on_error == "skip"};
-  for (const std::filesystem::path& file : readers::list_files(paths)) {
-    readers::JsonLinesReader reader(file, options);
-    const auto visit = [&](const readers::JsonRecord& record) {
-      if (!takes(split)) {
-        return;
-      }
-      const std::string place = concat(quote(file.native(), 4096), " line ", record.line);
-      const Puzzle question = puzzle_of(record, place);
-      const auto count = static_cast<std::int64_t>(question.choices.size());
-      choices_ = choices_ == 0 ? count : choices_;
-      if (count != choices_) {
-        readers::malformed(place, ": ", count, " choices, but the examples before have ", choices_);
-      }
-      for (const std::string& choice : question.choices) {
-        add_row(split, {question.prompt, choice, place}, summary);
-      }
-      truth_[static_cast<std::size_t>(split)].push_back(question.label);
-    };
-    read_records(reader, options, visit, summary.records);
-  }
+  const auto open = [](const std::filesystem::path& path, const readers::ReadOptions& options) {
+    return readers::JsonLinesReader(path, options);
+  };
+  const auto visit = [&](const readers::JsonRecord& record, const std::string& file) {
+    const std::string place = concat(file, " line ", record.line);
+    const Puzzle question = puzzle_of(record, place);
+    const auto count = static_cast<std::int64_t>(question.choices.size());
+    choices_ = choices_ == 0 ? count : choices_;
+    if (count != choices_) {
+      readers::malformed(place, ": ", count, " choices, but the examples before have ", choices_);
+    }
+    if (!takes(split)) {  // only now: a malformed record is no example
+      return;
+    }
+    for (const std::string& choice : question.choices) {
+      add_row(split, {question.prompt, choice, place}, summary);
+    }
+    truth_[static_cast<std::size_t>(split)].push_back(question.label);
+  };
+  read_each(paths, setup().data, open, visit, summary.records);
   return summary;
 }
 
-HeadPlan ChooseObjective::settle() {
-  const models::EncoderConfig& config = setup().config;
-  return {{}, {}, config.architectures.empty() || config.head() != head()};
-}
+HeadPlan ChooseObjective::settle() { return {{}, {}, setup().config.head() != head()}; }
 
 at::Tensor ChooseObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
                                  std::span<const std::int64_t> examples) const {
@@ -97,51 +84,28 @@ at::Tensor ChooseObjective::loss(models::EncoderModel& model, const models::Enco
   for (const std::int64_t example : examples) {
     labels.push_back(truth_[static_cast<std::size_t>(Split::kTraining)][static_cast<std::size_t>(example)]);
   }
-  const at::Tensor targets = at::tensor(labels, at::kLong);
-  if (setup().label_smoothing == 0.0) {
-    return model->loss(input, {targets, {}, {}});
-  }
-  return at::cross_entropy_loss(model->forward(input).logits.to(at::kFloat), targets, {}, at::Reduction::Mean, -100,
-                                setup().label_smoothing);
+  return label_loss(model, input, at::tensor(labels, at::kLong), {{}, setup().label_smoothing});
 }
 
 std::int64_t ChooseObjective::numbers(std::int64_t /*example*/) const { return choices_; }
 
 void ChooseObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/, std::span<double> kept) const {
-  const std::span<const float> logits = tasks::numbers(output.logits);
-  tasks::require_finite(logits);
-  std::copy(logits.begin(), logits.end(), kept.begin());
-}
-
-std::vector<std::int64_t> ChooseObjective::chosen(Kept kept) const {
-  std::vector<std::int64_t> all;
-  const auto width = static_cast<std::size_t>(choices_);
-  for (std::size_t begin = 0; begin < kept.size(); begin += width) {
-    const auto row = kept.subspan(begin, width);
-    all.push_back(std::max_element(row.begin(), row.end()) - row.begin());
-  }
-  return all;
+  keep_logits(output, kept);
 }
 
 Json ChooseObjective::figures(Kept kept) const {
   const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
   const auto width = static_cast<std::size_t>(choices_);
-  std::vector<double> nats;
-  nats.reserve(truth.size());
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    nats.push_back(cross_entropy_of(kept.subspan(i * width, width), truth[i]));
-  }
-  return {{"accuracy", metrics::accuracy(truth, chosen(kept))}, {"loss", metrics::mean(nats)}};
+  return {{"accuracy", metrics::accuracy(truth, best_labels(kept, width))},
+          {"loss", mean_cross_entropy(kept, width, truth)}};
 }
 
 void ChooseObjective::predictions(Kept kept, const WriteLine& write) const {
   const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
-  const std::vector<std::int64_t> all = chosen(kept);
   const auto width = static_cast<std::size_t>(choices_);
+  const std::vector<std::int64_t> chosen = best_labels(kept, width);
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    const auto row = kept.subspan(i * width, width);
-    const std::vector<float> logits(row.begin(), row.end());
-    write({{"index", all[i]}, {"scores", tasks::softmax(logits)}, {"truth", truth[i]}});
+    write({{"index", chosen[i]}, {"scores", probabilities(kept.subspan(i * width, width))}, {"truth", truth[i]}});
   }
 }
 

@@ -31,8 +31,6 @@ class ChooseObjective final : public Objective {
   ReadSummary read_files(Split split, const std::vector<std::string>& paths) override;
 
  private:
-  std::vector<std::int64_t> chosen(Kept kept) const;
-
   std::int64_t choices_ = 0;  // of every example; 0 before the first
   std::array<std::vector<std::int64_t>, 2> truth_;
 };

@@ -2,23 +2,20 @@
 // Targets in, losses and scores out.
 #include "weft/fine_tuning/objectives/classify.h"
 
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 
 #include "weft/core/error.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
-#include "weft/fine_tuning/cross_entropy.h"
+#include "weft/fine_tuning/label_logits.h"
 #include "weft/metrics/classification.h"
 #include "weft/metrics/correlation.h"
 #include "weft/metrics/sums.h"
-#include "weft/tasks/decode/scores.h"
-#include "weft/tasks/task_run.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -31,22 +28,18 @@ bool learns_numbers(const Setup& setup) {
   if (setup.task.problem_type != "auto") {
     return setup.task.problem_type == kRegression;
   }
-  const bool has_head =
-      !setup.config.architectures.empty() && setup.config.head() == models::Head::kSequenceClassification;
-  return has_head && (setup.config.problem_type == kRegression ||
-                      (setup.config.problem_type.empty() && setup.config.num_labels() == 1));
+  return setup.config.head() == models::Head::kSequenceClassification &&
+         (setup.config.problem_type == kRegression ||
+          (setup.config.problem_type.empty() && setup.config.num_labels() == 1));
 }
 
 double target_value(const TextRecord& record) {
   const std::string& word = record.labels.front();
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  require(error == std::errc() && end == word.data() + word.size() && std::isfinite(value), record.document.name,
-          ": regression needs a number as label, found ", quote(word));
-  return value;
+  const std::optional<double> value = real_of(word);
+  require(value && std::isfinite(*value), record.document.name, ": regression needs a number as label, found ",
+          quote(word));
+  return *value;
 }
-
-Json undefined_as_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 template <typename Value>
 at::Tensor targets_of(const std::vector<Value>& all, std::span<const std::int64_t> examples, at::ScalarType type) {
@@ -87,7 +80,7 @@ void ClassifyObjective::add_target(Split split, const TextRecord& record) {
 
 HeadPlan ClassifyObjective::settle() {
   if (regression_) {
-    const bool has_head = !setup().config.architectures.empty() && setup().config.head() == head();
+    const bool has_head = setup().config.head() == head();
     require(!has_head || setup().config.num_labels() == 1,
             "regression needs a head of one number, but the model's has ", setup().config.num_labels(), " labels");
     return {has_head ? setup().config.id2label : std::vector<std::string>{"LABEL_0"}, kRegression, !has_head};
@@ -114,12 +107,7 @@ at::Tensor ClassifyObjective::loss(models::EncoderModel& model, const models::En
   if (regression_) {
     return model->loss(input, {targets_of(values_[split], examples, at::kFloat), {}, {}});
   }
-  const at::Tensor targets = targets_of(truth_[split], examples, at::kLong);
-  if (!weights_.defined() && setup().label_smoothing == 0.0) {
-    return model->loss(input, {targets, {}, {}});
-  }
-  const at::Tensor logits = model->forward(input).logits.to(at::kFloat);
-  return at::cross_entropy_loss(logits, targets, weights_, at::Reduction::Mean, -100, setup().label_smoothing);
+  return label_loss(model, input, targets_of(truth_[split], examples, at::kLong), {weights_, setup().label_smoothing});
 }
 
 std::int64_t ClassifyObjective::numbers(std::int64_t /*example*/) const {
@@ -128,30 +116,11 @@ std::int64_t ClassifyObjective::numbers(std::int64_t /*example*/) const {
 
 void ClassifyObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/,
                              std::span<double> kept) const {
-  const std::span<const float> logits = tasks::numbers(output.logits);
-  tasks::require_finite(logits);
-  std::copy(logits.begin(), logits.end(), kept.begin());
+  keep_logits(output, kept);
 }
 
 std::vector<std::int64_t> ClassifyObjective::predicted_labels(Kept kept) const {
-  const std::size_t width = labels_.names().size();
-  std::vector<std::int64_t> predicted;
-  for (std::size_t begin = 0; begin < kept.size(); begin += width) {
-    const auto row = kept.subspan(begin, width);
-    predicted.push_back(std::max_element(row.begin(), row.end()) - row.begin());
-  }
-  return predicted;
-}
-
-double ClassifyObjective::mean_loss(Kept kept) const {
-  const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
-  const std::size_t width = labels_.names().size();
-  std::vector<double> losses;
-  losses.reserve(truth.size());
-  for (std::size_t row = 0; row < truth.size(); ++row) {
-    losses.push_back(cross_entropy_of(kept.subspan(row * width, width), truth[row]));
-  }
-  return metrics::mean(losses);
+  return best_labels(kept, labels_.names().size());
 }
 
 Json ClassifyObjective::figures(Kept kept) const {
@@ -162,8 +131,8 @@ Json ClassifyObjective::figures(Kept kept) const {
     for (std::size_t i = 0; i < kept.size(); ++i) {
       squares.push_back((kept[i] - values_[split][i]) * (kept[i] - values_[split][i]));
     }
-    return {{"pearson", undefined_as_null(metrics::pearson(values_[split], kept))},
-            {"spearman", undefined_as_null(metrics::spearman(values_[split], kept))},
+    return {{"pearson", formats::or_null(metrics::pearson(values_[split], kept))},
+            {"spearman", formats::or_null(metrics::spearman(values_[split], kept))},
             {"mean_squared_error", metrics::mean(squares)}};
   }
   const std::vector<std::int64_t> predicted = predicted_labels(kept);
@@ -172,7 +141,7 @@ Json ClassifyObjective::figures(Kept kept) const {
                   {"f1_macro", metrics::average_scores(classes, metrics::Averaging::kMacro).f1},
                   {"f1_micro", metrics::average_scores(classes, metrics::Averaging::kMicro).f1},
                   {"matthews", metrics::matthews_correlation(truth_[split], predicted)},
-                  {"loss", mean_loss(kept)}};
+                  {"loss", mean_cross_entropy(kept, labels_.names().size(), truth_[split])}};
   if (labels_.names().size() == 2) {
     const auto second = std::find_if(classes.begin(), classes.end(), [](const auto& one) { return one.label == 1; });
     const metrics::Scores scores = metrics::class_scores(second == classes.end() ? metrics::Counts{} : second->counts);
@@ -209,11 +178,9 @@ void ClassifyObjective::predictions(Kept kept, const WriteLine& write) const {
   const std::size_t width = labels_.names().size();
   const std::vector<std::int64_t> predicted = predicted_labels(kept);
   for (std::size_t i = 0; i < predicted.size(); ++i) {
-    const auto row = kept.subspan(i * width, width);
-    const std::vector<float> logits(row.begin(), row.end());
     const auto label = static_cast<std::size_t>(predicted[i]);
     write({{"label", labels_.names()[label]},
-           {"score", tasks::softmax(logits)[label]},
+           {"score", probabilities(kept.subspan(i * width, width))[label]},
            {"truth", labels_.names()[static_cast<std::size_t>(truth_[split][i])]}});
   }
 }

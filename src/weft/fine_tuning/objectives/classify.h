@@ -33,7 +33,6 @@ class ClassifyObjective final : public Objective {
  private:
   void add_target(Split split, const TextRecord& record);
   std::vector<std::int64_t> predicted_labels(Kept kept) const;
-  double mean_loss(Kept kept) const;
 
   bool regression_;
   LabelNames labels_;

@@ -12,11 +12,11 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/text_records.h"
 #include "weft/metrics/classification.h"
 #include "weft/metrics/sums.h"
 #include "weft/tasks/decode/scores.h"
-#include "weft/tasks/task_run.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -45,8 +45,6 @@ double binary_loss(double logit, bool applies) {
   const double x = applies ? -logit : logit;
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
-
-Json area_or_null(const std::optional<double>& area) { return area ? Json(*area) : Json(nullptr); }
 
 }  // namespace
 
@@ -125,9 +123,7 @@ std::int64_t MultilabelObjective::numbers(std::int64_t /*example*/) const { retu
 
 void MultilabelObjective::keep(const tasks::WindowOutput& output, std::int64_t /*example*/,
                                std::span<double> kept) const {
-  const std::span<const float> logits = tasks::numbers(output.logits);
-  tasks::require_finite(logits);
-  std::copy(logits.begin(), logits.end(), kept.begin());
+  keep_logits(output, kept);
 }
 
 std::vector<std::uint8_t> MultilabelObjective::truth_matrix() const {
@@ -175,7 +171,7 @@ Json MultilabelObjective::figures(Kept kept) const {
                   {"exact_match", static_cast<double>(exact) / static_cast<double>(rows)},
                   {"loss", mean_loss(kept, truth)}};
   for (const metrics::GroupAuc& group : metrics::grouped_roc_auc(truth, kept, width(), groups)) {
-    figures[group.name.empty() ? "roc_auc" : "roc_auc_" + group.name] = area_or_null(group.mean);
+    figures[group.name.empty() ? "roc_auc" : "roc_auc_" + group.name] = formats::or_null(group.mean);
   }
   return figures;
 }
@@ -192,7 +188,7 @@ Json MultilabelObjective::details(Kept kept) const {
   Json labels = Json::array();
   for (std::size_t label = 0; label < areas.size(); ++label) {
     labels.push_back({{"label", areas[label].name},
-                      {"roc_auc", area_or_null(areas[label].mean)},
+                      {"roc_auc", formats::or_null(areas[label].mean)},
                       {"f1", metrics::class_scores(counts[label].counts).f1},
                       {"support", counts[label].counts.actual}});
   }

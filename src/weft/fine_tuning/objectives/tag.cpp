@@ -2,19 +2,17 @@
 // Words to tokens and back.
 #include "weft/fine_tuning/objectives/tag.h"
 
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "weft/core/error.h"
-#include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/metrics/entities.h"
 #include "weft/metrics/sums.h"
-#include "weft/readers/file_list.h"
 #include "weft/tasks/decode/scores.h"
 #include "weft/tasks/decode/tagged_tokens.h"
 #include "weft/tasks/task_run.h"
@@ -103,20 +101,19 @@ void TagObjective::add_sentence(Split split, const readers::TaggedSentence& sent
 
 ReadSummary TagObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
-  const readers::ReadOptions options{.skip_malformed = setup().data.on_error == "skip"};
-  for (const std::filesystem::path& file : readers::list_files(paths)) {
-    readers::ConllReader reader(file, {}, options);
-    const auto visit = [&](const readers::TaggedSentence& sentence) {
-      if (!takes(split)) {
-        return;
-      }
-      add_sentence(split, sentence, concat(quote(file.native(), 4096), " line ", sentence.line));
-      if (split == Split::kHeldOut) {
-        sentences_.push_back({sentence.words, sentence.tags});
-      }
-    };
-    read_records(reader, options, visit, summary.records);
-  }
+  const auto open = [](const std::filesystem::path& path, const readers::ReadOptions& options) {
+    return readers::ConllReader(path, {}, options);
+  };
+  const auto visit = [&](const readers::TaggedSentence& sentence, const std::string& file) {
+    if (!takes(split)) {
+      return;
+    }
+    add_sentence(split, sentence, concat(file, " line ", sentence.line));
+    if (split == Split::kHeldOut) {
+      sentences_.push_back({sentence.words, sentence.tags});
+    }
+  };
+  read_each(paths, setup().data, open, visit, summary.records);
   return summary;
 }
 
@@ -148,11 +145,7 @@ at::Tensor TagObjective::loss(models::EncoderModel& model, const models::Encoder
       of_row[word.token] = word.label;
     }
   }
-  if (!weights_.defined() && setup().label_smoothing == 0.0) {
-    return model->loss(input, {labels, {}, {}});
-  }
-  const at::Tensor logits = model->forward(input).logits.to(at::kFloat).flatten(0, 1);
-  return at::cross_entropy_loss(logits, labels.flatten(), weights_, at::Reduction::Mean, -100, setup().label_smoothing);
+  return label_loss(model, input, labels, {weights_, setup().label_smoothing});
 }
 
 // The predicted label and its nats for each word.

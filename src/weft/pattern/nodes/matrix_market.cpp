@@ -3,12 +3,12 @@
 #include "weft/pattern/nodes/matrix_market.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <span>
 
 #include "weft/core/error.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 
 namespace weft::pattern {
@@ -154,24 +154,21 @@ class Reader {
 
   std::int64_t integer(const char* what, std::int64_t minimum, std::int64_t maximum) {
     const std::string_view text = word();
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < minimum ||
-        value > maximum) {
+    const std::optional<std::int64_t> value = integer_of(text);
+    if (!value || *value < minimum || *value > maximum) {
       fail_here(what, " must be a whole number in [", minimum, ", ", maximum, "], found ",
                 text.empty() ? "nothing" : quote(text));
     }
-    return value;
+    return *value;
   }
 
   double real() {
     const std::string_view text = word();
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    const std::optional<double> value = real_of(text);
+    if (!value || !std::isfinite(*value)) {
       fail_here("the value must be a finite number, found ", text.empty() ? "nothing" : quote(text));
     }
-    return value;
+    return *value;
   }
 
   void expect_end() {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "weft/core/error.h"
-#include "weft/core/integer.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/training/optimizers/adafactor.h"
 #include "weft/training/optimizers/lamb.h"

@@ -4,7 +4,7 @@
 
 #include "weft/core/environment.h"
 #include "weft/core/error.h"
-#include "weft/core/integer.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 
 namespace weft::training {

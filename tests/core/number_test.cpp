@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A word is an integer from its first letter to its last, or none.
-#include "weft/core/integer.h"
+// A word is a number from its first letter to its last, or none.
+#include "weft/core/number.h"
 
 #include <limits>
 #include <string>
@@ -22,6 +22,16 @@ TEST(Integer, AnythingElseIsNone) {
     EXPECT_EQ(integer_of(word), std::nullopt) << "'" << word << "'";
   }
   EXPECT_EQ(integer_of(std::string_view("1\0", 2)), std::nullopt);
+}
+
+TEST(Real, TheWholeWordIsTheNumber) {
+  EXPECT_EQ(real_of("0.5"), 0.5);
+  EXPECT_EQ(real_of("-2"), -2.0);
+  EXPECT_EQ(real_of("1e-3"), 1e-3);
+  EXPECT_EQ(real_of("inf"), std::numeric_limits<double>::infinity());
+  for (const char* word : {"", ".", "+1", " 1", "1 ", "0x10", "1e999", "1,5", "one"}) {
+    EXPECT_EQ(real_of(word), std::nullopt) << "'" << word << "'";
+  }
 }
 
 }  // namespace

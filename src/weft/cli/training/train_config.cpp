@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One flat JSON object serves both configs: no field name is in both lists.
-#include "weft/cli/commands/train_config.h"
+#include "weft/cli/training/train_config.h"
 
 #include <filesystem>
 
