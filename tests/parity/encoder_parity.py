@@ -30,6 +30,7 @@ import encoders  # noqa: E402
 SAME_FIXTURE = 1e-5  # float32 copies of float64 results of several units; another machine may sum in another order
 SMALL, BASE = 2e-5, 1e-3  # what docs/models.md promises
 WORSE = 1.2  # root mean square distance of bfloat16 from float32, over that of transformers
+DRAWS = {"sequence-classification": 12, "multiple-choice": 12}  # models, each with other weights
 BASES = {"bert": 512, "roberta": 512, "longformer": 1500, "big_bird": 1500}
 
 
@@ -84,25 +85,50 @@ def outputs_of(model, inputs):
     return {name: output[name] for name in encoder_cases.OUTPUTS if output.get(name) is not None}
 
 
-def check_small(family, head):
-    """Every case in float32; in bfloat16 the root mean square over all of them, beside that of transformers in bfloat16."""
-    model = encoder_cases.build(family, head)
-    narrow = encoder_cases.build(family, head).bfloat16()
-    largest, ours, theirs = 0.0, 0.0, 0.0
+def flags_of(case):
+    return ["--random", case.plan, "--pad-like-hf"] if case.plan else []
+
+
+def kept(case):
+    return case.inputs.get("attention_mask", torch.ones_like(case.inputs["input_ids"])).bool()
+
+
+def saved(model, folder):
+    model.float().save_pretrained(folder)
+    return folder
+
+
+def check_float32(family, head):
+    largest = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        model.float().save_pretrained(folder)
+        saved(encoder_cases.build(family, head), folder)
         for case in encoder_cases.make_cases(family, head):
             expected, _, _ = encoder_cases.run(encoder_cases.build(family, head), case)
-            flags = ["--random", case.plan, "--pad-like-hf"] if case.plan else []
-            found = weft_forward(folder, case.inputs, *flags)
+            found = weft_forward(folder, case.inputs, *flags_of(case))
             assert found.keys() == expected.keys(), (family, head, case.name)
-            keep = case.inputs.get("attention_mask", torch.ones_like(case.inputs["input_ids"])).bool()
-            largest = max(largest, distance(found, expected, keep)[0])
-            ours += distance(weft_forward(folder, case.inputs, "--dtype", "bfloat16", *flags), expected, keep)[1] ** 2
-            theirs += distance(outputs_of(narrow.train(case.plan == "released"), case.inputs), expected, keep)[1] ** 2
+            largest = max(largest, distance(found, expected, kept(case))[0])
     report(largest <= SMALL, f"weft forward, {family} {head}: largest difference {largest:.1e}")
-    ratio = (ours / theirs) ** 0.5
-    report(ratio <= WORSE, f"weft forward, {family} {head}, bfloat16: {ratio:.2f} of transformers' distance from float32")
+
+
+def squares_in_bfloat16(family, head, seed):
+    """Squared distances from float32 over the cases of one model: ours, and those of transformers in bfloat16."""
+    model, narrow = encoder_cases.build(family, head, seed), encoder_cases.build(family, head, seed).bfloat16()
+    ours, theirs = 0.0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        saved(encoder_cases.build(family, head, seed), folder)
+        for case in encoder_cases.make_cases(family, head):
+            expected, _, _ = encoder_cases.run(model, case)
+            ours += distance(weft_forward(folder, case.inputs, "--dtype", "bfloat16", *flags_of(case)), expected, kept(case))[1] ** 2
+            theirs += distance(outputs_of(narrow.train(case.plan == "released"), case.inputs), expected, kept(case))[1] ** 2
+    return ours, theirs
+
+
+def check_bfloat16(family, head):
+    """The root mean square over all cases and, where a text has but a few logits, over several models: one draw of rounding errors says little."""
+    draws = DRAWS.get(head, 1)
+    squares = [squares_in_bfloat16(family, head, 31 + draw) for draw in range(draws)]
+    ratio = (sum(ours for ours, _ in squares) / sum(theirs for _, theirs in squares)) ** 0.5
+    report(ratio <= WORSE, f"weft forward, {family} {head}, bfloat16, {draws} models: {ratio:.2f} of transformers' distance from float32")
 
 
 def check_base(family, length):
@@ -188,7 +214,8 @@ def main():
     check_fixtures()
     for family in encoder_cases.FAMILIES:
         for head in encoder_cases.HEADS:
-            check_small(family, head)
+            check_float32(family, head)
+            check_bfloat16(family, head)
             check_written(family, head)
         if not options.skip_base:
             check_base(family, BASES[family])
