@@ -165,6 +165,22 @@ TEST_F(FineTune, APresetIsATableThatFlagsWinOver) {
   EXPECT_EQ(make_plan(shorter, "test").data.stride, 128);
 }
 
+TEST_F(FineTune, EveryPresetIsForOneTask) {
+  for (const std::string_view name : preset_names()) {
+    int accepted = 0;
+    for (const std::string_view task : task_names()) {
+      const Json given = {{"task", task}, {"model", "m"}, {"train_data", {"d"}}, {"preset", name}, {"steps", 1}};
+      try {
+        EXPECT_EQ(make_plan(given, "test").trainer.steps, 1) << name;
+        ++accepted;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string_view(error.what()).find(name), std::string_view::npos) << error.what();
+      }
+    }
+    EXPECT_EQ(accepted, name == "none" ? static_cast<int>(task_names().size()) : 1) << name;
+  }
+}
+
 TEST_F(FineTune, FoldsHoldEveryRecordOutOnce) {
   Json given = shuffled();
   given["eval_data"] = Json::array();

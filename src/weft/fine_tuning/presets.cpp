@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "weft/core/error.h"
+#include "weft/fine_tuning/settings.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -19,7 +21,7 @@ struct Preset {
   std::string_view fields;
 };
 
-constexpr std::array<Preset, 6> kPresets = {{
+constexpr std::array<Preset, 11> kPresets = {{
     // Devlin et al. 2019, section 4.1: every task of GLUE; the best of 5e-5 to 2e-5 was chosen for each.
     {"bert-glue", "classify", R"({"batch_size": 32, "epochs": 3, "learning_rate": 3e-5})"},
     // Devlin et al. 2019, section 4.2; windows as in the released run_squad.py.
@@ -34,12 +36,35 @@ constexpr std::array<Preset, 6> kPresets = {{
     {"bigbird-imdb", "classify",
      R"({"batch_size": 64, "steps": 16000, "warmup_steps": 1000, "learning_rate": 1e-5, "epsilon": 1e-6,
          "max_length": 4096, "truncate": true})"},
+    // Zaheer et al. 2020, table 14: document classification with the base model at 4,096 tokens.
+    {"bigbird-arxiv", "classify",
+     R"({"batch_size": 64, "epochs": 10, "learning_rate": 3e-5, "max_length": 4096, "truncate": true})"},
+    {"bigbird-patents", "classify",
+     R"({"batch_size": 64, "epochs": 3, "learning_rate": 5e-5, "max_length": 4096, "truncate": true})"},
+    {"bigbird-hyperpartisan", "classify",
+     R"({"batch_size": 32, "epochs": 15, "learning_rate": 5e-6, "max_length": 4096, "truncate": true})"},
+    {"bigbird-yelp5", "classify",
+     R"({"batch_size": 32, "epochs": 2, "learning_rate": 2e-5, "max_length": 4096, "truncate": true})"},
+    // Beltagy et al. 2020, appendix, and the defaults of scripts/wikihop.py. There one sequence holds all candidates;
+    // here
+    // each candidate is read with the prompt, as multiple-choice heads do.
+    {"longformer-wikihop", "choose",
+     R"({"batch_size": 32, "epochs": 15, "warmup_steps": 200, "learning_rate": 3e-5, "beta2": 0.98,
+         "max_length": 4096, "truncate": true})"},
     // The released command for TriviaQA in scripts/cheatsheet.txt of Longformer's code.
     {"longformer-triviaqa", "answer",
      R"({"batch_size": 8, "epochs": 4, "warmup_steps": 1000, "learning_rate": 3e-5, "max_length": 4096})"},
 }};
 
 }  // namespace
+
+std::vector<std::string_view> preset_names() {
+  std::vector<std::string_view> names = {"none"};
+  for (const Preset& preset : kPresets) {
+    names.push_back(preset.name);
+  }
+  return names;
+}
 
 Json preset_fields(std::string_view name, const Json& given) {
   if (name == "none") {

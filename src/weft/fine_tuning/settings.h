@@ -17,6 +17,9 @@ namespace weft::fine_tuning {
 /// Every fine-tuning task, as the table in objective.cpp lists them.
 std::vector<std::string_view> task_names();
 
+/// "none" and every preset, as the table in presets.cpp lists them.
+std::vector<std::string_view> preset_names();
+
 /// How files become examples: the same for training data, held-out data and `weft eval`.
 struct DataSettings {
   std::string format = "auto";
@@ -84,8 +87,7 @@ struct FineTuningConfig {
   static void fields(Visitor&& visit) {
     using C = FineTuningConfig;
     visit(Field{"task", &C::task, "what is learned"}.one_of(task_names()));
-    visit(Field{"preset", &C::preset, "published settings; what is given besides wins"}.one_of(
-        {"none", "bert-glue", "bert-squad", "bert-squad2", "bert-swag", "bigbird-imdb", "longformer-triviaqa"}));
+    visit(Field{"preset", &C::preset, "published settings; what is given besides wins"}.one_of(preset_names()));
     visit(Field{"model", &C::model, "directory to begin with: of Hugging Face, `weft init`, `weft convert` or a run"});
     visit(
         Field{"train_data", &C::train_data, "files and folders of examples; LABEL=PATH gives all of a path one label"});
