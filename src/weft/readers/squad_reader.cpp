@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outer levels (data, articles, paragraphs) are walked here, byte by byte; a paragraph's text goes whole to the
-// parser of formats/, so that memory holds one paragraph.
+// The outer levels (data, articles, paragraphs) are walked; memory holds one paragraph.
 #include "weft/readers/squad_reader.h"
 
 #include <string_view>
@@ -8,15 +7,13 @@
 #include "weft/core/quote.h"
 #include "weft/formats/config_json.h"
 #include "weft/readers/json_lines_reader.h"
-#include "weft/readers/text_source.h"
+#include "weft/readers/json_walker.h"
 #include "weft/text/utf8.h"
 
 namespace weft::readers {
 namespace {
 
 using formats::Json;
-
-bool is_blank(int byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
 
 const Json& list_field(const Json& object, const std::string& name, const std::string& where) {
   const auto found = object.is_object() ? object.find(name) : object.end();
@@ -60,7 +57,7 @@ bool is_impossible(const Json& json, const std::string& where) {
 
 class SquadReader::Parser {
  public:
-  Parser(const std::filesystem::path& path, const ReadOptions& options) : source_(path, options) {}
+  Parser(const std::filesystem::path& path, const ReadOptions& options) : walker_(path, options, "SQuAD's JSON") {}
 
   bool next(Question& question) {
     while (next_question_ >= questions_.size()) {
@@ -80,7 +77,7 @@ class SquadReader::Parser {
   void open_paragraph(const std::string& text) {
     questions_.clear();
     next_question_ = 0;
-    const std::string where = source_.where(paragraph_line_);
+    const std::string where = walker_.source().where(paragraph_line_);
     Json paragraph;
     try {
       paragraph = formats::parse_json(text, concat(where, ", paragraph at byte ", paragraph_offset_));
@@ -92,7 +89,7 @@ class SquadReader::Parser {
   }
 
   void read_question(const Json& json, Question& question) const {
-    std::string where = source_.where(paragraph_line_);
+    std::string where = walker_.source().where(paragraph_line_);
     question = {id_field(json, where), title_, {}, context_, {}, false};
     where += ", question " + quote(question.id);
     question.question = string_field(json, "question", where);
@@ -108,120 +105,27 @@ class SquadReader::Parser {
     }
   }
 
-  // What ends the reading: behind broken JSON nobody knows where a record begins.
-  template <typename... Parts>
-  [[noreturn]] void broken(const Parts&... parts) const {
-    fail(ErrorKind::kFormat, source_.where(), ": not SQuAD's JSON: ", concat(parts...), " (byte ", source_.offset(),
-         ")");
-  }
-
-  int next_visible() {
-    while (is_blank(source_.peek())) {
-      source_.get();
-    }
-    return source_.peek();
-  }
-
-  void expect(char byte) {
-    source_.begin_record();
-    if (next_visible() != byte) {
-      broken("expected '", byte, "', found ", found_text());
-    }
-    source_.get();
-  }
-
-  std::string found_text() {
-    const int byte = source_.peek();
-    return byte == TextSource::kEnd ? "the end of the file" : quote(std::string(1, static_cast<char>(byte)));
-  }
-
-  // Inside of a list or object: whether another element follows; the closing byte is taken.
-  bool more(char close) {
-    source_.begin_record();
-    const bool first = std::exchange(fresh_, false);
-    if (next_visible() == close) {
-      source_.get();
-      return false;
-    }
-    if (!first) {
-      expect(',');
-      next_visible();
-    }
-    return true;
-  }
-
-  // One value's bytes, unchecked but for strings and brackets.
-  std::string raw_value() {
-    std::string text;
-    std::int64_t depth = 0;
-    next_visible();
-    do {
-      const int byte = source_.get();
-      if (byte == TextSource::kEnd) {
-        broken("the file ends within a value");
-      }
-      text.push_back(static_cast<char>(byte));
-      if (byte == '"') {
-        raw_string(text);
-      }
-      depth += byte == '{' || byte == '[' ? 1 : 0;
-      depth -= byte == '}' || byte == ']' ? 1 : 0;
-    } while (depth > 0 || (text.back() != '"' && !ends_value()));
-    return text;
-  }
-
-  // Behind the opening quote, with the closing one.
-  void raw_string(std::string& text) {
-    for (bool escaped = false, open = true; open;) {
-      const int byte = source_.get();
-      if (byte == TextSource::kEnd) {
-        broken("the file ends within a string");
-      }
-      text.push_back(static_cast<char>(byte));
-      open = escaped || byte != '"';
-      escaped = !escaped && byte == '\\';
-    }
-  }
-
-  // Behind a number, a word or a closed bracket.
-  bool ends_value() {
-    const int byte = source_.peek();
-    return is_blank(byte) || byte == ',' || byte == '}' || byte == ']' || byte == ':' || byte == TextSource::kEnd;
-  }
-
-  Json value() { return formats::parse_json(raw_value(), source_.where()); }
-
-  std::string key() {
-    const Json name = value();
-    if (!name.is_string()) {
-      broken("expected a name in quotes");
-    }
-    expect(':');
-    return name.get<std::string>();
-  }
-
   void enter(char bracket, Place place) {
-    expect(bracket);
-    fresh_ = true;
+    walker_.enter(bracket);
     place_ = place;
   }
 
   void walk_root() {
-    if (!more('}')) {
-      if (!seen_data_ || next_visible() != TextSource::kEnd) {
-        broken(seen_data_ ? "something follows its end" : "it has no list 'data'");
+    if (!walker_.more('}')) {
+      if (!seen_data_ || !walker_.at_end()) {
+        walker_.broken(seen_data_ ? "something follows its end" : "it has no list 'data'");
       }
       place_ = Place::kEnd;
-    } else if (key() == "data") {
+    } else if (walker_.key() == "data") {
       seen_data_ = true;
       enter('[', Place::kData);
     } else {
-      value();
+      walker_.value();
     }
   }
 
   void walk_data() {
-    if (!more(']')) {
+    if (!walker_.more(']')) {
       place_ = Place::kRoot;
     } else {
       title_.clear();
@@ -230,15 +134,15 @@ class SquadReader::Parser {
   }
 
   void walk_article() {
-    if (!more('}')) {
+    if (!walker_.more('}')) {
       place_ = Place::kData;
       return;
     }
-    const std::string name = key();
+    const std::string name = walker_.key();
     if (name == "paragraphs") {
       enter('[', Place::kParagraphs);
     } else {
-      const Json other = value();
+      const Json other = walker_.value();
       title_ = name == "title" && other.is_string() ? other.get<std::string>() : title_;
     }
   }
@@ -253,21 +157,20 @@ class SquadReader::Parser {
         walk_data();
       } else if (place_ == Place::kArticle) {
         walk_article();
-      } else if (!more(']')) {
+      } else if (!walker_.more(']')) {
         place_ = Place::kArticle;
       } else {
-        paragraph_line_ = source_.next_line_number();
-        paragraph_offset_ = source_.offset();
-        text = raw_value();
+        paragraph_line_ = walker_.source().next_line_number();
+        paragraph_offset_ = walker_.source().offset();
+        text = walker_.raw_value();
         return true;
       }
     }
     return false;
   }
 
-  TextSource source_;
+  JsonWalker walker_;
   Place place_ = Place::kStart;
-  bool fresh_ = true;  // inside of a bracket that was just opened
   bool seen_data_ = false;
   std::string title_;
   std::int64_t paragraph_line_ = 1;
