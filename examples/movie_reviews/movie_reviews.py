@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Is a whole review worth more than its beginning? Accuracy of one small model on whole reviews and on their first 128 words, from random weights.
+
+Reviews are files below a folder for each class; the third character of a file's name is its fold (cv0..., to cv9...). The model is a Longformer
+whose first token sees the whole review. Beside it stands TF-IDF with logistic regression on the same folds, where Python has scikit-learn.
+
+    examples/movie_reviews/movie_reviews.py --reviews movie_reviews --out reviews [--folds 0 1 2] [--seed 0]
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+
+import programs  # noqa: E402
+
+CUT = 128  # words
+NAMES = {0: "whole reviews", CUT: f"first {CUT} words"}
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weft", default=programs.ROOT / "build/release/bin/weft", help="the weft program")
+    parser.add_argument("--reviews", type=pathlib.Path, required=True, help="folder with a folder of text files for each class")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for splits, models, runs and results")
+    parser.add_argument("--folds", type=int, nargs="+", default=list(range(10)))
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--vocabulary", type=int, default=8192)
+    parser.add_argument("--attention", default="window(64) | global(input, side=keys)")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def reviews_of(folder):
+    """(class, file name, text) of every review."""
+    return [(path.parent.name, path.name, path.read_text(errors="replace")) for path in sorted(folder.glob("*/*.txt"))]
+
+
+def write_split(reviews, fold, words, folder):
+    """Folders `train` and `held_out` of reviews with at most `words` words (0: all), a folder for each class in them."""
+    for label, name, text in reviews:
+        part = folder / ("held_out" if int(name[2]) == fold else "train") / label
+        part.mkdir(parents=True, exist_ok=True)
+        (part / name).write_text(" ".join(text.split()[:words]) if words else text)
+    return folder
+
+
+def small_model(chosen, fold, train):
+    """Random weights, and a tokeniser that knows this fold's training reviews only."""
+    folder = chosen.out / f"model-{fold}"
+    if not folder.exists():
+        tokenizer = chosen.out / f"tokenizer-{fold}"
+        programs.weft(chosen.weft, "tokenizer", "train", train, "--vocabulary-size", chosen.vocabulary, "--out", tokenizer)
+        programs.weft(chosen.weft, "init", "--family", "longformer", "--tokenizer", tokenizer, "--num-hidden-layers", chosen.layers,
+                      "--hidden-size", chosen.width, "--num-attention-heads", 4, "--intermediate-size", 2 * chosen.width,
+                      "--max-position-embeddings", 4098, "--seed", chosen.seed, "--out", folder)
+    return folder
+
+
+def accuracy(chosen, reviews, fold, words):
+    split = write_split(reviews, fold, words, chosen.out / f"split-{fold}-{words}")
+    model = small_model(chosen, fold, chosen.out / f"split-{fold}-0" / "train")
+    run = chosen.out / f"run-{chosen.seed}-{fold}-{words}"
+    fresh = ["--task", "classify", "--model", model, "--train-data", split / "train", "--eval-data", split / "held_out", "--attention",
+             chosen.attention, "--learning-rate", 1e-3, "--batch-size", 16, "--epochs", chosen.epochs, "--truncate", "--seed", chosen.seed]
+    found = programs.weft(chosen.weft, "train", *(["--resume"] if run.exists() else fresh), "--out", run)
+    return {"accuracy": found["evaluation"]["accuracy"], "seconds": found["seconds"]}
+
+
+def baseline(reviews, fold, words):
+    """TF-IDF of single words and logistic regression, with scikit-learn's defaults; None without scikit-learn."""
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        return None
+    cut = [(label, name, " ".join(text.split()[:words]) if words else text) for label, name, text in reviews]
+    train, held_out = ([row for row in cut if (int(row[1][2]) == fold) == held] for held in (False, True))
+    vectors = TfidfVectorizer()
+    model = LogisticRegression(max_iter=1000).fit(vectors.fit_transform([text for *_, text in train]), [label for label, *_ in train])
+    return float(model.score(vectors.transform([text for *_, text in held_out]), [label for label, *_ in held_out]))
+
+
+def table(results):
+    lines = ["| read | Weft | TF-IDF + logistic regression |", "|---|---|---|"]
+    for words, name in NAMES.items():
+        ours = [100 * found[words]["weft"]["accuracy"] for found in results.values()]
+        theirs = [found[words]["tfidf"] for found in results.values()]
+        beside = "scikit-learn is not there" if None in theirs else f"{100 * statistics.mean(theirs):.1f}%"
+        spread = statistics.stdev(ours) if len(ours) > 1 else 0.0
+        lines.append(f"| {name} | {statistics.mean(ours):.1f}% (deviation of folds {spread:.1f}) | {beside} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    chosen = options()
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    reviews = reviews_of(chosen.reviews)
+    results = {}
+    for fold in chosen.folds:
+        results[fold] = {words: {"weft": accuracy(chosen, reviews, fold, words), "tfidf": baseline(reviews, fold, words)} for words in NAMES}
+        print(json.dumps({"fold": fold} | {NAMES[words]: found for words, found in results[fold].items()}), flush=True)
+    (chosen.out / "results.json").write_text(json.dumps({"machine": programs.machine(), "results": results}, indent=2) + "\n")
+    (chosen.out / "table.md").write_text(table(results))
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()
