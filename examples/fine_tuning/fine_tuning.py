@@ -48,14 +48,20 @@ def small_model(chosen, name, text):
     return model
 
 
-def figures(chosen, name, task, data, *flags):
-    """Trains, evaluates, and returns Weft's figures and the predictions they are of. `data` is (text for a vocabulary, training, held out)."""
-    text, train, held_out = data
-    run, predictions = chosen.out / f"{name}-run", chosen.out / f"{name}-predictions.jsonl"
-    fresh = ["--task", task, "--model", small_model(chosen, name, text), "--train-data", train, "--learning-rate", 1e-3, "--seed",
-             chosen.seed, *flags]
+def trained(chosen, name, task, data, *flags):
+    """The run of one task. `data` is (text for a vocabulary, training data)."""
+    text, train = data
+    run = chosen.out / f"{name}-run"
+    fresh = ["--task", task, "--model", small_model(chosen, name, text), "--train-data", train, "--learning-rate", 1e-3, "--seed", chosen.seed,
+             *flags]
     programs.weft(chosen.weft, "train", *(["--resume"] if run.exists() else fresh), "--out", run)
-    found = programs.weft(chosen.weft, "eval", run, "--task", task, "--data", held_out, "--predictions", predictions)
+    return run
+
+
+def evaluated(chosen, run, task, held_out, *flags):
+    """Weft's figures, and the predictions they are of."""
+    predictions = chosen.out / f"{run.name}-predictions.jsonl"
+    found = programs.weft(chosen.weft, "eval", run, "--task", task, "--data", held_out, "--predictions", predictions, *flags)
     return found, [json.loads(line) for line in predictions.read_text(encoding="utf-8").splitlines()]
 
 
@@ -63,7 +69,8 @@ def sst2(chosen):
     import sklearn.metrics as reference
 
     train = chosen.sst2 / "train.tsv"
-    found, rows = figures(chosen, "sst2", "classify", (train, train, chosen.sst2 / "dev.tsv"), "--epochs", 2, "--batch-size", 64)
+    run = trained(chosen, "sst2", "classify", (train, train), "--epochs", 2, "--batch-size", 64)
+    found, rows = evaluated(chosen, run, "classify", chosen.sst2 / "dev.tsv")
     truth, predicted = [row["truth"] for row in rows], [row["label"] for row in rows]
     return found, {"accuracy": reference.accuracy_score(truth, predicted), "f1_macro": reference.f1_score(truth, predicted, average="macro"),
                    "f1": reference.f1_score(truth, predicted, pos_label="1"), "matthews": reference.matthews_corrcoef(truth, predicted)}
@@ -73,7 +80,8 @@ def wnut17(chosen):
     import seqeval.metrics as reference
 
     train = chosen.wnut17 / "train.conll"
-    found, rows = figures(chosen, "wnut17", "tag", (train, train, chosen.wnut17 / "dev.conll"), "--epochs", 12, "--batch-size", 32)
+    run = trained(chosen, "wnut17", "tag", (train, train), "--epochs", 30, "--batch-size", 32)
+    found, rows = evaluated(chosen, run, "tag", chosen.wnut17 / "dev.conll")
     truth, predicted = [row["truth"] for row in rows], [row["tags"] for row in rows]
     return found, {"precision": reference.precision_score(truth, predicted), "recall": reference.recall_score(truth, predicted),
                    "f1": reference.f1_score(truth, predicted), "accuracy": reference.accuracy_score(truth, predicted)}
@@ -91,16 +99,31 @@ def split_articles(file, folder):
     return folder / "squad2-train.json", folder / "squad2-held_out.json", text
 
 
-def squad2(chosen):
+def score_answers(found, rows):
+    """Weft's figures and SQuAD's of the same answers."""
     from transformers.data.metrics.squad_metrics import squad_evaluate
 
-    train, held_out, text = split_articles(chosen.squad2, chosen.out)
-    found, rows = figures(chosen, "squad2", "answer", (text, train, held_out), "--epochs", 3, "--batch-size", 32, "--max-length", 384, "--stride", 128)
     asked = [types.SimpleNamespace(qas_id=row["id"], answers=[{"text": text} for text in row["truth"]]) for row in rows]
     said = squad_evaluate(asked, {row["id"]: row["answer"] for row in rows})
     best = squad_evaluate(asked, {row["id"]: row["best"] for row in rows}, {row["id"]: row["no_answer"] for row in rows})
     return found, {"exact_match": said["exact"], "f1": said["f1"], "has_answer_f1": said["HasAns_f1"], "no_answer_f1": said["NoAns_f1"],
                    "best_exact_match": best["best_exact"], "best_f1": best["best_f1"]}
+
+
+def squad2_run(chosen):
+    train, held_out, text = split_articles(chosen.squad2, chosen.out)
+    return trained(chosen, "squad2", "answer", (text, train), "--epochs", 3, "--batch-size", 32, "--max-length", 384, "--stride", 128), held_out
+
+
+def squad2(chosen):
+    run, held_out = squad2_run(chosen)
+    return score_answers(*evaluated(chosen, run, "answer", held_out))
+
+
+def squad2_spans(chosen):
+    """The same model made to answer every question."""
+    run, held_out = squad2_run(chosen)
+    return score_answers(*evaluated(chosen, run, "answer", held_out, "--null-threshold", 1e9))
 
 
 def compared(found, reference):
@@ -115,10 +138,11 @@ def main():
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
     results = {}
-    for name, task in {"sst2": sst2, "wnut17": wnut17, "squad2": squad2}.items():
-        if getattr(chosen, name):
+    for task in (sst2, wnut17, squad2, squad2_spans):
+        name = task.__name__
+        if getattr(chosen, name.removesuffix("_spans")):
             results[name] = compared(*task(chosen))
-            print("\n".join(f"{name:8} {figure:18} weft {ours:.10g}  reference {theirs:.10g}" for figure, ours, theirs in results[name]), flush=True)
+            print("\n".join(f"{name:12} {figure:18} weft {ours:.10g}  reference {theirs:.10g}" for figure, ours, theirs in results[name]), flush=True)
     (chosen.out / "results.json").write_text(json.dumps({"machine": programs.machine(), "results": results}, indent=2) + "\n")
 
 
