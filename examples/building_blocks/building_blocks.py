@@ -60,7 +60,8 @@ def table(results):
     for name, runs in results.items():
         accuracy = [run["masked_accuracy"] for run in runs]
         spread = statistics.stdev(accuracy) if len(accuracy) > 1 else 0.0
-        lines.append(f"| {name} | `{PATTERNS[name]}` | {100 * statistics.mean(accuracy):.2f}% | {100 * spread:.2f} | "
+        escaped = PATTERNS[name].replace("|", "\\|")
+        lines.append(f"| {name} | `{escaped}` | {100 * statistics.mean(accuracy):.2f}% | {100 * spread:.2f} | "
                      f"{statistics.mean(run['loss'] for run in runs):.3f} |")
     return "\n".join(lines) + "\n"
 
