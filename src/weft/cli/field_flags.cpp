@@ -33,7 +33,19 @@ const std::string& only(const std::string& flag, const std::vector<std::string>&
   return words.front();
 }
 
+constexpr std::size_t kWidestChoices = 90;  // characters; a line of help has 110
+
 }  // namespace
+
+std::string joined(const std::vector<std::string_view>& words, std::string_view between) {
+  std::string text;
+  for (const std::string_view word : words) {
+    text += (text.empty() ? "" : std::string(between)) + std::string(word);
+  }
+  return text;
+}
+
+bool too_many(const std::vector<std::string_view>& choices) { return joined(choices, "|").size() > kWidestChoices; }
 
 std::string flag_name(std::string_view field) {
   std::string name = "--" + std::string(field);

@@ -60,10 +60,18 @@ std::string help_text(std::string_view help, const std::vector<std::string>& rem
 /// A number as a person writes it: 0.001, 16777216, 1e+12.
 std::string short_number(double value);
 
+std::string joined(const std::vector<std::string_view>& words, std::string_view between);
+
+/// Whether the choices of a field are too long to stand beside its flag.
+bool too_many(const std::vector<std::string_view>& choices);
+
 /// The rules of a field and its default, for help. A default that breaks the rule means that the field must be given.
 template <typename Config, typename Value>
 std::vector<std::string> remarks(const Field<Config, Value>& field) {
   std::vector<std::string> found;
+  if (too_many(field.choices)) {
+    found.push_back(joined(field.choices, ", "));
+  }
   if (field.minimum && field.maximum) {
     found.push_back(short_number(*field.minimum) + " to " + short_number(*field.maximum));
   } else if (field.minimum) {
@@ -82,15 +90,15 @@ std::vector<std::string> remarks(const Field<Config, Value>& field) {
   return found;
 }
 
-/// What stands for a field's value in help: its choices, or what describe() says about its type.
+/// What stands for a field's value in help: its choices, NAME where they are too many for that, or what describe() says
+/// about its type.
 template <typename Config, typename Value>
 std::string placeholder(const Field<Config, Value>& field) {
-  std::string choices;
-  for (const std::string_view choice : field.choices) {
-    choices += (choices.empty() ? "" : "|") + std::string(choice);
+  if (field.choices.empty()) {
+    const Config defaults;
+    return describe(defaults.*field.member).placeholder;
   }
-  const Config defaults;
-  return choices.empty() ? describe(defaults.*field.member).placeholder : choices;
+  return too_many(field.choices) ? "NAME" : joined(field.choices, "|");
 }
 
 /// Adds one field's flag; a value given is checked by the field's own rule and kept in `given`.
