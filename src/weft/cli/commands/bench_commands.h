@@ -2,7 +2,7 @@
 // The commands below `weft bench`.
 #pragma once
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the name that CLI11 gave it
 class App;
 }
 

@@ -2,7 +2,7 @@
 // The commands of this folder; commands/table.cpp lists them.
 #pragma once
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the name that CLI11 gave it
 class App;
 }
 
