@@ -72,6 +72,20 @@ def weft(program, *arguments):
     return json_of(run([program, *arguments, "--json"]))
 
 
+def trained(program, run, *flags):
+    """What `weft train` prints; a run that is there already goes on, and one that is done only says so."""
+    return weft(program, "train", *(["--resume"] if run.exists() else flags), "--out", run)
+
+
+def small_encoder(chosen, folder, family, tokenizer, positions):
+    """A model directory with random weights of `chosen.layers`, `.width` and `.seed`, unless it is there already."""
+    if not folder.exists():
+        weft(chosen.weft, "init", "--family", family, "--tokenizer", tokenizer, "--num-hidden-layers", chosen.layers, "--hidden-size", chosen.width,
+             "--num-attention-heads", 4, "--intermediate-size", 2 * chosen.width, "--max-position-embeddings", positions, "--seed", chosen.seed,
+             "--out", folder)
+    return folder
+
+
 def peer(options, train, held_out, context):
     """What the peer printed, {"bits_per_byte", "bytes_seen", "minutes", ...}, and run_peer.py's "clock_seconds"."""
     command = [options.peer_python, RUN_PEER, *(["--float32"] if options.peer_float32 else []), options.peer]

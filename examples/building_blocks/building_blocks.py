@@ -48,11 +48,10 @@ def options():
 def evaluation(chosen, name, seed):
     """The last evaluation of the run of one pattern and seed."""
     run = chosen.out / "runs" / f"{name.replace(' ', '')}-{seed}"
-    resume = ["--resume"] if run.exists() else []
-    fresh = ["--encoder", "--train-text", *chosen.train, "--eval-text", *chosen.held_out, "--attention", PATTERNS[name],
+    flags = ["--encoder", "--train-text", *chosen.train, "--eval-text", *chosen.held_out, "--attention", PATTERNS[name],
              "--context", CONTEXT, "--batch-size", 8, "--layers", chosen.layers, "--width", chosen.width, "--heads", 4, "--position-embedding",
              "rotary", "--learning-rate", 3e-3, "--steps", chosen.steps, "--seed", seed, "--max-eval-bytes", 400_000]
-    return programs.weft(chosen.weft, "train", *(resume or fresh), "--out", run)["evaluation"]
+    return programs.trained(chosen.weft, run, *flags)["evaluation"]
 
 
 def table(results):

@@ -12,6 +12,7 @@ models of the last two: what is shown is the way, and that the figures are right
 SST2 and WNUT17 are folders with train and dev; of SQuAD's file the last quarter of the articles is held out.
 """
 import argparse
+import itertools
 import json
 import pathlib
 import sys
@@ -39,22 +40,18 @@ def options():
 
 def small_model(chosen, name, text):
     """Random weights, and a vocabulary of the training text."""
-    model, tokenizer = chosen.out / f"{name}-model", chosen.out / f"{name}-tokenizer"
-    if not model.exists():
+    tokenizer = chosen.out / f"{name}-tokenizer"
+    if not tokenizer.exists():
         programs.weft(chosen.weft, "tokenizer", "train", text, "--vocabulary-size", 8192, "--out", tokenizer)
-        programs.weft(chosen.weft, "init", "--family", "bert", "--tokenizer", tokenizer, "--num-hidden-layers", chosen.layers, "--hidden-size",
-                      chosen.width, "--num-attention-heads", 4, "--intermediate-size", 2 * chosen.width, "--max-position-embeddings", 512,
-                      "--seed", chosen.seed, "--out", model)
-    return model
+    return programs.small_encoder(chosen, chosen.out / f"{name}-model", "bert", tokenizer, 512)
 
 
 def trained(chosen, name, task, data, *flags):
     """The run of one task. `data` is (text for a vocabulary, training data)."""
     text, train = data
     run = chosen.out / f"{name}-run"
-    fresh = ["--task", task, "--model", small_model(chosen, name, text), "--train-data", train, "--learning-rate", 1e-3, "--seed", chosen.seed,
-             *flags]
-    programs.weft(chosen.weft, "train", *(["--resume"] if run.exists() else fresh), "--out", run)
+    programs.trained(chosen.weft, run, "--task", task, "--model", small_model(chosen, name, text), "--train-data", train, "--learning-rate", 1e-3,
+                     "--seed", chosen.seed, *flags)
     return run
 
 
@@ -72,8 +69,8 @@ def sst2(chosen):
     run = trained(chosen, "sst2", "classify", (train, train), "--epochs", 2, "--batch-size", 64)
     found, rows = evaluated(chosen, run, "classify", chosen.sst2 / "dev.tsv")
     truth, predicted = [row["truth"] for row in rows], [row["label"] for row in rows]
-    return found, {"accuracy": reference.accuracy_score(truth, predicted), "f1_macro": reference.f1_score(truth, predicted, average="macro"),
-                   "f1": reference.f1_score(truth, predicted, pos_label="1"), "matthews": reference.matthews_corrcoef(truth, predicted)}
+    yield "sst2", found, {"accuracy": reference.accuracy_score(truth, predicted), "f1_macro": reference.f1_score(truth, predicted, average="macro"),
+                           "f1": reference.f1_score(truth, predicted, pos_label="1"), "matthews": reference.matthews_corrcoef(truth, predicted)}
 
 
 def wnut17(chosen):
@@ -83,8 +80,8 @@ def wnut17(chosen):
     run = trained(chosen, "wnut17", "tag", (train, train), "--epochs", 30, "--batch-size", 32)
     found, rows = evaluated(chosen, run, "tag", chosen.wnut17 / "dev.conll")
     truth, predicted = [row["truth"] for row in rows], [row["tags"] for row in rows]
-    return found, {"precision": reference.precision_score(truth, predicted), "recall": reference.recall_score(truth, predicted),
-                   "f1": reference.f1_score(truth, predicted), "accuracy": reference.accuracy_score(truth, predicted)}
+    yield "wnut17", found, {"precision": reference.precision_score(truth, predicted), "recall": reference.recall_score(truth, predicted),
+                            "f1": reference.f1_score(truth, predicted), "accuracy": reference.accuracy_score(truth, predicted)}
 
 
 def split_articles(file, folder):
@@ -110,20 +107,12 @@ def score_answers(found, rows):
                    "best_exact_match": best["best_exact"], "best_f1": best["best_f1"]}
 
 
-def squad2_run(chosen):
-    train, held_out, text = split_articles(chosen.squad2, chosen.out)
-    return trained(chosen, "squad2", "answer", (text, train), "--epochs", 3, "--batch-size", 32, "--max-length", 384, "--stride", 128), held_out
-
-
 def squad2(chosen):
-    run, held_out = squad2_run(chosen)
-    return score_answers(*evaluated(chosen, run, "answer", held_out))
-
-
-def squad2_spans(chosen):
-    """The same model made to answer every question."""
-    run, held_out = squad2_run(chosen)
-    return score_answers(*evaluated(chosen, run, "answer", held_out, "--null-threshold", 1e9))
+    """As the model answers, and made to answer every question."""
+    train, held_out, text = split_articles(chosen.squad2, chosen.out)
+    run = trained(chosen, "squad2", "answer", (text, train), "--epochs", 3, "--batch-size", 32, "--max-length", 384, "--stride", 128)
+    yield "squad2", *score_answers(*evaluated(chosen, run, "answer", held_out))
+    yield "squad2_spans", *score_answers(*evaluated(chosen, run, "answer", held_out, "--null-threshold", 1e9))
 
 
 def compared(found, reference):
@@ -138,11 +127,10 @@ def main():
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
     results = {}
-    for task in (sst2, wnut17, squad2, squad2_spans):
-        name = task.__name__
-        if getattr(chosen, name.removesuffix("_spans")):
-            results[name] = compared(*task(chosen))
-            print("\n".join(f"{name:12} {figure:18} weft {ours:.10g}  reference {theirs:.10g}" for figure, ours, theirs in results[name]), flush=True)
+    chosen_tasks = [task for task in (sst2, wnut17, squad2) if getattr(chosen, task.__name__)]
+    for name, found, reference in itertools.chain.from_iterable(task(chosen) for task in chosen_tasks):
+        results[name] = compared(found, reference)
+        print("\n".join(f"{name:12} {figure:18} weft {ours:.10g}  reference {theirs:.10g}" for figure, ours, theirs in results[name]), flush=True)
     (chosen.out / "results.json").write_text(json.dumps({"machine": programs.machine(), "results": results}, indent=2) + "\n")
 
 

@@ -96,8 +96,9 @@ def masked(chosen):
 def main():
     chosen = options()
     held_out = split(bases_of(chosen.fasta), chosen.out)
-    print("machine:", programs.machine(), flush=True)
-    results = {"machine": programs.machine(), "causal": causal(chosen, held_out)}
+    machine = programs.machine()
+    print("machine:", machine, flush=True)
+    results = {"machine": machine, "causal": causal(chosen, held_out)}
     if chosen.masked_minutes:
         results["masked"] = masked(chosen)
     (chosen.out / "results.json").write_text(json.dumps(results, indent=2) + "\n")

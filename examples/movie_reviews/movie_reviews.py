@@ -52,23 +52,19 @@ def write_split(reviews, fold, words, folder):
 
 def small_model(chosen, fold, train):
     """Random weights, and a tokeniser that knows this fold's training reviews only."""
-    folder = chosen.out / f"model-{fold}"
-    if not folder.exists():
-        tokenizer = chosen.out / f"tokenizer-{fold}"
+    tokenizer = chosen.out / f"tokenizer-{fold}"
+    if not tokenizer.exists():
         programs.weft(chosen.weft, "tokenizer", "train", train, "--vocabulary-size", chosen.vocabulary, "--out", tokenizer)
-        programs.weft(chosen.weft, "init", "--family", "longformer", "--tokenizer", tokenizer, "--num-hidden-layers", chosen.layers,
-                      "--hidden-size", chosen.width, "--num-attention-heads", 4, "--intermediate-size", 2 * chosen.width,
-                      "--max-position-embeddings", 4098, "--seed", chosen.seed, "--out", folder)
-    return folder
+    return programs.small_encoder(chosen, chosen.out / f"model-{fold}", "longformer", tokenizer, 4098)
 
 
 def accuracy(chosen, reviews, fold, words):
     split = write_split(reviews, fold, words, chosen.out / f"split-{fold}-{words}")
     model = small_model(chosen, fold, chosen.out / f"split-{fold}-0" / "train")
     run = chosen.out / f"run-{chosen.seed}-{fold}-{words}"
-    fresh = ["--task", "classify", "--model", model, "--train-data", split / "train", "--eval-data", split / "held_out", "--attention",
-             chosen.attention, "--learning-rate", 1e-3, "--batch-size", 16, "--epochs", chosen.epochs, "--truncate", "--seed", chosen.seed]
-    found = programs.weft(chosen.weft, "train", *(["--resume"] if run.exists() else fresh), "--out", run)
+    found = programs.trained(chosen.weft, run, "--task", "classify", "--model", model, "--train-data", split / "train", "--eval-data",
+                             split / "held_out", "--attention", chosen.attention, "--learning-rate", 1e-3, "--batch-size", 16, "--epochs",
+                             chosen.epochs, "--truncate", "--seed", chosen.seed)
     return {"accuracy": found["evaluation"]["accuracy"], "seconds": found["seconds"]}
 
 

@@ -58,21 +58,10 @@ def write_tokenizer(folder, kmer):
     return folder
 
 
-def small_model(chosen, longest):
-    folder = chosen.out / f"model-{chosen.seed}"
-    if not folder.exists():
-        tokenizer = write_tokenizer(chosen.out / "tokenizer", chosen.kmer)
-        programs.weft(chosen.weft, "init", "--family", "bert", "--tokenizer", tokenizer, "--num-hidden-layers", chosen.layers, "--hidden-size",
-                      chosen.width, "--num-attention-heads", 4, "--intermediate-size", 2 * chosen.width, "--max-position-embeddings", longest,
-                      "--seed", chosen.seed, "--out", folder)
-    return folder
-
-
 def fold_figures(chosen, fold, model, tables):
     run = chosen.out / f"run-{chosen.seed}-{fold}"
-    fresh = ["--task", "classify", "--model", model, "--train-data", *tables, "--folds", chosen.folds, "--fold", fold, "--learning-rate", 1e-3,
-             "--epochs", chosen.epochs, "--seed", chosen.seed]
-    programs.weft(chosen.weft, "train", *(["--resume"] if run.exists() else fresh), "--out", run)
+    programs.trained(chosen.weft, run, "--task", "classify", "--model", model, "--train-data", *tables, "--folds", chosen.folds, "--fold", fold,
+                     "--learning-rate", 1e-3, "--epochs", chosen.epochs, "--seed", chosen.seed)
     found = programs.weft(chosen.weft, "eval", run, "--task", "classify", "--data", *tables)
     recall = {label["label"]: label["recall"] for label in found["labels"]}
     return found | {"sensitivity": recall["1"], "specificity": recall["0"]}
@@ -90,7 +79,9 @@ def main():
     chosen.out.mkdir(parents=True, exist_ok=True)
     classes = [(sequences(chosen.others), 0), (sequences(chosen.promoters), 1)]
     tables = [write_table(chosen.out / f"{label}.tsv", bases, label, chosen.kmer) for bases, label in classes]
-    model = small_model(chosen, 2 + max(len(sequence) for bases, _ in classes for sequence in bases))
+    longest = 2 + max(len(sequence) for bases, _ in classes for sequence in bases)
+    tokenizer = write_tokenizer(chosen.out / "tokenizer", chosen.kmer)
+    model = programs.small_encoder(chosen, chosen.out / f"model-{chosen.seed}", "bert", tokenizer, longest)
     folds = []
     for fold in range(chosen.folds):
         folds.append(fold_figures(chosen, fold, model, tables))

@@ -24,6 +24,7 @@ namespace weft::cli {
 namespace {
 
 using formats::Json;
+
 struct InfoOptions {
   std::string directory;
   bool tensors = false;

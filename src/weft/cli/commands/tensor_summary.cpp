@@ -15,6 +15,7 @@ namespace weft::cli {
 namespace {
 
 using formats::Json;
+
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::string text;
   for (const std::int64_t size : shape) {
