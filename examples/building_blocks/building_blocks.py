@@ -6,7 +6,7 @@ Encoders of one shape learn from the same text for the same number of steps, onc
 with global blocks, and full attention. Figures are the part of masked bytes that the model restores on held-out text. Bytes and rotary positions, so
 that a run of minutes learns more than how often each token stands anywhere.
 
-    examples/building_blocks/building_blocks.py --train books/train --held-out books/val --out blocks [--steps 400] [--seeds 3]
+    examples/building_blocks/building_blocks.py --train books/train --held-out books/val --out blocks [--steps 1200] [--seeds 3]
 
 Leaves OUT/table.md, OUT/results.json and OUT/plot.svg; a run that is there already is not trained again.
 """
@@ -38,7 +38,7 @@ def options():
     parser.add_argument("--train", nargs="+", required=True, help="files and folders to train on")
     parser.add_argument("--held-out", nargs="+", required=True, help="files and folders to score")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for runs and results")
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--width", type=int, default=128)
