@@ -23,6 +23,7 @@ class HelpTest(Case):
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertIn("Examples:\n  weft " + command[0], process.stdout)
             self.assertLess(max(map(len, process.stdout.splitlines())), 130)
+            self.assertNotIn("{false}", process.stdout)
 
     def test_help_names_ranges_choices_and_defaults(self):
         text = weft("train", "--help").stdout

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
 namespace weft::cli {
@@ -36,14 +37,6 @@ const std::string& only(const std::string& flag, const std::vector<std::string>&
 constexpr std::size_t kWidestChoices = 90;  // characters; a line of help has 110
 
 }  // namespace
-
-std::string joined(const std::vector<std::string_view>& words, std::string_view between) {
-  std::string text;
-  for (const std::string_view word : words) {
-    text += (text.empty() ? "" : std::string(between)) + std::string(word);
-  }
-  return text;
-}
 
 bool too_many(const std::vector<std::string_view>& choices) { return joined(choices, "|").size() > kWidestChoices; }
 

@@ -17,6 +17,7 @@
 
 #include "weft/cli/failure.h"
 #include "weft/core/fields.h"
+#include "weft/core/joined.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -59,8 +60,6 @@ std::string help_text(std::string_view help, const std::vector<std::string>& rem
 
 /// A number as a person writes it: 0.001, 16777216, 1e+12.
 std::string short_number(double value);
-
-std::string joined(const std::vector<std::string_view>& words, std::string_view between);
 
 /// Whether the choices of a field are too long to stand beside its flag.
 bool too_many(const std::vector<std::string_view>& choices);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kNameWidth = 34;
 constexpr std::size_t kTextWidth = 76;
+constexpr std::string_view kNegated = "{false}";
 
 }  // namespace
 
@@ -43,6 +44,10 @@ std::string two_columns(const std::string& name, const std::string& text) {
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   std::string name = make_option_name(option, is_positional);
+  // CLI11 says what --no-x stands for.
+  for (std::size_t value = name.find(kNegated); value != std::string::npos; value = name.find(kNegated)) {
+    name.erase(value, kNegated.size());
+  }
   for (std::size_t comma = name.find(','); comma != std::string::npos; comma = name.find(',', comma + 2)) {
     name.replace(comma, 1, ", ");
   }

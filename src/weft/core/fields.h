@@ -11,6 +11,7 @@
 //   };
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
 namespace weft {
@@ -74,13 +76,9 @@ void check_field(const Field<Config, Value>& field, const Config& config, std::s
     require(!low, where, ": ", field.name, " must be at least ", bound_text<Value>(field.minimum), ", found ", value);
     require(!high, where, ": ", field.name, " must be at most ", bound_text<Value>(field.maximum), ", found ", value);
   } else if constexpr (std::is_same_v<Value, std::string>) {
-    bool known = field.choices.empty();
-    std::string expected;
-    for (const std::string_view choice : field.choices) {
-      known = known || value == choice;
-      expected += (expected.empty() ? "" : ", ") + std::string(choice);
-    }
-    require(known, where, ": ", field.name, " must be one of ", expected, ", found ", quote(value));
+    const auto& choices = field.choices;
+    const bool known = choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end();
+    require(known, where, ": ", field.name, " must be one of ", joined(choices, ", "), ", found ", quote(value));
   }
 }
 

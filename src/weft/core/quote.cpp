@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/core/joined.h"
 #include "weft/core/utf8_sequence.h"
 
 namespace weft {
@@ -63,10 +64,8 @@ std::string quote(std::string_view text, std::size_t maximum_bytes) {
 }
 
 std::string quoted_list(std::span<const std::string> texts, std::size_t most) {
-  std::string result;
-  for (const std::string& text : texts.first(std::min(texts.size(), most))) {
-    result += (result.empty() ? "" : ", ") + quote(text);
-  }
+  const std::string result =
+      joined(texts.first(std::min(texts.size(), most)), ", ", [](const std::string& text) { return quote(text); });
   return texts.size() > most ? result + " and " + std::to_string(texts.size() - most) + " more" : result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/kernels/fused/instances.h"
 #include "weft/kernels/fused/tile.h"
@@ -62,11 +63,7 @@ InstructionSet best_isa() noexcept {
 }
 
 std::string known_names() {
-  std::string names;
-  for (const InstructionSet isa : kInstructionSets) {
-    names += concat(names.empty() ? "" : ", ", to_string(isa));
-  }
-  return names;
+  return weft::joined(kInstructionSets, ", ", [](InstructionSet isa) { return to_string(isa); });
 }
 
 InstructionSet forced_isa(const std::string& name) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
 
@@ -63,13 +64,12 @@ void check_label_names(const EncoderConfig& config, std::string_view where) {
 std::string_view to_string(Head head) noexcept { return row_of(head).name; }
 
 Head parse_head(std::string_view name) {
-  std::string known;
   for (const HeadName& row : kHeads) {
     if (row.name == name) {
       return row.head;
     }
-    known += concat(known.empty() ? "" : ", ", row.name);
   }
+  const std::string known = joined(kHeads, ", ", [](const HeadName& row) { return row.name; });
   fail(ErrorKind::kArgument, "a head must be one of ", known, ", found ", quote(name));
 }
 
@@ -92,14 +92,13 @@ Head EncoderConfig::head(const std::string& where) const {
   if (name.starts_with(prefix) && name.substr(prefix.size()) == "ForPreTraining") {
     return Head::kMaskedLanguageModel;
   }
-  std::string known;
+  const auto full = [&](const HeadName& row) { return concat(prefix, row.suffix); };
   for (const HeadName& row : kHeads) {
-    const std::string full = concat(prefix, row.suffix);
-    if (full == name) {
+    if (full(row) == name) {
       return row.head;
     }
-    known += concat(known.empty() ? "" : ", ", full);
   }
+  const std::string known = joined(kHeads, ", ", full);
   fail(ErrorKind::kUnsupported, where, " names ", quote(name), ", but for ", model_type, " Weft has ", known);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
 namespace weft::readers {
@@ -38,12 +39,8 @@ TableReader::TableReader(const std::filesystem::path& path, const TableOptions& 
 
 std::size_t TableReader::column(std::string_view name) const {
   const auto found = std::find(columns_.begin(), columns_.end(), name);
-  std::string known;
-  for (const std::string& column : columns_) {
-    known += (known.empty() ? "" : ", ") + quote(column);
-  }
   require(found != columns_.end(), quote(source_.path().native(), 4096), " has no column ", quote(name), "; it has ",
-          known);
+          joined(columns_, ", ", [](const std::string& column) { return quote(column); }));
   return static_cast<std::size_t>(found - columns_.begin());
 }
 

@@ -3,6 +3,7 @@
 #include "weft/training/best_figure.h"
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
 namespace weft::training {
@@ -19,10 +20,7 @@ bool BestFigure::consider(std::int64_t step, const Json& figures) {
     return false;
   }
   const auto found = figures.find(metric_);
-  std::string known;
-  for (const auto& [name, value] : figures.items()) {
-    known += (known.empty() ? "" : ", ") + name;
-  }
+  const std::string known = joined(figures.items(), ", ", [](const auto& figure) { return figure.key(); });
   require(found != figures.end() && (found->is_number() || found->is_null()),
           "best_metric: an evaluation has no figure ", quote(metric_), "; it has ", known.empty() ? "none" : known);
   ++since_best_;

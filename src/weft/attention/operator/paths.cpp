@@ -7,6 +7,7 @@
 #include "weft/attention/kernel_attention.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 
 namespace weft::attention {
 namespace {
@@ -40,13 +41,12 @@ const char* to_string(Path path) noexcept {
 }
 
 Path path_of(std::string_view name) {
-  std::string known;
   for (const Path path : kPaths) {
     if (name == to_string(path)) {
       return path;
     }
-    known += concat(known.empty() ? "" : ", ", to_string(path));
   }
+  const std::string known = joined(kPaths, ", ", [](Path path) { return to_string(path); });
   fail(ErrorKind::kArgument, "attention: path must be one of ", known, "; found \"", name, "\"");
 }
 

@@ -10,6 +10,7 @@
 #include "weft/core/environment.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/core/version.h"
 #include "weft/kernels/fused.h"
@@ -85,14 +86,13 @@ void check_widths(const std::vector<pattern::MeasuredAttention>& measured, const
 /// What of `found` differs from this machine, in words; empty where nothing does.
 std::string differing_fields(const Machine& found) {
   const Machine here = this_machine();
-  std::string words;
+  std::vector<std::string> words;
   Machine::fields([&](const auto& field) {
     if (found.*field.member != here.*field.member) {
-      words += concat(words.empty() ? "" : ", ", field.name, " is ", found.*field.member, " there and ",
-                      here.*field.member, " here");
+      words.push_back(concat(field.name, " is ", found.*field.member, " there and ", here.*field.member, " here"));
     }
   });
-  return words;
+  return joined(words, ", ");
 }
 
 pattern::MachineRates rates_of_this_machine(const std::filesystem::path& path) {

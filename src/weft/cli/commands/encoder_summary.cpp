@@ -5,6 +5,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::cli {
@@ -13,11 +14,7 @@ namespace {
 using formats::Json;
 
 std::string labels_text(const Json& labels) {
-  std::string text;
-  for (const Json& label : labels) {
-    text += (text.empty() ? "" : ", ") + label.get<std::string>();
-  }
-  return text;
+  return joined(labels, ", ", [](const Json& label) { return label.get<std::string>(); });
 }
 
 bool has_labels(models::Head head) {

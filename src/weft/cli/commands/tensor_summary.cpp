@@ -10,6 +10,7 @@
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/output.h"
+#include "weft/core/joined.h"
 
 namespace weft::cli {
 namespace {
@@ -17,11 +18,7 @@ namespace {
 using formats::Json;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) {
-    text += (text.empty() ? "" : " x ") + std::to_string(size);
-  }
-  return text.empty() ? "scalar" : text;
+  return shape.empty() ? "scalar" : joined(shape, " x ", [](std::int64_t size) { return std::to_string(size); });
 }
 
 std::int64_t element_count(const formats::TensorInfo& tensor) {

@@ -9,6 +9,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/training/announcement.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/training/processes/process_group.h"
 
@@ -38,14 +39,6 @@ std::string head_text(const fine_tuning::Prepared& prepared) {
              : text;
 }
 
-std::string joined_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
-
 void announce_task(const fine_tuning::Prepared& prepared, std::int64_t threads) {
   if (!training::processes().is_first()) {
     return;
@@ -60,7 +53,7 @@ void announce_task(const fine_tuning::Prepared& prepared, std::int64_t threads) 
                {"model", concat(objective.setup().config.model_type, ", ", digits(parameters), " parameters")},
                {"head", head_text(prepared)}};
   if (!prepared.new_tensors.empty()) {
-    rows.emplace_back("random", joined_names(prepared.new_tensors));
+    rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
   add_machine_rows(trainer, threads, rows);
   const std::int64_t parts = parts_per_step(trainer);

@@ -15,6 +15,7 @@
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/threads.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/pattern/cost/layout_work.h"
 #include "weft/pattern/graph/statistics.h"
 
@@ -136,11 +137,7 @@ std::string with_error(const pattern::Estimate& estimate, int places) {
 }
 
 std::string reach_text(const std::vector<pattern::Estimate>& reach) {
-  std::string text;
-  for (const pattern::Estimate& layer : reach) {
-    text += (text.empty() ? "" : "  ") + digits(std::llround(layer.value));
-  }
-  return text;
+  return joined(reach, "  ", [](const pattern::Estimate& layer) { return digits(std::llround(layer.value)); });
 }
 
 std::string stats_text(const pattern::GraphStatistics& stats, const std::optional<PredictedSeconds>& seconds) {

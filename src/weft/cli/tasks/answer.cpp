@@ -10,6 +10,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/cli/tasks/task_commands.h"
+#include "weft/core/joined.h"
 
 namespace weft::cli {
 namespace {
@@ -54,10 +55,7 @@ std::string one_answer(const formats::Json& answer) {
 }
 
 std::string answer_line(const formats::Json& result) {
-  std::string line;
-  for (const formats::Json& answer : result.is_array() ? result : formats::Json::array({result})) {
-    line += (line.empty() ? "" : " | ") + one_answer(answer);
-  }
+  std::string line = joined(result.is_array() ? result : formats::Json::array({result}), " | ", one_answer);
   // A document has lines, a result is one.
   for (char& byte : line) {
     byte = byte == '\n' || byte == '\r' ? ' ' : byte;

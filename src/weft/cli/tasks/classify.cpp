@@ -9,6 +9,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/cli/tasks/task_commands.h"
+#include "weft/core/joined.h"
 
 namespace weft::cli {
 namespace {
@@ -38,12 +39,9 @@ struct ClassifyCommand {
 };
 
 std::string classify_line(const formats::Json& result) {
-  std::string line;
-  for (const formats::Json& label : result) {
-    line +=
-        (line.empty() ? "" : "  ") + label["label"].get<std::string>() + " " + fixed(label["score"].get<double>(), 4);
-  }
-  return line;
+  return joined(result, "  ", [](const formats::Json& label) {
+    return label["label"].get<std::string>() + " " + fixed(label["score"].get<double>(), 4);
+  });
 }
 
 void run_classify(const ClassifyCommand& command) {

@@ -9,6 +9,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/cli/tasks/task_commands.h"
+#include "weft/core/joined.h"
 
 namespace weft::cli {
 namespace {
@@ -39,15 +40,11 @@ struct FillMaskCommand {
 // "thread 0.512  wool 0.044", the masks of one text separated by " | ".
 std::string fill_mask_line(const formats::Json& result) {
   const bool several = !result.empty() && result.front().is_array();
-  std::string line;
-  for (const formats::Json& list : several ? result : formats::Json::array({result})) {
-    line += line.empty() ? "" : " | ";
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      line += (i == 0 ? "" : "  ") + list[i]["token_str"].get<std::string>() + " " +
-              fixed(list[i]["score"].get<double>(), 4);
-    }
-  }
-  return line;
+  const auto one = [](const formats::Json& token) {
+    return token["token_str"].get<std::string>() + " " + fixed(token["score"].get<double>(), 4);
+  };
+  return joined(several ? result : formats::Json::array({result}), " | ",
+                [&](const formats::Json& list) { return joined(list, "  ", one); });
 }
 
 void run_fill_mask(const FillMaskCommand& command) {

@@ -9,6 +9,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/cli/tasks/task_commands.h"
+#include "weft/core/joined.h"
 
 namespace weft::cli {
 namespace {
@@ -41,14 +42,12 @@ struct TagCommand {
 
 // "PER 0-12 Ada Lovelace  LOC 22-28 London".
 std::string tag_line(const formats::Json& result) {
-  std::string line;
-  for (const formats::Json& entity : result) {
+  return joined(result, "  ", [](const formats::Json& entity) {
     const bool grouped = entity.contains("entity_group");
-    line += concat(line.empty() ? "" : "  ", entity[grouped ? "entity_group" : "entity"].get<std::string>(), " ",
-                   entity["start"].get<std::int64_t>(), "-", entity["end"].get<std::int64_t>(), " ",
-                   entity["word"].get<std::string>());
-  }
-  return line;
+    return concat(entity[grouped ? "entity_group" : "entity"].get<std::string>(), " ",
+                  entity["start"].get<std::int64_t>(), "-", entity["end"].get<std::int64_t>(), " ",
+                  entity["word"].get<std::string>());
+  });
 }
 
 void run_tag(const TagCommand& command) {

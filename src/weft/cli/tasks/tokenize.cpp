@@ -12,6 +12,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_commands.h"
 #include "weft/cli/tasks/text_input.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/text/hugging_face.h"
 
@@ -91,11 +92,7 @@ Json window_json(const text::HuggingFaceTokenizer& tokenizer, const text::Encodi
 }
 
 std::string window_line(const text::HuggingFaceTokenizer& tokenizer, const text::Encoding& window) {
-  std::string line;
-  for (const std::int64_t id : window.ids) {
-    line += (line.empty() ? "" : " ") + tokenizer.token(id);
-  }
-  return line;
+  return joined(window.ids, " ", [&](std::int64_t id) { return tokenizer.token(id); });
 }
 
 text::EncodeOptions encode_options(const TokenizeConfig& config) {

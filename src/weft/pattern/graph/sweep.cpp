@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/pattern/graph/spectrum.h"
 
 namespace weft::pattern {
@@ -58,16 +59,16 @@ struct Recipe {
 };
 
 std::string expression_of(const Recipe& recipe, std::int64_t seed) {
-  std::string text;
-  const auto add = [&text](const std::string& term) { text += (text.empty() ? "" : " | ") + term; };
+  std::vector<std::string> terms;
   if (recipe.global > 0) {
-    add(concat("global(", recipe.global, ")"));
+    terms.push_back(concat("global(", recipe.global, ")"));
   }
-  add(concat("window(", std::max<std::int64_t>(recipe.window, 1), ")"));  // a query sees itself in every mixture
+  // A query sees itself in every mixture.
+  terms.push_back(concat("window(", std::max<std::int64_t>(recipe.window, 1), ")"));
   if (recipe.random > 0) {
-    add(concat("random(", recipe.random, seed == 0 ? "" : concat(", seed=", seed), ")"));
+    terms.push_back(concat("random(", recipe.random, seed == 0 ? "" : concat(", seed=", seed), ")"));
   }
-  return text;
+  return joined(terms, " | ");
 }
 
 Mixture measure(const SweepRequest& request, const Recipe& recipe) {

@@ -2,6 +2,7 @@
 // The parser: the operators by recursive descent, arguments by the table of names. The depth is checked before each
 // descent.
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/pattern/language/names.h"
 
 namespace weft::pattern {
@@ -250,10 +251,10 @@ class Parser {
     if (right_kind && (choices.empty() || std::find(choices.begin(), choices.end(), token.text) != choices.end())) {
       return std::string(token.text);
     }
-    std::string expected = choices.empty() ? "a string" : "";
-    for (const std::string_view option : choices) {
-      expected += concat(expected.empty() ? "" : ", ", quoted ? "\"" : "", option, quoted ? "\"" : "");
-    }
+    const char* mark = quoted ? "\"" : "";
+    const std::string expected =
+        choices.empty() ? "a string"
+                        : joined(choices, ", ", [&](std::string_view option) { return concat(mark, option, mark); });
     fail_at(source_, token.where,
             concat(name.name, ": ", parameter.name, " must be ", choices.size() > 1 ? "one of " : "", expected,
                    ", found ", describe(token)));

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
 
@@ -92,11 +93,7 @@ class Reader {
   std::string one_of(const char* what, std::span<const std::string_view> known) {
     const std::string found = lower(word());
     if (std::find(known.begin(), known.end(), found) == known.end()) {
-      std::string names;
-      for (const std::string_view name : known) {
-        names += concat(names.empty() ? "" : ", ", name);
-      }
-      fail_here(what, " must be one of ", names, ", found ", quote(found));
+      fail_here(what, " must be one of ", joined(known, ", "), ", found ", quote(found));
     }
     return found;
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/pattern/picture/style.h"
 
 namespace weft::pattern {
@@ -105,14 +106,11 @@ class Writer {
 };
 
 std::string legend(const Picture& picture, TerminalStyle style) {
-  std::string line;
   if (style == TerminalStyle::kUnicode) {
     return picture.cell == 1 ? "\u2588\u2588 an edge   \u00b7 none"
                              : "\u2588\u2588 all pairs are edges   \u2592\u2592 some   \u00b7 none";
   }
-  for (const EdgeKind kind : kinds_of(picture)) {
-    line += (line.empty() ? "" : "   ") + swatch(kind, style);
-  }
+  const std::string line = joined(kinds_of(picture), "   ", [&](EdgeKind kind) { return swatch(kind, style); });
   const bool letters = style == TerminalStyle::kAscii;
   return line + (letters ? "   . no edge" : "") +
          (letters && picture.cell > 1 ? "   (lower case: some pairs only)" : "");

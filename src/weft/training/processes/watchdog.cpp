@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 
 namespace weft::training {
 namespace {
@@ -133,13 +134,13 @@ std::string Watchdog::wait_for_verdict() {
 
 std::string Watchdog::absent() {
   const std::lock_guard lock(store_mutex_);
-  std::string names;
+  std::vector<std::string> names;
   for (const Peer& peer : peers_) {
     if (peer.beats <= 0) {
-      names += concat(names.empty() ? "" : ", ", "process ", peer.rank, " of ", size_);
+      names.push_back(concat("process ", peer.rank, " of ", size_));
     }
   }
-  return names;
+  return joined(names, ", ");
 }
 
 bool Watchdog::all_done() {
