@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
@@ -116,17 +118,25 @@ void train_tokenizer(const TokenizerOptions& options) {
   if (std::filesystem::exists(options.out)) {
     throw UsageError(quote(options.out, 4096) + " exists: a tokeniser is written to a new folder");
   }
-  const InterruptGuard guard;
+  std::optional<InterruptGuard> guard(
+      std::in_place);  // while reading; learning keeps nothing that a signal could spoil
   readers::RecordText records(options.paths, {config.dna, {.skip_malformed = config.on_error == "skip"}});
   ProgressBar bar("reading", static_cast<double>(records.total_bytes()));
   TrainingText seen;
+  std::optional<BusyBar> learning;
   const auto next = [&](std::string& text) {
     bar.update(static_cast<double>(seen.bytes));
-    return records.next(text) && seen.take(text, config.max_bytes);
+    const bool more = records.next(text) && seen.take(text, config.max_bytes);
+    if (!more) {
+      bar.finish();
+      guard.reset();
+      learning.emplace("learning a vocabulary");
+    }
+    return more;
   };
   const std::string json = text::train_tokenizer(
       {config.kind == "unigram", config.dna, config.vocabulary_size, config.min_frequency, config.longest_token}, next);
-  bar.finish();
+  learning.reset();
   write_tokenizer(options.out, json);
   const Json result = trained_json(options, seen, records.report());
   if (options.json) {
