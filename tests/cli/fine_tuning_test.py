@@ -141,8 +141,8 @@ class MultilabelTest(FineTuningCase):
 
 
 class OtherTasksTest(FineTuningCase):
-    def trained(self, task, data, *more):
-        return weft_json("train", "--task", task, "--model", self.model(), "--train-data", data, "--eval-data", data, *FAST, *more,
+    def trained(self, task, data, *more, family="bert"):
+        return weft_json("train", "--task", task, "--model", self.model(family=family), "--train-data", data, "--eval-data", data, *FAST, *more,
                          "--out", self.run_directory)
 
     def test_tags(self):
@@ -155,6 +155,14 @@ class OtherTasksTest(FineTuningCase):
         self.assertEqual(measured["types"][0]["type"], "tool")
         tagged = json.loads(weft("tag", self.run_directory, "the loom", "--aggregation-strategy", "simple", "--json").stdout)
         self.assertEqual([entity["word"] for entity in tagged["result"]], ["loom"])
+
+    def test_tags_go_where_their_tokens_went(self):
+        """Training text in other tokens each time: a label that stayed behind would be a label of another word."""
+        data = self.folder / "words.conll"
+        sentences = ["\n".join(f"{word}\t{'B-tool' if word in ('loom', 'thread') else 'O'}" for word in text.split()) for text in self.texts]
+        data.write_text("\n\n".join(sentences) + "\n")
+        found = self.trained("tag", data, "--epochs", "40", "--bpe-dropout", "0.5", family="roberta")
+        self.assertGreater(found["evaluation"]["f1"], 0.9)
 
     def test_answers(self):
         paragraphs = []
@@ -185,8 +193,8 @@ class OtherTasksTest(FineTuningCase):
 
 class ResumptionTest(FineTuningCase):
     def test_a_killed_run_goes_on_to_the_same_bits(self):
-        model = self.model("model", "--hidden-dropout-prob", "0.1")
-        more = ["--steps", "30", "--checkpoint-every", "3", "--eval-every", "5", "--batch-tokens", "60"]
+        model = self.model("model", "--hidden-dropout-prob", "0.1", family="roberta")
+        more = ["--bpe-dropout", "0.2", "--steps", "30", "--checkpoint-every", "3", "--eval-every", "5", "--batch-tokens", "60"]
         self.assertEqual(weft(*self.arguments(self.folder / "whole", *more, model=model)).returncode, 0)
         arguments = [BINARY, *map(str, self.arguments(self.run_directory, *more, model=model))]
         process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())

@@ -14,15 +14,15 @@ namespace {
 class FakeSampler final : public text::SubwordSampler {
  public:
   explicit FakeSampler(bool shortens) : shortens_(shortens) {}
-  std::vector<std::int64_t> sample(std::span<const std::int64_t> ids, std::uint64_t seed) const override {
-    if (shortens_) {
-      return {ids.front()};
-    }
+  text::DrawnTokens draw(std::span<const std::int64_t> ids, std::uint64_t seed) const override {
     std::vector<std::int64_t> result;
+    if (shortens_) {
+      return {{ids.front()}, {}, {}};
+    }
     for (const std::int64_t id : ids) {
       result.insert(result.end(), id < static_cast<std::int64_t>(seed % 5) ? 2 : 1, id);
     }
-    return result;
+    return {result, {}, {}};
   }
 
  private:

@@ -36,7 +36,8 @@ TEST_F(Choose, ABatchHoldsWholeQuestions) {
   EXPECT_EQ(objective.examples(Split::kTraining), 12);
   EXPECT_EQ(objective.rows(Split::kTraining).size(), 36);
   const std::vector<std::int64_t> two = {3, 0};
-  const models::EncoderInput input = objective.batch(Split::kTraining, two, {.id = 0, .token_types = true});
+  const models::EncoderInput input =
+      objective.input(objective.token_rows(Split::kTraining, two), {.id = 0, .token_types = true});
   EXPECT_EQ(input.input_ids.size(0), 2);
   EXPECT_EQ(input.input_ids.size(1), 3);
   EXPECT_EQ(input.token_type_ids.sizes(), input.input_ids.sizes());

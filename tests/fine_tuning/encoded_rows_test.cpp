@@ -25,14 +25,14 @@ TEST(EncodedRows, ArePaddedToTheLongestOfABatch) {
   rows.add(encoding_of({9, 10}, {1, 1}));
   EXPECT_EQ(rows.size(), 3);
   EXPECT_EQ(rows.tokens(), 6);
-  const std::vector<std::int64_t> chosen = {2, 0};
-  const models::EncoderInput input = rows.batch(chosen, {.id = 4, .token_types = true});
+  const std::vector<TokenRow> chosen = {rows.row(2), rows.row(0)};
+  const models::EncoderInput input = padded(chosen, {.id = 4, .token_types = true});
   EXPECT_TRUE(input.input_ids.equal(torch::tensor({{9, 10, 4}, {5, 6, 7}}, torch::kLong)));
   EXPECT_TRUE(input.attention_mask.equal(torch::tensor({{1, 1, 0}, {1, 1, 1}}, torch::kLong)));
   EXPECT_TRUE(input.token_type_ids.equal(torch::tensor({{1, 1, 0}, {0, 0, 1}}, torch::kLong)));
-  const std::vector<std::int64_t> one = {1};
-  EXPECT_EQ(rows.batch(one, {.id = 4, .token_types = false}).input_ids.size(1), 1);
-  EXPECT_FALSE(rows.batch(one, {.id = 4, .token_types = false}).token_type_ids.defined());
+  const std::vector<TokenRow> one = {rows.row(1)};
+  EXPECT_EQ(padded(one, {.id = 4, .token_types = false}).input_ids.size(1), 1);
+  EXPECT_FALSE(padded(one, {.id = 4, .token_types = false}).token_type_ids.defined());
 }
 
 TEST(EncodedRows, AFingerprintKnowsEveryToken) {

@@ -55,7 +55,7 @@ std::unique_ptr<Tokenizer> small_pieces() {
 std::map<Ids, int> counted(const SubwordSampler& sampler, const Ids& ids, int draws) {
   std::map<Ids, int> counts;
   for (int seed = 0; seed < draws; ++seed) {
-    ++counts[sampler.sample(ids, static_cast<std::uint64_t>(seed))];
+    ++counts[sampler.draw(ids, static_cast<std::uint64_t>(seed)).ids];
   }
   return counts;
 }
@@ -71,9 +71,9 @@ TEST_F(TrainedSubwords, TheTextStays) {
       const Ids ids = tokenizer->encode(text);
       int differ = 0;
       for (std::uint64_t seed = 0; seed < 50; ++seed) {
-        const Ids drawn = sampler->sample(ids, seed);
+        const Ids drawn = sampler->draw(ids, seed).ids;
         EXPECT_EQ(tokenizer->decode(drawn), text);
-        EXPECT_EQ(drawn, sampler->sample(ids, seed));
+        EXPECT_EQ(drawn, sampler->draw(ids, seed).ids);
         differ += drawn != ids ? 1 : 0;
       }
       EXPECT_GT(differ, 10) << "unigram " << unigram << " dna " << dna;
@@ -87,7 +87,7 @@ TEST_F(TrainedSubwords, WithoutDropoutMergesAreTheTokenisersOwn) {
   const auto sampler = make_subword_sampler(*tokenizer, {.bpe_dropout = 1e-12});
   for (const std::string text : {"the loom weaves the thread", " looms and weavers 中文!", "t", "\n\n the"}) {
     const Ids ids = tokenizer->encode(text);
-    EXPECT_EQ(sampler->sample(ids, 1), ids) << text;
+    EXPECT_EQ(sampler->draw(ids, 1).ids, ids) << text;
   }
 }
 
@@ -124,13 +124,49 @@ TEST(SubwordSampler, PiecesAreDrawnByTheirProbability) {
 TEST(SubwordSampler, SpecialAndUnknownTokensStay) {
   const auto merges = make_subword_sampler(*small_merges(), {.bpe_dropout = 0.9});
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const Ids drawn = merges->sample(Ids{4, 3, 4}, seed);
+    const Ids drawn = merges->draw(Ids{4, 3, 4}, seed).ids;
     EXPECT_EQ(drawn.front(), 4);
     EXPECT_EQ(drawn.back(), 4);
   }
   const auto pieces = make_subword_sampler(*small_pieces(), {.unigram_alpha = 0.5});
-  EXPECT_EQ(pieces->sample(Ids{0, 1, 0}, 3), (Ids{0, 1, 0}));
-  EXPECT_TRUE(pieces->sample({}, 3).empty());
+  EXPECT_EQ(pieces->draw(Ids{0, 1, 0}, 3).ids, (Ids{0, 1, 0}));
+  EXPECT_TRUE(pieces->draw({}, 3).ids.empty());
+}
+
+TEST(SubwordSampler, SaysWhereTokensWent) {
+  const auto merges = make_subword_sampler(*small_merges(), {.bpe_dropout = 0.5});
+  std::map<Ids, DrawnTokens> drawn;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const DrawnTokens tokens = merges->draw(Ids{4, 0, 1, 2, 4}, seed);  // <s> a b ab <s>
+    drawn.try_emplace(tokens.ids, tokens);
+  }
+  const DrawnTokens& joined = drawn.at({4, 3, 4});
+  EXPECT_EQ(joined.first, (Ids{0, 1, 1, 1, 2}));
+  EXPECT_EQ(joined.last, (Ids{0, 1, 1, 1, 2}));
+  const DrawnTokens& apart = drawn.at({4, 0, 1, 0, 1, 4});
+  EXPECT_EQ(apart.first, (Ids{0, 1, 2, 3, 5}));
+  EXPECT_EQ(apart.last, (Ids{0, 1, 2, 4, 5}));
+  const DrawnTokens& mixed = drawn.at({4, 2, 0, 1, 4});
+  EXPECT_EQ(mixed.first, (Ids{0, 1, 1, 2, 4}));
+  EXPECT_EQ(mixed.last, (Ids{0, 1, 1, 3, 4}));
+}
+
+TEST_F(TrainedSubwords, ATokensTextIsWhereItWent) {
+  for (const bool unigram : {false, true}) {
+    const auto tokenizer = trained(unigram);
+    const SubwordSampling sampling =
+        unigram ? SubwordSampling{.unigram_alpha = 0.2} : SubwordSampling{.bpe_dropout = 0.5};
+    const auto sampler = make_subword_sampler(*tokenizer, sampling);
+    const Ids ids = tokenizer->encode(" the weaver weaves the loom, the weavers the threads");
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      const DrawnTokens drawn = sampler->draw(ids, seed);
+      ASSERT_EQ(drawn.first.size(), ids.size());
+      for (std::size_t token = 0; token < ids.size(); ++token) {
+        const Ids there(drawn.ids.begin() + drawn.first[token], drawn.ids.begin() + drawn.last[token] + 1);
+        EXPECT_NE(tokenizer->decode(there).find(tokenizer->decode(Ids{ids[token]})), std::string::npos);
+      }
+    }
+  }
 }
 
 TEST(SubwordSampler, WhatCannotBeSampledIsAnError) {
@@ -141,7 +177,7 @@ TEST(SubwordSampler, WhatCannotBeSampledIsAnError) {
                      [&] { make_subword_sampler(*small_merges(), {.unigram_alpha = 0.1}); });
   test::expect_error(ErrorKind::kArgument, {"one of"}, [&] { make_subword_sampler(*small_merges(), {}); });
   test::expect_error(ErrorKind::kArgument, {"5 ids", "9"},
-                     [&] { make_subword_sampler(*small_merges(), {.bpe_dropout = 0.1})->sample(Ids{9}, 0); });
+                     [&] { make_subword_sampler(*small_merges(), {.bpe_dropout = 0.1})->draw(Ids{9}, 0); });
   const auto marked =
       loaded(R"({"version":"1.0","added_tokens":[],"normalizer":null,"pre_tokenizer":null,"post_processor":null,
     "decoder":null,"model":{"type":"BPE","end_of_word_suffix":"</w>","vocab":{"a":0,"b</w>":1,"ab</w>":2},"merges":["a b</w>"]}})");

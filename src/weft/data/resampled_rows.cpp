@@ -3,8 +3,6 @@
 #include "weft/data/resampled_rows.h"
 
 #include <algorithm>
-#include <span>
-#include <vector>
 
 #include "weft/core/random.h"
 
@@ -17,20 +15,29 @@ constexpr std::uint64_t kAttempts = 8;
 
 }  // namespace
 
+std::optional<text::DrawnTokens> drawn_row(std::span<const std::int64_t> ids, const text::SubwordSampler& sampler,
+                                           const RowDraws& draws, std::int64_t row,
+                                           const std::function<bool(std::size_t tokens)>& fits) {
+  const std::uint64_t key = random_bits(draws.seed ^ kSubwordStream, static_cast<std::uint64_t>(draws.step),
+                                        static_cast<std::uint64_t>(draws.part));
+  for (std::uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
+    text::DrawnTokens drawn = sampler.draw(ids, random_bits(key, static_cast<std::uint64_t>(row), attempt));
+    if (fits(drawn.ids.size())) {
+      return drawn;
+    }
+  }
+  return std::nullopt;
+}
+
 at::Tensor resampled_rows(const at::Tensor& tokens, const text::SubwordSampler& sampler, const RowDraws& draws) {
   at::Tensor result = tokens.clone(at::MemoryFormat::Contiguous);
   const auto length = static_cast<std::size_t>(tokens.size(1));
-  const std::uint64_t key = random_bits(draws.seed ^ kSubwordStream, static_cast<std::uint64_t>(draws.step),
-                                        static_cast<std::uint64_t>(draws.part));
   for (std::int64_t row = 0; row < tokens.size(0); ++row) {
     std::int64_t* ids = result.mutable_data_ptr<std::int64_t>() + row * tokens.size(1);
-    for (std::uint64_t attempt = 0; attempt < kAttempts; ++attempt) {
-      const std::vector<std::int64_t> drawn =
-          sampler.sample(std::span(ids, length), random_bits(key, static_cast<std::uint64_t>(row), attempt));
-      if (drawn.size() >= length) {
-        std::copy_n(drawn.begin(), length, ids);
-        break;
-      }
+    const auto drawn =
+        drawn_row(std::span(ids, length), sampler, draws, row, [&](std::size_t count) { return count >= length; });
+    if (drawn) {
+      std::copy_n(drawn->ids.begin(), length, ids);
     }
   }
   return result;

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 
 #include <ATen/core/Tensor.h>
 
@@ -16,6 +19,11 @@ struct RowDraws {
   std::int64_t step = 0;
   std::int64_t part = 0;
 };
+
+/// Row `row` of a batch drawn anew: of eight draws the first whose number of tokens `fits`, or none.
+std::optional<text::DrawnTokens> drawn_row(std::span<const std::int64_t> ids, const text::SubwordSampler& sampler,
+                                           const RowDraws& draws, std::int64_t row,
+                                           const std::function<bool(std::size_t tokens)>& fits);
 
 /// tokens int64 [B, N] -> [B, N]: each row drawn anew and cut at N tokens, so that it shows less text than before. A
 /// draw of fewer than N tokens is drawn again; a row of which eight draws are too short stays as it is.

@@ -30,24 +30,28 @@ std::int64_t EncodedRows::length(std::int64_t row) const {
   return begins_.at(index + 1) - begins_.at(index);
 }
 
-models::EncoderInput EncodedRows::batch(std::span<const std::int64_t> rows, const Padding& padding) const {
-  std::int64_t longest = 0;
-  for (const std::int64_t row : rows) {
-    longest = std::max(longest, length(row));
+TokenRow EncodedRows::row(std::int64_t number) const {
+  const std::int64_t begin = begins_.at(static_cast<std::size_t>(number));
+  const std::int64_t end = begin + length(number);
+  return {{ids_.begin() + begin, ids_.begin() + end}, {types_.begin() + begin, types_.begin() + end}};
+}
+
+models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& padding) {
+  std::size_t longest = 0;
+  for (const TokenRow& row : rows) {
+    longest = std::max(longest, row.ids.size());
   }
-  const auto count = static_cast<std::int64_t>(rows.size());
+  const std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(longest)};
   models::EncoderInput input;
-  input.input_ids = at::full({count, longest}, padding.id, at::kLong);
-  input.attention_mask = at::zeros({count, longest}, at::kLong);
-  input.token_type_ids = padding.token_types ? at::zeros({count, longest}, at::kLong) : at::Tensor();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = rows[static_cast<std::size_t>(i)];
-    const std::int64_t begin = begins_[static_cast<std::size_t>(row)];
-    const std::int64_t tokens = length(row);
-    std::copy_n(ids_.begin() + begin, tokens, input.input_ids.data_ptr<std::int64_t>() + i * longest);
-    std::fill_n(input.attention_mask.data_ptr<std::int64_t>() + i * longest, tokens, 1);
+  input.input_ids = at::full(sizes, padding.id, at::kLong);
+  input.attention_mask = at::zeros(sizes, at::kLong);
+  input.token_type_ids = padding.token_types ? at::zeros(sizes, at::kLong) : at::Tensor();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto of_row = [&](const at::Tensor& tensor) { return tensor.data_ptr<std::int64_t>() + i * longest; };
+    std::copy(rows[i].ids.begin(), rows[i].ids.end(), of_row(input.input_ids));
+    std::fill_n(of_row(input.attention_mask), rows[i].ids.size(), 1);
     if (padding.token_types) {
-      std::copy_n(types_.begin() + begin, tokens, input.token_type_ids.data_ptr<std::int64_t>() + i * longest);
+      std::copy(rows[i].types.begin(), rows[i].types.end(), of_row(input.token_type_ids));
     }
   }
   return input;

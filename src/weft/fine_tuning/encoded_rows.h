@@ -18,6 +18,15 @@ struct Padding {
   bool token_types = true;  ///< whether the model is given them
 };
 
+/// One row, as wide as the model's input has it.
+struct TokenRow {
+  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> types;
+};
+
+/// Rows as one batch, int64 [rows, longest]: ids, mask, and token types where they are wanted.
+models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& padding);
+
 class EncodedRows {
  public:
   /// Appends the tokens of one window. Errors: kArgument for one without tokens.
@@ -27,8 +36,7 @@ class EncodedRows {
   std::int64_t length(std::int64_t row) const;
   /// Of all rows together.
   std::int64_t tokens() const noexcept { return begins_.back(); }
-  /// Rows as one batch, int64 [rows, longest]: ids, mask, and token types where they are wanted.
-  models::EncoderInput batch(std::span<const std::int64_t> rows, const Padding& padding) const;
+  TokenRow row(std::int64_t number) const;
   /// A number that tells two sets apart, over all ids in their order.
   std::uint64_t fingerprint() const noexcept;
 

@@ -8,7 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/scoring.h"
-#include "weft/models/families/family.h"
+#include "weft/fine_tuning/trained_leaves.h"
 #include "weft/training/leaves.h"
 
 namespace weft::fine_tuning {
@@ -53,6 +53,10 @@ EncoderTask::EncoderTask(std::shared_ptr<Objective> objective, models::EncoderMo
       batches_(length_batches(*objective_, plan)),
       identity_(identity_of(*objective_)) {
   model_->set_gradient_checkpointing(plan.task.gradient_checkpointing);
+  if (plan.trainer.bpe_dropout > 0 || plan.trainer.unigram_alpha > 0) {
+    subwords_ = text::make_subword_sampler(*objective_->setup().model.tokenizer,
+                                           {plan.trainer.bpe_dropout, plan.trainer.unigram_alpha});
+  }
 }
 
 std::int64_t EncoderTask::steps_of(std::int64_t epochs) {
@@ -60,32 +64,34 @@ std::int64_t EncoderTask::steps_of(std::int64_t epochs) {
   return (batches_.first_batch(epochs) + parts - 1) / parts;
 }
 
-std::vector<std::pair<std::string, at::Tensor>> EncoderTask::parameters() const {
-  // A pooler that came with the file and that the head does not read gets no gradient.
-  const bool pools = models::reads_pooler(models::find_family(model_->config().model_type), model_->head());
-  std::vector<std::pair<std::string, at::Tensor>> result = training::leaves_of(*model_);
-  if (!pools) {
-    std::erase_if(result, [](const auto& leaf) { return leaf.first.starts_with("head.pooler"); });
-  }
-  return result;
-}
+std::vector<std::pair<std::string, at::Tensor>> EncoderTask::parameters() const { return trained_leaves(*model_); }
 
-const std::vector<std::int64_t>& EncoderTask::batch(std::int64_t step, std::int64_t part) {
+const std::vector<std::int64_t>& EncoderTask::examples(std::int64_t step, std::int64_t part) {
   return batches_.batch(step * parts_per_step(plan_.trainer) + part);
 }
 
+TrainingBatch EncoderTask::batch(std::int64_t step, std::int64_t part) {
+  TrainingBatch batch;
+  batch.examples = examples(step, part);
+  std::vector<TokenRow> rows = objective_->token_rows(Split::kTraining, batch.examples);
+  const auto seed = static_cast<std::uint64_t>(plan_.trainer.seed);
+  if (subwords_) {
+    batch.drawn = draw_anew(rows, *subwords_, {seed, step, part}, objective_->setup().model.maximum);
+  }
+  batch.input = objective_->input(rows, padding_);
+  batch.input.seed =
+      random_bits(seed ^ kDropoutStream, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+  return batch;
+}
+
 at::Tensor EncoderTask::loss(std::int64_t step, std::int64_t part) {
-  const std::vector<std::int64_t>& examples = batch(step, part);
-  models::EncoderInput input = objective_->batch(Split::kTraining, examples, padding_);
-  input.seed = random_bits(static_cast<std::uint64_t>(plan_.trainer.seed) ^ kDropoutStream,
-                           static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-  return objective_->loss(model_, input, examples);
+  return objective_->loss(model_, batch(step, part));
 }
 
 std::int64_t EncoderTask::tokens(std::int64_t step, std::int64_t part) {
   std::int64_t count = 0;
   const std::int64_t each = objective_->rows_per_example();
-  for (const std::int64_t example : batch(step, part)) {
+  for (const std::int64_t example : examples(step, part)) {
     for (std::int64_t row = example * each; row < (example + 1) * each; ++row) {
       count += objective_->rows(Split::kTraining).length(row);
     }

@@ -37,14 +37,16 @@ class EncoderTask final : public training::Task {
   void load(const std::filesystem::path& directory) override;
 
  private:
-  const std::vector<std::int64_t>& batch(std::int64_t step, std::int64_t part);
+  const std::vector<std::int64_t>& examples(std::int64_t step, std::int64_t part);
+  TrainingBatch batch(std::int64_t step, std::int64_t part);
 
   std::shared_ptr<Objective> objective_;
   models::EncoderModel model_;
   Plan plan_;
   Padding padding_;
   data::LengthBatches batches_;
-  formats::Json identity_;  // made once, over all tokens; every checkpoint holds it
+  std::unique_ptr<text::SubwordSampler> subwords_;  // or none
+  formats::Json identity_;                          // made once, over all tokens; every checkpoint holds it
 };
 
 }  // namespace weft::fine_tuning

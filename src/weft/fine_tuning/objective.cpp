@@ -69,21 +69,24 @@ std::int64_t Objective::length(Split split, std::int64_t example) const {
   return longest * rows_per_example();
 }
 
-models::EncoderInput Objective::batch(Split split, std::span<const std::int64_t> examples,
-                                      const Padding& padding) const {
+std::vector<TokenRow> Objective::token_rows(Split split, std::span<const std::int64_t> examples) const {
   const std::int64_t each = rows_per_example();
-  if (each == 1) {
-    return rows(split).batch(examples, padding);
-  }
-  std::vector<std::int64_t> all;
+  std::vector<TokenRow> result;
   for (const std::int64_t example : examples) {
-    for (std::int64_t row = 0; row < each; ++row) {
-      all.push_back(example * each + row);
+    for (std::int64_t row = example * each; row < (example + 1) * each; ++row) {
+      result.push_back(rows(split).row(row));
     }
   }
-  models::EncoderInput input = rows(split).batch(all, padding);
-  for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids}) {
-    *tensor = tensor->defined() ? tensor->view({-1, each, tensor->size(1)}) : *tensor;
+  return result;
+}
+
+models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padding& padding) const {
+  models::EncoderInput input = padded(rows, padding);
+  const std::int64_t each = rows_per_example();
+  if (each > 1) {
+    for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids}) {
+      *tensor = tensor->defined() ? tensor->view({-1, each, tensor->size(1)}) : *tensor;
+    }
   }
   return input;
 }

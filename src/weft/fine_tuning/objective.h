@@ -17,6 +17,7 @@
 #include "weft/fine_tuning/encoded_rows.h"
 #include "weft/fine_tuning/labels.h"
 #include "weft/fine_tuning/settings.h"
+#include "weft/fine_tuning/training_batch.h"
 #include "weft/formats/config_json.h"
 #include "weft/readers/reader.h"
 #include "weft/tasks/documents.h"
@@ -64,9 +65,8 @@ class Objective {
   ReadSummary read(Split split, const std::vector<std::string>& paths);
   /// Decides the head from the model's config and the training data read so far.
   virtual HeadPlan settle() = 0;
-  /// Loss over examples of the training split, a scalar with its graph. `input` is batch(training, examples).
-  virtual at::Tensor loss(models::EncoderModel& model, const models::EncoderInput& input,
-                          std::span<const std::int64_t> examples) const = 0;
+  /// Loss over examples of the training split, a scalar with its graph.
+  virtual at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const = 0;
   /// How many numbers are kept of a held-out example.
   virtual std::int64_t numbers(std::int64_t example) const = 0;
   /// Writes these numbers from the model's output for the example.
@@ -87,8 +87,10 @@ class Objective {
   std::int64_t examples(Split split) const { return rows(split).size() / rows_per_example(); }
   /// Tokens of an example as it takes room in a batch: its rows, each as long as the longest.
   std::int64_t length(Split split, std::int64_t example) const;
-  /// Examples as the model's input, [examples, longest], or [examples, rows, longest] where they have several rows.
-  models::EncoderInput batch(Split split, std::span<const std::int64_t> examples, const Padding& padding) const;
+  /// The rows of examples, one behind the other.
+  std::vector<TokenRow> token_rows(Split split, std::span<const std::int64_t> examples) const;
+  /// Such rows as the model's input, [examples, longest], or [examples, rows, longest] where they have several rows.
+  models::EncoderInput input(std::span<const TokenRow> rows, const Padding& padding) const;
   const Setup& setup() const noexcept { return setup_; }
 
  protected:

@@ -47,7 +47,8 @@ std::vector<double> score_examples(const Objective& objective, models::EncoderMo
       continue;
     }
     const std::vector<std::int64_t> batch(batches[number].begin(), batches[number].end());
-    const models::EncoderOutput output = model->forward(objective.batch(Split::kHeldOut, batch, options.padding));
+    const std::vector<TokenRow> rows = objective.token_rows(Split::kHeldOut, batch);
+    const models::EncoderOutput output = model->forward(objective.input(rows, options.padding));
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const std::int64_t tokens = objective.rows(Split::kHeldOut).length(batch[i] * objective.rows_per_example());
       const auto begin = static_cast<std::size_t>(begins[static_cast<std::size_t>(batch[i])]);

@@ -29,10 +29,11 @@ void check_vocabulary(const models::TransformerConfig& model, const text::Tokeni
 }  // namespace
 
 LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_ptr<const text::Tokenizer> tokenizer,
-                                     const TrainerConfig& config)
+                                     const TrainerConfig& config, std::string began_with)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
       config_(config),
+      began_with_(std::move(began_with)),
       sampler_(sampler_over(std::make_shared<data::TextCorpus>(config.train_text))) {
   check_vocabulary(model_->config(), *tokenizer_);
   if (!model_->config().is_decoder) {
@@ -90,6 +91,11 @@ Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int
 Json LanguageModelTask::data_identity() const {
   return {{"tokens", sampler_.source().size()},
           {"fingerprint", fingerprint_text(data::fingerprint(sampler_.source()))}};
+}
+
+Json LanguageModelTask::settings() const {
+  return began_with_.empty() ? Json::object()
+                             : Json{{"task", model_->config().is_decoder ? "lm" : "mlm"}, {"model", began_with_}};
 }
 
 void LanguageModelTask::save(const std::filesystem::path& directory) const {

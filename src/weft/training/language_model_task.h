@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "weft/data/masking.h"
@@ -22,9 +23,10 @@ namespace weft::training {
 class LanguageModelTask final : public Task {
  public:
   /// Opens and, where the vocabulary is not bytes, encodes the text. Errors: kIo naming the file; kArgument when text,
-  /// context, vocabulary and model do not go together.
+  /// context, vocabulary and model do not go together. `began_with` is the directory of the model's first weights,
+  /// empty where they were random; the run's training.json says so.
   LanguageModelTask(models::LanguageModel model, std::shared_ptr<const text::Tokenizer> tokenizer,
-                    const TrainerConfig& config);
+                    const TrainerConfig& config, std::string began_with = {});
   LanguageModelTask(const LanguageModelTask&) = delete;
   LanguageModelTask& operator=(const LanguageModelTask&) = delete;
 
@@ -36,6 +38,7 @@ class LanguageModelTask final : public Task {
   }
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   formats::Json data_identity() const override;
+  formats::Json settings() const override;
   void save(const std::filesystem::path& directory) const override;
   void load(const std::filesystem::path& directory) override;
 
@@ -46,6 +49,7 @@ class LanguageModelTask final : public Task {
   models::LanguageModel model_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   TrainerConfig config_;
+  std::string began_with_;
   data::WindowSampler sampler_;
   data::MaskingOptions masking_;                          // of an encoder
   std::unique_ptr<const text::SubwordSampler> subwords_;  // where training text is drawn in other tokens each time

@@ -22,21 +22,35 @@ void check_model(const models::TransformerConfig& stands, Json& given, const std
   check_same(formats::to_json(stands), formats::to_json(merged), {}, where);
 }
 
-}  // namespace
-
-TrainResult train_language_model(const std::filesystem::path& run, const TrainerConfig& given,
-                                 const models::TransformerConfig& model_config,
-                                 std::shared_ptr<const text::Tokenizer> tokenizer) {
+// Checked and settled; what can be refused is refused before a model is made.
+TrainerConfig ready(const std::filesystem::path& run, const TrainerConfig& given) {
   check_config(given, "training");
   require_train_text(given, "training");
   if (processes().is_first()) {
     RunDirectory::check_free(run);
   }
-  const TrainerConfig config = settled(given);
+  return settled(given);
+}
+
+}  // namespace
+
+TrainResult train_language_model(const std::filesystem::path& run, const TrainerConfig& given,
+                                 const models::TransformerConfig& model_config,
+                                 std::shared_ptr<const text::Tokenizer> tokenizer) {
+  const TrainerConfig config = ready(run, given);
   // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
   at::manual_seed(static_cast<std::uint64_t>(config.seed));
   const models::LanguageModel model(model_config);
   return Trainer::start(run, config, std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config)).run();
+}
+
+TrainResult train_further(const std::filesystem::path& run, const TrainerConfig& given,
+                          const std::filesystem::path& model) {
+  const TrainerConfig config = ready(run, given);
+  const std::string from = std::filesystem::absolute(model).lexically_normal().string();
+  auto task =
+      std::make_shared<LanguageModelTask>(checkpoint::load_model(model), text::load_tokenizer(model), config, from);
+  return Trainer::start(run, config, std::move(task)).run();
 }
 
 TrainResult resume_language_model(const std::filesystem::path& path, const Json& given) {
@@ -49,7 +63,8 @@ TrainResult resume_language_model(const std::filesystem::path& path, const Json&
   const Checkpoint checkpoint = run.latest();
   const models::LanguageModel model = checkpoint::load_model(checkpoint.path);
   std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(checkpoint.path);
-  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config);
+  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config,
+                                                  run.training().value("model", std::string()));
   Trainer trainer = Trainer::resume(std::move(run), config, std::move(task));
   return trainer.run();
 }

@@ -20,6 +20,11 @@ TrainResult train_language_model(const std::filesystem::path& run, const Trainer
                                  const models::TransformerConfig& model,
                                  std::shared_ptr<const text::Tokenizer> tokenizer);
 
+/// The same from the weights and with the tokeniser of a directory of Weft's own, such as another run. The optimiser
+/// begins anew. Errors: as checkpoint::load_model.
+TrainResult train_further(const std::filesystem::path& run, const TrainerConfig& config,
+                          const std::filesystem::path& model);
+
 /// Goes on with a run. `given` holds the fields a user has set again, of TrainerConfig and TransformerConfig alike;
 /// each must be what the run has, but for `threads`, `log_every`, `eval_every`, `max_eval_bytes`, `checkpoint_every`,
 /// `checkpoint_minutes` and `keep_checkpoints`, which may change. Errors: kArgument that names the field, both values

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/field_flags.h"
@@ -18,6 +19,8 @@
 #include "weft/cli/watched_progress.h"
 #include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
+#include "weft/fine_tuning/masked_text/masked_text_task.h"
+#include "weft/tasks/task_model.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 
@@ -70,10 +73,17 @@ void check_task(const std::string& run, const std::string& task, bool is_decoder
   require(task.empty() || task == fits, quote(run, 4096), " is of task ", fits, ", but ", task, " was asked for");
 }
 
+// An encoder of Hugging Face's.
+Json evaluate_encoder(const std::string& run, const std::string& text, const EvalConfig& config,
+                      const training::EvaluateOptions& options) {
+  tasks::TaskModelOptions open;
+  open.head = models::Head::kMaskedLanguageModel;
+  const tasks::TaskModel model = tasks::open_task_model(run, open);
+  return training::to_json(fine_tuning::evaluate_masked_text(
+      model.model, *model.tokenizer, text, {config.mask_probability, config.masking, config.seed}, options));
+}
+
 Json evaluate(const std::string& run, const std::string& task, const EvalConfig& config) {
-  const models::LanguageModel model = checkpoint::load_model(run);
-  check_task(run, task, model->config().is_decoder);
-  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
   // Cut while reading: --max-bytes of a large corpus reads no more than that.
   const std::string text = data::TextCorpus(config.text).text(config.max_bytes);
   training::EvaluateOptions options;
@@ -82,6 +92,13 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   options.dtype = config.dtype;
   WatchedProgress progress("evaluating", "tokens");
   options.progress = progress.callback();
+  if (checkpoint::is_encoder_directory(run)) {
+    check_task(run, task, false);
+    return evaluate_encoder(run, text, config, options);
+  }
+  const models::LanguageModel model = checkpoint::load_model(run);
+  check_task(run, task, model->config().is_decoder);
+  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
   if (model->config().is_decoder) {
     return training::to_json(training::evaluate(model, *tokenizer, text, options));
   }

@@ -4,6 +4,7 @@
 
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/progress.h"
 #include "weft/formats/json_lines.h"
 #include "weft/training/run_directory.h"
@@ -43,12 +44,8 @@ Json last_evaluation(const fs::path& run) {
   return last;
 }
 
-std::string joined(const Json& texts) {
-  std::string line;
-  for (const Json& text : texts) {
-    line += (line.empty() ? "" : ", ") + text.get<std::string>();
-  }
-  return line;
+std::string paths_text(const Json& paths) {
+  return joined(paths, ", ", [](const Json& path) { return path.get<std::string>(); });
 }
 
 /// "of 1,000" steps, or the time that was and is to be spent.
@@ -74,7 +71,9 @@ std::string progress_text(const Json& run) {
 void add_task_rows(const Json& run, Rows& rows) {
   const Json& config = run.at("config");
   rows.emplace_back("task", config.at("task").get<std::string>());
-  rows.emplace_back("data", joined(config.value("train_data", Json::array())));
+  const bool of_text = !config.contains("train_data");
+  rows.emplace_back(of_text ? "text" : "data",
+                    paths_text(config.value(of_text ? "train_text" : "train_data", Json::array())));
   const Json& evaluation = run.at("evaluation");
   for (const auto& [name, value] : evaluation.items()) {  // none where it is null
     if (name != "step" && value.is_number()) {
@@ -132,7 +131,7 @@ Rows run_rows(const Json& run) {
     add_task_rows(run, rows);
     return rows;
   }
-  rows.emplace_back("text", joined(config.value("train_text", Json::array())));
+  rows.emplace_back("text", paths_text(config.value("train_text", Json::array())));
   if (const Json& evaluation = run.at("evaluation"); evaluation.contains("bits_per_byte")) {
     rows.emplace_back("held-out", concat(fixed(evaluation["bits_per_byte"].get<double>(), 4),
                                          " bits per byte after step ", digits(evaluation["step"].get<std::int64_t>())));

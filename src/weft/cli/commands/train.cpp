@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/table.h"
@@ -15,6 +16,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/fine_tuning/fine_tuning_flags.h"
 #include "weft/cli/fine_tuning/train_task.h"
+#include "weft/cli/fine_tuning/train_text.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/report/seed_statistics.h"
@@ -54,8 +56,19 @@ struct TrainOptions {
   bool json = false;
 };
 
+bool goes_on_from_a_model(const Json& fields) {
+  const auto found = fields.find("model");
+  return found != fields.end() && found->is_string() && !found->get_ref<const std::string&>().empty();
+}
+
 // Everything that can be refused is refused before the first line is announced.
 training::TrainResult start(const TrainOptions& options, const Json& fields, std::int64_t threads) {
+  if (goes_on_from_a_model(fields)) {
+    if (!options.tokenizer_file.empty()) {
+      throw UsageError("--tokenizer cannot be given with --model: the model has its own");
+    }
+    return train_text_further(options.task, options.out, fields, threads);
+  }
   // An expression of the config file's names files beside it, one of the command line in the working directory.
   const bool is_from_file = !options.given.contains("attention");
   const std::filesystem::path beside = std::filesystem::path(options.config_file).parent_path();
@@ -70,6 +83,12 @@ training::TrainResult start(const TrainOptions& options, const Json& fields, std
 training::TrainResult resume(const TrainOptions& options, const Json& fields, std::int64_t threads) {
   if (!options.tokenizer_file.empty()) {
     throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
+  }
+  if (fields.contains("model")) {
+    throw UsageError("--model cannot be given with --resume: a run goes on from its own weights");
+  }
+  if (std::filesystem::exists(options.out + "/config.json") && checkpoint::is_encoder_directory(options.out)) {
+    return resume_text(options.out, fields, threads);
   }
   // Announced from what the run says of itself; resume_language_model() then holds the given fields to it.
   const std::optional<Json> run = run_json(options.out);
@@ -147,11 +166,11 @@ std::string settled_task(const TrainOptions& options) {
 // The fields of the task: what a language model's and a fine-tuning run's have in common, each with its own.
 Json settled_fields(const TrainOptions& options) {
   check_flags_of_task(options.task, options.given);
-  Json flags = options.given;
-  if (options.task == "mlm") {
-    flags["is_decoder"] = false;
+  Json fields = merged_fields(options.config_file, options.given);
+  const bool anew = !options.resume && !goes_on_from_a_model(fields);
+  if (options.task == "mlm" && anew) {
+    fields["is_decoder"] = false;
   }
-  Json fields = merged_fields(options.config_file, flags);
   if (fine_tuning::is_fine_tuning_task(options.task)) {
     if (options.encoder || !options.tokenizer_file.empty()) {
       throw UsageError("--encoder and --tokenizer are for lm and mlm: --model names a directory that has both");

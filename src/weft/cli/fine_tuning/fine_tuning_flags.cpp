@@ -40,7 +40,11 @@ std::string task_in(const std::filesystem::path& file) {
 }
 
 void add_fine_tuning_flags(CLI::App& app, formats::Json& given) {
-  add_fields<FineTuningConfig>(app, {.title = "Fine-tuning (all tasks but lm and mlm)", .left_out = kOwnFlags}, given);
+  add_fields<FineTuningConfig>(
+      app,
+      {.title = "Fine-tuning (all tasks but lm and mlm; with --model these go on from weights that are there)",
+       .left_out = kOwnFlags},
+      given);
   add_fields<DataSettings>(app, {.title = "Examples (all tasks but lm and mlm)"}, given);
 }
 
@@ -65,8 +69,8 @@ std::map<std::string_view, std::string> fine_tuning_remarks() {
 }
 
 const std::vector<std::string_view>& text_fields() {
-  static const std::vector<std::string_view> names = {"train_text",       "eval_text", "context",     "max_eval_bytes",
-                                                      "mask_probability", "masking",   "bpe_dropout", "unigram_alpha"};
+  static const std::vector<std::string_view> names = {"train_text",     "eval_text",        "context",
+                                                      "max_eval_bytes", "mask_probability", "masking"};
   return names;
 }
 
@@ -76,9 +80,14 @@ void check_flags_of_task(const std::string& task, const formats::Json& given) {
   std::vector<std::string_view> tuning = field_names<FineTuningConfig>();
   const std::vector<std::string_view> data = field_names<DataSettings>();
   tuning.insert(tuning.end(), data.begin(), data.end());
+  const bool goes_on = given.contains("model");
   for (const auto& [name, value] : given.items()) {
-    if (is_field(kOwnFlags, name)) {
+    if (is_field(kOwnFlags, name) || name == "model") {
       continue;
+    }
+    if (!fine && goes_on && is_field(model, name)) {
+      throw UsageError(flag_name(name) + " is for a model that begins anew, and --model names one that is there",
+                       "the directory of --model decides the shape");
     }
     if (fine && (is_field(model, name) || is_field(text_fields(), name))) {
       throw UsageError(concat(flag_name(name), " is for lm and mlm, and the task is ", task),

@@ -106,7 +106,7 @@ std::string picture_of(const AttentionSummary& summary, std::int64_t length, con
 
 std::string patterns(const RunFigures& run) {
   // A published encoder's config has other fields; `weft info` shows its pattern.
-  if (!run.model.is_object() || !run.model.contains("attention") || run.training.contains("task")) {
+  if (!run.model.is_object() || run.model.value("model_type", std::string()) != "weft") {
     return {};
   }
   models::TransformerConfig model;

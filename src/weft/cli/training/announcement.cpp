@@ -53,6 +53,11 @@ void announce(const training::TrainerConfig& trainer, const models::TransformerC
     rows.push_back(std::move(row));
   }
   add_machine_rows(trainer, threads, rows);
+  add_text_rows(trainer, rows);
+  std::cerr << name_table(rows) << std::flush;
+}
+
+void add_text_rows(const training::TrainerConfig& trainer, Rows& rows) {
   const std::int64_t group = training::processes().size();
   const std::int64_t parts = trainer.gradient_accumulation * (trainer.processes == 0 ? group : trainer.processes);
   rows.emplace_back("batch", concat(trainer.batch_size * parts, " windows of ", digits(trainer.context),
@@ -64,7 +69,6 @@ void announce(const training::TrainerConfig& trainer, const models::TransformerC
   if (!trainer.eval_text.empty()) {
     rows.emplace_back("held-out text", text_size(trainer.eval_text));
   }
-  std::cerr << name_table(rows) << std::flush;
 }
 
 }  // namespace weft::cli

@@ -19,6 +19,9 @@ std::string length_text(const training::TrainerConfig& config);
 /// Adds dtype and threads; `threads` are those that count where the config names none.
 void add_machine_rows(const training::TrainerConfig& trainer, std::int64_t threads, Rows& rows);
 
+/// Adds the windows of a batch, how long is trained, and the text. Errors: kIo for text that is not there.
+void add_text_rows(const training::TrainerConfig& trainer, Rows& rows);
+
 /// A language model's run, as a table on standard error. Errors: kIo for text that is not there.
 void announce(const training::TrainerConfig& trainer, const models::TransformerConfig& model, std::int64_t threads);
 

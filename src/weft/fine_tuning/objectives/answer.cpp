@@ -122,16 +122,15 @@ ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::stri
 
 HeadPlan AnswerObjective::settle() { return {{}, {}, setup().config.head() != head()}; }
 
-at::Tensor AnswerObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
-                                 std::span<const std::int64_t> examples) const {
+at::Tensor AnswerObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
   std::vector<std::int64_t> starts;
   std::vector<std::int64_t> ends;
-  for (const std::int64_t example : examples) {
-    const Target& target = targets_[static_cast<std::size_t>(example)];
-    starts.push_back(target.start);
-    ends.push_back(target.end);
+  for (std::size_t row = 0; row < batch.examples.size(); ++row) {
+    const Target& target = targets_[static_cast<std::size_t>(batch.examples[row])];
+    starts.push_back(batch.first(row, target.start));
+    ends.push_back(batch.last(row, target.end));
   }
-  return model->loss(input, {{}, at::tensor(starts, at::kLong), at::tensor(ends, at::kLong)});
+  return model->loss(batch.input, {{}, at::tensor(starts, at::kLong), at::tensor(ends, at::kLong)});
 }
 
 std::int64_t AnswerObjective::numbers(std::int64_t /*example*/) const { return kKeptNumbers; }

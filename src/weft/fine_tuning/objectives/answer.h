@@ -18,8 +18,7 @@ class AnswerObjective final : public Objective {
 
   models::Head head() const override { return models::Head::kQuestionAnswering; }
   HeadPlan settle() override;
-  at::Tensor loss(models::EncoderModel& model, const models::EncoderInput& input,
-                  std::span<const std::int64_t> examples) const override;
+  at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;

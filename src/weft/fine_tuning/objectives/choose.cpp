@@ -78,13 +78,12 @@ ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::stri
 
 HeadPlan ChooseObjective::settle() { return {{}, {}, setup().config.head() != head()}; }
 
-at::Tensor ChooseObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
-                                 std::span<const std::int64_t> examples) const {
+at::Tensor ChooseObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
   std::vector<std::int64_t> labels;
-  for (const std::int64_t example : examples) {
+  for (const std::int64_t example : batch.examples) {
     labels.push_back(truth_[static_cast<std::size_t>(Split::kTraining)][static_cast<std::size_t>(example)]);
   }
-  return label_loss(model, input, at::tensor(labels, at::kLong), {{}, setup().label_smoothing});
+  return label_loss(model, batch.input, at::tensor(labels, at::kLong), {{}, setup().label_smoothing});
 }
 
 std::int64_t ChooseObjective::numbers(std::int64_t /*example*/) const { return choices_; }

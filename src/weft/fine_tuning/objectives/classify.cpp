@@ -101,13 +101,13 @@ HeadPlan ClassifyObjective::settle() {
   return plan;
 }
 
-at::Tensor ClassifyObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
-                                   std::span<const std::int64_t> examples) const {
+at::Tensor ClassifyObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
   const auto split = static_cast<std::size_t>(Split::kTraining);
   if (regression_) {
-    return model->loss(input, {targets_of(values_[split], examples, at::kFloat), {}, {}});
+    return model->loss(batch.input, {targets_of(values_[split], batch.examples, at::kFloat), {}, {}});
   }
-  return label_loss(model, input, targets_of(truth_[split], examples, at::kLong), {weights_, setup().label_smoothing});
+  return label_loss(model, batch.input, targets_of(truth_[split], batch.examples, at::kLong),
+                    {weights_, setup().label_smoothing});
 }
 
 std::int64_t ClassifyObjective::numbers(std::int64_t /*example*/) const {

@@ -103,19 +103,18 @@ HeadPlan MultilabelObjective::settle() {
   return plan;
 }
 
-at::Tensor MultilabelObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
-                                     std::span<const std::int64_t> examples) const {
-  const at::Tensor targets = at::zeros({static_cast<std::int64_t>(examples.size()), width()}, at::kFloat);
+at::Tensor MultilabelObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
+  const at::Tensor targets = at::zeros({static_cast<std::int64_t>(batch.examples.size()), width()}, at::kFloat);
   auto* values = targets.data_ptr<float>();
-  for (std::size_t i = 0; i < examples.size(); ++i) {
-    for (const std::int64_t label : positives_[kTrained][static_cast<std::size_t>(examples[i])]) {
+  for (std::size_t i = 0; i < batch.examples.size(); ++i) {
+    for (const std::int64_t label : positives_[kTrained][static_cast<std::size_t>(batch.examples[i])]) {
       values[static_cast<std::int64_t>(i) * width() + label] = 1.0F;
     }
   }
   if (!weights_.defined()) {
-    return model->loss(input, {targets, {}, {}});
+    return model->loss(batch.input, {targets, {}, {}});
   }
-  const at::Tensor logits = model->forward(input).logits.to(at::kFloat);
+  const at::Tensor logits = model->forward(batch.input).logits.to(at::kFloat);
   return at::binary_cross_entropy_with_logits(logits, targets, {}, weights_, at::Reduction::Mean);
 }
 

@@ -136,16 +136,15 @@ HeadPlan TagObjective::settle() {
   return plan;
 }
 
-at::Tensor TagObjective::loss(models::EncoderModel& model, const models::EncoderInput& input,
-                              std::span<const std::int64_t> examples) const {
-  const at::Tensor labels = at::full(input.input_ids.sizes(), -100, at::kLong);
-  for (std::size_t i = 0; i < examples.size(); ++i) {
+at::Tensor TagObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
+  const at::Tensor labels = at::full(batch.input.input_ids.sizes(), -100, at::kLong);
+  for (std::size_t i = 0; i < batch.examples.size(); ++i) {
     auto* of_row = labels.data_ptr<std::int64_t>() + static_cast<std::int64_t>(i) * labels.size(1);
-    for (const Word& word : words_[kToLearn][static_cast<std::size_t>(examples[i])].words) {
-      of_row[word.token] = word.label;
+    for (const Word& word : words_[kToLearn][static_cast<std::size_t>(batch.examples[i])].words) {
+      of_row[batch.first(i, word.token)] = word.label;
     }
   }
-  return label_loss(model, input, labels, {weights_, setup().label_smoothing});
+  return label_loss(model, batch.input, labels, {weights_, setup().label_smoothing});
 }
 
 // The predicted label and its nats for each word.

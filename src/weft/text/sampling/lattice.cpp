@@ -40,7 +40,7 @@ std::vector<Pieces::Edge> Pieces::ending_at(std::string_view word, std::size_t e
   return edges;
 }
 
-std::vector<std::int64_t> Pieces::segment(std::string_view word, double alpha, Draws& draws) const {
+std::vector<SizedToken> Pieces::segment(std::string_view word, double alpha, Draws& draws) const {
   // log_sums[i]: log of the sum over all segmentations of the first i bytes. A piece is whole characters, so that no
   // segmentation ends within one.
   std::vector<double> log_sums(word.size() + 1, kNever);
@@ -57,7 +57,7 @@ std::vector<std::int64_t> Pieces::segment(std::string_view word, double alpha, D
     }
     log_sums[end] = edges.empty() ? kNever : largest + std::log(sum);
   }
-  std::vector<std::int64_t> ids;
+  std::vector<SizedToken> tokens;
   for (std::size_t end = word.size(); end > 0 && log_sums[word.size()] != kNever;) {
     const std::vector<Edge> edges = ending_at(word, end, alpha, log_sums);
     double left = draws.next();
@@ -69,11 +69,11 @@ std::vector<std::int64_t> Pieces::segment(std::string_view word, double alpha, D
         break;
       }
     }
-    ids.push_back(edges[chosen].id);
+    tokens.push_back({edges[chosen].id, static_cast<std::int64_t>(end - edges[chosen].begin)});
     end = edges[chosen].begin;
   }
-  std::reverse(ids.begin(), ids.end());
-  return ids;
+  std::reverse(tokens.begin(), tokens.end());
+  return tokens;
 }
 
 }  // namespace weft::text

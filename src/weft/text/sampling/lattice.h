@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/formats/config_json.h"
+#include "weft/text/sampling/drawn_tokens.h"
 #include "weft/text/sampling/draws.h"
 
 namespace weft::text {
@@ -24,7 +25,7 @@ class Pieces {
   std::int64_t unknown() const noexcept { return unknown_; }
   /// One of the ways to write `word` in pieces, each with a probability in proportion to the product of those of its
   /// pieces to the power of `alpha`. Empty where there is none.
-  std::vector<std::int64_t> segment(std::string_view word, double alpha, Draws& draws) const;
+  std::vector<SizedToken> segment(std::string_view word, double alpha, Draws& draws) const;
 
  private:
   struct Edge {

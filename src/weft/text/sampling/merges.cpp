@@ -92,7 +92,7 @@ class MergingWord {
   MergingWord(const Merges& merges, std::span<const std::int64_t> symbols) : merges_(merges) {
     const auto count = static_cast<std::int64_t>(symbols.size());
     for (std::int64_t i = 0; i < count; ++i) {
-      symbols_.push_back({symbols[static_cast<std::size_t>(i)], i - 1, i + 1 < count ? i + 1 : kNone});
+      symbols_.push_back({{symbols[static_cast<std::size_t>(i)], 1}, i - 1, i + 1 < count ? i + 1 : kNone});
     }
     for (std::int64_t i = 0; i + 1 < count; ++i) {
       offer(i);
@@ -119,10 +119,10 @@ class MergingWord {
     }
   }
 
-  std::vector<std::int64_t> ids() const {
-    std::vector<std::int64_t> result;
+  std::vector<SizedToken> tokens() const {
+    std::vector<SizedToken> result;
     for (std::int64_t i = symbols_.empty() ? kNone : 0; i != kNone; i = at(i).next) {
-      result.push_back(at(i).id);
+      result.push_back(at(i).token);
     }
     return result;
   }
@@ -130,7 +130,7 @@ class MergingWord {
  private:
   static constexpr std::int64_t kNone = -1;
   struct Symbol {
-    std::int64_t id;
+    SizedToken token;
     std::int64_t previous;
     std::int64_t next;
   };
@@ -148,24 +148,24 @@ class MergingWord {
   Symbol& at(std::int64_t place) { return symbols_[static_cast<std::size_t>(place)]; }
 
   void offer(std::int64_t place) {
-    const std::int64_t right = at(at(place).next).id;
-    if (const Merges::Merge* merge = merges_.find(at(place).id, right)) {
-      queue_.push({merge->rank, place, at(place).id, right, merge->result});
+    const std::int64_t right = at(at(place).next).token.id;
+    if (const Merges::Merge* merge = merges_.find(at(place).token.id, right)) {
+      queue_.push({merge->rank, place, at(place).token.id, right, merge->result});
     }
   }
 
   // A symbol that was merged into its left neighbour has the id kNone.
   bool stands(const Candidate& candidate) const {
     const Symbol& left = at(candidate.place);
-    return left.id == candidate.left && left.next != kNone && at(left.next).id == candidate.right;
+    return left.token.id == candidate.left && left.next != kNone && at(left.next).token.id == candidate.right;
   }
 
   void apply(const Candidate& candidate) {
     Symbol& left = at(candidate.place);
     Symbol& right = at(left.next);
-    left.id = candidate.result;
+    left.token = {candidate.result, left.token.symbols + right.token.symbols};
     left.next = right.next;
-    right.id = kNone;
+    right.token.id = kNone;
     if (left.next != kNone) {
       at(left.next).previous = candidate.place;
       offer(candidate.place);
@@ -180,10 +180,10 @@ class MergingWord {
   std::priority_queue<Candidate> queue_;
 };
 
-std::vector<std::int64_t> Merges::merge(std::span<const std::int64_t> symbols, double dropout, Draws& draws) const {
+std::vector<SizedToken> Merges::merge(std::span<const std::int64_t> symbols, double dropout, Draws& draws) const {
   MergingWord word(*this, symbols);
   word.run(dropout, draws);
-  return word.ids();
+  return word.tokens();
 }
 
 }  // namespace weft::text

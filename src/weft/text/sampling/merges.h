@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/formats/config_json.h"
+#include "weft/text/sampling/drawn_tokens.h"
 #include "weft/text/sampling/draws.h"
 
 namespace weft::text {
@@ -23,7 +24,7 @@ class Merges {
   /// The symbols that `id` was merged from, in order; itself where no merge makes it.
   void split(std::int64_t id, std::vector<std::int64_t>& symbols) const;
   /// The symbols merged, the earliest merge first, each left out with probability `dropout` whenever it is its turn.
-  std::vector<std::int64_t> merge(std::span<const std::int64_t> symbols, double dropout, Draws& draws) const;
+  std::vector<SizedToken> merge(std::span<const std::int64_t> symbols, double dropout, Draws& draws) const;
 
  private:
   friend class MergingWord;

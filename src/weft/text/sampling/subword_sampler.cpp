@@ -57,19 +57,20 @@ class MergeDropout final : public SubwordSampler {
   MergeDropout(const Json& model, Words words, double dropout)
       : merges_(model), words_(std::move(words)), dropout_(dropout) {}
 
-  Ids sample(std::span<const std::int64_t> ids, std::uint64_t seed) const override {
+  DrawnTokens draw(std::span<const std::int64_t> ids, std::uint64_t seed) const override {
     Draws draws(seed);
-    Ids result;
-    Ids symbols;
+    DrawnTokens result;
     const auto whole = [&](std::span<const std::int64_t> word) {
-      symbols.clear();
+      Ids symbols;
+      Ids sizes;
       for (const std::int64_t id : word) {
+        const std::size_t before = symbols.size();
         merges_.split(id, symbols);
+        sizes.push_back(static_cast<std::int64_t>(symbols.size() - before));
       }
-      const Ids merged = merges_.merge(symbols, dropout_, draws);
-      result.insert(result.end(), merged.begin(), merged.end());
+      append_word(result, sizes, merges_.merge(symbols, dropout_, draws));
     };
-    words_.walk(ids, whole, [&](std::int64_t id) { result.push_back(id); });
+    words_.walk(ids, whole, [&](std::int64_t id) { result.append(id); });
     return result;
   }
 
@@ -84,18 +85,19 @@ class LatticeSampler final : public SubwordSampler {
   LatticeSampler(const Json& model, Words words, double alpha)
       : pieces_(model), words_(std::move(words)), alpha_(alpha) {}
 
-  Ids sample(std::span<const std::int64_t> ids, std::uint64_t seed) const override {
+  DrawnTokens draw(std::span<const std::int64_t> ids, std::uint64_t seed) const override {
     Draws draws(seed);
-    Ids result;
+    DrawnTokens result;
     const auto whole = [&](std::span<const std::int64_t> word) {
       std::string text;
+      Ids sizes;
       for (const std::int64_t id : word) {
         text += pieces_.text(id);
+        sizes.push_back(static_cast<std::int64_t>(pieces_.text(id).size()));
       }
-      const Ids drawn = pieces_.segment(text, alpha_, draws);
-      result.insert(result.end(), drawn.begin(), drawn.end());
+      append_word(result, sizes, pieces_.segment(text, alpha_, draws));
     };
-    words_.walk(ids, whole, [&](std::int64_t id) { result.push_back(id); });
+    words_.walk(ids, whole, [&](std::int64_t id) { result.append(id); });
     return result;
   }
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
+#include "weft/text/sampling/drawn_tokens.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::text {
@@ -21,9 +21,9 @@ struct SubwordSampling {
 class SubwordSampler {
  public:
   virtual ~SubwordSampler() = default;
-  /// Ids of the same text: each word of `ids` is put together anew. A function of its arguments alone. Special and
-  /// added tokens stay as they are. Errors: kArgument for an id outside of the vocabulary.
-  virtual std::vector<std::int64_t> sample(std::span<const std::int64_t> ids, std::uint64_t seed) const = 0;
+  /// The same text: each word of `ids` is put together anew. A function of its arguments alone. Special and added
+  /// tokens stay as they are. Errors: kArgument for an id outside of the vocabulary.
+  virtual DrawnTokens draw(std::span<const std::int64_t> ids, std::uint64_t seed) const = 0;
 };
 
 /// Words end where word_beginnings() says that another begins; merges and pieces across them do not happen. Errors:

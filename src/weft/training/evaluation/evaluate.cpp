@@ -39,7 +39,7 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   require(ids.size() >= 2, "a text of at least two tokens can be evaluated, found ", ids.size());
 
   const at::NoGradGuard no_grad;
-  const EvaluationMode mode(model);
+  const EvaluationMode mode(*model);
   const AutocastGuard autocast(settled_dtype(options.dtype));
   const auto losses = [&](const at::Tensor& inputs, const at::Tensor& labels) {
     return model->token_scores(models::ModelInput{inputs, {}, {}, {}}, labels).nats;

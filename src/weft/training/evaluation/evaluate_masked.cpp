@@ -21,14 +21,14 @@ namespace weft::training {
 namespace {
 
 // Windows [first, last) of a text's ids, which are of one length, masked.
-data::Batch masked_windows(const at::Tensor& ids, std::int64_t context, std::int64_t first, std::int64_t last,
-                           const data::MaskingOptions& masking) {
+data::Batch masked_windows(const MaskedScoring& scoring, const at::Tensor& ids, std::int64_t context,
+                           std::int64_t first, std::int64_t last) {
   std::vector<at::Tensor> inputs;
   std::vector<at::Tensor> labels;
   for (std::int64_t window = first; window < last; ++window) {
     const std::int64_t begin = window * context;
     const at::Tensor tokens = ids.narrow(0, begin, std::min(context, ids.numel() - begin)).unsqueeze(0);
-    const data::Batch row = data::masked_batch(tokens, masking, window, 0);
+    const data::Batch row = scoring.mask(tokens, window);
     inputs.push_back(row.input_ids);
     labels.push_back(row.labels);
   }
@@ -47,8 +47,8 @@ struct Sums {
   }
 };
 
-Sums score_windows(models::LanguageModel& model, const at::Tensor& ids, std::int64_t context,
-                   const data::MaskingOptions& masking, const EvaluateOptions& options) {
+Sums score_windows(const MaskedScoring& scoring, const at::Tensor& ids, const EvaluateOptions& options) {
+  const std::int64_t context = options.context;
   const std::int64_t whole = ids.numel() / context;
   const std::int64_t windows = whole + (ids.numel() % context > 0 ? 1 : 0);
   const std::int64_t rows = std::max<std::int64_t>(1, options.batch_tokens / context);
@@ -57,8 +57,8 @@ Sums score_windows(models::LanguageModel& model, const at::Tensor& ids, std::int
     // The last window may be shorter, and is a batch of its own.
     const std::int64_t end = next < whole ? std::min(next + rows, whole) : windows;
     if (turn % processes().size() == processes().rank()) {
-      const data::Batch batch = masked_windows(ids, context, next, end, masking);
-      sums.add(model->token_scores(models::ModelInput{batch.input_ids, {}, {}, {}}, batch.labels), batch.labels);
+      const data::Batch batch = masked_windows(scoring, ids, context, next, end);
+      sums.add(scoring.scores(batch), batch.labels);
     }
     if (!std::isfinite(sums.nats)) {
       fail(ErrorKind::kNumeric, "the loss became ", sums.nats, " within tokens ", next * context, " to ",
@@ -82,27 +82,38 @@ formats::Json to_json(const MaskedResult& result) {
           {"seconds", result.seconds}};
 }
 
-MaskedResult evaluate_masked(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
-                             const data::MaskingOptions& masking, const EvaluateOptions& options) {
-  if (model->config().is_decoder) {
-    fail(ErrorKind::kUnsupported, "masked tokens need an encoder, and this model is a decoder");
-  }
+MaskedResult evaluate_masked(const MaskedScoring& scoring, const std::vector<std::int64_t>& ids,
+                             const EvaluateOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<std::int64_t> ids = tokenizer.encode(first_bytes(text, options.max_bytes, tokenizer));
   require(!ids.empty(), "a text of at least one token can be evaluated, found none");
-  MaskedResult result;
-  result.context = options.context == 0 ? model->config().max_position_embeddings : options.context;
-
   const at::NoGradGuard no_grad;
-  const EvaluationMode mode(model);
+  const EvaluationMode mode(scoring.model);
   const AutocastGuard autocast(settled_dtype(options.dtype));
-  const Sums sums = score_windows(model, at::tensor(ids, at::kLong), result.context, masking, options);
+  const Sums sums = score_windows(scoring, at::tensor(ids, at::kLong), options);
   const double tokens = processes().sum(sums.tokens);
+  MaskedResult result;
+  result.context = options.context;
   result.tokens = static_cast<std::int64_t>(tokens);
   result.loss = processes().sum(sums.nats) / tokens;
   result.accuracy = processes().sum(sums.hits) / tokens;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
+}
+
+MaskedResult evaluate_masked(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
+                             const data::MaskingOptions& masking, const EvaluateOptions& given) {
+  if (model->config().is_decoder) {
+    fail(ErrorKind::kUnsupported, "masked tokens need an encoder, and this model is a decoder");
+  }
+  EvaluateOptions options = given;
+  options.context = options.context == 0 ? model->config().max_position_embeddings : options.context;
+  const MaskedScoring scoring = {
+      *model,
+      [&](const at::Tensor& tokens, std::int64_t window) { return data::masked_batch(tokens, masking, window, 0); },
+      [&](const data::Batch& batch) {
+        return model->token_scores(models::ModelInput{batch.input_ids, {}, {}, {}}, batch.labels);
+      }};
+  return evaluate_masked(scoring, tokenizer.encode(first_bytes(text, options.max_bytes, tokenizer)), options);
 }
 
 }  // namespace weft::training

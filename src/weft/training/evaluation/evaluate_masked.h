@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <vector>
 
 #include "weft/data/masking.h"
 #include "weft/models/language_model.h"
@@ -24,6 +26,19 @@ struct MaskedResult {
 
 /// {"loss", "masked_accuracy", "masked_tokens", "context", "seconds"}.
 formats::Json to_json(const MaskedResult& result);
+
+/// What any model brings along to be asked for masked tokens.
+struct MaskedScoring {
+  torch::nn::Module& model;
+  /// A window of a text, int64 [1, n], masked by its number.
+  std::function<data::Batch(const at::Tensor& tokens, std::int64_t window)> mask;
+  /// Nats and hits of the labels of a batch, in any shape.
+  std::function<models::TokenScores(const data::Batch& batch)> scores;
+};
+
+/// Windows of options.context tokens of `ids`, side by side. Errors: as below.
+MaskedResult evaluate_masked(const MaskedScoring& scoring, const std::vector<std::int64_t>& ids,
+                             const EvaluateOptions& options);
 
 /// `masking.seed` says which tokens; batches and processes change nothing but rounding. Processes that train together
 /// share the windows, and each gets the result. Errors: kUnsupported for a decoder, kArgument for an empty text,

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "weft/models/language_model.h"
+#include <torch/nn/module.h>
+
 #include "weft/text/tokenizer.h"
 
 namespace weft::training {
@@ -13,15 +14,15 @@ namespace weft::training {
 /// A model in evaluation mode for a while.
 class EvaluationMode {
  public:
-  explicit EvaluationMode(models::LanguageModel& model) : model_(model), training_before_(model->is_training()) {
-    model_->eval();
+  explicit EvaluationMode(torch::nn::Module& model) : model_(model), training_before_(model.is_training()) {
+    model_.eval();
   }
-  ~EvaluationMode() { model_->train(training_before_); }
+  ~EvaluationMode() { model_.train(training_before_); }
   EvaluationMode(const EvaluationMode&) = delete;
   EvaluationMode& operator=(const EvaluationMode&) = delete;
 
  private:
-  models::LanguageModel& model_;
+  torch::nn::Module& model_;
   bool training_before_;
 };
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model, tokeniser and text put together in one order, for a new run and an old one.
+#include "weft/fine_tuning/masked_text/masked_text_run.h"
+
+#include <utility>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/core/error.h"
+#include "weft/fine_tuning/settings.h"
+#include "weft/training/processes/process_group.h"
+#include "weft/training/resumption.h"
+#include "weft/training/run_state.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+PreparedText prepared_with(const fs::path& directory, training::TrainerConfig trainer, const MaskedTextConfig& config) {
+  PreparedText prepared;
+  require(config.attention.size() <= 1, "attention is one expression for all layers, found ", config.attention.size());
+  checkpoint::EncoderLoadOptions load;
+  load.head = models::Head::kMaskedLanguageModel;
+  load.allow_new_head = true;
+  load.seed = static_cast<std::uint64_t>(trainer.seed);
+  load.new_tensors = &prepared.new_tensors;
+  load.encoder.attention = config.attention.empty() ? "" : config.attention.front();
+  models::EncoderModel model = checkpoint::load_encoder(directory, load);
+  trainer.context = trainer.context == 0 ? model->config().maximum_length() : trainer.context;
+  prepared.trainer = training::settled(std::move(trainer));
+  prepared.config = config;
+  prepared.task = std::make_shared<MaskedTextTask>(
+      std::move(model), std::make_shared<text::HuggingFaceTokenizer>(directory), prepared.trainer, config);
+  return prepared;
+}
+
+}  // namespace
+
+Json further_training_defaults() {
+  Json defaults = fine_tuning_defaults();
+  defaults.erase("batch_size");
+  return defaults;
+}
+
+PreparedText prepare_masked_text(const Json& fields, std::string_view where) {
+  Json all = further_training_defaults();
+  all.update(fields);
+  MaskedTextConfig config;
+  formats::update_from_json(config, training::take_fields<MaskedTextConfig>(all), where);
+  config.model = fs::absolute(config.model).lexically_normal().string();
+  training::TrainerConfig trainer;
+  formats::update_from_json(trainer, all, where);
+  training::check_config(trainer, where);
+  training::require_train_text(trainer, where);
+  trainer.context = all.contains("context") ? trainer.context : 0;
+  return prepared_with(config.model, std::move(trainer), config);
+}
+
+PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& given) {
+  const training::RunDirectory directory = training::RunDirectory::open_beside(run);
+  const fs::path where = directory.path() / "training.json";
+  const Json stands = directory.training();
+  Json rest = given;
+  const training::TrainerConfig trainer =
+      training::resumed_trainer(training::config_from_json(stands, where), rest, where);
+  MaskedTextConfig config;
+  formats::update_from_json(config, formats::only_fields_of<MaskedTextConfig>(stands), where.string());
+  MaskedTextConfig merged = config;
+  formats::update_from_json(merged, training::take_fields<MaskedTextConfig>(rest), "training");
+  merged.model = fs::absolute(merged.model).lexically_normal().string();
+  training::check_same(formats::to_json(config), formats::to_json(merged), {}, where);
+  require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
+  return prepared_with(directory.latest().path, trainer, config);
+}
+
+training::TrainResult train_masked_text(const fs::path& run, const PreparedText& prepared) {
+  return training::Trainer::start(run, prepared.trainer, prepared.task).run();
+}
+
+training::TrainResult resume_masked_text(const fs::path& path, const PreparedText& prepared) {
+  training::RunDirectory run =
+      training::processes().is_first() ? training::RunDirectory::open(path) : training::RunDirectory::open_beside(path);
+  return training::Trainer::resume(std::move(run), prepared.trainer, prepared.task).run();
+}
+
+}  // namespace weft::fine_tuning

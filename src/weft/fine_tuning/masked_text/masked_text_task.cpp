@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything random is a function of seed, step and part.
+#include "weft/fine_tuning/masked_text/masked_text_task.h"
+
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/cross_entropy_loss.h>
+
+#include <algorithm>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+#include "weft/data/resampled_rows.h"
+#include "weft/fine_tuning/trained_leaves.h"
+#include "weft/training/evaluation/evaluation_mode.h"
+#include "weft/training/leaves.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using formats::Json;
+
+// "mask" in ASCII: dropout's seeds are independent of the masks and the data's order.
+constexpr std::uint64_t kMaskedDropoutStream = 0x6D61736B;
+
+// Tokens of text in a window of `context` tokens.
+std::int64_t room_for_text(const models::EncoderConfig& config, const FramedMasking& masking, std::int64_t context) {
+  const std::int64_t around = masking.special_tokens();
+  require(context > around && context <= config.maximum_length(), "context must be ", around + 1, " to ",
+          config.maximum_length(), " tokens for this model, found ", context);
+  return context - around;
+}
+
+// Scores at the masked places only: a vocabulary is large.
+models::TokenScores scores_of(models::EncoderModel& model, const data::Batch& batch) {
+  models::EncoderInput input;
+  input.input_ids = batch.input_ids;
+  const at::Tensor places = batch.labels.flatten().ne(data::kIgnoredLabel).nonzero().squeeze(1);
+  const at::Tensor labels = batch.labels.flatten().index_select(0, places);
+  const at::Tensor hidden = model->hidden_states(input).flatten(0, 1).index_select(0, places);
+  const at::Tensor logits = model->vocabulary_logits(hidden);
+  return {at::cross_entropy_loss(logits, labels, {}, at::Reduction::None), at::argmax(logits, 1).eq(labels)};
+}
+
+MaskingPlan plan_of(const training::TrainerConfig& trainer) {
+  return {trainer.mask_probability, trainer.masking, trainer.seed};
+}
+
+}  // namespace
+
+MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer,
+                               const training::TrainerConfig& trainer, const MaskedTextConfig& config)
+    : model_(std::move(model)),
+      tokenizer_(std::move(tokenizer)),
+      trainer_(trainer),
+      config_(config),
+      masking_(*tokenizer_, model_->config().vocab_size, plan_of(trainer)),
+      sampler_(data::tokenize(std::make_shared<data::TextCorpus>(trainer.train_text), *tokenizer_),
+               {room_for_text(model_->config(), masking_, trainer.context), trainer.batch_size, parts_per_step(trainer),
+                0, static_cast<std::uint64_t>(trainer.seed)}) {
+  require(trainer.label_smoothing == 0.0, "label_smoothing is not for masked text that goes on from a model, found ",
+          trainer.label_smoothing);
+  model_->set_gradient_checkpointing(config.gradient_checkpointing);
+  if (trainer.bpe_dropout > 0 || trainer.unigram_alpha > 0) {
+    subwords_ = text::make_subword_sampler(*tokenizer_, {trainer.bpe_dropout, trainer.unigram_alpha});
+  }
+  if (!trainer.eval_text.empty()) {
+    held_out_ = std::make_shared<data::TextCorpus>(trainer.eval_text);
+  }
+}
+
+std::vector<std::pair<std::string, at::Tensor>> MaskedTextTask::parameters() const { return trained_leaves(*model_); }
+
+at::Tensor MaskedTextTask::loss(std::int64_t step, std::int64_t part) {
+  const auto seed = static_cast<std::uint64_t>(trainer_.seed);
+  at::Tensor tokens = sampler_.tokens(step, part);
+  if (subwords_) {
+    tokens = data::resampled_rows(tokens, *subwords_, {seed, step, part});
+  }
+  const data::Batch batch = masking_.batch(tokens, step, part);
+  models::EncoderInput input;
+  input.input_ids = batch.input_ids;
+  input.seed =
+      random_bits(seed ^ kMaskedDropoutStream, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+  return model_->loss(input, {batch.labels, {}, {}});
+}
+
+Json MaskedTextTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  if (!held_out_) {
+    return Json::object();
+  }
+  training::EvaluateOptions options;
+  options.context = trainer_.context;
+  options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens(0, 0)));
+  options.dtype = trainer_.dtype;
+  options.progress = progress;
+  return training::to_json(
+      evaluate_masked_text(model_, *tokenizer_, held_out_->text(trainer_.max_eval_bytes), plan_of(trainer_), options));
+}
+
+Json MaskedTextTask::data_identity() const {
+  return {{"tokens", sampler_.source().size()},
+          {"fingerprint", training::fingerprint_text(data::fingerprint(sampler_.source()))}};
+}
+
+void MaskedTextTask::save(const std::filesystem::path& directory) const {
+  tokenizer_->save(directory);
+  checkpoint::save_encoder(directory, model_);
+}
+
+void MaskedTextTask::load(const std::filesystem::path& directory) {
+  checkpoint::EncoderLoadOptions options;
+  options.head = models::Head::kMaskedLanguageModel;
+  training::copy_leaves(*checkpoint::load_encoder(directory, options), *model_);
+}
+
+training::MaskedResult evaluate_masked_text(models::EncoderModel model, const text::HuggingFaceTokenizer& tokenizer,
+                                            std::string_view text, const MaskingPlan& plan,
+                                            const training::EvaluateOptions& given) {
+  const FramedMasking masking(tokenizer, model->config().vocab_size, plan);
+  training::EvaluateOptions options = given;
+  const std::int64_t context = given.context == 0 ? model->config().maximum_length() : given.context;
+  options.context = room_for_text(model->config(), masking, context);
+  const training::MaskedScoring scoring = {
+      *model, [&](const at::Tensor& tokens, std::int64_t window) { return masking.batch(tokens, window, 0); },
+      [&](const data::Batch& batch) { return scores_of(model, batch); }};
+  training::MaskedResult result = training::evaluate_masked(
+      scoring, tokenizer.encode(training::first_bytes(text, options.max_bytes, tokenizer)), options);
+  result.context = context;
+  return result;
+}
+
+}  // namespace weft::fine_tuning

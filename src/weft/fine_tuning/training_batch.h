@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Examples as a step of training shows them: as they were read, or in other tokens each time (subword regularisation).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weft/data/resampled_rows.h"
+#include "weft/fine_tuning/encoded_rows.h"
+
+namespace weft::fine_tuning {
+
+struct TrainingBatch {
+  models::EncoderInput input;
+  std::span<const std::int64_t> examples;
+  std::vector<text::DrawnTokens> drawn;  ///< of each row; empty where rows are shown as they were read
+
+  /// Tokens of a row of `input` that hold the first and the last symbol of a token that was read.
+  std::int64_t first(std::size_t row, std::int64_t token) const;
+  std::int64_t last(std::size_t row, std::int64_t token) const;
+};
+
+/// Draws every row anew, and says where its tokens went. No text is lost: a row of which eight draws are longer than
+/// `longest` tokens stays as it is.
+std::vector<text::DrawnTokens> draw_anew(std::vector<TokenRow>& rows, const text::SubwordSampler& sampler,
+                                         const data::RowDraws& draws, std::int64_t longest);
+
+}  // namespace weft::fine_tuning
