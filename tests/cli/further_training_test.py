@@ -62,8 +62,9 @@ class EncoderTest(Case):
         self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
 
     def test_seeds(self):
-        report = weft_json(*self.arguments(self.run_directory, "--steps", "2", "--seeds", "2"))
-        self.assertEqual(len(report["runs"]), 2)
+        arguments = self.arguments(self.run_directory, "--steps", "2")
+        self.assertEqual(len(weft_json(*arguments, "--seeds", "2")["runs"]), 2)
+        self.assertEqual(len(weft_json(*arguments, "--seeds", "3", "--resume")["runs"]), 3)
 
     def test_what_does_not_fit(self):
         out = self.run_directory
@@ -105,7 +106,8 @@ class OwnModelTest(Case):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assert_fails(self.further(self.run_directory, self.folder / "next", "--steps", "1", "--task", "mlm", "--attention", "full"), 2,
                           "--attention")
-        self.assert_fails(weft("train", "--resume", "--model", self.run_directory, "--out", self.folder / "other"), 2, "--resume")
+        self.assertEqual(weft("train", "--resume", "--model", self.run_directory, "--out", self.folder / "other").returncode, 0)
+        self.assert_fails(weft("train", "--resume", "--model", self.folder, "--out", self.folder / "other"), 1, "model is", str(self.folder))
 
 
 if __name__ == "__main__":

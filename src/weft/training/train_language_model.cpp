@@ -22,6 +22,19 @@ void check_model(const models::TransformerConfig& stands, Json& given, const std
   check_same(formats::to_json(stands), formats::to_json(merged), {}, where);
 }
 
+std::string absolute_path(const std::filesystem::path& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// A model that is given again must be the one that the run began with.
+void check_began_with(const Json& training, Json& given, const std::filesystem::path& where) {
+  if (given.contains("model")) {
+    const Json stands = {{"model", training.value("model", std::string())}};
+    check_same(stands, {{"model", absolute_path(given["model"].get<std::string>())}}, {}, where);
+    given.erase("model");
+  }
+}
+
 // Checked and settled; what can be refused is refused before a model is made.
 TrainerConfig ready(const std::filesystem::path& run, const TrainerConfig& given) {
   check_config(given, "training");
@@ -47,9 +60,8 @@ TrainResult train_language_model(const std::filesystem::path& run, const Trainer
 TrainResult train_further(const std::filesystem::path& run, const TrainerConfig& given,
                           const std::filesystem::path& model) {
   const TrainerConfig config = ready(run, given);
-  const std::string from = std::filesystem::absolute(model).lexically_normal().string();
-  auto task =
-      std::make_shared<LanguageModelTask>(checkpoint::load_model(model), text::load_tokenizer(model), config, from);
+  auto task = std::make_shared<LanguageModelTask>(checkpoint::load_model(model), text::load_tokenizer(model), config,
+                                                  absolute_path(model));
   return Trainer::start(run, config, std::move(task)).run();
 }
 
@@ -58,6 +70,7 @@ TrainResult resume_language_model(const std::filesystem::path& path, const Json&
   const TrainerConfig stands = config_from_json(run.training(), run.path() / "training.json");
   Json rest = given;
   const TrainerConfig config = resumed_trainer(stands, rest, run.path() / "training.json");
+  check_began_with(run.training(), rest, run.path() / "training.json");
   check_model(checkpoint::load_config(run.path()), rest, run.path() / "config.json");
   require(rest.empty(), "no field of training or model is called '", rest.empty() ? "" : rest.begin().key(), "'");
   const Checkpoint checkpoint = run.latest();

@@ -73,19 +73,30 @@ void check_task(const std::string& run, const std::string& task, bool is_decoder
   require(task.empty() || task == fits, quote(run, 4096), " is of task ", fits, ", but ", task, " was asked for");
 }
 
+// Cut while reading: --max-bytes of a large corpus reads no more than that.
+std::string text_of(const EvalConfig& config) { return data::TextCorpus(config.text).text(config.max_bytes); }
+
 // An encoder of Hugging Face's.
-Json evaluate_encoder(const std::string& run, const std::string& text, const EvalConfig& config,
-                      const training::EvaluateOptions& options) {
+Json evaluate_encoder(const std::string& run, const EvalConfig& config, const training::EvaluateOptions& options) {
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
   const tasks::TaskModel model = tasks::open_task_model(run, open);
   return training::to_json(fine_tuning::evaluate_masked_text(
-      model.model, *model.tokenizer, text, {config.mask_probability, config.masking, config.seed}, options));
+      model.model, *model.tokenizer, text_of(config), {config.mask_probability, config.masking, config.seed}, options));
+}
+
+Json evaluate_own(const models::LanguageModel& model, const std::string& run, const EvalConfig& config,
+                  const training::EvaluateOptions& options) {
+  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
+  if (model->config().is_decoder) {
+    return training::to_json(training::evaluate(model, *tokenizer, text_of(config), options));
+  }
+  const data::MaskingOptions masking = data::masking_options(*tokenizer, model->config().vocab_size,
+                                                             config.mask_probability, config.masking, config.seed);
+  return training::to_json(training::evaluate_masked(model, *tokenizer, text_of(config), masking, options));
 }
 
 Json evaluate(const std::string& run, const std::string& task, const EvalConfig& config) {
-  // Cut while reading: --max-bytes of a large corpus reads no more than that.
-  const std::string text = data::TextCorpus(config.text).text(config.max_bytes);
   training::EvaluateOptions options;
   options.context = config.context;
   options.max_bytes = config.max_bytes;
@@ -94,17 +105,11 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   options.progress = progress.callback();
   if (checkpoint::is_encoder_directory(run)) {
     check_task(run, task, false);
-    return evaluate_encoder(run, text, config, options);
+    return evaluate_encoder(run, config, options);
   }
   const models::LanguageModel model = checkpoint::load_model(run);
   check_task(run, task, model->config().is_decoder);
-  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
-  if (model->config().is_decoder) {
-    return training::to_json(training::evaluate(model, *tokenizer, text, options));
-  }
-  const data::MaskingOptions masking = data::masking_options(*tokenizer, model->config().vocab_size,
-                                                             config.mask_probability, config.masking, config.seed);
-  return training::to_json(training::evaluate_masked(model, *tokenizer, text, masking, options));
+  return evaluate_own(model, run, config, options);
 }
 
 std::string figures_text(const Json& result) {

@@ -118,8 +118,8 @@ void train_tokenizer(const TokenizerOptions& options) {
   if (std::filesystem::exists(options.out)) {
     throw UsageError(quote(options.out, 4096) + " exists: a tokeniser is written to a new folder");
   }
-  std::optional<InterruptGuard> guard(
-      std::in_place);  // while reading; learning keeps nothing that a signal could spoil
+  // While reading. Learning has nothing that a signal could spoil.
+  std::optional<InterruptGuard> guard(std::in_place);
   readers::RecordText records(options.paths, {config.dna, {.skip_malformed = config.on_error == "skip"}});
   ProgressBar bar("reading", static_cast<double>(records.total_bytes()));
   TrainingText seen;

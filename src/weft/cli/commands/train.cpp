@@ -84,9 +84,6 @@ training::TrainResult resume(const TrainOptions& options, const Json& fields, st
   if (!options.tokenizer_file.empty()) {
     throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
   }
-  if (fields.contains("model")) {
-    throw UsageError("--model cannot be given with --resume: a run goes on from its own weights");
-  }
   if (std::filesystem::exists(options.out + "/config.json") && checkpoint::is_encoder_directory(options.out)) {
     return resume_text(options.out, fields, threads);
   }
