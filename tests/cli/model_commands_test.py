@@ -35,11 +35,23 @@ class EvalTest(ModelCase):
     def test_every_byte_but_the_first_is_scored_once(self):
         size = self.held_out.stat().st_size
         found = weft_json("eval", self.model, "--text", self.held_out)
-        self.assertEqual(list(found), ["bits_per_byte", "bytes", "context", "seconds"])
+        self.assertEqual(set(found), {"bits_per_byte", "bits_per_character", "perplexity", "bytes", "characters", "tokens", "context", "seconds"})
         self.assertEqual((found["bytes"], found["context"]), (size - 1, 64))
+        self.assertAlmostEqual(math.log2(found["perplexity"]), found["bits_per_byte"], places=9)  # bytes are the tokens
         for context in (1, 7, 64, 100000):
             found = weft_json("eval", self.model, "--text", self.held_out, "--context", context)
             self.assertEqual((found["bytes"], found["context"]), (size - 1, context))
+
+    def test_bits_are_of_characters_and_bases_too(self):
+        letters = self.folder / "letters.txt"
+        letters.write_text("xäöü graph\n")
+        found = weft_json("eval", self.model, "--text", letters)
+        self.assertEqual((found["bytes"], found["characters"], found["tokens"]), (13, 10, 13))
+        self.assertAlmostEqual(found["bits_per_character"] * 10, found["bits_per_byte"] * 13, places=9)
+        letters.write_text("GATTACA\nacgtn\n")
+        found = weft_json("eval", self.model, "--text", letters)
+        self.assertAlmostEqual(found["bits_per_base"] * 11, found["bits_per_byte"] * 13, places=9)
+        self.assertIn("bits per base", weft("eval", self.model, "--text", letters).stdout)
 
     def test_max_bytes_cuts_the_text(self):
         found = weft_json("eval", self.model, "--text", self.held_out, "--max-bytes", "200")

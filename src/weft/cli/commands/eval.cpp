@@ -116,7 +116,12 @@ std::string figures_text(const Json& result) {
   Rows rows;
   if (result.contains("bits_per_byte")) {
     rows = {{"bits per byte", fixed(result.at("bits_per_byte").get<double>(), 4)},
-            {"bytes", digits(result.at("bytes").get<std::int64_t>())}};
+            {"bits per character", fixed(result.at("bits_per_character").get<double>(), 4)}};
+    if (result.contains("bits_per_base")) {
+      rows.emplace_back("bits per base", fixed(result["bits_per_base"].get<double>(), 4));
+    }
+    rows.emplace_back("perplexity", fixed(result.at("perplexity").get<double>(), 4) + " of a token");
+    rows.emplace_back("bytes", digits(result.at("bytes").get<std::int64_t>()));
   } else {
     rows = {{"loss", fixed(result.at("loss").get<double>(), 4) + " nats a masked token"},
             {"accuracy", fixed(result.at("masked_accuracy").get<double>(), 4)},

@@ -39,6 +39,7 @@ FramedMasking::FramedMasking(const text::HuggingFaceTokenizer& tokenizer, std::i
   const text::Encoding letter = tokenizer.encode_windows("a").front();
   const auto is_text = [](std::int64_t special) { return special == 0; };
   const auto begin = std::find_if(letter.special_mask.begin(), letter.special_mask.end(), is_text);
+  require(begin != letter.special_mask.end(), "masked text: the tokeniser leaves nothing of a letter");
   const auto end = std::find_if(letter.special_mask.rbegin(), letter.special_mask.rend(), is_text);
   before_.assign(letter.ids.begin(), letter.ids.begin() + (begin - letter.special_mask.begin()));
   after_.assign(letter.ids.end() - (end - letter.special_mask.rbegin()), letter.ids.end());

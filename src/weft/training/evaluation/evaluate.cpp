@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numbers>
 #include <vector>
 
 #include "weft/core/error.h"
+#include "weft/metrics/likelihood.h"
 #include "weft/training/evaluation/evaluation_mode.h"
 #include "weft/training/evaluation/window_scoring.h"
 #include "weft/training/precision.h"
@@ -19,11 +19,39 @@
 
 namespace weft::training {
 
+namespace {
+
+// Figures over what was scored.
+EvalResult figures_of(double nats, std::int64_t tokens, std::string_view scored) {
+  const metrics::TextUnits units = metrics::count_units(scored);
+  const auto line_ends = std::count_if(scored.begin(), scored.end(), [](char c) { return c == '\n' || c == '\r'; });
+  EvalResult result;
+  result.bytes = units.bytes;
+  result.characters = units.characters;
+  result.tokens = tokens;
+  result.bits_per_byte = metrics::bits_per_unit(nats, units.bytes);
+  result.bits_per_character = metrics::bits_per_unit(nats, units.characters);
+  result.perplexity = metrics::perplexity(nats, tokens);
+  if (units.bases > 0 && units.bases + line_ends == units.bytes) {
+    result.bits_per_base = metrics::bits_per_unit(nats, units.bases);
+  }
+  return result;
+}
+
+}  // namespace
+
 formats::Json to_json(const EvalResult& result) {
-  return {{"bits_per_byte", result.bits_per_byte},
-          {"bytes", result.bytes},
-          {"context", result.context},
-          {"seconds", result.seconds}};
+  formats::Json json = {{"bits_per_byte", result.bits_per_byte}, {"bits_per_character", result.bits_per_character}};
+  if (result.bits_per_base > 0) {
+    json["bits_per_base"] = result.bits_per_base;
+  }
+  json.update({{"perplexity", result.perplexity},
+               {"bytes", result.bytes},
+               {"characters", result.characters},
+               {"tokens", result.tokens},
+               {"context", result.context},
+               {"seconds", result.seconds}});
+  return json;
 }
 
 EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
@@ -44,13 +72,11 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   const auto losses = [&](const at::Tensor& inputs, const at::Tensor& labels) {
     return model->token_scores(models::ModelInput{inputs, {}, {}, {}}, labels).nats;
   };
-  EvalResult result;
   const double nats = processes().sum(summed_nats(losses, at::tensor(ids, at::kLong), windows));
   // The bytes of the first token are not scored: nothing stands before it. One byte is left where a token is the whole
   // text.
   const std::size_t first = std::min(tokenizer.decode({ids.front()}).size(), scored.size() - 1);
-  result.bytes = static_cast<std::int64_t>(scored.size() - first);
-  result.bits_per_byte = nats / std::numbers::ln2 / static_cast<double>(result.bytes);
+  EvalResult result = figures_of(nats, static_cast<std::int64_t>(ids.size()) - 1, scored.substr(first));
   result.context = windows.context;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

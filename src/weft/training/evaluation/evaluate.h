@@ -23,15 +23,22 @@ struct EvaluateOptions {
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< in tokens; may throw to stop
 };
 
-/// bits_per_byte = summed nats / (ln 2 * bytes), whatever the vocabulary.
+/// Bits a unit are summed nats / (ln 2 * units), whatever the vocabulary; perplexity is exp(nats / tokens) and compares
+/// within one vocabulary. What was scored is the text without its first token.
 struct EvalResult {
   double bits_per_byte = 0.0;
-  std::int64_t bytes = 0;  ///< that were scored: those of the text without those of its first token
+  double bits_per_character = 0.0;  ///< code points
+  double bits_per_base = 0.0;       ///< of a text of nothing but bases and line ends; 0 for any other
+  double perplexity = 0.0;
+  std::int64_t bytes = 0;
+  std::int64_t characters = 0;
+  std::int64_t tokens = 0;
   std::int64_t context = 0;
   double seconds = 0.0;
 };
 
-/// {"bits_per_byte", "bytes", "context", "seconds"}.
+/// {"bits_per_byte", "bits_per_character", "bits_per_base" for a genome, "perplexity", "bytes", "characters", "tokens",
+/// "context", "seconds"}.
 formats::Json to_json(const EvalResult& result);
 
 /// Processes that train together share the windows, and each gets the result.
