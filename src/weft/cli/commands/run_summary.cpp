@@ -77,8 +77,9 @@ void add_task_rows(const Json& run, Rows& rows) {
   const Json& evaluation = run.at("evaluation");
   for (const auto& [name, value] : evaluation.items()) {  // none where it is null
     if (name != "step" && value.is_number()) {
-      rows.emplace_back(
-          name, concat(fixed(value.get<double>(), 4), " after step ", digits(evaluation["step"].get<std::int64_t>())));
+      const std::string figure =
+          value.is_number_integer() ? digits(value.get<std::int64_t>()) : fixed(value.get<double>(), 4);
+      rows.emplace_back(name, concat(figure, " after step ", digits(evaluation["step"].get<std::int64_t>())));
     }
   }
 }
