@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -60,6 +61,20 @@ class EncoderTest(Case):
         resumed = weft("train", "--resume", "--out", self.run_directory)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
+
+    def test_two_processes_have_the_losses_of_one(self):
+        model, alone = self.model(), self.folder / "alone"
+        self.assertEqual(weft(*self.arguments(alone, "--steps", "4", "--gradient-accumulation", "2", model=model)).returncode, 0)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        arguments = [BINARY, *map(str, self.arguments(self.run_directory, "--steps", "4", model=model))]
+        group = [subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env=environment(RANK=str(rank), WORLD_SIZE="2", MASTER_PORT=port)) for rank in range(2)]
+        ended = [process.communicate(timeout=100) for process in group]
+        self.assertEqual([process.returncode for process in group], [0, 0], ended)
+        for (step, loss), (_, expected) in zip(losses(self.run_directory), losses(alone), strict=True):
+            self.assertAlmostEqual(loss, expected, delta=1e-5, msg=f"step {step}")
 
     def test_seeds(self):
         arguments = self.arguments(self.run_directory, "--steps", "2")
