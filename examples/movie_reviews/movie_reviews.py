@@ -63,7 +63,7 @@ def accuracy(chosen, reviews, fold, words):
     model = small_model(chosen, fold, chosen.out / f"split-{fold}-0" / "train")
     run = chosen.out / f"run-{chosen.seed}-{fold}-{words}"
     found = programs.trained(chosen.weft, run, "--task", "classify", "--model", model, "--train-data", split / "train", "--eval-data",
-                             split / "held_out", "--attention", chosen.attention, "--learning-rate", 1e-3, "--batch-size", 16, "--epochs",
+                             split / "held_out", "--attention", chosen.attention, "--learning-rate", 5e-4, "--batch-size", 16, "--epochs",
                              chosen.epochs, "--truncate", "--seed", chosen.seed)
     return {"accuracy": found["evaluation"]["accuracy"], "seconds": found["seconds"]}
 
