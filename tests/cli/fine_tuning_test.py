@@ -2,15 +2,11 @@
 """`weft train --task` and `weft eval --task` end to end: from a vocabulary and random weights to a model that the other commands run."""
 
 import json
-import os
 import random
-import signal
-import subprocess
-import time
 import unittest
 
 from encoder_program import make_model
-from weft_program import BINARY, Case, environment, losses, weft, weft_json
+from weft_program import Case, losses, weft, weft_json
 
 FAST = ["--dtype", "float32", "--threads", "1", "--learning-rate", "0.003", "--batch-size", "8"]
 # Weights that train in a few epochs of 64 short texts.
@@ -196,15 +192,7 @@ class ResumptionTest(FineTuningCase):
         model = self.model("model", "--hidden-dropout-prob", "0.1", family="roberta")
         more = ["--bpe-dropout", "0.2", "--steps", "30", "--checkpoint-every", "3", "--eval-every", "5", "--batch-tokens", "60"]
         self.assertEqual(weft(*self.arguments(self.folder / "whole", *more, model=model)).returncode, 0)
-        arguments = [BINARY, *map(str, self.arguments(self.run_directory, *more, model=model))]
-        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
-            if (self.run_directory / "checkpoints/step-6").exists():
-                os.kill(process.pid, signal.SIGKILL)
-                break
-            time.sleep(0.002)
-        process.communicate(timeout=60)
+        self.kill_at(self.arguments(self.run_directory, *more, model=model), "step-6")
         resumed = weft("train", "--resume", "--out", self.run_directory)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
@@ -216,27 +204,11 @@ class ResumptionTest(FineTuningCase):
         alone = self.folder / "alone"
         one = weft(*self.arguments(alone, "--steps", "4", "--gradient-accumulation", "2", model=model))
         self.assertEqual(one.returncode, 0, one.stderr)
-        arguments = [BINARY, *map(str, self.arguments(self.run_directory, "--steps", "4", "--json", model=model))]
-        group = [subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env=environment(RANK=str(rank), WORLD_SIZE="2", MASTER_PORT=str(self.port())))
-                 for rank in range(2)]
-        ended = [process.communicate(timeout=100) for process in group]
-        self.assertEqual([process.returncode for process in group], [0, 0], ended)
-        found = json.loads(ended[0][0])
+        found = json.loads(self.together(self.arguments(self.run_directory, "--steps", "4", "--json", model=model)))
         for (step, loss), (_, expected) in zip(losses(self.run_directory), losses(alone), strict=True):
             self.assertAlmostEqual(loss, expected, delta=1e-5, msg=f"step {step}")
         evaluated = json.loads((alone / "metrics.jsonl").read_text().splitlines()[-1])["eval"]
         self.assertAlmostEqual(found["evaluation"]["loss"], evaluated["loss"], places=4)
-        self.assertEqual(ended[1][0], "")
-
-    def port(self):
-        import socket
-
-        if not hasattr(self, "_port"):
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                self._port = free.getsockname()[1]
-        return self._port
 
 
 class RefusalTest(FineTuningCase):

@@ -2,15 +2,10 @@
 """`weft train --task lm|mlm --model DIR`: language models that go on from weights that are there."""
 
 import json
-import os
-import signal
-import socket
-import subprocess
-import time
 import unittest
 
 from encoder_program import TOKENIZERS, make_model
-from weft_program import BINARY, Case, environment, losses, weft, weft_json
+from weft_program import Case, losses, weft, weft_json
 
 FAST = ["--dtype", "float32", "--threads", "1", "--batch-size", "2", "--learning-rate", "0.003"]
 
@@ -49,15 +44,7 @@ class EncoderTest(Case):
         model = self.model()
         more = ["--steps", "30", "--checkpoint-every", "3", "--masking", "words", "--bpe-dropout", "0.1"]
         self.assertEqual(weft(*self.arguments(self.folder / "whole", *more, model=model)).returncode, 0)
-        process = subprocess.Popen([BINARY, *map(str, self.arguments(self.run_directory, *more, model=model))], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=environment())
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
-            if (self.run_directory / "checkpoints/step-6").exists():
-                os.kill(process.pid, signal.SIGKILL)
-                break
-            time.sleep(0.002)
-        process.communicate(timeout=60)
+        self.kill_at(self.arguments(self.run_directory, *more, model=model), "step-6")
         resumed = weft("train", "--resume", "--out", self.run_directory)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
@@ -65,14 +52,7 @@ class EncoderTest(Case):
     def test_two_processes_have_the_losses_of_one(self):
         model, alone = self.model(), self.folder / "alone"
         self.assertEqual(weft(*self.arguments(alone, "--steps", "4", "--gradient-accumulation", "2", model=model)).returncode, 0)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        arguments = [BINARY, *map(str, self.arguments(self.run_directory, "--steps", "4", model=model))]
-        group = [subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env=environment(RANK=str(rank), WORLD_SIZE="2", MASTER_PORT=port)) for rank in range(2)]
-        ended = [process.communicate(timeout=100) for process in group]
-        self.assertEqual([process.returncode for process in group], [0, 0], ended)
+        self.together(self.arguments(self.run_directory, "--steps", "4", model=model))
         for (step, loss), (_, expected) in zip(losses(self.run_directory), losses(alone), strict=True):
             self.assertAlmostEqual(loss, expected, delta=1e-5, msg=f"step {step}")
 

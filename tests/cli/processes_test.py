@@ -2,44 +2,16 @@
 """Several processes: the losses of one with a larger batch, one that dies or fails, and going on with another number of them."""
 
 import signal
-import socket
-import subprocess
 import time
 import unittest
 
-from weft_program import BINARY, Case, environment, losses, weft, weft_json
+from weft_program import Case, environment, losses, weft, weft_json
 
 STEPS = 20
 DEADLINE = 30  # seconds until the others have ended
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 class ProcessesTest(Case):
-    def launch(self, arguments, count=2, **extra):
-        port = str(free_port())
-        started = []
-        for rank in range(count):
-            variables = environment(RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
-                                    GLOO_SOCKET_IFNAME="lo", **extra)
-            started.append(subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                            text=True, env=variables))
-            self.addCleanup(started[-1].kill)
-        return started
-
-    def together(self, arguments, count=2):
-        """Runs to the end; what the first process printed."""
-        started = self.launch(arguments, count)
-        outputs = [process.communicate(timeout=200) for process in started]
-        for process, (_, stderr) in zip(started, outputs):
-            self.assertEqual(process.returncode, 0, stderr)
-        self.assertTrue(all(stdout == "" and stderr == "" for stdout, stderr in outputs[1:]), "one process speaks")
-        return outputs[0][0]
-
     def arguments(self, out, batch, *more):
         return self.train_arguments(out, "--batch-size", str(batch), "--seed", "3", *more)
 

@@ -6,8 +6,10 @@ import os
 import pathlib
 import random
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 BINARY = os.environ.get("WEFT_BINARY") or str(pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/weft")
@@ -47,6 +49,12 @@ def losses(run):
     return [(entry["step"], entry["loss"]) for entry in entries if "loss" in entry]
 
 
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
 class Case(unittest.TestCase):
     """A test with a folder of its own that holds train.txt and held-out.txt."""
 
@@ -83,3 +91,35 @@ class Case(unittest.TestCase):
         self.assertLessEqual(len(after), 1)
         for part in parts:
             self.assertIn(part, "\n".join([errors[0], *after]))
+
+    def launch(self, arguments, count=2, **extra):
+        port = str(free_port())
+        started = []
+        for rank in range(count):
+            variables = environment(RANK=str(rank), WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
+                                    GLOO_SOCKET_IFNAME="lo", **extra)
+            started.append(subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                            text=True, env=variables))
+            self.addCleanup(started[-1].kill)
+        return started
+
+    def together(self, arguments, count=2):
+        """Runs to the end; what the first process printed."""
+        started = self.launch(arguments, count)
+        outputs = [process.communicate(timeout=200) for process in started]
+        for process, (_, stderr) in zip(started, outputs):
+            self.assertEqual(process.returncode, 0, stderr)
+        self.assertTrue(all(stdout == "" and stderr == "" for stdout, stderr in outputs[1:]), "one process speaks")
+        return outputs[0][0]
+
+    def kill_at(self, arguments, checkpoint):
+        """Begins a run and kills it (-9) once its checkpoint of that name is there, unless it is done before."""
+        process = subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if (self.run_directory / "checkpoints" / checkpoint).exists():
+                process.kill()
+                break
+            time.sleep(0.002)
+        process.communicate(timeout=60)

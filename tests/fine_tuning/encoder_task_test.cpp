@@ -18,18 +18,7 @@ class EncoderTaskTest : public test::SmallTask {
  protected:
   // A fresh encoder of a family with the fixtures' tokeniser, and a task over the pairs in batches of four.
   Json family(const std::string& name, const Json& changes = Json::object()) const {
-    models::EncoderConfig config = models::base_config(name);
-    config.vocab_size = 89;
-    config.hidden_size = 16;
-    config.num_hidden_layers = 2;
-    config.num_attention_heads = 2;
-    config.intermediate_size = 24;
-    config.max_position_embeddings = 40;
-    config.type_vocab_size = 2;
-    config.pad_token_id = 0;
-    config.attention_window = {8};
-    config.block_size = 4;
-    config.num_random_blocks = 1;
+    models::EncoderConfig config = small_shape(name);
     config.hidden_dropout_prob = 0.2;
     const fs::path directory = folder_ / name;
     checkpoint::save_encoder(directory, models::make_encoder(config, models::Head::kNone, 3), model("classify"));

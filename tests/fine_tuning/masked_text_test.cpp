@@ -27,18 +27,7 @@ class MaskedText : public test::SmallTask {
   }
 
   std::string encoder(const std::string& family, models::Head head = models::Head::kMaskedLanguageModel) const {
-    models::EncoderConfig config = models::base_config(family);
-    config.vocab_size = 89;
-    config.hidden_size = 16;
-    config.num_hidden_layers = 2;
-    config.num_attention_heads = 2;
-    config.intermediate_size = 24;
-    config.max_position_embeddings = 40;
-    config.type_vocab_size = 2;
-    config.pad_token_id = 0;
-    config.attention_window = {8};
-    config.block_size = 4;
-    config.num_random_blocks = 1;
+    models::EncoderConfig config = small_shape(family);
     config.initializer_range = 0.3;
     const fs::path directory = folder_ / family;
     checkpoint::save_encoder(directory, models::make_encoder(config, head, 3), model("classify"));

@@ -35,6 +35,23 @@ class SmallTask : public ::testing::Test {
     return directory.string();
   }
 
+  /// The shape of a fresh encoder of a family that goes with the fixtures' tokeniser.
+  static models::EncoderConfig small_shape(const std::string& family) {
+    models::EncoderConfig config = models::base_config(family);
+    config.vocab_size = 89;
+    config.hidden_size = 16;
+    config.num_hidden_layers = 2;
+    config.num_attention_heads = 2;
+    config.intermediate_size = 24;
+    config.max_position_embeddings = 40;
+    config.type_vocab_size = 2;
+    config.pad_token_id = 0;
+    config.attention_window = {8};
+    config.block_size = 4;
+    config.num_random_blocks = 1;
+    return config;
+  }
+
   /// A directory whose model has no head: `transformers` writes that as BertModel.
   std::string headless() const {
     models::EncoderConfig config = checkpoint::load_encoder_config(kFineTuning / "classify");

@@ -153,9 +153,9 @@ MaskedUnit masked_unit(const std::string& name) {
   return name == "words" ? MaskedUnit::kWords : MaskedUnit::kSpans;
 }
 
-MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t model_ids, double probability,
+MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t mask_id, double probability,
                                const std::string& unit, std::int64_t seed) {
-  MaskingOptions options{probability, tokenizer.vocabulary_size(), model_ids - 1, static_cast<std::uint64_t>(seed),
+  MaskingOptions options{probability, tokenizer.vocabulary_size(), mask_id, static_cast<std::uint64_t>(seed),
                          masked_unit(unit)};
   if (options.unit != MaskedUnit::kTokens) {
     options.begins_word = std::make_shared<const std::vector<bool>>(text::word_beginnings(tokenizer));

@@ -35,9 +35,9 @@ struct MaskingOptions {
   std::shared_ptr<const std::vector<bool>> begins_word = nullptr;  ///< text::word_beginnings(), for words and spans
 };
 
-/// Options for texts of `tokenizer` and a model over model_vocabulary(tokenizer, false) ids, or more: its last id is
-/// the mask.
-MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t model_ids, double probability,
+/// Options for texts of `tokenizer`. The mask of a model over model_vocabulary(tokenizer, false) ids, or more, is its
+/// last id; a tokeniser of Hugging Face's has one of its own.
+MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t mask_id, double probability,
                                const std::string& unit, std::int64_t seed);
 
 /// tokens int64 [B, N] -> the masked inputs, and labels that are kIgnoredLabel wherever nothing is predicted. A word

@@ -10,6 +10,7 @@
 #include "weft/fine_tuning/scoring.h"
 #include "weft/fine_tuning/trained_leaves.h"
 #include "weft/training/leaves.h"
+#include "weft/training/task_settings.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -53,10 +54,7 @@ EncoderTask::EncoderTask(std::shared_ptr<Objective> objective, models::EncoderMo
       batches_(length_batches(*objective_, plan)),
       identity_(identity_of(*objective_)) {
   model_->set_gradient_checkpointing(plan.task.gradient_checkpointing);
-  if (plan.trainer.bpe_dropout > 0 || plan.trainer.unigram_alpha > 0) {
-    subwords_ = text::make_subword_sampler(*objective_->setup().model.tokenizer,
-                                           {plan.trainer.bpe_dropout, plan.trainer.unigram_alpha});
-  }
+  subwords_ = training::subword_sampler(plan.trainer, *objective_->setup().model.tokenizer);
 }
 
 std::int64_t EncoderTask::steps_of(std::int64_t epochs) {

@@ -45,8 +45,8 @@ class EncoderTask final : public training::Task {
   Plan plan_;
   Padding padding_;
   data::LengthBatches batches_;
-  std::unique_ptr<text::SubwordSampler> subwords_;  // or none
-  formats::Json identity_;                          // made once, over all tokens; every checkpoint holds it
+  std::unique_ptr<const text::SubwordSampler> subwords_;  // or none
+  formats::Json identity_;                                // made once, over all tokens; every checkpoint holds it
 };
 
 }  // namespace weft::fine_tuning

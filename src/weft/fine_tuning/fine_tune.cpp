@@ -74,18 +74,6 @@ Prepared prepare_from(const fs::path& directory, const Plan& plan) {
   return prepared;
 }
 
-// Settings of the objective as a run wrote them, with those laid over that were given again.
-template <typename Config>
-Config resumed(const Json& stands, Json& given, const fs::path& where) {
-  Config config;
-  formats::update_from_json(config, formats::only_fields_of<Config>(stands), where.string());
-  Config merged = config;
-  formats::update_from_json(merged, training::take_fields<Config>(given), "training");
-  merged = settled(merged);
-  training::check_same(formats::to_json(config), formats::to_json(merged), kMovable, where);
-  return merged;
-}
-
 }  // namespace
 
 Prepared prepare(const Plan& plan) { return prepare_from(plan.task.model, plan); }
@@ -101,16 +89,14 @@ Prepared prepare_resumption(const fs::path& run, const Json& given) {
   Json rest = given;
   Plan plan;
   plan.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
-  plan.task = resumed<FineTuningConfig>(stands, rest, where);
-  plan.data = resumed<DataSettings>(stands, rest, where);
+  plan.task = training::resumed_settings<FineTuningConfig>(stands, rest, kMovable, where);
+  plan.data = training::resumed_settings<DataSettings>(stands, rest, kMovable, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
   return prepare_from(directory.latest().path, plan);
 }
 
 training::TrainResult resume_fine_tuning(const fs::path& path, const Prepared& prepared) {
-  training::RunDirectory run =
-      training::processes().is_first() ? training::RunDirectory::open(path) : training::RunDirectory::open_beside(path);
-  return training::Trainer::resume(std::move(run), prepared.plan.trainer, prepared.task).run();
+  return training::Trainer::resume(training::open_to_resume(path), prepared.plan.trainer, prepared.task).run();
 }
 
 Measured measure(const Measurement& measurement, const Objective::WriteLine& write_prediction) {

@@ -2,8 +2,6 @@
 // Batches, losses and held-out figures of a language model.
 #include "weft/training/language_model_task.h"
 
-#include <algorithm>
-
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
@@ -11,6 +9,7 @@
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/leaves.h"
+#include "weft/training/task_settings.h"
 
 namespace weft::training {
 namespace {
@@ -37,12 +36,10 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
       sampler_(sampler_over(std::make_shared<data::TextCorpus>(config.train_text))) {
   check_vocabulary(model_->config(), *tokenizer_);
   if (!model_->config().is_decoder) {
-    masking_ = data::masking_options(*tokenizer_, model_->config().vocab_size, config.mask_probability, config.masking,
-                                     config.seed);
+    masking_ = data::masking_options(*tokenizer_, model_->config().vocab_size - 1, config.mask_probability,
+                                     config.masking, config.seed);
   }
-  if (config.bpe_dropout > 0 || config.unigram_alpha > 0) {
-    subwords_ = text::make_subword_sampler(*tokenizer_, {config.bpe_dropout, config.unigram_alpha});
-  }
+  subwords_ = subword_sampler(config, *tokenizer_);
   if (!config.eval_text.empty()) {
     held_out_ = std::make_shared<data::TextCorpus>(config.eval_text);
   }
@@ -78,11 +75,7 @@ Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int
   if (!held_out_) {
     return Json::object();
   }
-  EvaluateOptions options;
-  options.context = config_.context;
-  options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens(0, 0)));
-  options.dtype = config_.dtype;
-  options.progress = progress;
+  const EvaluateOptions options = evaluation_options(config_, progress);
   const std::string text = held_out_->text(config_.max_eval_bytes);
   return model_->config().is_decoder ? to_json(training::evaluate(model_, *tokenizer_, text, options))
                                      : to_json(evaluate_masked(model_, *tokenizer_, text, masking_, options));

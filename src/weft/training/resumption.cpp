@@ -6,6 +6,7 @@
 #include <array>
 
 #include "weft/core/error.h"
+#include "weft/training/processes/process_group.h"
 
 namespace weft::training {
 namespace {
@@ -28,6 +29,10 @@ void check_same(const formats::Json& stands, const formats::Json& given, std::sp
           "leave it out to go on with the run, or begin a new one");
     }
   }
+}
+
+RunDirectory open_to_resume(const std::filesystem::path& run) {
+  return processes().is_first() ? RunDirectory::open(run) : RunDirectory::open_beside(run);
 }
 
 TrainerConfig resumed_trainer(const TrainerConfig& stands, formats::Json& given, const std::filesystem::path& where) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "weft/formats/config_json.h"
+#include "weft/training/run_directory.h"
 #include "weft/training/trainer_config.h"
 
 namespace weft::training {
@@ -26,6 +27,23 @@ formats::Json take_fields(formats::Json& given) {
 /// `where`: another value would make a run that no one could repeat.
 void check_same(const formats::Json& stands, const formats::Json& given, std::span<const std::string_view> changeable,
                 const std::filesystem::path& where);
+
+/// The settings `Config` of a run, of which those that `given` names leave `given`. Settled by the function of that
+/// name beside Config. Errors: as check_same.
+template <typename Config>
+Config resumed_settings(const formats::Json& stands, formats::Json& given, std::span<const std::string_view> changeable,
+                        const std::filesystem::path& where) {
+  Config config;
+  formats::update_from_json(config, formats::only_fields_of<Config>(stands), where.string());
+  Config merged = config;
+  formats::update_from_json(merged, take_fields<Config>(given), "training");
+  merged = settled(merged);
+  check_same(formats::to_json(config), formats::to_json(merged), changeable, where);
+  return merged;
+}
+
+/// The run to go on with: the first process holds it, the others read beside it. Errors: as RunDirectory::open.
+RunDirectory open_to_resume(const std::filesystem::path& run);
 
 /// The trainer's settings of a run with those laid over that `given` names, which leave `given`; settled. Data,
 /// threads, and how often is logged, evaluated and saved may change. Errors: as check_same.

@@ -66,7 +66,7 @@ TrainResult train_further(const std::filesystem::path& run, const TrainerConfig&
 }
 
 TrainResult resume_language_model(const std::filesystem::path& path, const Json& given) {
-  RunDirectory run = processes().is_first() ? RunDirectory::open(path) : RunDirectory::open_beside(path);
+  RunDirectory run = open_to_resume(path);
   const TrainerConfig stands = config_from_json(run.training(), run.path() / "training.json");
   Json rest = given;
   const TrainerConfig config = resumed_trainer(stands, rest, run.path() / "training.json");

@@ -91,7 +91,7 @@ Json evaluate_own(const models::LanguageModel& model, const std::string& run, co
   if (model->config().is_decoder) {
     return training::to_json(training::evaluate(model, *tokenizer, text_of(config), options));
   }
-  const data::MaskingOptions masking = data::masking_options(*tokenizer, model->config().vocab_size,
+  const data::MaskingOptions masking = data::masking_options(*tokenizer, model->config().vocab_size - 1,
                                                              config.mask_probability, config.masking, config.seed);
   return training::to_json(training::evaluate_masked(model, *tokenizer, text_of(config), masking, options));
 }

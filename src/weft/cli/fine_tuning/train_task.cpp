@@ -45,12 +45,8 @@ void announce_task(const fine_tuning::Prepared& prepared, std::int64_t threads) 
   }
   const training::TrainerConfig& trainer = prepared.plan.trainer;
   const fine_tuning::Objective& objective = prepared.task->objective();
-  std::int64_t parameters = 0;
-  for (const auto& [name, parameter] : prepared.task->parameters()) {
-    parameters += parameter.numel();
-  }
   Rows rows = {{"task", prepared.plan.task.task},
-               {"model", concat(objective.setup().config.model_type, ", ", digits(parameters), " parameters")},
+               {"model", concat(objective.setup().config.model_type, ", ", parameters_text(*prepared.task))},
                {"head", head_text(prepared)}};
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));

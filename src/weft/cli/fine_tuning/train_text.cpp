@@ -29,13 +29,9 @@ void announce_text(const fine_tuning::PreparedText& prepared, std::int64_t threa
   if (!training::processes().is_first()) {
     return;
   }
-  std::int64_t parameters = 0;
-  for (const auto& [name, parameter] : prepared.task->parameters()) {
-    parameters += parameter.numel();
-  }
   Rows rows = {{"task", prepared.config.task},
-               {"model", concat(prepared.task->model()->config().model_type, ", ", digits(parameters), " parameters, ",
-                                prepared.config.model)}};
+               {"model", concat(prepared.task->model()->config().model_type, ", ", parameters_text(*prepared.task),
+                                ", ", prepared.config.model)}};
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }

@@ -42,6 +42,14 @@ std::string length_text(const training::TrainerConfig& config) {
   return config.steps > 0 ? concat(digits(config.steps), " steps") : duration_text(60 * config.minutes);
 }
 
+std::string parameters_text(const training::Task& task) {
+  std::int64_t numbers = 0;
+  for (const auto& [name, parameter] : task.parameters()) {
+    numbers += parameter.numel();
+  }
+  return digits(numbers) + " parameters";
+}
+
 void add_machine_rows(const training::TrainerConfig& trainer, std::int64_t threads, Rows& rows) {
   rows.emplace_back("dtype", dtype_text(trainer.dtype));
   rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));

@@ -9,12 +9,16 @@
 
 #include "weft/cli/output.h"
 #include "weft/models/transformer_config.h"
+#include "weft/training/task.h"
 #include "weft/training/trainer_config.h"
 
 namespace weft::cli {
 
 /// "2,000 steps" or "5m00s".
 std::string length_text(const training::TrainerConfig& config);
+
+/// "1,234 parameters": those that `task` trains.
+std::string parameters_text(const training::Task& task);
 
 /// Adds dtype and threads; `threads` are those that count where the config names none.
 void add_machine_rows(const training::TrainerConfig& trainer, std::int64_t threads, Rows& rows);

@@ -7,10 +7,8 @@
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "weft/core/error.h"
-#include "weft/text/word_beginnings.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -31,11 +29,7 @@ FramedMasking::FramedMasking(const text::HuggingFaceTokenizer& tokenizer, std::i
   require(mask.has_value(), "masked text: the tokeniser has no mask token");
   require(tokenizer.vocabulary_size() <= model_ids, "masked text: the tokeniser has ", tokenizer.vocabulary_size(),
           " ids, but the model only ", model_ids);
-  masking_ = {plan.probability, tokenizer.vocabulary_size(), *mask, static_cast<std::uint64_t>(plan.seed),
-              data::masked_unit(plan.unit)};
-  if (masking_.unit != data::MaskedUnit::kTokens) {
-    masking_.begins_word = std::make_shared<const std::vector<bool>>(text::word_beginnings(tokenizer));
-  }
+  masking_ = data::masking_options(tokenizer, *mask, plan.probability, plan.unit, plan.seed);
   const text::Encoding letter = tokenizer.encode_windows("a").front();
   const auto is_text = [](std::int64_t special) { return special == 0; };
   const auto begin = std::find_if(letter.special_mask.begin(), letter.special_mask.end(), is_text);

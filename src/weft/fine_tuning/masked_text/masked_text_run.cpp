@@ -7,7 +7,6 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/fine_tuning/settings.h"
-#include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
 #include "weft/training/run_state.h"
 
@@ -48,7 +47,7 @@ PreparedText prepare_masked_text(const Json& fields, std::string_view where) {
   all.update(fields);
   MaskedTextConfig config;
   formats::update_from_json(config, training::take_fields<MaskedTextConfig>(all), where);
-  config.model = fs::absolute(config.model).lexically_normal().string();
+  config = settled(std::move(config));
   training::TrainerConfig trainer;
   formats::update_from_json(trainer, all, where);
   training::check_config(trainer, where);
@@ -64,12 +63,7 @@ PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& giv
   Json rest = given;
   const training::TrainerConfig trainer =
       training::resumed_trainer(training::config_from_json(stands, where), rest, where);
-  MaskedTextConfig config;
-  formats::update_from_json(config, formats::only_fields_of<MaskedTextConfig>(stands), where.string());
-  MaskedTextConfig merged = config;
-  formats::update_from_json(merged, training::take_fields<MaskedTextConfig>(rest), "training");
-  merged.model = fs::absolute(merged.model).lexically_normal().string();
-  training::check_same(formats::to_json(config), formats::to_json(merged), {}, where);
+  const auto config = training::resumed_settings<MaskedTextConfig>(stands, rest, {}, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
   return prepared_with(directory.latest().path, trainer, config);
 }
@@ -79,9 +73,7 @@ training::TrainResult train_masked_text(const fs::path& run, const PreparedText&
 }
 
 training::TrainResult resume_masked_text(const fs::path& path, const PreparedText& prepared) {
-  training::RunDirectory run =
-      training::processes().is_first() ? training::RunDirectory::open(path) : training::RunDirectory::open_beside(path);
-  return training::Trainer::resume(std::move(run), prepared.trainer, prepared.task).run();
+  return training::Trainer::resume(training::open_to_resume(path), prepared.trainer, prepared.task).run();
 }
 
 }  // namespace weft::fine_tuning

@@ -5,8 +5,6 @@
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/cross_entropy_loss.h>
 
-#include <algorithm>
-
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
@@ -14,6 +12,7 @@
 #include "weft/fine_tuning/trained_leaves.h"
 #include "weft/training/evaluation/evaluation_mode.h"
 #include "weft/training/leaves.h"
+#include "weft/training/task_settings.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -48,6 +47,11 @@ MaskingPlan plan_of(const training::TrainerConfig& trainer) {
 
 }  // namespace
 
+MaskedTextConfig settled(MaskedTextConfig config) {
+  config.model = std::filesystem::absolute(config.model).lexically_normal().string();
+  return config;
+}
+
 MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer,
                                const training::TrainerConfig& trainer, const MaskedTextConfig& config)
     : model_(std::move(model)),
@@ -61,9 +65,7 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
   require(trainer.label_smoothing == 0.0, "label_smoothing is not for masked text that goes on from a model, found ",
           trainer.label_smoothing);
   model_->set_gradient_checkpointing(config.gradient_checkpointing);
-  if (trainer.bpe_dropout > 0 || trainer.unigram_alpha > 0) {
-    subwords_ = text::make_subword_sampler(*tokenizer_, {trainer.bpe_dropout, trainer.unigram_alpha});
-  }
+  subwords_ = training::subword_sampler(trainer, *tokenizer_);
   if (!trainer.eval_text.empty()) {
     held_out_ = std::make_shared<data::TextCorpus>(trainer.eval_text);
   }
@@ -89,11 +91,7 @@ Json MaskedTextTask::evaluate(const std::function<void(std::int64_t, std::int64_
   if (!held_out_) {
     return Json::object();
   }
-  training::EvaluateOptions options;
-  options.context = trainer_.context;
-  options.batch_tokens = std::max(options.context, std::min(options.batch_tokens, tokens(0, 0)));
-  options.dtype = trainer_.dtype;
-  options.progress = progress;
+  const training::EvaluateOptions options = training::evaluation_options(trainer_, progress);
   return training::to_json(
       evaluate_masked_text(model_, *tokenizer_, held_out_->text(trainer_.max_eval_bytes), plan_of(trainer_), options));
 }

@@ -36,6 +36,9 @@ struct MaskedTextConfig {
   }
 };
 
+/// With an absolute path, so that a run means the same wherever it is resumed.
+MaskedTextConfig settled(MaskedTextConfig config);
+
 /// Overrides as training::Task describes them. A window has trainer.context tokens, special ones included; the loss is
 /// the mean over the masked ones.
 class MaskedTextTask final : public training::Task {
