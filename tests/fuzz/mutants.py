@@ -57,20 +57,23 @@ def offence(result, copy, changed):
         return f"{result['seconds']:.1f} s of processor"
     if result["peak_bytes"] > LARGEST_BYTES:
         return f"{result['peak_bytes'] / 2**30:.1f} GiB"
-    if result["exit"] == 0:
-        return None
-    if result["exit"] not in (1, 2):
+    if result["exit"] not in (0, 1, 2):
         return f"exit {result['exit']}"
-    lines = result["stderr"].splitlines()
+    return None if result["exit"] == 0 else message_offence(result["stderr"], [copy.name, *changed])
+
+
+def message_offence(text, names):
+    """What is wrong with the error lines of a run that was refused, or None."""
+    lines = text.splitlines()
     errors = [line for line in lines if line.startswith("weft: error: ")]
     if len(errors) != 1:
         return f"{len(errors)} error lines"
-    if any(ord(letter) < 32 and letter not in "\n\r\t" for letter in result["stderr"]):
+    if any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
         return "control characters on standard error"
-    after = lines[lines.index(errors[0]) + 1:]
-    if any(not line.startswith(("hint: ", "  ")) for line in after):  # a pattern shows the place below the line
+    # A pattern shows the place of its error below the line.
+    if not all(line.startswith(("hint: ", "  ")) for line in lines[lines.index(errors[0]) + 1:]):
         return "lines behind the error"
-    if copy.name not in errors[0] and not any(name in errors[0] for name in changed):
+    if not any(name in errors[0] for name in names):
         return "the error names no file"
     return None
 
