@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft eval`, `weft generate` and `weft info` on one tiny trained run."""
 
+import json
 import math
 import pathlib
 import shutil
@@ -69,6 +70,28 @@ class EvalTest(ModelCase):
         trained = weft_json("info", self.model)["training"]["evaluation"]
         found = weft_json("eval", self.model, "--text", self.held_out, "--threads", "1", "--dtype", "float32")
         self.assertTrue(math.isclose(trained["bits_per_byte"], found["bits_per_byte"], rel_tol=1e-6))
+
+    def test_scores_of_single_tokens(self):
+        lines = self.folder / "tokens.jsonl"
+        found = weft_json("eval", self.model, "--text", self.held_out, "--context", "16", "--token-scores", lines)
+        scores = [json.loads(line) for line in lines.read_text().splitlines()]
+        self.assertEqual([(score["begin"], score["end"]) for score in scores], [(i, i + 1) for i in range(1, found["bytes"] + 1)])
+        self.assertAlmostEqual(sum(score["bits"] for score in scores) / found["bytes"], found["bits_per_byte"], places=6)
+        self.assertTrue(0 < sum(score["hit"] for score in scores) < len(scores))
+        self.assertTrue(all(score["bits"] < 8 for score in scores if score["hit"]), "a hit beats 255 other bytes")
+
+    def test_scores_of_tokens_that_are_longer_than_a_byte(self):
+        text = "graph \u00e4\u00f6 token window " * 40
+        self.train_text.write_text(text)
+        self.assertEqual(weft("tokenizer", "train", self.train_text, "--vocabulary-size", "290", "--out", self.folder / "vocabulary").returncode, 0)
+        self.train("--tokenizer", self.folder / "vocabulary", "--steps", "2")
+        lines = self.folder / "tokens.jsonl"
+        found = weft_json("eval", self.run_directory, "--text", self.train_text, "--token-scores", lines)
+        scores = [json.loads(line) for line in lines.read_text().splitlines()]
+        self.assertEqual(len(scores), found["tokens"])
+        self.assertEqual(scores[-1]["end"], len(text.encode()))
+        self.assertTrue(all(before["end"] <= after["end"] for before, after in zip(scores, scores[1:])))
+        self.assertAlmostEqual(sum(score["bits"] for score in scores) / found["bytes"], found["bits_per_byte"], places=6)
 
     def test_table_for_people(self):
         text = weft("eval", self.model, "--text", self.held_out).stdout

@@ -17,6 +17,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
 #include "weft/cli/watched_progress.h"
+#include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
 #include "weft/fine_tuning/masked_text/masked_text_task.h"
@@ -42,6 +43,7 @@ struct EvalConfig {
   double mask_probability = 0.15;
   std::string masking = "tokens";
   std::int64_t seed = 0;
+  std::string token_scores;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -57,6 +59,9 @@ struct EvalConfig {
         Field{"masking", &C::masking, "what an encoder predicts: single tokens, whole words, or spans of words"}.one_of(
             {"tokens", "words", "spans"}));
     visit(Field{"seed", &C::seed, "of the tokens that an encoder predicts"}.at_least(0));
+    visit(Field{"token_scores", &C::token_scores,
+                "file to write a JSON line to for each token that a decoder scores: place, bits, and whether it was the "
+                "likeliest"});
   }
 };
 
@@ -76,8 +81,13 @@ void check_task(const std::string& run, const std::string& task, bool is_decoder
 // Cut while reading: --max-bytes of a large corpus reads no more than that.
 std::string text_of(const EvalConfig& config) { return data::TextCorpus(config.text).text(config.max_bytes); }
 
+void require_no_token_scores(const std::string& run, const EvalConfig& config) {
+  require(config.token_scores.empty(), "--token-scores is for decoders, and ", quote(run, 4096), " is an encoder");
+}
+
 // An encoder of Hugging Face's.
 Json evaluate_encoder(const std::string& run, const EvalConfig& config, const training::EvaluateOptions& options) {
+  require_no_token_scores(run, config);
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
   const tasks::TaskModel model = tasks::open_task_model(run, open);
@@ -85,12 +95,29 @@ Json evaluate_encoder(const std::string& run, const EvalConfig& config, const tr
       model.model, *model.tokenizer, text_of(config), {config.mask_probability, config.masking, config.seed}, options));
 }
 
+// With config.token_scores, each token's score as a line of that file.
+Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const EvalConfig& config,
+                      training::EvaluateOptions options) {
+  if (config.token_scores.empty()) {
+    return training::to_json(training::evaluate(model, tokenizer, text_of(config), options));
+  }
+  AtomicFile out(config.token_scores);
+  options.scored = [&out](const training::TokenScore& score) {
+    const Json line = {{"begin", score.begin}, {"end", score.end}, {"bits", score.bits}, {"hit", score.hit}};
+    out.write(formats::print_json(line) + "\n");
+  };
+  const Json result = training::to_json(training::evaluate(model, tokenizer, text_of(config), options));
+  out.commit();
+  return result;
+}
+
 Json evaluate_own(const models::LanguageModel& model, const std::string& run, const EvalConfig& config,
                   const training::EvaluateOptions& options) {
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
   if (model->config().is_decoder) {
-    return training::to_json(training::evaluate(model, *tokenizer, text_of(config), options));
+    return evaluate_decoder(model, *tokenizer, config, options);
   }
+  require_no_token_scores(run, config);
   const data::MaskingOptions masking = data::masking_options(*tokenizer, model->config().vocab_size - 1,
                                                              config.mask_probability, config.masking, config.seed);
   return training::to_json(training::evaluate_masked(model, *tokenizer, text_of(config), masking, options));

@@ -38,6 +38,16 @@ EvalResult figures_of(double nats, std::int64_t tokens, std::string_view scored)
   return result;
 }
 
+TokenReport token_report(const text::Tokenizer& tokenizer, std::string_view text, const EvaluateOptions& options) {
+  if (!options.scored) {
+    return {};
+  }
+  if (!processes().is_alone()) {
+    fail(ErrorKind::kUnsupported, "scores of single tokens come from one process, and these are ", processes().size());
+  }
+  return {token_places(tokenizer, text), options.scored};
+}
+
 }  // namespace
 
 formats::Json to_json(const EvalResult& result) {
@@ -69,8 +79,11 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   const at::NoGradGuard no_grad;
   const EvaluationMode mode(*model);
   const AutocastGuard autocast(settled_dtype(options.dtype));
+  TokenReport report = token_report(tokenizer, scored, options);
   const auto losses = [&](const at::Tensor& inputs, const at::Tensor& labels) {
-    return model->token_scores(models::ModelInput{inputs, {}, {}, {}}, labels).nats;
+    const models::TokenScores scores = model->token_scores(models::ModelInput{inputs, {}, {}, {}}, labels);
+    report.add(scores.nats, scores.hits, labels);
+    return scores.nats;
   };
   const double nats = processes().sum(summed_nats(losses, at::tensor(ids, at::kLong), windows));
   // The bytes of the first token are not scored: nothing stands before it. One byte is left where a token is the whole

@@ -11,6 +11,7 @@
 #include "weft/formats/config_json.h"
 #include "weft/models/language_model.h"
 #include "weft/text/tokenizer.h"
+#include "weft/training/evaluation/token_scores.h"
 
 namespace weft::training {
 
@@ -21,6 +22,7 @@ struct EvaluateOptions {
   std::int64_t batch_tokens = 16384;  ///< tokens in flight; at least one window
   std::string dtype = "auto";         ///< auto, float32 or bfloat16
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< in tokens; may throw to stop
+  std::function<void(const TokenScore& score)> scored;  ///< each scored token once, in the order of the text
 };
 
 /// Bits a unit are summed nats / (ln 2 * units), whatever the vocabulary; perplexity is exp(nats / tokens) and compares
@@ -42,8 +44,8 @@ struct EvalResult {
 formats::Json to_json(const EvalResult& result);
 
 /// Processes that train together share the windows, and each gets the result.
-/// Errors: kUnsupported for an encoder, kArgument for a text of fewer than two tokens or a context the model cannot
-/// have, kNumeric when a loss is not finite.
+/// Errors: kUnsupported for an encoder, and for `options.scored` with several processes or as token_scores.h says;
+/// kArgument for a text of fewer than two tokens or a context the model cannot have; kNumeric when a loss is not finite.
 EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
                     const EvaluateOptions& options = {});
 

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `weft` and says what it printed, how long it took and how much memory it held; compares two programs in turns."""
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+from .documents import Problem
+
+
+@dataclasses.dataclass(frozen=True)
+class Finished:
+    figures: dict  # what --json printed
+    seconds: float
+    peak_gb: float
+
+
+class Weft:
+    """The program, and the folder for what it prints."""
+
+    def __init__(self, program, out):
+        if not os.access(program, os.X_OK):
+            raise Problem(f"{program} is not built: run make build")
+        self.program, self.out = program, out
+
+    def json(self, *arguments, show=False):
+        """Runs a command with --json. Progress and notes go to the terminal with `show`, to a log otherwise."""
+        printed, log = self.out / "printed.json", self.out / "log.txt"
+        command = [str(self.program), *map(str, arguments), "--json"]
+        with open(printed, "wb") as output, open(log, "wb") as errors:
+            start = time.monotonic()
+            process = subprocess.Popen(command, stdout=output, stderr=None if show else errors)
+            try:
+                _, status, usage = os.wait4(process.pid, 0)
+            except KeyboardInterrupt:
+                process.wait()
+                raise
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            lines = log.read_text(errors="replace").strip().splitlines() or ["it says why above"]
+            raise Problem(f"`weft {arguments[0]}` ended with {process.returncode}: {lines[-1][:300]}")
+        lines = [json.loads(line) for line in printed.read_text().splitlines() if line.startswith("{")]
+        figures = {name: value for line in lines for name, value in line.items()}
+        return Finished(figures, time.monotonic() - start, usage.ru_maxrss * 1024 / 1e9)
+
+    def text(self, *arguments):
+        """What a command prints for people."""
+        process = subprocess.run([str(self.program), *map(str, arguments)], capture_output=True)
+        if process.returncode != 0:
+            raise Problem(f"`weft {arguments[0]}` ended with {process.returncode}: {process.stderr.decode(errors='replace').strip()[-300:]}")
+        return process.stdout.decode(errors="replace")
+
+
+@dataclasses.dataclass(frozen=True)
+class Turns:
+    """Seconds of two programs that took turns, A B A B."""
+
+    first: list
+    second: list
+
+    @property
+    def ratio(self):
+        """How many times as long the second took, each in its best turn."""
+        return min(self.second) / min(self.first)
+
+    @property
+    def disagree(self):
+        """Whether something else must have run: the slowest turn of a program took half again as long as its fastest."""
+        return any(max(seconds) > 1.5 * min(seconds) for seconds in (self.first, self.second))
+
+    def lines(self):
+        """The spread, for a summary."""
+        spread = ", ".join(f"{name} {min(seconds):.2f} to {max(seconds):.2f} s" for name, seconds in
+                           (("the pattern", self.first), ("full attention", self.second)))
+        yield f"best of {len(self.first)} turns each, one after the other: {spread}"
+        if self.disagree:
+            yield "THE TURNS DISAGREE: something else used the processor meanwhile. Take these times as rough, or run the demo again."
+
+
+def take_turns(first, second, rounds):
+    """Calls two functions in turns; each returns a Finished whose figures hold "seconds"."""
+    finished = [(first(), second()) for _ in range(rounds)]
+    return Turns(*([turn.figures["seconds"] for turn in side] for side in zip(*finished))), finished[0]
