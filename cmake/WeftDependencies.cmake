@@ -3,16 +3,6 @@
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
 
-find_path(SENTENCEPIECE_INCLUDE_DIR sentencepiece_processor.h)
-find_library(SENTENCEPIECE_LIBRARY sentencepiece)
-mark_as_advanced(SENTENCEPIECE_INCLUDE_DIR SENTENCEPIECE_LIBRARY)
-if(NOT SENTENCEPIECE_INCLUDE_DIR OR NOT SENTENCEPIECE_LIBRARY)
-  message(FATAL_ERROR "SentencePiece was not found: run scripts/setup, or install libsentencepiece-dev.")
-endif()
-add_library(weft_sentencepiece INTERFACE)
-target_include_directories(weft_sentencepiece SYSTEM INTERFACE ${SENTENCEPIECE_INCLUDE_DIR})
-target_link_libraries(weft_sentencepiece INTERFACE ${SENTENCEPIECE_LIBRARY})
-
 find_package(ZLIB REQUIRED)
 add_library(weft_zlib INTERFACE)
 target_link_libraries(weft_zlib INTERFACE ZLIB::ZLIB)

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "weft/text/sentencepiece/model.h"
+
 namespace weft::text {
 
 inline std::string varint(std::uint64_t value) {
@@ -32,8 +34,6 @@ inline std::string fixed32(std::uint32_t value) {
   }
   return text;
 }
-
-enum class PieceType { kNormal = 1, kUnknown = 2, kControl = 3, kByte = 6 };
 
 /// ModelProto.pieces: a piece with its score and type.
 inline std::string piece(std::string_view text, float score, PieceType type = PieceType::kNormal) {

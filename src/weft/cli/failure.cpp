@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 #include <new>
+#include <string_view>
 
 #include <c10/util/Exception.h>
 
@@ -14,6 +15,25 @@ namespace {
 std::string first_line(std::string text) {
   text.resize(std::min(text.find('\n'), text.size()));
   return text;
+}
+
+constexpr const char* kLessMemory = "a shorter context, a smaller batch or fewer layers need less memory";
+
+// LibTorch's CPU allocator has no exception of its own, only the text of one: "DefaultCPUAllocator: not enough memory:
+// you tried to allocate 64 bytes.", in newer versions "can't allocate memory". Empty for other errors.
+std::string missing_memory(const std::string& message) {
+  if (message.find("not enough memory") == std::string::npos &&
+      message.find("can't allocate memory") == std::string::npos) {
+    return {};
+  }
+  constexpr std::string_view kSize = "tried to allocate ";
+  const std::size_t size = message.find(kSize);
+  if (size == std::string::npos) {
+    return "not enough memory";
+  }
+  const std::size_t digits = size + kSize.size();
+  const std::size_t end = message.find_first_not_of("0123456789", digits);
+  return concat("not enough memory: LibTorch asked the system for ", message.substr(digits, end - digits), " bytes");
 }
 
 }  // namespace
@@ -38,14 +58,12 @@ int report(const std::exception& failure) {
   }
   if (const auto* error = dynamic_cast<const c10::Error*>(&failure)) {
     const std::string message = first_line(error->what_without_backtrace());
-    // LibTorch's CPU allocator has no exception of its own: "DefaultCPUAllocator: not enough memory: ..." is all it
-    // says.
-    const bool memory = message.find("not enough memory") != std::string::npos;
-    print_error(message, memory ? "a shorter context, a smaller batch or fewer layers need less memory" : "");
+    const std::string memory = missing_memory(message);
+    print_error(memory.empty() ? message : memory, memory.empty() ? "" : kLessMemory);
     return kKnownError;
   }
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
-    print_error("not enough memory", "a shorter context, a smaller batch or fewer layers need less memory");
+    print_error("not enough memory", kLessMemory);
     return kKnownError;
   }
   print_error(first_line(failure.what()), "");

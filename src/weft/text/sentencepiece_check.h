@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the SentencePiece library does not check about a model file before it reads through the pointers in it.
+// What must hold of a SentencePiece model file before anything walks through the indices in it.
 #pragma once
 
 #include <string_view>

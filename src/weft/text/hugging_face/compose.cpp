@@ -11,6 +11,7 @@
 #include "weft/formats/config_json.h"
 #include "weft/text/hugging_face/added_tokens.h"
 #include "weft/text/hugging_face/vocabulary.h"
+#include "weft/text/sentencepiece/model.h"
 #include "weft/text/sentencepiece_check.h"
 
 namespace weft::text {
@@ -90,8 +91,6 @@ Json byte_level(bool prefix_space) {
 
 // The list of pieces and scores; control and user-defined ones become added tokens.
 std::string pieces_text(const std::vector<Piece>& pieces, TokenizerSettings& settings, std::string_view where) {
-  constexpr std::uint64_t kControl = 3;
-  constexpr std::uint64_t kUserDefined = 4;
   std::string text = "[";
   settings.extra.clear();
   for (const Piece& piece : pieces) {
@@ -100,8 +99,8 @@ std::string pieces_text(const std::vector<Piece>& pieces, TokenizerSettings& set
     text += ',';
     text += number_text(piece.score);
     text += ']';
-    if (piece.type == kControl || piece.type == kUserDefined) {
-      settings.extra.push_back({.content = piece.text, .special = piece.type == kControl});
+    if (piece.type == PieceType::kControl || piece.type == PieceType::kUserDefined) {
+      settings.extra.push_back({.content = piece.text, .special = piece.type == PieceType::kControl});
     }
   }
   return text + "]";

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// vocab.json by the events of its parser, the two line formats by their lines, pieces by the wire format.
+// vocab.json by the events of its parser, the two line formats by their lines.
 #include "weft/text/hugging_face/vocabulary.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/formats/json_events.h"
-#include "weft/text/protobuf_wire.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -92,22 +90,6 @@ void for_each_line(std::string_view text, const Use& use) {
   }
 }
 
-// SentencePiece.piece, .score and .type; a missing type means a normal piece.
-Piece read_piece(std::string_view message) {
-  Piece piece;
-  WireReader reader(message);
-  while (const auto part = reader.next()) {
-    if (part->number == 1 && part->kind == WireField::Kind::kBytes) {
-      piece.text = part->bytes;
-    } else if (part->number == 2 && part->kind == WireField::Kind::kFixed32) {
-      piece.score = std::bit_cast<float>(static_cast<std::uint32_t>(part->value));
-    } else if (part->number == 3 && part->kind == WireField::Kind::kVarint) {
-      piece.type = part->value;
-    }
-  }
-  return piece;
-}
-
 }  // namespace
 
 std::string json_string(std::string_view text, std::string_view where) {
@@ -160,17 +142,6 @@ std::string merges_as_json(std::string_view text, std::string_view where) {
     json += ']';
   });
   return json + "]";
-}
-
-std::vector<Piece> read_pieces(std::string_view model) {
-  std::vector<Piece> pieces;
-  WireReader message(model);
-  while (const auto field = message.next()) {
-    if (field->number == 1 && field->kind == WireField::Kind::kBytes) {
-      pieces.push_back(read_piece(field->bytes));
-    }
-  }
-  return pieces;
 }
 
 }  // namespace weft::text

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 namespace weft::text {
 
@@ -24,15 +23,5 @@ TokenIds read_vocabulary_lines(std::string_view text);
 
 /// merges.txt as the list of pairs that a tokenizer.json has. Errors: kFormat naming `where` and the line.
 std::string merges_as_json(std::string_view text, std::string_view where);
-
-/// One piece of a SentencePiece model.
-struct Piece {
-  std::string text;
-  float score = 0;
-  std::uint64_t type = 1;
-};
-
-/// The pieces of a model that check_sentencepiece_model has passed.
-std::vector<Piece> read_pieces(std::string_view model);
 
 }  // namespace weft::text

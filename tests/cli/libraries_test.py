@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The libraries that the program loads do not take each other's symbols, and a failed allocation is an error like others.
+
+A name that two libraries export is one thing at run time: the first library that is loaded wins. If both mean different things, one of
+them writes into memory that is not its own.
+"""
+import pathlib
+import re
+import resource
+import subprocess
+import unittest
+
+from weft_program import BINARY, Case, weft
+
+# One library under several names.
+GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libutil.so.1"}
+# Compiled from each other's headers, so that inline functions of one are in the others too.
+OURS = {"weft", "libweft.so.0", "libtorch_cpu.so", "libtorch_cuda.so", "libc10.so", "libc10_cuda.so"}
+# The linker's own, which nobody refers to across libraries.
+LINKER = {"__bss_start", "_edata", "_end", "_init", "_fini"}
+STANDARD = re.compile(r"_Z(T[VISTCW]|GV|GR|Z)*(N[KVRO]*)?(St|S[absiod]|9__gnu_cxx|11__gnu_debug|10__cxxabiv1)")
+DATA, STRONG = set("BDRGSVu"), set("TBDRGSi")
+
+
+def libraries():
+    """The program and what it loads, in the order in which names are looked up."""
+    lines = subprocess.run(["ldd", BINARY], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [BINARY, *(line.split("=>")[1].split("(")[0].strip() for line in lines if "=> /" in line)]
+
+
+def definitions(library):
+    """(name, kind, size) of what it exports."""
+    for line in subprocess.run(["nm", "-D", "-S", "--defined-only", library], capture_output=True, text=True, check=True).stdout.splitlines():
+        address, *size, kind, name = line.split()
+        yield name.split("@")[0], kind, int(size[0], 16) if size else 0
+
+
+def shared_names():
+    """Names that several libraries export, each with (library, kind, size)."""
+    found = {}
+    for library in libraries():
+        short = pathlib.Path(library).name
+        for name, kind, size in definitions(library):
+            found.setdefault(name, []).append(("glibc" if short in GLIBC else short, kind, size))
+    return {name: places for name, places in found.items() if len({place[0] for place in places}) > 1 and name not in LINKER}
+
+
+def is_known(name, owners):
+    """Names that mean the same in all their libraries."""
+    # LibTorch's wheel has parts of the C++ library inside, under that library's own promise that versions mix.
+    if STANDARD.match(name):
+        return True
+    # libbsd's functions that glibc has by now, and those that it hands on to libmd.
+    return "libbsd.so.0" in owners and owners <= {"glibc", "libbsd.so.0", "libmd.so.0"}
+
+
+class Libraries(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = shared_names()
+
+    def test_the_walk_finds_what_is_shared(self):
+        self.assertGreater(len(libraries()), 5)
+        self.assertTrue(self.shared, "LibTorch's inline functions at least are in two libraries")
+
+    def test_no_object_has_two_sizes(self):
+        for name, places in self.shared.items():
+            self.assertLessEqual(len({size for _, kind, size in places if kind in DATA}), 1, f"{name}: {places}")
+
+    def test_no_name_has_two_meanings(self):
+        for name, places in self.shared.items():
+            owners = {library for library, _, _ in places}
+            strong = {library for library, kind, _ in places if kind in STRONG}
+            # C++ makes inline functions weak symbols, wherever they are used; what is weak elsewhere is a substitute for another's.
+            ordinary = len(strong) <= 1 and name.startswith("_Z") and owners <= OURS
+            self.assertTrue(ordinary or is_known(name, owners), f"{name}: {places}")
+
+
+class Allocation(Case):
+    def test_a_tensor_that_does_not_fit_is_one_line(self):
+        def bounded():
+            resource.setrlimit(resource.RLIMIT_AS, (32 << 30, 32 << 30))
+
+        done = weft("bench", "attention", "--batch", 100_000_000, "--length", 64, "--pattern", "full", preexec_fn=bounded)
+        self.assert_fails(done, 1, "not enough memory", "19660800000000 bytes", "hint: ", "a smaller batch")
+        self.assertNotIn("enforce fail", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
