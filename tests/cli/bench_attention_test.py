@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft bench attention`: its JSON, what it checks, and that a forced instruction set is honoured or refused."""
+import json
 import unittest
 
 from weft_program import Case, environment, weft, weft_json
@@ -32,10 +33,18 @@ class BenchAttention(Case):
         self.assertIsNone(result["forward_backward_ms"])
         self.assertIsNone(result["dense_forward_backward_ms"])
         self.assertEqual(result["dtype"], "bfloat16")
+        self.assertEqual(result["yardstick_dtype"] == "bfloat16", weft_json("version")["fast_bfloat16"])
+
+    def test_what_is_beside_it_is_multiplied_as_weft_multiplies(self):
+        # LibTorch held to AVX2 takes minutes for the product in bfloat16.
+        held = environment(ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2")
+        done = weft(*SMALL, "--pattern", "causal", "--dtype", "bfloat16", "--backward", "--json", env=held)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["yardstick_dtype"], "float32")
 
     def test_every_instruction_set_is_honoured_or_refused(self):
         for isa in ("scalar", "generic", "avx2", "avx512", "avx512bf16", "amx"):
-            done = weft(*SMALL, "--pattern", "window(9)", "--json", env=environment(WEFT_ISA=isa))
+            done = weft(*SMALL, "--pattern", "window(9)", "--rounds", "0", "--json", env=environment(WEFT_ISA=isa))
             if done.returncode == 0:
                 self.assertIn(f'"isa":"{isa}"', done.stdout.replace(" ", ""))
             else:

@@ -54,7 +54,8 @@ class TrainTest(Case):
     def test_by_minutes(self):
         found = weft_json(*self.train_arguments(self.run_directory, "--minutes", "0.02"))
         self.assertGreaterEqual(found["seconds"], 1.2)
-        self.assertLess(found["seconds"], 6)
+        # Many times what a busy machine takes for a step; without the limit the run would never end.
+        self.assertLess(found["seconds"], 100)
         self.assertGreater(found["steps"], 0)
 
     def test_bfloat16(self):

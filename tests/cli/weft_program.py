@@ -20,8 +20,12 @@ TINY = ["--context", "64", "--batch-size", "2", "--layers", "2", "--width", "32"
 PATTERN = "causal & (window(left=8) | stride(8))"
 
 
+# The last three hold Weft, LibTorch and oneDNN to an instruction set: scripts/test-levels.
+KEPT = ("PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR", "WEFT_ISA", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
+
+
 def environment(**extra):
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     # No calibration of this machine is found unless a test makes one.
     return {**kept, "LC_ALL": "C.UTF-8", "XDG_CACHE_HOME": "/nonexistent", **extra}
 

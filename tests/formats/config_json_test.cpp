@@ -2,7 +2,6 @@
 // JSON within limits, each breach one clear error with its byte; and configs to and from JSON by their field lists.
 #include "weft/formats/config_json.h"
 
-#include <chrono>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -82,14 +81,12 @@ TEST(ParseJson, LongTokensDoNotFillTheMessage) {
 
 TEST(ParseJson, ManyKeysTakeLinearTime) {
   std::string text = "{";
-  for (int i = 0; i < 200000; ++i) {
+  for (int i = 0; i < 400000; ++i) {
     text += concat(i > 0 ? "," : "", "\"key", i, "\":", i);
   }
-  const auto began = std::chrono::steady_clock::now();
+  // Well under a second in practice; longer than the limit of the test run when quadratic.
   const Json json = parse_json(text + "}", "x");
-  // Well under a second in practice, minutes when quadratic.
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
-  EXPECT_EQ(json.size(), 200000U);
+  EXPECT_EQ(json.size(), 400000U);
 }
 
 TEST(ReadJson, NamesTheFile) {

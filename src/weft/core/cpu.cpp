@@ -3,13 +3,17 @@
 #include "weft/core/cpu.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
+#include <iterator>
+#include <string_view>
 #include <thread>
 
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "weft/core/environment.h"
 #include "weft/core/error.h"
 
 namespace weft {
@@ -69,6 +73,11 @@ int usable_threads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+// oneDNN looks at the older name only where the newer one is not set.
+std::string one_dnn_limit() {
+  return environment("ONEDNN_MAX_CPU_ISA").value_or(environment("DNNL_MAX_CPU_ISA").value_or(""));
+}
+
 const char* best_instruction_set() {
   const CpuFeatures& features = cpu_features();
   return features.amx_bf16      ? "amx"
@@ -87,7 +96,22 @@ const CpuFeatures& cpu_features() noexcept {
 
 bool request_amx_tiles() noexcept { return grants_tiles(); }
 
-bool has_fast_bfloat16() noexcept { return cpu_features().avx512; }
+bool multiplies_bfloat16_fast(const CpuFeatures& features, const LibTorchLimits& limits) {
+  // Names that LibTorch or oneDNN does not know change nothing there, and nothing here.
+  constexpr std::string_view kOneDnnBelowAvx512[] = {"sse41", "avx", "avx2", "avx2_vnni", "avx2_vnni_2"};
+  std::string one_dnn = limits.one_dnn;
+  std::transform(one_dnn.begin(), one_dnn.end(), one_dnn.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const bool aten_is_held = limits.aten == "default" || limits.aten == "avx2";
+  const bool one_dnn_is_held = std::ranges::find(kOneDnnBelowAvx512, one_dnn) != std::end(kOneDnnBelowAvx512);
+  return features.avx512 && !aten_is_held && !one_dnn_is_held;
+}
+
+bool has_fast_bfloat16() noexcept {
+  static const bool fast =
+      multiplies_bfloat16_fast(cpu_features(), {environment("ATEN_CPU_CAPABILITY").value_or(""), one_dnn_limit()});
+  return fast;
+}
 
 std::string cpu_description() {
   return concat(model_name(), ", ", usable_threads(), " threads, ", best_instruction_set());

@@ -20,9 +20,18 @@ const CpuFeatures& cpu_features() noexcept;
 /// Asks Linux for the AMX tile state, for all threads of this process from now on. False where it refuses or has none.
 bool request_amx_tiles() noexcept;
 
-/// Whether LibTorch multiplies bfloat16 matrices faster than float32 ones here: oneDNN needs AVX-512 for it, and
-/// without it ATen's fallback is about 80 times slower than float32 (measured: 1.2 against 95 GFLOP/s on two Zen 3
-/// cores).
+/// The instruction sets that the environment allows LibTorch. A variable that is not set is an empty string.
+struct LibTorchLimits {
+  std::string aten;     ///< ATEN_CPU_CAPABILITY: default, avx2 or avx512
+  std::string one_dnn;  ///< ONEDNN_MAX_CPU_ISA, or its older name DNNL_MAX_CPU_ISA: AVX2, AVX512_CORE and so on
+};
+
+/// Whether LibTorch multiplies bfloat16 matrices faster than float32 ones on such a processor under such limits: oneDNN
+/// needs AVX-512 for it, and without it ATen's fallback is about 80 times slower than float32 (measured: 1.2 against 95
+/// GFLOP/s on two Zen 3 cores).
+bool multiplies_bfloat16_fast(const CpuFeatures& features, const LibTorchLimits& limits);
+
+/// multiplies_bfloat16_fast() of this processor and of the environment that the process began with.
 bool has_fast_bfloat16() noexcept;
 
 /// "AMD EPYC ..., 2 threads, avx2": for logs and benchmark tables.

@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "weft/kernels/workspace.h"
+#include "weft/layers/precision.h"
 
 namespace weft::cli {
 namespace {
@@ -54,7 +55,9 @@ at::Tensor AttentionBench::sparse() {
 }
 
 at::Tensor AttentionBench::dense() const {
-  return at::scaled_dot_product_attention(tensors_[0], tensors_[1], tensors_[2]);
+  const at::ScalarType dtype = tensors_[0].scalar_type();
+  const auto operand = [&](const at::Tensor& tensor) { return layers::operand(tensor, dtype); };
+  return at::scaled_dot_product_attention(operand(tensors_[0]), operand(tensors_[1]), operand(tensors_[2])).to(dtype);
 }
 
 void AttentionBench::backward(const at::Tensor& output) const {
@@ -68,7 +71,7 @@ AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts
   const at::Tensor right = at::randn({768, 3072}, at::kFloat).to(call.dtype);
   std::vector<AttentionBench::Work> works(5);
   works[0] = bench.forward();
-  works[1] = without_gradient([&] { at::mm(left, right); });
+  works[1] = without_gradient([&] { layers::product(left, right, call.dtype); });
   if (has_dense) {
     works[2] = bench.dense_forward();
   }
@@ -89,6 +92,7 @@ AttentionTimes time_attention(const AttentionCase& call, const TimedParts& parts
   times.forward_backward_ms = measured(3);
   times.dense_forward_backward_ms = measured(4);
   times.path = bench.path();
+  times.yardstick_dtype = layers::is_emulated(at::kCPU, call.dtype) ? at::kFloat : call.dtype;
   return times;
 }
 

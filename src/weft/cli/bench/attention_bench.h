@@ -22,7 +22,9 @@ class AttentionBench {
 
   Work forward();  ///< without gradients
   Work forward_backward();
-  Work dense_forward() const;  ///< LibTorch's, over all pairs
+  /// LibTorch's, over all pairs. Where LibTorch multiplies the dtype slowly, between roundings in float32, as Weft
+  /// does.
+  Work dense_forward() const;
   Work dense_forward_backward() const;
 
   const attention::Layout& layout() const noexcept { return *layout_; }
@@ -47,7 +49,8 @@ struct AttentionTimes {
   std::optional<double> dense_forward_ms;
   std::optional<double> forward_backward_ms;
   std::optional<double> dense_forward_backward_ms;
-  std::optional<double> gemm_gflops;  ///< 4096 x 768 x 3072 in the same dtype
+  std::optional<double> gemm_gflops;  ///< 4096 x 768 x 3072, as layers::product() computes it in the same dtype
+  std::optional<at::ScalarType> yardstick_dtype;  ///< in which dense attention and that product were multiplied
   std::optional<std::int64_t> workspace_bytes;
   std::optional<attention::Path> path;
 };

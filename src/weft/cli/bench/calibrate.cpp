@@ -17,7 +17,6 @@
 
 #include "weft/cli/bench/attention_bench.h"
 #include "weft/cli/bench/rate_equations.h"
-#include "weft/core/cpu.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/layers/linear.h"
@@ -37,13 +36,8 @@ TimingLimits limits_of(double seconds) {
   return {.least_rounds = seconds < 2 ? 1 : 3, .most_rounds = 50, .seconds = seconds};
 }
 
-/// From 768 tokens on LibTorch's blocks have one size; where it emulates the type it is slow at any.
-std::array<std::int64_t, 2> dense_lengths(at::ScalarType dtype) {
-  if (dtype == at::kBFloat16 && !has_fast_bfloat16()) {
-    return {256, 512};
-  }
-  return {1024, kLength};
-}
+/// From 768 tokens on LibTorch's blocks have one size.
+constexpr std::array<std::int64_t, 2> kDenseLengths{1024, kLength};
 
 /// Every pair of blocks twice, so that every block has multiplicities.
 pattern::Pattern doubled_blocks(std::int64_t blocks) {
@@ -98,7 +92,7 @@ class Probe {
 /// The calls of rate_equations.h at one element type and width, in the order of TimedCalls; then dense attention.
 class AttentionProbes {
  public:
-  AttentionProbes(std::int64_t head_dim, at::ScalarType dtype) : dense_lengths_(dense_lengths(dtype)) {
+  AttentionProbes(std::int64_t head_dim, at::ScalarType dtype) {
     const auto parse = [](const char* expression) { return pattern::Pattern::parse(expression); };
     probes_.reserve(kProbes);
     probes_.emplace_back(parse("block(64, window(1))"), kLongRows, head_dim, dtype);
@@ -108,7 +102,7 @@ class AttentionProbes {
     probes_.emplace_back(doubled_blocks(kLength / 2 / 64), kLength / 2, head_dim, dtype);
     const std::int64_t blocks = 2 * pattern::packed_blocks(head_dim);
     probes_.emplace_back(scattered_blocks(blocks), blocks * 64, head_dim, dtype);
-    for (const std::int64_t length : dense_lengths_) {
+    for (const std::int64_t length : kDenseLengths) {
       probes_.emplace_back(parse("full"), length, head_dim, dtype);
     }
   }
@@ -148,11 +142,10 @@ class AttentionProbes {
   }
 
   DenseTimes dense_times(Pass pass) const {
-    return {probes_.front().heads(), static_cast<double>(dense_lengths_[0]), seconds_of(kSparse, pass),
-            static_cast<double>(dense_lengths_[1]), seconds_of(kSparse + 1, pass)};
+    return {probes_.front().heads(), static_cast<double>(kDenseLengths[0]), seconds_of(kSparse, pass),
+            static_cast<double>(kDenseLengths[1]), seconds_of(kSparse + 1, pass)};
   }
 
-  std::array<std::int64_t, 2> dense_lengths_;
   std::vector<Probe> probes_;
   std::vector<double> times_;
 };

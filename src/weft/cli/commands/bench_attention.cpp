@@ -78,6 +78,8 @@ AttentionTimes times_of(const AttentionCase& call, const TimedParts& parts, std:
   return time_attention(call, parts, {.least_rounds = least, .most_rounds = std::max(50, least)});
 }
 
+const char* name_of(at::ScalarType dtype) { return dtype == at::kFloat ? "float32" : "bfloat16"; }
+
 formats::Json result_of(const AttentionCase& call, const TimedParts& parts, std::int64_t rounds) {
   const auto layout = attention::cached_layout(call.pattern, call.site(call.length), {});
   const pattern::LayoutStatistics cost = pattern::statistics(layout->blocks());
@@ -88,7 +90,7 @@ formats::Json result_of(const AttentionCase& call, const TimedParts& parts, std:
           {"processor", cpu_description()},
           {"path", times.path ? formats::Json(attention::to_string(*times.path)) : formats::Json(nullptr)},
           {"threads", at::get_num_threads()},
-          {"dtype", call.dtype == at::kFloat ? "float32" : "bfloat16"},
+          {"dtype", name_of(call.dtype)},
           {"pattern", call.pattern.to_string()},
           {"bias", call.bias},
           {"length", call.length},
@@ -107,6 +109,7 @@ formats::Json result_of(const AttentionCase& call, const TimedParts& parts, std:
            formats::or_null(efficiency(times.dense_forward_backward_ms, times.forward_backward_ms, cost.density))},
           {"gflops", times.forward_ms ? formats::Json(flops / *times.forward_ms / 1e6) : formats::Json(nullptr)},
           {"gemm_gflops", formats::or_null(times.gemm_gflops)},
+          {"yardstick_dtype", times.yardstick_dtype ? formats::Json(name_of(*times.yardstick_dtype)) : nullptr},
           {"workspace_bytes", formats::or_null(times.workspace_bytes)},
           {"max_abs_error", check.max_abs_error},
           {"max_relative_gradient_error", parts.backward ? formats::Json(check.max_abs_gradient_error) : nullptr}};
