@@ -11,7 +11,9 @@ setup:
 build: setup
 	@scripts/build release
 
-demo: build
+# The program alone: tests are built by `make test`.
+demo: setup
+	@scripts/build release weft
 	@scripts/demo $(if $(TEXT),--text "$(TEXT)")
 
 test: setup

@@ -30,6 +30,12 @@ target_compile_definitions(weft_spectra INTERFACE EIGEN_MPL2_ONLY)
 
 if(WEFT_TORCH)
   find_package(CLI11 2.1 REQUIRED)
+  # Several processes: LibTorch has Gloo inside but ships none of its headers. Only gloo_group.cpp sees them.
+  find_path(GLOO_INCLUDE_DIR gloo/context.h)
+  mark_as_advanced(GLOO_INCLUDE_DIR)
+  if(NOT GLOO_INCLUDE_DIR)
+    message(FATAL_ERROR "Gloo's headers were not found: run scripts/setup, or install libgloo-dev.")
+  endif()
 endif()
 if(WEFT_TESTS)
   find_package(GTest 1.12 REQUIRED)

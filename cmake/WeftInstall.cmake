@@ -3,14 +3,21 @@
 include(CMakePackageConfigHelpers)
 set(WEFT_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-install(TARGETS weft_lib EXPORT weft-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET weft)
+include(WeftHeaders)
+
+install(TARGETS weft_core_lib EXPORT weft-core-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT weft-core-targets NAMESPACE weft:: DESTINATION ${WEFT_PACKAGE_DIR})
+if(WEFT_TORCH)
+  install(TARGETS weft_lib EXPORT weft-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${WEFT_PACKAGE_DIR})
   install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
-        PATTERN "torch_pch.h" EXCLUDE)
-install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${WEFT_PACKAGE_DIR})
+foreach(header IN LISTS weft_core_headers weft_torch_headers)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/weft/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/${folder})
+endforeach()
 
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" weft_torch_interface "${WEFT_TORCH_VERSION}")
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/weft-config.cmake.in ${PROJECT_BINARY_DIR}/weft-config.cmake
                               INSTALL_DESTINATION ${WEFT_PACKAGE_DIR})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# LibTorch as the target weft::torch. The wheel's own package file insists on a CUDA toolkit, so the libraries are imported by
-# hand. Looked for in CMAKE_PREFIX_PATH (a torch package, an unpacked libtorch, a site-packages folder), then in .venv.
+# weft_find_torch(problem [PREFIXES ...]): LibTorch as the target weft::torch, or in `problem` why not. The wheel's own package file insists
+# on a CUDA toolkit, so the libraries are imported by hand. Looked for in CMAKE_PREFIX_PATH (a torch package, an unpacked libtorch, a
+# site-packages folder), then in PREFIXES. Both Weft's own build and find_package(weft) read this file.
 set(WEFT_TORCH_MINIMUM 2.11)
 
 # Writes into `result` the folders in which a `torch` or `libtorch` tree may lie, best first.
@@ -10,7 +11,7 @@ function(weft_torch_candidates result)
     string(REPLACE ":" ";" from_environment "$ENV{CMAKE_PREFIX_PATH}")
     list(APPEND prefixes ${from_environment})
   endif()
-  list(APPEND prefixes ${PROJECT_SOURCE_DIR}/.venv)
+  list(APPEND prefixes ${ARGN})
   set(found "")
   foreach(prefix IN LISTS prefixes)
     file(GLOB nested ${prefix}/lib/python3*/site-packages/torch)
@@ -31,60 +32,64 @@ function(weft_torch_version include result)
   set(${result} "${version}" PARENT_SCOPE)
 endfunction()
 
-weft_torch_candidates(weft_torch_candidates)
-find_path(TORCH_INCLUDE_DIR torch/csrc/api/include/torch/types.h PATHS ${weft_torch_candidates}
-          PATH_SUFFIXES include NO_DEFAULT_PATH)
-if(NOT TORCH_INCLUDE_DIR)
-  message(FATAL_ERROR
-          "LibTorch was not found. Run scripts/setup, or name one of ${WEFT_TORCH_MINIMUM} or newer: "
-          "-DCMAKE_PREFIX_PATH=/path/to/torch. Without it, -DWEFT_TORCH=OFF builds the rooms that need none.")
-endif()
-cmake_path(GET TORCH_INCLUDE_DIR PARENT_PATH weft_torch_root)
-set(WEFT_TORCH_LIBRARY_DIR ${weft_torch_root}/lib)
-find_library(TORCH_CPU_LIBRARY torch_cpu PATHS ${WEFT_TORCH_LIBRARY_DIR} REQUIRED NO_DEFAULT_PATH)
-find_library(TORCH_C10_LIBRARY c10 PATHS ${WEFT_TORCH_LIBRARY_DIR} REQUIRED NO_DEFAULT_PATH)
-mark_as_advanced(TORCH_INCLUDE_DIR TORCH_CPU_LIBRARY TORCH_C10_LIBRARY)
+# Gives the target weft_torch LibTorch's OpenMP library. Without OpenMP, at::parallel_for is serial and does not say so. Wheels bring an
+# OpenMP library of their own: a second one beside it would mean a second pool of threads.
+function(weft_torch_openmp root)
+  file(GLOB openmp ${root}/lib/libgomp*.so* ${root}/../torch.libs/libgomp*.so*)
+  if(openmp)
+    list(GET openmp 0 openmp)
+    target_compile_options(weft_torch INTERFACE ${OpenMP_CXX_FLAGS})
+    target_link_libraries(weft_torch INTERFACE ${openmp})
+  else()
+    target_link_libraries(weft_torch INTERFACE OpenMP::OpenMP_CXX)
+  endif()
+endfunction()
 
-weft_torch_version(${TORCH_INCLUDE_DIR} WEFT_TORCH_VERSION)
-if(NOT WEFT_TORCH_VERSION OR WEFT_TORCH_VERSION VERSION_LESS WEFT_TORCH_MINIMUM)
-  message(FATAL_ERROR "LibTorch ${WEFT_TORCH_MINIMUM} or newer is needed, but ${weft_torch_root} has '${WEFT_TORCH_VERSION}'.")
-endif()
-
-find_package(OpenMP REQUIRED COMPONENTS CXX)
-add_library(weft_torch INTERFACE)
-add_library(weft::torch ALIAS weft_torch)
-target_include_directories(weft_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIR}
-                                                       ${TORCH_INCLUDE_DIR}/torch/csrc/api/include)
-target_link_libraries(weft_torch INTERFACE ${TORCH_CPU_LIBRARY} ${TORCH_C10_LIBRARY})
-# Without OpenMP, at::parallel_for is serial and does not say so. Wheels bring an OpenMP library of their own: a second one beside it
-# would mean a second pool of threads.
-file(GLOB weft_torch_openmp ${WEFT_TORCH_LIBRARY_DIR}/libgomp*.so* ${weft_torch_root}/../torch.libs/libgomp*.so*)
-if(weft_torch_openmp)
-  list(GET weft_torch_openmp 0 weft_torch_openmp)
-  target_compile_options(weft_torch INTERFACE ${OpenMP_CXX_FLAGS})
-  target_link_libraries(weft_torch INTERFACE ${weft_torch_openmp})
-else()
-  target_link_libraries(weft_torch INTERFACE OpenMP::OpenMP_CXX)
-endif()
-target_link_options(weft_torch INTERFACE -Wl,--no-as-needed)
-
-set(weft_torch_devices CPU)
-if(WEFT_CUDA)
-  find_library(TORCH_CUDA_LIBRARY torch_cuda PATHS ${WEFT_TORCH_LIBRARY_DIR} NO_DEFAULT_PATH)
-  find_library(TORCH_C10_CUDA_LIBRARY c10_cuda PATHS ${WEFT_TORCH_LIBRARY_DIR} NO_DEFAULT_PATH)
+# Adds LibTorch's CUDA libraries to the target weft_torch.
+function(weft_torch_cuda root problem)
+  find_library(TORCH_CUDA_LIBRARY torch_cuda PATHS ${root}/lib NO_DEFAULT_PATH)
+  find_library(TORCH_C10_CUDA_LIBRARY c10_cuda PATHS ${root}/lib NO_DEFAULT_PATH)
   mark_as_advanced(TORCH_CUDA_LIBRARY TORCH_C10_CUDA_LIBRARY)
   if(TORCH_CUDA_LIBRARY AND TORCH_C10_CUDA_LIBRARY)
     target_link_libraries(weft_torch INTERFACE ${TORCH_CUDA_LIBRARY} ${TORCH_C10_CUDA_LIBRARY})
-    string(APPEND weft_torch_devices " and CUDA")
   else()
-    message(FATAL_ERROR "WEFT_CUDA=ON, but the LibTorch in ${weft_torch_root} has no CUDA library.")
+    set(${problem} "WEFT_CUDA=ON, but the LibTorch in ${root} has no CUDA library." PARENT_SCOPE)
   endif()
-endif()
-# Several processes: LibTorch has Gloo inside but ships none of its headers. Only gloo_group.cpp sees them.
-find_path(GLOO_INCLUDE_DIR gloo/context.h)
-mark_as_advanced(GLOO_INCLUDE_DIR)
-if(NOT GLOO_INCLUDE_DIR)
-  message(FATAL_ERROR "Gloo's headers were not found: run scripts/setup, or install libgloo-dev.")
-endif()
+endfunction()
 
-message(STATUS "LibTorch ${WEFT_TORCH_VERSION} (${weft_torch_devices}): ${weft_torch_root}")
+# A macro, so that TORCH_INCLUDE_DIR, WEFT_TORCH_ROOT and WEFT_TORCH_VERSION are the caller's too.
+macro(weft_find_torch problem)
+  set(${problem} "")
+  weft_torch_candidates(weft_torch_candidates ${ARGN})
+  find_path(TORCH_INCLUDE_DIR torch/csrc/api/include/torch/types.h PATHS ${weft_torch_candidates}
+            PATH_SUFFIXES include NO_DEFAULT_PATH)
+  mark_as_advanced(TORCH_INCLUDE_DIR)
+  if(NOT TORCH_INCLUDE_DIR)
+    set(${problem} "LibTorch was not found. Name one of ${WEFT_TORCH_MINIMUM} or newer: -DCMAKE_PREFIX_PATH=/path/to/torch.")
+  else()
+    cmake_path(GET TORCH_INCLUDE_DIR PARENT_PATH WEFT_TORCH_ROOT)
+    weft_torch_version(${TORCH_INCLUDE_DIR} WEFT_TORCH_VERSION)
+    find_library(TORCH_CPU_LIBRARY torch_cpu PATHS ${WEFT_TORCH_ROOT}/lib NO_DEFAULT_PATH)
+    find_library(TORCH_C10_LIBRARY c10 PATHS ${WEFT_TORCH_ROOT}/lib NO_DEFAULT_PATH)
+    mark_as_advanced(TORCH_CPU_LIBRARY TORCH_C10_LIBRARY)
+    find_package(OpenMP QUIET COMPONENTS CXX)
+    if(NOT WEFT_TORCH_VERSION OR WEFT_TORCH_VERSION VERSION_LESS WEFT_TORCH_MINIMUM)
+      set(${problem} "LibTorch ${WEFT_TORCH_MINIMUM} or newer is needed, but ${WEFT_TORCH_ROOT} has '${WEFT_TORCH_VERSION}'.")
+    elseif(NOT TORCH_CPU_LIBRARY OR NOT TORCH_C10_LIBRARY)
+      set(${problem} "LibTorch in ${WEFT_TORCH_ROOT} has headers, but no libtorch_cpu or libc10 in its folder lib.")
+    elseif(NOT OpenMP_CXX_FOUND)
+      set(${problem} "LibTorch needs OpenMP, and the C++ compiler has none.")
+    elseif(NOT TARGET weft_torch)
+      add_library(weft_torch INTERFACE)
+      add_library(weft::torch ALIAS weft_torch)
+      target_include_directories(weft_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIR}
+                                                             ${TORCH_INCLUDE_DIR}/torch/csrc/api/include)
+      target_link_libraries(weft_torch INTERFACE ${TORCH_CPU_LIBRARY} ${TORCH_C10_LIBRARY})
+      weft_torch_openmp(${WEFT_TORCH_ROOT})
+      target_link_options(weft_torch INTERFACE -Wl,--no-as-needed)
+      if(WEFT_CUDA)
+        weft_torch_cuda(${WEFT_TORCH_ROOT} ${problem})
+      endif()
+    endif()
+  endif()
+endmacro()

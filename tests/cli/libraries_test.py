@@ -15,17 +15,23 @@ from weft_program import BINARY, Case, weft
 # One library under several names.
 GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libutil.so.1"}
 # Compiled from each other's headers, so that inline functions of one are in the others too.
-OURS = {"weft", "libweft.so.0", "libtorch_cpu.so", "libtorch_cuda.so", "libc10.so", "libc10_cuda.so"}
+OURS = {"weft", "libweft_core.so.0", "libweft.so.0", "libtorch_cpu.so", "libtorch_cuda.so", "libc10.so", "libc10_cuda.so"}
 # The linker's own, which nobody refers to across libraries.
 LINKER = {"__bss_start", "_edata", "_end", "_init", "_fini"}
 STANDARD = re.compile(r"_Z(T[VISTCW]|GV|GR|Z)*(N[KVRO]*)?(St|S[absiod]|9__gnu_cxx|11__gnu_debug|10__cxxabiv1)")
 DATA, STRONG = set("BDRGSVu"), set("TBDRGSi")
 
 
+def needed(library):
+    """What a program or library has loaded with it."""
+    lines = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line.split("=>")[1].split("(")[0].strip() for line in lines if "=> /" in line]
+
+
 def libraries():
-    """The program and what it loads, in the order in which names are looked up."""
-    lines = subprocess.run(["ldd", BINARY], capture_output=True, text=True, check=True).stdout.splitlines()
-    return [BINARY, *(line.split("=>")[1].split("(")[0].strip() for line in lines if "=> /" in line)]
+    """The program, what it loads at its start, and what it opens to compute, in the order in which names are looked up."""
+    tensors = str(pathlib.Path(BINARY).resolve().parent.parent / "lib/libweft.so.0")
+    return list(dict.fromkeys([BINARY, *needed(BINARY), tensors, *needed(tensors)]))
 
 
 def definitions(library):

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user of the installed library writes: parse a pattern, lay it out, run attention over it. Compiled by a second
-// project.
+// What a user of the installed library writes: parse a pattern, lay it out, run attention over it; then what the
+// documents print. Compiled by a second project.
 #include <torch/types.h>
 
-#include <iostream>
-
 #include "weft/attention/attention.h"
-#include "weft/core/version.h"
 #include "weft/pattern/pattern.h"
+
+void run_torch_snippets();
 
 int main() {
   const auto pattern = weft::pattern::Pattern::parse("causal & window(16)");
@@ -18,6 +17,6 @@ int main() {
 
   const auto query = torch::randn({1, 2, 100, 8});
   const auto result = weft::attention::attention(query, query, query, layout);
-  std::cout << "weft " << weft::kVersion << ": " << pattern.to_string() << " gives " << result.output.sizes() << "\n";
+  run_torch_snippets();
   return result.output.isfinite().all().item<bool>() ? 0 : 1;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known errors print what they say. LibTorch's own errors carry a C++ backtrace, of which a user wants the first line.
+// Known errors print what they say. What LibTorch throws ends in a C++ backtrace, of which a user wants the first line.
 #include "weft/cli/failure.h"
 
 #include <algorithm>
 #include <iostream>
 #include <new>
 #include <string_view>
-
-#include <c10/util/Exception.h>
 
 namespace weft::cli {
 namespace {
@@ -56,17 +54,13 @@ int report(const std::exception& failure) {
     print_error(error->what(), error->hint());
     return error->kind() == ErrorKind::kInterrupted ? kInterruptedExit : kKnownError;
   }
-  if (const auto* error = dynamic_cast<const c10::Error*>(&failure)) {
-    const std::string message = first_line(error->what_without_backtrace());
-    const std::string memory = missing_memory(message);
-    print_error(memory.empty() ? message : memory, memory.empty() ? "" : kLessMemory);
-    return kKnownError;
-  }
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
     print_error("not enough memory", kLessMemory);
     return kKnownError;
   }
-  print_error(first_line(failure.what()), "");
+  const std::string message = first_line(failure.what());
+  const std::string memory = missing_memory(message);
+  print_error(memory.empty() ? message : memory, memory.empty() ? "" : kLessMemory);
   return kKnownError;
 }
 

@@ -5,12 +5,21 @@
 #include <memory>
 #include <sstream>
 
+#include "weft/cli/commands/table.h"
+#include "weft/core/error.h"
+
 namespace weft::cli {
 namespace {
 
 constexpr std::size_t kNameWidth = 34;
 constexpr std::size_t kTextWidth = 76;
 constexpr std::string_view kNegated = "{false}";
+
+std::string about_of(const std::string& name) {
+  const Command* command = find_command(name);
+  require(command != nullptr, "the command ", name, " has no row in the table of commands");
+  return std::string(command->about);
+}
 
 }  // namespace
 
@@ -72,12 +81,20 @@ std::string HelpFormatter::make_group(std::string group, bool is_positional,
   return is_positional || options.front()->get_group() == "Options" ? text : text.substr(1);
 }
 
+CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& examples) {
+  return add_command(parent, name, about_of(name), examples);
+}
+
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& about,
                       const std::string& examples) {
   CLI::App& command = *parent.add_subcommand(name, about);
   command.group("Commands");
   command.footer("Examples:\n" + examples);
   return command;
+}
+
+void list_command(CLI::App& parent, const std::string& name) {
+  parent.add_subcommand(name, about_of(name))->group("Commands");
 }
 
 }  // namespace weft::cli

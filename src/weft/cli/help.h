@@ -23,7 +23,13 @@ class HelpFormatter : public CLI::Formatter {
 /// `name` in a left column, `text` wrapped in the right one.
 std::string two_columns(const std::string& name, const std::string& text);
 
-/// Adds a command with its description and the examples that stand below its flags.
+/// Adds a command of the table, described as there, with the examples that its help ends with.
+CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& examples);
+
+/// Adds a command below another one.
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& about, const std::string& examples);
+
+/// Adds a command of the table that is listed only: it has no flags and cannot run.
+void list_command(CLI::App& parent, const std::string& name);
 
 }  // namespace weft::cli

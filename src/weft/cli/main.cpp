@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `weft`: everything is in libweft, so that what the command line does can be linked and tested.
+// The program `weft`: what needs no tensors is in libweft_core, the rest in libweft, which run() opens where a command
+// needs it.
 #include <cstdlib>
 
 #include "weft/cli/run.h"

@@ -15,6 +15,8 @@
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/help.h"
+#include "weft/cli/tensor_part.h"
+#include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 
@@ -102,6 +104,29 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   throw UsageError(full_name(command) + ": " + message, "see " + full_name(command) + " --help");
 }
 
+/// The first argument that is no flag: the program itself has no flag with a value.
+std::string_view named_command(int count, char** arguments) {
+  for (int i = 1; i < count; ++i) {
+    if (!std::string_view(arguments[i]).starts_with('-')) {
+      return arguments[i];
+    }
+  }
+  return {};
+}
+
+/// Adds every command: `named` whole, and those that libweft would have to be opened for only with their names.
+void add_commands(CLI::App& app, std::string_view named) {
+  for (const Command& command : commands()) {
+    if (command.add != nullptr) {
+      command.add(app);
+    } else if (command.name != named) {
+      list_command(app, std::string(command.name));
+    } else if (!tensor_part().add(app, command.name)) {
+      fail(ErrorKind::kUnsupported, "libweft has no command ", command.name, ": program and library differ in version");
+    }
+  }
+}
+
 void parse(CLI::App& app, int count, char** arguments) {
   std::vector<std::string> marked = marked_arguments(count, arguments);
   std::vector<char*> pointers;
@@ -134,9 +159,7 @@ int run(int count, char** arguments) {
     app.footer(std::string(kProgramExamples));
     app.set_help_flag("-h,--help", "print this help");
     app.set_version_flag("--version", std::string(kVersion), "print the version");
-    for (const Command& command : commands()) {
-      command.add(app);
-    }
+    add_commands(app, named_command(count, arguments));
     app.require_subcommand(1);
     unmark_values(app);
     parse(app, count, arguments);

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include <ATen/Parallel.h>
 #include <CLI/App.hpp>
 
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
+#include "weft/cli/tensor_part.h"
 #include "weft/core/environment.h"
 
 namespace weft::cli {
@@ -26,7 +26,7 @@ void add_threads_flag(CLI::App& app, std::int64_t& threads) {
       ->option_text("N");
 }
 
-std::int64_t settle_threads(std::int64_t threads) {
+std::int64_t asked_threads(std::int64_t threads) {
   const std::string variable = environment("WEFT_THREADS").value_or("");
   if (threads == 0 && !variable.empty()) {
     parse_value("WEFT_THREADS", {variable}, threads);
@@ -34,10 +34,9 @@ std::int64_t settle_threads(std::int64_t threads) {
       throw UsageError("WEFT_THREADS must be 1 to 4096, found " + variable);
     }
   }
-  if (threads > 0) {
-    at::set_num_threads(static_cast<int>(threads));
-  }
-  return at::get_num_threads();
+  return threads;
 }
+
+std::int64_t settle_threads(std::int64_t threads) { return tensor_part().use_threads(asked_threads(threads)); }
 
 }  // namespace weft::cli

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include <ATen/Parallel.h>
-
+#include "weft/cli/tensor_part.h"
 #include "weft/core/cpu.h"
 #include "weft/core/environment.h"
 #include "weft/core/error.h"
@@ -84,8 +83,7 @@ void check_widths(const std::vector<pattern::MeasuredAttention>& measured, const
 }
 
 /// What of `found` differs from this machine, in words; empty where nothing does.
-std::string differing_fields(const Machine& found) {
-  const Machine here = this_machine();
+std::string differing_fields(const Machine& found, const Machine& here) {
   std::vector<std::string> words;
   Machine::fields([&](const auto& field) {
     if (found.*field.member != here.*field.member) {
@@ -95,17 +93,19 @@ std::string differing_fields(const Machine& found) {
   return joined(words, ", ");
 }
 
-pattern::MachineRates rates_of_this_machine(const std::filesystem::path& path) {
+pattern::MachineRates rates_of_this_machine(const std::filesystem::path& path, std::int64_t threads) {
   Calibration calibration = calibration_from_json(formats::read_json(path), path.string());
-  const std::string words = differing_fields(calibration.machine);
+  const std::string words = differing_fields(calibration.machine, this_machine(threads));
   require(words.empty(), path.string(), " is the calibration of another machine: ", words, kAgain);
   return std::move(calibration.rates);
 }
 
 }  // namespace
 
-Machine this_machine() {
-  return {cpu_description(), kernels::to_string(kernels::chosen_isa()), at::get_num_threads(), std::string(kVersion)};
+Machine this_machine(std::int64_t threads) {
+  // LibTorch is asked only where nobody else knows.
+  return {cpu_description(), kernels::to_string(kernels::chosen_isa()),
+          threads > 0 ? threads : tensor_part().use_threads(0), std::string(kVersion)};
 }
 
 Json calibration_json(const Calibration& calibration) {
@@ -159,14 +159,14 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
   write_file_atomically(path, formats::print_json(calibration_json(calibration), 2) + "\n");
 }
 
-std::optional<pattern::MachineRates> find_rates(const std::string& given) {
+std::optional<pattern::MachineRates> find_rates(const std::string& given, std::int64_t threads) {
   const std::optional<std::filesystem::path> path =
       given.empty() ? calibration_path() : std::optional<std::filesystem::path>(given);
   if (!path || (given.empty() && !std::filesystem::exists(*path))) {
     return std::nullopt;
   }
   try {
-    return rates_of_this_machine(*path);
+    return rates_of_this_machine(*path, threads);
   } catch (const Error& error) {
     if (!given.empty()) {
       throw;

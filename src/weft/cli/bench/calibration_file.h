@@ -30,8 +30,8 @@ struct Machine {
   }
 };
 
-/// This machine at LibTorch's present number of threads. Errors: those of a WEFT_ISA that cannot be.
-Machine this_machine();
+/// This machine at so many threads, 0 for LibTorch's present number. Errors: those of a WEFT_ISA that cannot be.
+Machine this_machine(std::int64_t threads = 0);
 
 struct Calibration {
   Machine machine;
@@ -50,9 +50,9 @@ std::optional<std::filesystem::path> calibration_path();
 /// Writes the file atomically, and the folders above it where they are missing. Errors: kIo.
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 
-/// The rates of this machine: from `given`, or where that is empty from calibration_path(). Errors: a given file that
-/// cannot be read, or is of another machine (kArgument naming what differs). Where no file is given, such a file is a
-/// warning and gives nothing, as does none at all.
-std::optional<pattern::MachineRates> find_rates(const std::string& given);
+/// The rates of this machine at so many threads, as this_machine() has it: from `given`, or where that is empty from
+/// calibration_path(). Errors: a given file that cannot be read, or is of another machine (kArgument naming what
+/// differs). Where no file is given, such a file is a warning and gives nothing, as does none at all.
+std::optional<pattern::MachineRates> find_rates(const std::string& given, std::int64_t threads);
 
 }  // namespace weft::cli

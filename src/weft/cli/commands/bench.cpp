@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft bench`: what this machine does, verified before it is timed. Its commands are files named bench_*.cpp.
 #include "weft/cli/commands/bench_commands.h"
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 
 namespace weft::cli {
 
 void add_bench(CLI::App& parent) {
-  CLI::App& app = add_command(parent, "bench", "measure this machine, beside dense attention, in one run",
+  CLI::App& app = add_command(parent, "bench",
                               "  weft bench attention --pattern 'window(512)' --length 4096 --backward\n"
                               "  weft bench model bigbird-base --length 4096 --dtype bfloat16\n"
                               "  weft bench calibrate");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/report/run_figures.h"
@@ -124,8 +124,7 @@ void compare_runs(const RunCompareOptions& options) {
 
 void add_compare(CLI::App& parent) {
   auto options = std::make_shared<RunCompareOptions>();
-  CLI::App& app = add_command(parent, "compare", "runs side by side: last figures, and settings that differ",
-                              std::string(kRunCompareExamples));
+  CLI::App& app = add_command(parent, "compare", std::string(kRunCompareExamples));
   app.add_option("runs", options->runs, "run directories")->required()->option_text("RUN...");
   add_json_flag(app, options->json);
   app.callback([options] { compare_runs(*options); });

@@ -159,8 +159,7 @@ void write_genome_documents(const DataOptions& options) {
 }  // namespace
 
 void add_data(CLI::App& parent) {
-  CLI::App& group = add_command(parent, "data", "look at data sets, and make them",
-                                std::string(kCheckExamples) + "\n" + std::string(kGenomeExamples));
+  CLI::App& group = add_command(parent, "data", std::string(kCheckExamples) + "\n" + std::string(kGenomeExamples));
   group.require_subcommand(1);
   auto check = std::make_shared<DataOptions>();
   CLI::App& checked =

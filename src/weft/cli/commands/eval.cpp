@@ -9,7 +9,7 @@
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/fine_tuning/eval_task.h"
 #include "weft/cli/fine_tuning/fine_tuning_flags.h"
@@ -199,9 +199,7 @@ void run_eval(const EvalOptions& options) {
 
 void add_eval(CLI::App& parent) {
   auto options = std::make_shared<EvalOptions>();
-  CLI::App& app =
-      add_command(parent, "eval", "bits per byte or masked tokens of a text, or the metrics of a task on labelled data",
-                  std::string(kEvalExamples));
+  CLI::App& app = add_command(parent, "eval", std::string(kEvalExamples));
   app.add_option("RUN", options->run, "run or model directory")->required();
   std::vector<std::string> tasks = task_names();
   app.add_option(

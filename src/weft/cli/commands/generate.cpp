@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "weft/checkpoint/model_directory.h"
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -107,8 +107,7 @@ void run_generate(const GenerateOptions& options) {
 
 void add_generate(CLI::App& parent) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App& app =
-      add_command(parent, "generate", "continue a prompt with a trained decoder", std::string(kGenerateExamples));
+  CLI::App& app = add_command(parent, "generate", std::string(kGenerateExamples));
   app.add_option("RUN", options->run, "run or model directory")->required();
   CLI::Option* prompt = app.add_option("--prompt", options->prompt, "text to continue")->option_text("TEXT");
   app.add_option("--prompt-file", options->prompt_file, "file that holds the text to continue")

@@ -14,7 +14,7 @@
 #include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/commands/encoder_summary.h"
 #include "weft/cli/commands/run_summary.h"
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/commands/tensor_summary.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -119,7 +119,7 @@ void print_info(const InfoOptions& options) {
 void add_info(CLI::App& parent) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App& app = add_command(
-      parent, "info", "what a model or run directory holds",
+      parent, "info",
       "  weft info run\n  weft info run --tensors\n  weft info run --check-tensors\n  weft info run --json");
   app.add_option("DIR", options->directory, "run or model directory")->required();
   app.add_flag("--tensors", options->tensors, "list every tensor with its dtype and shape");

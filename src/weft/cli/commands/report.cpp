@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/report/page.h"
@@ -43,8 +43,7 @@ void write_report(const ReportOptions& options) {
 
 void add_report(CLI::App& parent) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App& app = add_command(parent, "report", "a run as one HTML page: figures, curves, pattern, settings",
-                              std::string(kReportExamples));
+  CLI::App& app = add_command(parent, "report", std::string(kReportExamples));
   app.add_option("run", options->run, "run directory, also one that is training")->required()->option_text("RUN");
   app.add_option("--out", options->out, "file to write (default RUN/report.html)")->option_text("FILE");
   add_json_flag(app, options->json);

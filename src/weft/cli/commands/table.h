@@ -9,26 +9,23 @@
 
 namespace weft::cli {
 
-/// A command's name, and what adds its flags and its callback to the app of the program.
+/// A command's name, what `weft --help` says about it, and what adds its flags and its callback to the app of the
+/// program. Nothing adds a command that computes with tensors: libweft does (tensor_commands.h).
 struct Command {
   std::string_view name;
-  void (*add)(CLI::App& parent);
+  std::string_view about;
+  void (*add)(CLI::App& parent) = nullptr;
 };
 
 /// Every command, in the order of `weft --help`.
 std::span<const Command> commands();
 
-/// What the table lists; each is the last function of the file that is named after its command.
-void add_train(CLI::App& parent);
-void add_eval(CLI::App& parent);
-void add_report(CLI::App& parent);
-void add_compare(CLI::App& parent);
-void add_generate(CLI::App& parent);
-void add_info(CLI::App& parent);
+/// The row of the command `name`, or null.
+const Command* find_command(std::string_view name);
+
+/// What the table adds; each is the last function of the file that is named after its command.
 void add_tokenizer(CLI::App& parent);
 void add_data(CLI::App& parent);
 void add_pattern(CLI::App& parent);
-void add_bench(CLI::App& parent);
-void add_version(CLI::App& parent);
 
 }  // namespace weft::cli

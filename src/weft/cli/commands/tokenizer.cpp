@@ -153,7 +153,7 @@ void train_tokenizer(const TokenizerOptions& options) {
 }  // namespace
 
 void add_tokenizer(CLI::App& parent) {
-  CLI::App& group = add_command(parent, "tokenizer", "make a vocabulary", std::string(kTokenizerExamples));
+  CLI::App& group = add_command(parent, "tokenizer", std::string(kTokenizerExamples));
   group.require_subcommand(1);
   auto options = std::make_shared<TokenizerOptions>();
   CLI::App& app = add_command(group, "train", "learn a vocabulary from text", std::string(kTokenizerExamples));

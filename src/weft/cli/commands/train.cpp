@@ -11,7 +11,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/run_summary.h"
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/fine_tuning/fine_tuning_flags.h"
@@ -208,8 +208,7 @@ void run_train(const TrainOptions& given) {
 
 void add_train(CLI::App& parent) {
   auto options = std::make_shared<TrainOptions>();
-  CLI::App& app =
-      add_command(parent, "train", "train a language model, or an encoder for a task", std::string(kTrainExamples));
+  CLI::App& app = add_command(parent, "train", std::string(kTrainExamples));
   app.add_option("--out", options->out, "run directory to make, or to go on with")->required()->option_text("RUN");
   app.add_flag("--resume", options->resume, "go on with the run in --out; flags given must be those of the run");
   app.add_option(

@@ -5,7 +5,7 @@
 
 #include <torch/version.h>
 
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/core/cpu.h"
@@ -33,8 +33,7 @@ void print_version(bool json) {
 
 void add_version(CLI::App& parent) {
   auto json = std::make_shared<bool>(false);
-  CLI::App& app = add_command(parent, "version", "versions of Weft and LibTorch, and what the processor can do",
-                              "  weft version --json");
+  CLI::App& app = add_command(parent, "version", "  weft version --json");
   add_json_flag(app, *json);
   app.callback([json] { print_version(*json); });
 }

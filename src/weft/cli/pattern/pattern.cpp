@@ -8,7 +8,7 @@ namespace weft::cli {
 
 void add_pattern(CLI::App& parent) {
   CLI::App& app =
-      add_command(parent, "pattern", "look at an attention pattern: who may attend to whom",
+      add_command(parent, "pattern",
                   "  weft pattern show 'strided(256)' --length 4096\n"
                   "  weft pattern stats bigbird --length 4096 --heads 12\n"
                   "  weft pattern compare 'window(256)' bigbird 'strided(64)' --length 1024 --png sheet.png\n"

@@ -122,11 +122,11 @@ void show_cost(const CostOptions& options) {
   }
   CostConfig config;
   formats::update_from_json(config, only_fields_of<CostConfig>(options.given), "weft pattern cost");
-  settle_threads(options.threads);
+  const std::int64_t threads = asked_threads(options.threads);
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   const pattern::ModelShape shape = shape_of(options, config);
   require_input(pattern, shape.input);
-  const std::optional<pattern::MachineRates> rates = find_rates(config.rates);
+  const std::optional<pattern::MachineRates> rates = find_rates(config.rates, threads);
   Costs costs{sparse_cost(shape, config.length, layer_works(pattern, shape, config.length), rates),
               dense_cost(shape, config.length, rates), rates.has_value(),
               rates ? crossover_length(pattern, shape, *rates) : pattern::Crossover{}};

@@ -61,8 +61,8 @@ struct PredictedSeconds {
 };
 
 std::optional<PredictedSeconds> predict(const pattern::Pattern& pattern, const pattern::Site& site,
-                                        const StatsConfig& config) {
-  const std::optional<pattern::MachineRates> measured = find_rates({});
+                                        const StatsConfig& config, std::int64_t threads) {
+  const std::optional<pattern::MachineRates> measured = find_rates({}, threads);
   if (!measured) {
     return std::nullopt;
   }
@@ -185,8 +185,7 @@ void show_stats(const StatsOptions& options) {
     request.head = config.head;
   }
   const pattern::GraphStatistics found = graph_statistics(pattern, request);
-  settle_threads(options.threads);
-  const std::optional<PredictedSeconds> seconds = predict(pattern, bound.site, stats);
+  const std::optional<PredictedSeconds> seconds = predict(pattern, bound.site, stats, asked_threads(options.threads));
   if (options.json) {
     formats::Json json = stats_json(pattern.to_string(), found);
     json["seconds"] = seconds_json(seconds);

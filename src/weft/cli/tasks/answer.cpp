@@ -101,7 +101,7 @@ void run_answer(const AnswerCommand& command) {
 
 void add_answer(CLI::App& parent) {
   auto command = std::make_shared<AnswerCommand>();
-  CLI::App& app = add_command(parent, "answer", "answers that stand in a document of any length", kAnswerExamples);
+  CLI::App& app = add_command(parent, "answer", kAnswerExamples);
   add_task_directory(app, command->flags);
   app.add_option("TEXT", command->texts, "documents, where there is no --file");
   // One value each time, so that a text may follow.

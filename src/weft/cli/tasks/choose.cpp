@@ -70,7 +70,7 @@ void run_choose(const ChooseCommand& command) {
 
 void add_choose(CLI::App& parent) {
   auto command = std::make_shared<ChooseCommand>();
-  CLI::App& app = add_command(parent, "choose", "which of several texts goes with a prompt", kChooseExamples);
+  CLI::App& app = add_command(parent, "choose", kChooseExamples);
   add_task_directory(app, command->flags);
   app.add_option("--prompt", command->prompt, "the text that all choices stand behind")->option_text("TEXT");
   app.add_option("--choice", command->choices, "a choice; given at least twice")

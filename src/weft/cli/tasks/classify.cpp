@@ -59,7 +59,7 @@ void run_classify(const ClassifyCommand& command) {
 
 void add_classify(CLI::App& parent) {
   auto command = std::make_shared<ClassifyCommand>();
-  CLI::App& app = add_command(parent, "classify", "labels for texts or pairs of texts", kClassifyExamples);
+  CLI::App& app = add_command(parent, "classify", kClassifyExamples);
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, true);
   add_fields<ClassifyConfig>(app, {.title = "Options"}, command->given);

@@ -63,8 +63,7 @@ void run_convert(const ConvertCommand& command) {
 
 void add_convert(CLI::App& parent) {
   auto command = std::make_shared<ConvertCommand>();
-  CLI::App& app =
-      add_command(parent, "convert", "a long encoder out of a BERT or RoBERTa checkpoint", kConvertExamples);
+  CLI::App& app = add_command(parent, "convert", kConvertExamples);
   app.add_option("DIR", command->directory, "model directory of a BERT or RoBERTa")->required();
   app.add_option("--out", command->out, "directory to make")->option_text("OUT")->required();
   add_fields<ConvertConfig>(app, {.title = "Options"}, command->given);

@@ -106,7 +106,7 @@ void run_embed(const EmbedCommand& command) {
 
 void add_embed(CLI::App& parent) {
   auto command = std::make_shared<EmbedCommand>();
-  CLI::App& app = add_command(parent, "embed", "a vector for each text", kEmbedExamples);
+  CLI::App& app = add_command(parent, "embed", kEmbedExamples);
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
   add_fields<EmbedConfig>(app, {.title = "Options"}, command->given);

@@ -62,7 +62,7 @@ void run_fill_mask(const FillMaskCommand& command) {
 
 void add_fill_mask(CLI::App& parent) {
   auto command = std::make_shared<FillMaskCommand>();
-  CLI::App& app = add_command(parent, "fill-mask", "the likeliest tokens where a text has the mask", kFillMaskExamples);
+  CLI::App& app = add_command(parent, "fill-mask", kFillMaskExamples);
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
   add_fields<FillMaskConfig>(app, {.title = "Options"}, command->given);

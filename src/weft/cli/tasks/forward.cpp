@@ -99,8 +99,7 @@ void run_forward(const ForwardCommand& command) {
 
 void add_forward(CLI::App& parent) {
   auto command = std::make_shared<ForwardCommand>();
-  CLI::App& app =
-      add_command(parent, "forward", "tensors in, tensors out, by the names of transformers", kForwardExamples);
+  CLI::App& app = add_command(parent, "forward", kForwardExamples);
   app.add_option("DIR", command->directory, "model directory")->required();
   app.add_option("--input", command->input,
                  "safetensors with input_ids [B, N] and perhaps attention_mask, token_type_ids, global_attention_mask")

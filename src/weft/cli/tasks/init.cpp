@@ -101,8 +101,7 @@ void run_init(const InitCommand& command) {
 
 void add_init(CLI::App& parent) {
   auto command = std::make_shared<InitCommand>();
-  CLI::App& app =
-      add_command(parent, "init", "a randomly initialised model directory of a family and shape", kInitExamples);
+  CLI::App& app = add_command(parent, "init", kInitExamples);
   app.add_option("--family", command->family, "bert, roberta, longformer or big_bird; base size unless flags say more")
       ->option_text("NAME");
   app.add_option("--config", command->config, "config.json, or a directory with one, to take the shape from")

@@ -66,7 +66,7 @@ void run_tag(const TagCommand& command) {
 
 void add_tag(CLI::App& parent) {
   auto command = std::make_shared<TagCommand>();
-  CLI::App& app = add_command(parent, "tag", "entities in texts of any length, with their places", kTagExamples);
+  CLI::App& app = add_command(parent, "tag", kTagExamples);
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
   add_fields<TagConfig>(app, {.title = "Options"}, command->given);

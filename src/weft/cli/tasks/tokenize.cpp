@@ -161,8 +161,7 @@ void run_tokenize(const TokenizeOptions& options) {
 
 void add_tokenize(CLI::App& parent) {
   auto options = std::make_shared<TokenizeOptions>();
-  CLI::App& app =
-      add_command(parent, "tokenize", "ids, tokens and their places in a text; no model is needed", kTokenizeExamples);
+  CLI::App& app = add_command(parent, "tokenize", kTokenizeExamples);
   app.add_option("DIR", options->directory, "directory with a tokeniser's files")->required();
   add_text_arguments(app, options->source, true);
   add_fields<TokenizeConfig>(app, {.title = "Options"}, options->given);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door of libweft for the program.
+#include "weft/cli/commands/tensor_commands.h"
+
+#include <algorithm>
+
+#include <ATen/Parallel.h>
+
+#include "weft/cli/tensor_part.h"
+
+namespace weft::cli {
+namespace {
+
+bool add_tensor_command(CLI::App& parent, std::string_view name) {
+  const auto* found = std::ranges::find(kTensorCommands, name, &TensorCommand::name);
+  if (found == kTensorCommands.end()) {
+    return false;
+  }
+  found->add(parent);
+  return true;
+}
+
+std::int64_t use_threads(std::int64_t threads) {
+  if (threads > 0) {
+    at::set_num_threads(static_cast<int>(threads));
+  }
+  return at::get_num_threads();
+}
+
+constexpr TensorPart kTensorPart{add_tensor_command, use_threads};
+
+}  // namespace
+}  // namespace weft::cli
+
+const weft::cli::TensorPart* weft_tensor_part() { return &weft::cli::kTensorPart; }

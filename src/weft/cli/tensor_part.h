@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the command line that computes with tensors. It is in libweft, which brings LibTorch, and is opened when
+// a command first needs it: loading LibTorch takes 0.15 s of processor time, which `weft --help` and `weft pattern
+// show` save.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <CLI/App.hpp>
+
+namespace weft::cli {
+
+/// What libweft offers to the program.
+struct TensorPart {
+  /// Adds the flags and the callback of the command `name` to `parent`; false where there is no such command.
+  bool (*add)(CLI::App& parent, std::string_view name);
+  /// Sets LibTorch's number of threads unless `threads` is 0; returns how many there are.
+  std::int64_t (*use_threads)(std::int64_t threads);
+};
+
+/// The part, opened with the first call. Errors: kUnsupported when libweft, or the LibTorch that it needs, cannot be
+/// opened.
+const TensorPart& tensor_part();
+
+}  // namespace weft::cli
+
+/// The one symbol of libweft that is looked up by its name.
+extern "C" const weft::cli::TensorPart* weft_tensor_part();
