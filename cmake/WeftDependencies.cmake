@@ -3,6 +3,15 @@
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
 
+# Digests of checkpoints: headers only.
+find_path(XXHASH_INCLUDE_DIR xxhash.h)
+mark_as_advanced(XXHASH_INCLUDE_DIR)
+if(NOT XXHASH_INCLUDE_DIR)
+  message(FATAL_ERROR "xxHash was not found: run scripts/setup, or install libxxhash-dev.")
+endif()
+add_library(weft_xxhash INTERFACE)
+target_include_directories(weft_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
+
 find_package(ZLIB REQUIRED)
 add_library(weft_zlib INTERFACE)
 target_link_libraries(weft_zlib INTERFACE ZLIB::ZLIB)

@@ -3,6 +3,7 @@
 #include "weft/core/interrupt.h"
 
 #include <csignal>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -50,7 +51,26 @@ TEST(InterruptDeathTest, SecondInterruptEndsTheProcess) {
         std::raise(SIGINT);
         std::raise(SIGINT);
       },
-      ::testing::KilledBySignal(SIGINT), "");
+      ::testing::KilledBySignal(SIGINT), "ended at once by another Ctrl-C");
+}
+
+TEST(InterruptDeathTest, WorkThatSavesIsEndedByTheThird) {
+  EXPECT_EXIT(
+      {
+        const InterruptGuard guard(SecondInterrupt::kWaits);
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        std::_Exit(interrupted() ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "one more Ctrl-C ends at once");
+  EXPECT_EXIT(
+      {
+        const InterruptGuard guard(SecondInterrupt::kWaits);
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      ::testing::KilledBySignal(SIGINT), "ended at once by another Ctrl-C: what was not saved yet is lost");
 }
 
 }  // namespace

@@ -3,8 +3,12 @@
 #include "weft/core/interrupt.h"
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <mutex>
+#include <string_view>
+
+#include <unistd.h>
 
 namespace weft {
 namespace {
@@ -12,6 +16,7 @@ namespace {
 // A signal handler may touch lock-free atomics and little else.
 std::atomic<bool> arrived{false};
 std::atomic<int> interrupts{0};
+std::atomic<int> last_interrupt{2};  // the one that ends the process, counted from 1
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 // Guards may nest: the outermost one installs the handlers and puts the previous ones back.
@@ -20,23 +25,35 @@ int guards = 0;
 struct sigaction previous_interrupt;
 struct sigaction previous_terminate;
 
+// The line begins anew: a bar or the terminal's "^C" may stand before it. Where nobody can read it, nothing is to do.
+void say(std::string_view line) { [[maybe_unused]] const ssize_t written = ::write(2, line.data(), line.size()); }
+
 void on_signal(int number) {
+  const int error = errno;
   arrived.store(true);
-  if (number == SIGINT && interrupts.fetch_add(1) > 0) {
-    std::signal(SIGINT, SIG_DFL);
-    std::raise(SIGINT);  // blocked until this handler returns, then it ends the process
+  if (number == SIGINT) {
+    const int count = interrupts.fetch_add(1) + 1;
+    if (count >= last_interrupt.load()) {
+      say("\nweft: ended at once by another Ctrl-C: what was not saved yet is lost\n");
+      std::signal(SIGINT, SIG_DFL);
+      std::raise(SIGINT);  // blocked until this handler returns, then it ends the process
+    } else if (count > 1) {
+      say("\nweft: stopping: the state is being saved; one more Ctrl-C ends at once and loses it\n");
+    }
   }
+  errno = error;
 }
 
 }  // namespace
 
-InterruptGuard::InterruptGuard() {
+InterruptGuard::InterruptGuard(SecondInterrupt second) {
   const std::lock_guard lock(guards_mutex);
   if (guards++ > 0) {
     return;
   }
   arrived.store(false);
   interrupts.store(0);
+  last_interrupt.store(second == SecondInterrupt::kEnds ? 2 : 3);
   struct sigaction action{};
   action.sa_handler = on_signal;
   // Reads and writes that a signal interrupts go on; the work looks at the flag where its state can be saved.

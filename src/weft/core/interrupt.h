@@ -4,11 +4,18 @@
 
 namespace weft {
 
-/// While one lives, SIGINT and SIGTERM set a flag instead of ending the process; a second SIGINT ends it at once.
-/// The previous handlers come back with the destructor.
+/// What another Ctrl-C does while the work is stopping.
+enum class SecondInterrupt {
+  kEnds,   ///< it ends the process at once
+  kWaits,  ///< it is answered with a line, since the work is saving; the third one ends the process
+};
+
+/// While one lives, SIGINT and SIGTERM set a flag instead of ending the process. A SIGINT that ends it all the same
+/// says so on standard error, in one line. The previous handlers come back with the destructor. Guards may nest: the
+/// outermost decides.
 class InterruptGuard {
  public:
-  InterruptGuard();
+  explicit InterruptGuard(SecondInterrupt second = SecondInterrupt::kEnds);
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;

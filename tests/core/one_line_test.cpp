@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Foreign messages: no control character reaches a terminal, and no message is endless.
+#include "weft/core/one_line.h"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+TEST(OneLine, KeepsWhatATerminalDraws) {
+  EXPECT_EQ(one_line("'run' is not an empty folder: 窓 é"), "'run' is not an empty folder: 窓 é");
+  EXPECT_EQ(one_line(""), "");
+}
+
+TEST(OneLine, ControlCharactersBecomeQuestionMarks) {
+  EXPECT_EQ(one_line("a\x1b[31mb\r\nc\tz\x7f"), "a?[31mb??c?z?");
+  EXPECT_EQ(one_line("\xc2\x9b"
+                     "31m"),
+            "??31m");  // U+009B begins a sequence as the escape does
+  EXPECT_EQ(one_line("\xff\xe7\xaa"), "???");
+}
+
+TEST(OneLine, IsBounded) {
+  EXPECT_EQ(one_line("abcdef", 3), "abc...");
+  EXPECT_EQ(one_line("ab窓", 4), "ab...");
+  EXPECT_EQ(one_line("abc", 3), "abc");
+}
+
+}  // namespace
+}  // namespace weft
