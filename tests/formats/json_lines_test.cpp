@@ -69,6 +69,19 @@ TEST(JsonLines, BrokenLinesAreNamed) {
   expect_error(ErrorKind::kFormat, {"line 1", "JSON object"}, [&] { read_json_lines(directory / "log"); });
 }
 
+TEST(JsonLines, BrokenLinesAreSkippedWhereThatIsAskedFor) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "log") << "{\"step\":1}\nnonsense\n[1]\n{\"step\":2}\njunk\n{\"step\":3}\njunk\n";
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(read_json_lines(directory / "log", BrokenLines::kSkip).size(), 3U);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("log' line 2"), std::string::npos) << said;
+  EXPECT_NE(said.find("3 more are left out"), std::string::npos) << said;
+  JsonLinesWriter writer(directory / "log");
+  EXPECT_EQ(writer.truncate_after_step(2, BrokenLines::kSkip), 3);
+  EXPECT_EQ(read_file(directory / "log"), "{\"step\":1}\nnonsense\n[1]\n{\"step\":2}\n");
+}
+
 TEST(JsonLines, AFullDiskLeavesWholeLines) {
   const TemporaryDirectory directory;
   const pid_t child = ::fork();

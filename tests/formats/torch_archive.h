@@ -78,6 +78,7 @@ struct ZipEntry {
   std::uint16_t flags = 0;
   std::uint32_t claimed_size = 0;  ///< instead of the content's, when not 0
   std::int64_t claimed_offset = -1;
+  std::uint32_t checksum = 0;  ///< 0 is left out, as torch.save can be told to
 };
 
 /// A stored ZIP archive, as honest as its entries.
@@ -89,7 +90,7 @@ inline std::string zip_archive(const std::vector<ZipEntry>& entries) {
     const auto position = static_cast<std::uint32_t>(
         entry.claimed_offset >= 0 ? entry.claimed_offset : static_cast<std::int64_t>(file.size()));
     const std::string common = little<std::uint16_t>(20) + little(entry.flags) + little(entry.method) +
-                               std::string(8, '\0') + little(size) + little(size) +
+                               std::string(4, '\0') + little(entry.checksum) + little(size) + little(size) +
                                little(static_cast<std::uint16_t>(entry.name.size())) + little<std::uint16_t>(0);
     file += "PK\3\4" + common + entry.name + entry.content;
     directory += std::string("PK\1\2") + little<std::uint16_t>(20) + common + std::string(10, '\0') + little(position) +

@@ -49,6 +49,32 @@ TEST(TorchFile, RealFilesOfEveryForm) {
   expect_equal_files(fixture("wide.bin"), fixture("wide.safetensors"));
 }
 
+// A bit that flips in the weights of a file of torch.save's is found when they are read, one in the pickle at once.
+TEST(TorchFile, AFlippedBitIsFound) {
+  const TemporaryDirectory directory;
+  const TorchFile whole(fixture("zip.bin"));
+  const std::string content = read_file(fixture("zip.bin"));
+  for (const TensorInfo& tensor : whole.tensors()) {
+    if (tensor.begin == tensor.end) {
+      continue;
+    }
+    std::string damaged = content;
+    damaged[tensor.begin] = static_cast<char>(damaged[tensor.begin] ^ 4);
+    std::ofstream(directory / "damaged.bin", std::ios::binary) << damaged;
+    const TorchFile file(directory / "damaged.bin");
+    for (int again = 0; again < 2; ++again) {
+      expect_error(ErrorKind::kFormat, {"damaged.bin", "'data/", "is damaged", "CRC-32"},
+                   [&] { read_whole(file, *file.find(tensor.name)); });
+    }
+  }
+  std::string damaged = content;
+  const std::size_t name = damaged.find("base");
+  damaged[name] = 'c';
+  std::ofstream(directory / "damaged.bin", std::ios::binary) << damaged;
+  expect_error(ErrorKind::kFormat, {"damaged.bin", "'data.pkl' is damaged"},
+               [&] { TorchFile(directory / "damaged.bin"); });
+}
+
 TEST(TorchFile, KeepsTheOrderOfTheDict) {
   const TorchFile file(fixture("zip.bin"));
   ASSERT_GE(file.tensors().size(), 3U);

@@ -33,6 +33,20 @@ TEST(ZipArchive, MembersAndTheirPlaces) {
   EXPECT_TRUE(read(zip_archive({})).empty());
 }
 
+TEST(ZipArchive, AMemberIsHeldToItsChecksum) {
+  const test::TemporaryDirectory directory;
+  const auto check = [&](std::uint32_t checksum) {
+    const std::string archive = zip_archive({{"a", "123456789", 0, 0, 0, -1, checksum}});
+    std::ofstream(directory / "a.zip", std::ios::binary) << archive;
+    const MappedFile file(directory / "a.zip");
+    check_member(file, read_zip_directory(file, "a.zip").at("a"), "a", "a.zip");
+  };
+  check(0xCBF43926);  // the check value that every description of CRC-32 gives for these nine digits
+  check(0);           // left out
+  test::expect_error(ErrorKind::kFormat, {"a.zip", "'a' is damaged", "3421780263", "3421780262"},
+                     [&] { check(0xCBF43927); });
+}
+
 TEST(ZipArchive, ACommentMayFollow) {
   std::string archive = zip_archive({{"a", "first"}});
   archive[archive.size() - 2] = 3;

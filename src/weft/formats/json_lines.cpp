@@ -10,6 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 
 namespace weft::formats {
@@ -34,6 +35,19 @@ Json parse_line(std::string_view line, std::string_view where) {
     fail(ErrorKind::kFormat, where, ": every line must be a JSON object, found an item of type ", json.type_name());
   }
   return json;
+}
+
+// The line, or nothing for a broken one that may be skipped; `error` is what is wrong with it.
+std::optional<Json> try_line(std::string_view line, std::string_view where, BrokenLines broken, std::string& error) {
+  try {
+    return parse_line(line, where);
+  } catch (const Error& damage) {
+    if (broken == BrokenLines::kRefuse) {
+      throw;
+    }
+    error = damage.what();
+    return std::nullopt;
+  }
 }
 
 std::optional<std::int64_t> step_of(const Json& json) {
@@ -63,7 +77,7 @@ void JsonLinesWriter::append(const Json& value) {
   size_ += line.size();
 }
 
-std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step) {
+std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step, BrokenLines broken) {
   // From the end backwards: a log is long, and few of its lines lie behind the checkpoint.
   const std::string text = read_file(file_.path());
   const std::string where = quote(file_.path().native(), 4096);
@@ -71,8 +85,10 @@ std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step) {
   std::int64_t removed = 0;
   while (!rest.empty()) {
     const std::string_view line = last_line(rest);
-    const std::optional<std::int64_t> found =
-        step_of(parse_line(line, concat(where, " at byte ", rest.size() - line.size())));
+    std::string error;
+    const std::optional<Json> entry =
+        try_line(line, concat(where, " at byte ", rest.size() - line.size()), broken, error);
+    const std::optional<std::int64_t> found = entry ? step_of(*entry) : std::nullopt;
     if (found && *found <= step) {
       break;
     }
@@ -85,15 +101,26 @@ std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step) {
   return removed;
 }
 
-std::vector<Json> read_json_lines(const std::filesystem::path& path) {
+std::vector<Json> read_json_lines(const std::filesystem::path& path, BrokenLines broken) {
   const std::string text = read_file(path);
   const std::string where = quote(path.native(), 4096);
   std::vector<Json> lines;
-  std::string_view rest = whole_lines(text);
-  while (!rest.empty()) {
+  std::string first_error;
+  std::int64_t skipped = 0;
+  std::int64_t number = 0;
+  for (std::string_view rest = whole_lines(text); !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n') + 1);
-    lines.push_back(parse_line(line, concat(where, " line ", lines.size() + 1)));
+    std::string error;
+    if (std::optional<Json> entry = try_line(line, concat(where, " line ", ++number), broken, error)) {
+      lines.push_back(*std::move(entry));
+    } else if (++skipped == 1) {
+      first_error = std::move(error);
+    }
     rest.remove_prefix(line.size());
+  }
+  if (skipped > 0) {
+    log_warning(first_error, skipped == 1 ? "; this line is" : concat("; this line and ", skipped - 1, " more are"),
+                " left out");
   }
   return lines;
 }

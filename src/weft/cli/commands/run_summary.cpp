@@ -34,9 +34,9 @@ Json last_evaluation(const fs::path& run) {
   if (!fs::exists(run / "metrics.jsonl")) {
     return last;
   }
-  for (const Json& entry : formats::read_json_lines(run / "metrics.jsonl")) {
+  for (const Json& entry : formats::read_json_lines(run / "metrics.jsonl", formats::BrokenLines::kSkip)) {
     // A killed run may have evaluated behind its last checkpoint; such an entry says its own step.
-    if (entry.contains("eval")) {
+    if (entry.contains("eval") && entry["eval"].is_object() && entry.contains("step")) {
       last = entry["eval"];
       last["step"] = entry["step"];
     }

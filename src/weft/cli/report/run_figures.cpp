@@ -41,13 +41,16 @@ void read_metrics(RunFigures& run) {
   if (!fs::exists(file)) {
     return;
   }
-  for (const Json& entry : formats::read_json_lines(file)) {
-    const Json& step = entry.at("step");
+  for (const Json& entry : formats::read_json_lines(file, formats::BrokenLines::kSkip)) {
+    const Json step = entry.value("step", Json(nullptr));
+    if (!step.is_number()) {
+      continue;  // no line of Weft's
+    }
     if (entry.contains("eval")) {
       run.evaluation = entry["eval"];
       run.evaluation["step"] = step;
       add_points(run.evaluated, entry["eval"], step.get<double>());
-    } else {
+    } else if (entry.contains("loss")) {
       run.last = entry;
       add_points(run.trained, entry, step.get<double>());
     }

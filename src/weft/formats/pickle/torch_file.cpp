@@ -167,6 +167,7 @@ void TorchFile::open_zip(std::string_view where) {
   if (order != members.end() && (order->second.size != 6 || read_bytes(file_, order->second.offset, 6) != "little")) {
     fail(ErrorKind::kFormat, where, ": its data is not little-endian");
   }
+  check_member(file_, pickle_member, "data.pkl", where);
   const std::string pickle = read_bytes(file_, pickle_member.offset, pickle_member.size);
   place(read_state_dict(read_pickle(pickle, where), where), [&](const StoredTensor& tensor) {
     const auto found = members.find(folder + "data/" + tensor.storage);
@@ -178,6 +179,7 @@ void TorchFile::open_zip(std::string_view where) {
       fail(ErrorKind::kFormat, where, ": tensor ", quote(tensor.name), ": its storage has ", tensor.storage_bytes,
            " bytes by the pickle, but ", found->second.size, " in the file");
     }
+    storages_.try_emplace(tensor.storage, CheckedStorage{found->second});
     return found->second.offset;
   });
 }
@@ -229,14 +231,25 @@ const StoredTensor& TorchFile::stored(const TensorInfo& tensor) const {
   return stored_[static_cast<std::size_t>(found - infos_.data())];
 }
 
+void TorchFile::check_storage(const StoredTensor& tensor) const {
+  const auto found = storages_.find(tensor.storage);
+  if (found != storages_.end()) {
+    std::call_once(*found->second.checked, [&] {
+      check_member(file_, found->second.member, "data/" + tensor.storage, quote(path().native(), 4096));
+    });
+  }
+}
+
 std::span<const std::byte> TorchFile::bytes(const TensorInfo& tensor) const {
   const StoredTensor& view = stored(tensor);
+  check_storage(view);
   file_.check_unchanged();
   return view.contiguous() ? file_.bytes().subspan(tensor.begin, view.bytes) : std::span<const std::byte>();
 }
 
 void TorchFile::read(const TensorInfo& tensor, void* destination) const {
   const StoredTensor& view = stored(tensor);
+  check_storage(view);
   if (view.contiguous()) {
     file_.read_at(tensor.begin, destination, view.bytes);
     return;

@@ -6,13 +6,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "weft/core/files.h"
 #include "weft/formats/pickle/state_dict.h"
+#include "weft/formats/pickle/zip_archive.h"
 #include "weft/formats/tensor_file.h"
 
 namespace weft::formats {
@@ -20,8 +24,8 @@ namespace weft::formats {
 class TorchFile final : public TensorFile {
  public:
   /// Errors: kIo; kFormat naming the file and what is wrong: neither of the two forms, a TorchScript archive,
-  /// big-endian data, names and instructions beyond the allow-list, storages that are missing or not of the size that
-  /// is said.
+  /// big-endian data, names and instructions beyond the allow-list, a pickle against its checksum, storages that are
+  /// missing or not of the size that is said. Reading a tensor holds its storage to the checksum, once: kFormat.
   explicit TorchFile(const std::filesystem::path& path);
 
   const std::vector<TensorInfo>& tensors() const noexcept override { return infos_; }
@@ -31,15 +35,22 @@ class TorchFile final : public TensorFile {
 
  private:
   using StorageOffset = std::function<std::uint64_t(const StoredTensor&)>;
+  // A storage of an archive, whose checksum is looked at by the first thread that reads from it.
+  struct CheckedStorage {
+    ZipMember member;
+    std::unique_ptr<std::once_flag> checked = std::make_unique<std::once_flag>();
+  };
 
   void open_zip(std::string_view where);
   void open_legacy(std::string_view where);
   void place(std::vector<StoredTensor> tensors, const StorageOffset& storage_offset);
   const StoredTensor& stored(const TensorInfo& tensor) const;
+  void check_storage(const StoredTensor& tensor) const;
 
   MappedFile file_;
   std::vector<StoredTensor> stored_;
   std::vector<TensorInfo> infos_;
+  std::unordered_map<std::string, CheckedStorage> storages_;  // by key; none in the form before ZIP
 };
 
 }  // namespace weft::formats

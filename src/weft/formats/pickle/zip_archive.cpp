@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <zlib.h>
+
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 
@@ -137,11 +139,11 @@ class DirectoryReader {
     std::uint64_t size = get<std::uint32_t>(rest, 24);
     std::uint64_t header = get<std::uint32_t>(rest, 42);
     read_extra(rest.substr(kCentralBytes + name_bytes, extra_bytes), {&size, &packed, &header});
-    // A stored member has one size; the checksums are not read, as torch.save may leave them out.
+    // A stored member has one size.
     if (packed != size) {
       reject("its member ", quote(name), " has ", size, " bytes stored in ", packed);
     }
-    add(name, header, size);
+    add(name, header, {0, size, get<std::uint32_t>(rest, 16)});
     rest.remove_prefix(all_bytes);
   }
 
@@ -166,21 +168,21 @@ class DirectoryReader {
     }
   }
 
-  void add(const std::string& name, std::uint64_t header, std::uint64_t size) {
+  void add(const std::string& name, std::uint64_t header, ZipMember member) {
     // Name and extra field of the local header may have other lengths than those of the directory: LibTorch pads there,
     // so that data is aligned.
     const std::string local = bytes_at(header, kLocalBytes, "a member");
     if (get<std::uint32_t>(local, 0) != kLocalHeader) {
       reject("its member ", quote(name), " is not where the directory says");
     }
-    const std::uint64_t offset = header + kLocalBytes + get<std::uint16_t>(local, 26) + get<std::uint16_t>(local, 28);
-    if (offset > size_ || size > size_ - offset) {
-      reject("its member ", quote(name), " with ", size, " bytes reaches beyond the file's ", size_);
+    member.offset = header + kLocalBytes + get<std::uint16_t>(local, 26) + get<std::uint16_t>(local, 28);
+    if (member.offset > size_ || member.size > size_ - member.offset) {
+      reject("its member ", quote(name), " with ", member.size, " bytes reaches beyond the file's ", size_);
     }
-    if (!members_.emplace(name, ZipMember{offset, size}).second) {
+    if (!members_.emplace(name, member).second) {
       reject("it has two members ", quote(name));
     }
-    ranges_.emplace_back(header, offset + size);
+    ranges_.emplace_back(header, member.offset + member.size);
   }
 
   // Members that share bytes are how small archives claim to be large.
@@ -206,6 +208,24 @@ class DirectoryReader {
 
 std::unordered_map<std::string, ZipMember> read_zip_directory(const MappedFile& file, std::string_view where) {
   return DirectoryReader(file, where).read();
+}
+
+void check_member(const MappedFile& file, const ZipMember& member, std::string_view name, std::string_view where) {
+  constexpr std::uint64_t kPiece = 1 << 20;
+  if (member.checksum == 0) {
+    return;
+  }
+  std::string piece(static_cast<std::size_t>(std::min(member.size, kPiece)), '\0');
+  uLong found = ::crc32(0, nullptr, 0);
+  for (std::uint64_t at = 0; at < member.size; at += kPiece) {
+    const std::uint64_t bytes = std::min(member.size - at, kPiece);
+    file.read_at(member.offset + at, piece.data(), static_cast<std::size_t>(bytes));
+    found = ::crc32(found, reinterpret_cast<const Bytef*>(piece.data()), static_cast<uInt>(bytes));
+  }
+  if (found != member.checksum) {
+    fail(ErrorKind::kFormat, where, ": its member ", quote(name), " is damaged: its CRC-32 must be ", member.checksum,
+         ", found ", found);
+  }
 }
 
 bool looks_like_zip(const MappedFile& file) {
