@@ -2,10 +2,12 @@
 """Several processes: the losses of one with a larger batch, one that dies or fails, and going on with another number of them."""
 
 import signal
+import socket
+import subprocess
 import time
 import unittest
 
-from weft_program import Case, environment, losses, weft, weft_json
+from weft_program import BINARY, Case, environment, free_port, losses, weft, weft_json
 
 STEPS = 20
 DEADLINE = 120  # seconds until the others have ended, also on a busy machine
@@ -92,6 +94,57 @@ class ProcessesTest(Case):
     def test_the_environment_is_checked(self):
         process = weft(*self.arguments(self.run_directory, 2, "--steps", "5"), env=environment(RANK="5", WORLD_SIZE="2"))
         self.assert_fails(process, 1, "RANK", "'5'")
+
+    def begin(self, rank, size, port, **extra):
+        variables = {"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                     "GLOO_SOCKET_IFNAME": "lo", **extra}
+        arguments = self.arguments(self.run_directory, 2, "--steps", "5")
+        process = subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=environment(**variables))
+        self.addCleanup(process.kill)
+        return process
+
+    def assert_one_line(self, process, stderr, *parts):
+        """One error without control characters or the functions that were on the stack."""
+        self.assertEqual(process.returncode, 1, stderr)
+        errors = [line for line in stderr.splitlines() if line.startswith("weft: error: ")]
+        self.assertEqual(len(errors), 1, stderr)
+        self.assertNotIn("frame #", stderr)
+        self.assertNotIn(".cpp", stderr)
+        for part in parts:
+            self.assertIn(part, errors[0])
+
+    def test_settings_that_cannot_be_meant_are_found_at_once(self):
+        # None of these waits for another process: nobody else comes.
+        for variables, parts in (({"WORLD_SIZE": "1048576"}, ["WORLD_SIZE", "4096", "'1048576'"]),
+                                 ({"GLOO_SOCKET_IFNAME": "nope0"}, ["GLOO_SOCKET_IFNAME", "lo", "'nope0'"]),
+                                 ({"MASTER_ADDR": "192.0.2.1"}, ["192.0.2.1", "cannot listen"])):
+            process = self.begin(0, 2, free_port(), **variables)
+            self.assert_one_line(process, process.communicate(timeout=100)[1], *parts)
+        for name, other in (("RANK", "WORLD_SIZE"), ("WORLD_SIZE", "RANK")):
+            process = weft(*self.arguments(self.run_directory, 2, "--steps", "5"), env=environment(**{name: "1"}))
+            self.assert_fails(process, 1, f"{name} is set", other)
+
+    def test_sizes_that_differ_are_found_at_once(self):
+        port = free_port()
+        started = [self.begin(0, 2, port), self.begin(1, 3, port)]
+        outputs = [process.communicate(timeout=100)[1] for process in started]
+        for process, stderr in zip(started, outputs):
+            self.assert_one_line(process, stderr, "WORLD_SIZE", "process 0 was told 2", "process 1 was told 3")
+
+    def test_a_process_listens_where_it_was_told(self):
+        port = free_port()
+        process = self.begin(0, 2, port)
+        bound = time.monotonic() + 100
+        while process.poll() is None and time.monotonic() < bound:
+            with socket.socket() as client:
+                if client.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.01)
+        with socket.socket() as client:
+            self.assertNotEqual(client.connect_ex(("127.0.0.2", port)), 0, "nobody asked for this address")
+        with socket.socket() as client:
+            self.assertEqual(client.connect_ex(("127.0.0.1", port)), 0)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,6 @@ class LauncherTest : public ::testing::Test {
 TEST_F(LauncherTest, ReadsTorchrunAndMpirun) {
   EXPECT_FALSE(process_place());
   ::setenv("RANK", "2", 1);
-  EXPECT_FALSE(process_place());
   ::setenv("WORLD_SIZE", "4", 1);
   ::setenv("MASTER_ADDR", "10.0.0.1", 1);
   ::setenv("MASTER_PORT", "1234", 1);
@@ -62,6 +61,25 @@ TEST_F(LauncherTest, NamesTheVariableThatIsWrong) {
   ::setenv("WORLD_SIZE", "3", 1);
   ::setenv("MASTER_PORT", "0", 1);
   test::expect_error(ErrorKind::kArgument, {"MASTER_PORT", "65535", "'0'"}, [] { process_place(); });
+}
+
+// Half of a launcher's variables: a process that trained alone in silence would leave the others waiting.
+TEST_F(LauncherTest, RankAndSizeComeTogether) {
+  ::setenv("RANK", "1", 1);
+  test::expect_error(ErrorKind::kArgument, {"RANK is set", "WORLD_SIZE is not"}, [] { process_place(); });
+  clear();
+  ::setenv("WORLD_SIZE", "2", 1);
+  test::expect_error(ErrorKind::kArgument, {"WORLD_SIZE is set", "RANK is not"}, [] { process_place(); });
+  clear();
+  ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  test::expect_error(ErrorKind::kArgument, {"OMPI_COMM_WORLD_SIZE is set", "OMPI_COMM_WORLD_RANK is not"},
+                     [] { process_place(); });
+}
+
+TEST_F(LauncherTest, NobodyHasAMillionProcesses) {
+  ::setenv("RANK", "0", 1);
+  ::setenv("WORLD_SIZE", "1048576", 1);
+  test::expect_error(ErrorKind::kArgument, {"WORLD_SIZE", "1 to 4096", "'1048576'"}, [] { process_place(); });
 }
 
 TEST(Processes, OneAloneIsAGroup) {

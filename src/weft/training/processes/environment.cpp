@@ -10,6 +10,9 @@
 namespace weft::training {
 namespace {
 
+// Every process is connected to every other one.
+constexpr std::int64_t kMostProcesses = 4096;
+
 std::int64_t whole_number(const std::string& name, std::int64_t low, std::int64_t high) {
   const std::string value = environment(name).value_or("");
   const std::optional<std::int64_t> number = integer_of(value);
@@ -18,14 +21,26 @@ std::int64_t whole_number(const std::string& name, std::int64_t low, std::int64_
   return *number;
 }
 
+// A process with one of the two alone would train by itself while the others wait for it.
+void require_both(const std::string& rank, const std::string& size) {
+  for (const auto& [there, absent] : {std::pair(rank, size), std::pair(size, rank)}) {
+    if (environment(there) && !environment(absent)) {
+      throw Error(ErrorKind::kArgument,
+                  concat(there, " is set and ", absent, " is not: processes that train together have both"),
+                  concat("set ", absent, " too, or unset ", there, " to train with one process"));
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<ProcessPlace> process_place() {
-  constexpr std::int64_t kMostProcesses = 1 << 20;
-  const bool open_mpi = !environment("RANK") && environment("OMPI_COMM_WORLD_RANK");
+  const bool open_mpi = !environment("RANK") && !environment("WORLD_SIZE") &&
+                        (environment("OMPI_COMM_WORLD_RANK") || environment("OMPI_COMM_WORLD_SIZE"));
   const std::string rank = open_mpi ? "OMPI_COMM_WORLD_RANK" : "RANK";
   const std::string size = open_mpi ? "OMPI_COMM_WORLD_SIZE" : "WORLD_SIZE";
-  if (!environment(rank) || !environment(size)) {
+  require_both(rank, size);
+  if (!environment(rank)) {
     return std::nullopt;
   }
   ProcessPlace place;

@@ -9,7 +9,9 @@
 
 namespace weft::training {
 
-/// Meets the others. The network interface is that of GLOO_SOCKET_IFNAME, else that of the machine's name. Errors: kIo.
+/// Meets the others, within place.patience. The network interface is that of GLOO_SOCKET_IFNAME, else that of the
+/// machine's name. Errors: kArgument for an interface or address that is none, and where processes were told different
+/// sizes; kIo.
 std::unique_ptr<ProcessGroup> make_gloo_group(const ProcessPlace& place);
 
 }  // namespace weft::training

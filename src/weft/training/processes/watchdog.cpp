@@ -11,6 +11,8 @@
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/one_line.h"
+#include "weft/training/processes/handshake.h"
 
 namespace weft::training {
 namespace {
@@ -49,7 +51,7 @@ bool Watchdog::has(const std::string& key) { return store_->check({key}); }
 
 std::string Watchdog::text(const std::string& key) {
   const std::vector<std::uint8_t> bytes = store_->get(key);
-  return {bytes.begin(), bytes.end()};
+  return one_line({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::string Watchdog::who(std::int64_t rank) {
@@ -73,8 +75,8 @@ void Watchdog::look_at(Peer& peer) {
     peer.beats = beats;
     peer.heard = now;
   }
-  if (has(keyed("failed", peer.rank))) {
-    judge(concat(who(peer.rank), " failed: ", text(keyed("failed", peer.rank))));
+  if (has(failure_key(peer.rank))) {
+    judge(concat(who(peer.rank), " failed: ", text(failure_key(peer.rank))));
   } else if (now - peer.heard > kSilence) {
     judge(concat(who(peer.rank), " has ended: nothing was heard of it for ", kSilence.count(), " seconds"));
   }
@@ -150,7 +152,7 @@ bool Watchdog::all_done() {
 void Watchdog::announce_failure(const std::string& reason) {
   const std::lock_guard lock(store_mutex_);
   try {
-    store_->set(keyed("failed", rank_), bytes_of(reason));
+    store_->set(failure_key(rank_), bytes_of(reason));
     // The first process keeps the store itself: the others need a moment to read there.
     std::this_thread::sleep_for(rank_ == 0 ? 3 * kBeat : 0 * kBeat);
   } catch (const std::exception&) {
