@@ -98,6 +98,38 @@ class RefusalTest(Case):
         weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "windw(3)"))
         self.assertFalse(self.run_directory.exists())
 
+    def test_numbers_that_no_run_can_have(self):
+        for flag, value in (("--batch-size", "4611686018427387904"), ("--gradient-accumulation", "9223372036854775807"),
+                            ("--context", "4611686018427387904"), ("--steps", "9223372036854775807")):
+            wrong = weft(*self.train_arguments(self.run_directory, "--steps", "2", flag, value))
+            self.assert_fails(wrong, 2, flag, "at most", value)
+        product = weft(*self.train_arguments(self.run_directory, "--steps", "2", "--batch-size", "1048576",
+                                             "--gradient-accumulation", "1048576"))
+        self.assert_fails(product, 1, "batch_size times gradient_accumulation", "at most")
+        self.train("--steps", "2")
+        settings = self.run_directory / "training.json"
+        settings.write_text(json.dumps({**json.loads(settings.read_text()), "gradient_accumulation": 2**63 - 1}))
+        self.assert_fails(weft("train", "--resume", "--out", self.run_directory), 1, "training.json",
+                          "gradient_accumulation must be at most 1048576")
+
+    def test_what_can_be_known_is_refused_before_the_training(self):
+        evaluation = ["--steps", "2", "--eval-text", self.held_out]
+        wrong = weft(*self.train_arguments(self.run_directory, *evaluation, "--best-metric", "bits_per_bite"))
+        self.assert_fails(wrong, 1, "best_metric", "'bits_per_bite'", "did you mean bits_per_byte?")
+        unmeasured = weft(*self.train_arguments(self.run_directory, "--steps", "2", "--best-metric", "loss"))
+        self.assert_fails(unmeasured, 1, "best_metric", "no held-out data")
+        (self.folder / "short.txt").write_text("x")
+        short = weft(*self.train_arguments(self.run_directory, "--steps", "2", "--eval-text", self.folder / "short.txt"))
+        self.assert_fails(short, 1, "eval_text", "at least 2 tokens", "found 1")
+        below = weft(*self.train_arguments(self.train_text / "run", "--steps", "2"))
+        self.assert_fails(below, 1, "is no folder")
+        self.assertNotIn("parameters", below.stderr, "nothing was announced")
+        (self.run_directory / "seed-2").mkdir(parents=True)
+        (self.run_directory / "seed-2/file").write_text("mine")
+        taken = weft(*self.train_arguments(self.run_directory, "--steps", "2", "--seeds", "3"))
+        self.assert_fails(taken, 1, "seed-2", "not an empty folder")
+        self.assertEqual([path.name for path in self.run_directory.iterdir()], ["seed-2"], "no seed was trained")
+
     def test_text_that_is_not_there(self):
         missing = self.folder / "no.txt"
         process = weft("train", "--out", self.run_directory, "--train-text", missing, "--steps", "1")

@@ -5,6 +5,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 
+#include <limits>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -98,6 +99,20 @@ TEST(WindowSampler, CausalLabelsAreTheNextTokens) {
   const Batch batch = causal_batch(sampler_of(100, {10, 3, 1, 1, 0}).tokens(0, 0));
   EXPECT_TRUE(at::equal(batch.input_ids + 1, batch.labels));
   EXPECT_EQ(batch.labels.sizes(), (std::vector<std::int64_t>{3, 10}));
+}
+
+// The walk of a permutation never ends for a place outside of it, and products of huge settings wrap around.
+TEST(WindowSampler, WhatCannotBeCountedIsRefused) {
+  test::expect_error(ErrorKind::kArgument, {"of 5", "found 5"}, [] { permuted(5, 5, 1); });
+  test::expect_error(ErrorKind::kArgument, {"of 0"}, [] { permuted(0, 0, 1); });
+  const auto sampler = [](std::int64_t batch_size, std::int64_t parts) {
+    return sampler_of(100, {10, batch_size, parts, 1, 0});
+  };
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  test::expect_error(ErrorKind::kArgument, {"batch_size 2", "9223372036854775807"}, [&] { sampler(2, kHuge); });
+  test::expect_error(ErrorKind::kArgument, {"a step must be"}, [&] { sampler(2, 1).window(kHuge, 0, 0); });
+  test::expect_error(ErrorKind::kArgument, {"a step must be"}, [&] { sampler(2, 1).window(-1, 0, 0); });
+  EXPECT_GE(sampler(1 << 20, 1 << 11).window((std::int64_t{1} << 31) - 1, (1 << 11) - 1, (1 << 20) - 1), 0);
 }
 
 }  // namespace

@@ -85,6 +85,35 @@ TEST_F(FineTune, EpochsBecomeSteps) {
   test::expect_error(ErrorKind::kArgument, {"epochs", "steps", "minutes"}, [&] { make_plan(given, "test"); });
 }
 
+TEST_F(FineTune, ARunCanGoOnForMoreEpochsOrSteps) {
+  Json given = shuffled();
+  given["steps"] = 0;
+  given["epochs"] = 2;
+  train(given);
+  const auto resume = [&](const Json& fields) {
+    return resume_fine_tuning(folder_ / "run", prepare_resumption(folder_ / "run", fields)).steps;
+  };
+  EXPECT_EQ(resume(Json::object()), 6);
+  EXPECT_EQ(resume({{"epochs", 3}}), 9);
+  EXPECT_EQ(formats::read_json(folder_ / "run/training.json")["epochs"], 3);
+  EXPECT_EQ(resume({{"steps", 11}}), 11);
+  const Json settings = formats::read_json(folder_ / "run/training.json");
+  EXPECT_EQ(settings["epochs"], 0) << "the steps say how long it is";
+  EXPECT_EQ(settings["steps"], 11);
+  test::expect_error(ErrorKind::kArgument, {"steps", "at least 11", "found 3"}, [&] { resume({{"epochs", 1}}); });
+  EXPECT_EQ(test::logged_losses(folder_ / "run").size(), 11U);
+}
+
+TEST_F(FineTune, AWrongFigureIsRefusedBeforeTheTraining) {
+  Json given = shuffled();
+  given["best_metric"] = "acuracy";
+  test::expect_error(ErrorKind::kArgument, {"acuracy", "accuracy", "matthews"}, [&] { train(given); });
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+  given.erase("eval_data");
+  given["best_metric"] = "accuracy";
+  test::expect_error(ErrorKind::kArgument, {"accuracy", "no held-out data"}, [&] { train(given); });
+}
+
 TEST_F(FineTune, ABatchIsCountedInTokensOrExamples) {
   Json given = shuffled();
   given["batch_tokens"] = 40;

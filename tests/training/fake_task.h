@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,7 @@ class FakeTask final : public training::Task {
     const at::NoGradGuard no_grad;
     return {{"error", loss(1 << 20, 0).item<double>()}, {"training", training_}};
   }
+  std::optional<std::vector<std::string>> figure_names() override { return names; }
   formats::Json data_identity() const override { return {{"tokens", data}}; }
   void save(const std::filesystem::path& directory) const override {
     checkpoint::save_tensors(directory / "model.safetensors", parameters());
@@ -81,6 +83,7 @@ class FakeTask final : public training::Task {
   bool merge_parts = false;                        ///< a part shows what four parts otherwise show
   std::function<void(std::int64_t step)> on_loss;  ///< called before each loss
   std::int64_t evaluations = 0;
+  std::optional<std::vector<std::string>> names;  ///< what figure_names() says
 
  private:
   static at::Tensor normal(std::uint64_t seed, std::vector<std::int64_t> shape) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The metrics of a run, and how a resumed run takes them back to its checkpoint.
-#include "weft/training/metrics_log.h"
+#include "weft/training/run/metrics_log.h"
 
 #include <fstream>
 

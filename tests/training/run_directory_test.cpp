@@ -105,6 +105,16 @@ TEST(RunDirectory, RefusesAPlaceThatIsTaken) {
   test::expect_error(ErrorKind::kArgument, {"empty", "not an empty folder"}, [&] { create("empty"); });
 }
 
+TEST(RunDirectory, APlaceBelowAFileIsRefusedBeforeTheTraining) {
+  const test::TemporaryDirectory folder;
+  test::write_text(folder / "file", "mine");
+  test::expect_error(ErrorKind::kArgument, {"file/run", "is no folder"},
+                     [&] { RunDirectory::check_free(folder / "file/run"); });
+  RunDirectory::check_free(folder / "deep/er/run");
+  RunDirectory::check_free("run-in-the-working-directory");
+  EXPECT_FALSE(fs::exists(folder / "deep"));
+}
+
 TEST(RunDirectory, OpensOnlyRunsAndOnlyOnce) {
   const test::TemporaryDirectory folder;
   const auto open = [&](const char* name) { RunDirectory::open(folder / name); };

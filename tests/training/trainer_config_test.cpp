@@ -3,6 +3,7 @@
 #include "weft/training/trainer_config.h"
 
 #include <filesystem>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,27 @@ TEST(TrainerConfig, NamesTheFieldAndTheRule) {
     c.minutes = 1;
     c.warmup_steps = 10;
   });
+}
+
+// Numbers whose products would leave 63 bits: each is refused by name.
+TEST(TrainerConfig, BoundsWhatIsCounted) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  expect_config_error({"gradient_accumulation", "at most 1048576"},
+                      [](TrainerConfig& c) { c.gradient_accumulation = kHuge; });
+  expect_config_error({"batch_size", "at most 1048576"}, [](TrainerConfig& c) { c.batch_size = kHuge / 2; });
+  expect_config_error({"context", "at most"}, [](TrainerConfig& c) { c.context = kHuge; });
+  expect_config_error({"steps", "at most"}, [](TrainerConfig& c) { c.steps = kHuge; });
+  expect_config_error({"warmup_steps", "at most"}, [](TrainerConfig& c) { c.warmup_steps = kHuge; });
+  expect_config_error({"minutes", "at most"}, [](TrainerConfig& c) {
+    c.steps = 0;
+    c.minutes = 1e300;
+  });
+  expect_config_error({"batch_size times gradient_accumulation times processes", "1048576 times 4096 times 2"},
+                      [](TrainerConfig& c) {
+                        c.batch_size = 1 << 20;
+                        c.gradient_accumulation = 1 << 12;
+                        c.processes = 2;
+                      });
 }
 
 TEST(TrainerConfig, SettlesWhatDependsOnThePlace) {

@@ -34,15 +34,17 @@ std::string missing_memory(const std::string& message) {
   return concat("not enough memory: LibTorch asked the system for ", message.substr(digits, end - digits), " bytes");
 }
 
-}  // namespace
-
-void print_error(const std::string& message, const std::string& hint) {
-  std::cerr << "weft: error: " << message << '\n';
+void print_line(const char* begin, const std::string& message, const std::string& hint) {
+  std::cerr << begin << message << '\n';
   if (!hint.empty()) {
     std::cerr << "hint: " << hint << '\n';
   }
   std::cerr.flush();
 }
+
+}  // namespace
+
+void print_error(const std::string& message, const std::string& hint) { print_line("weft: error: ", message, hint); }
 
 // From the most particular kind of failure to the least: UsageError is an Error too.
 int report(const std::exception& failure) {
@@ -51,8 +53,12 @@ int report(const std::exception& failure) {
     return kMisuse;
   }
   if (const auto* error = dynamic_cast<const Error*>(&failure)) {
+    if (error->kind() == ErrorKind::kInterrupted) {
+      print_line("weft: ", error->what(), error->hint());
+      return kInterruptedExit;
+    }
     print_error(error->what(), error->hint());
-    return error->kind() == ErrorKind::kInterrupted ? kInterruptedExit : kKnownError;
+    return kKnownError;
   }
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
     print_error("not enough memory", kLessMemory);

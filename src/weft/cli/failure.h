@@ -22,7 +22,8 @@ class UsageError : public Error {
       : Error(ErrorKind::kArgument, message, std::move(hint)) {}
 };
 
-/// Prints what `failure` says to stderr and returns the exit code.
+/// Prints what `failure` says to stderr and returns the exit code. That a person stopped the work is no error, and is
+/// printed without that word.
 int report(const std::exception& failure);
 
 /// Prints `weft: error: message` and, unless empty, `hint: hint` to stderr.

@@ -4,11 +4,13 @@
 
 #include <bit>
 
+#include "weft/core/error.h"
 #include "weft/core/random.h"
 
 namespace weft::data {
 
-std::uint64_t permuted(std::uint64_t index, std::uint64_t count, std::uint64_t key) noexcept {
+std::uint64_t permuted(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
+  require(index < count, "a place in a random order of ", count, " must be below that number, found ", index);
   // Two halves of equal width make a domain of 4^half >= count. A count of 1 has halves of no bits and one place.
   const int half = (std::bit_width(count - 1) + 1) / 2;
   const std::uint64_t mask = (std::uint64_t{1} << half) - 1;

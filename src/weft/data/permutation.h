@@ -7,7 +7,8 @@
 
 namespace weft::data {
 
-/// Where `index` goes in the order that `key` names: a bijection of [0, count). index < count.
-std::uint64_t permuted(std::uint64_t index, std::uint64_t count, std::uint64_t key) noexcept;
+/// Where `index` goes in the order that `key` names: a bijection of [0, count). Errors: kArgument unless index < count,
+/// as the walk would never end.
+std::uint64_t permuted(std::uint64_t index, std::uint64_t count, std::uint64_t key);
 
 }  // namespace weft::data

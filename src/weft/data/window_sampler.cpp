@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t kOrderStream = 0x6F72646572;
 constexpr std::uint64_t kOffsetStream = 0x6F6666736574;
 
+constexpr std::int64_t kMostWindows = std::int64_t{1} << 31;  // of a step
+
 }  // namespace
 
 WindowSampler::WindowSampler(std::shared_ptr<const TokenSource> source, const SamplerOptions& options)
@@ -22,6 +24,9 @@ WindowSampler::WindowSampler(std::shared_ptr<const TokenSource> source, const Sa
   require(options.context >= 1 && options.batch_size >= 1 && options.parts >= 1 && options.lookahead >= 0,
           "a sampler needs context, batch_size and parts of at least 1, found ", options.context, ", ",
           options.batch_size, ", ", options.parts);
+  // Windows are numbered from the beginning of the training on, in 63 bits.
+  require(options.parts <= kMostWindows / options.batch_size, "a step has batch_size ", options.batch_size, " times ",
+          options.parts, " windows, at most ", kMostWindows, " are allowed");
   const std::int64_t usable = source_->size() - options.lookahead;
   require(usable >= options.context, "context: the text must hold at least ", options.context, " + ", options.lookahead,
           " tokens, found ", source_->size());
@@ -32,6 +37,7 @@ WindowSampler::WindowSampler(std::shared_ptr<const TokenSource> source, const Sa
 }
 
 std::int64_t WindowSampler::window(std::int64_t step, std::int64_t part, std::int64_t row) const {
+  require(step >= 0 && step < (std::int64_t{1} << 31), "a step must be 0 to 2^31 - 1, found ", step);
   // Rows since training began; every windows_ of them are an epoch, with a start and an order of its own.
   const std::int64_t number = (step * options_.parts + part) * options_.batch_size + row;
   const auto epoch = static_cast<std::uint64_t>(number / windows_);

@@ -24,10 +24,10 @@ struct SamplerOptions {
 /// Cuts a source into windows and says which of them a row of a batch shows.
 class WindowSampler {
  public:
-  /// Errors: kArgument when the corpus is shorter than one window.
+  /// Errors: kArgument when the corpus is shorter than one window, and for more than 2^31 windows a step.
   WindowSampler(std::shared_ptr<const TokenSource> source, const SamplerOptions& options);
 
-  /// First token of a row's window.
+  /// First token of a row's window. Errors: kArgument for a step below 0 or of 2^31 and more.
   std::int64_t window(std::int64_t step, std::int64_t part, std::int64_t row) const;
   /// int64 [batch_size, context + lookahead] for one part of a step.
   at::Tensor tokens(std::int64_t step, std::int64_t part) const;

@@ -108,6 +108,22 @@ Json EncoderTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>
   return objective_->figures(score_examples(*objective_, model_, options));
 }
 
+// The figures of a model that says 0 to everything have the names of all others.
+std::optional<std::vector<std::string>> EncoderTask::figure_names() {
+  std::int64_t numbers = 0;
+  for (std::int64_t example = 0; example < objective_->examples(Split::kHeldOut); ++example) {
+    numbers += objective_->numbers(example);
+  }
+  std::vector<std::string> names;
+  if (numbers > 0) {
+    const Json figures = objective_->figures(std::vector<double>(static_cast<std::size_t>(numbers)));
+    for (const auto& [name, value] : figures.items()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
 Json EncoderTask::settings() const {
   Json json = formats::to_json(plan_.task);
   json.update(formats::to_json(plan_.data));

@@ -31,6 +31,7 @@ class EncoderTask final : public training::Task {
   void set_training(bool on) override { model_->train(on); }
   std::int64_t tokens(std::int64_t step, std::int64_t part) override;
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
+  std::optional<std::vector<std::string>> figure_names() override;
   formats::Json data_identity() const override { return identity_; }
   formats::Json settings() const override;
   void save(const std::filesystem::path& directory) const override;

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 // The data themselves are compared, so that files may have moved.
-constexpr std::array<std::string_view, 3> kMovable = {"train_data", "eval_data", "on_error"};
+constexpr std::array<std::string_view, 4> kChangeable = {"train_data", "eval_data", "on_error", "epochs"};
 
 Setup setup_of(const fs::path& directory, const Plan& plan) {
   tasks::TaskModelOptions options;
@@ -74,6 +74,15 @@ Prepared prepare_from(const fs::path& directory, const Plan& plan) {
   return prepared;
 }
 
+// A run's own training.json says both how many epochs it has and how many steps these are. What is given anew decides.
+void settle_length(Plan& plan, const Json& given) {
+  if (given.contains("steps") && !given.contains("epochs")) {
+    plan.task.epochs = 0;
+  } else if (plan.task.epochs > 0 && !given.contains("steps")) {
+    plan.trainer.steps = 0;
+  }
+}
+
 }  // namespace
 
 Prepared prepare(const Plan& plan) { return prepare_from(plan.task.model, plan); }
@@ -89,10 +98,11 @@ Prepared prepare_resumption(const fs::path& run, const Json& given) {
   Json rest = given;
   Plan plan;
   plan.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
-  plan.task = training::resumed_settings<FineTuningConfig>(stands, rest, kMovable, where);
-  plan.data = training::resumed_settings<DataSettings>(stands, rest, kMovable, where);
+  plan.task = training::resumed_settings<FineTuningConfig>(stands, rest, kChangeable, where);
+  plan.data = training::resumed_settings<DataSettings>(stands, rest, kChangeable, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  return prepare_from(directory.latest().path, plan);
+  settle_length(plan, given);
+  return prepare_from(training::checkpoint_to_resume(directory).path, plan);
 }
 
 training::TrainResult resume_fine_tuning(const fs::path& path, const Prepared& prepared) {

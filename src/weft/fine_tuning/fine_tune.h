@@ -34,7 +34,8 @@ Prepared prepare(const Plan& plan);
 training::TrainResult fine_tune(const std::filesystem::path& run, const Prepared& prepared);
 
 /// Makes an interrupted run ready; `given` holds fields that were set again and must be what the run has, but for the
-/// places of its data, on_error, and what training::resumed_trainer lets change. Errors: kArgument naming the field.
+/// places of its data, on_error, its epochs, and what training::resumed_trainer lets change. Errors: kArgument naming
+/// the field.
 Prepared prepare_resumption(const std::filesystem::path& run, const formats::Json& given);
 /// Goes on with it.
 training::TrainResult resume_fine_tuning(const std::filesystem::path& run, const Prepared& prepared);

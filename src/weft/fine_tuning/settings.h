@@ -49,15 +49,16 @@ struct DataSettings {
                 "also as pattern*; none tries label, labels, class"});
     visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
     visit(Field{"on_error", &C::on_error, "what a malformed record does; skip counts it"}.one_of({"fail", "skip"}));
-    visit(Field{"max_length", &C::max_length, "tokens of a text at most, special ones included; 0 is the model's"}
-              .at_least(0));
+    visit(
+        Field{"max_length", &C::max_length, "tokens of a text at most, special ones included; 0 is the model's"}.range(
+            0, training::kMostTokens));
     visit(Field{"truncate", &C::truncate, "cut longer texts there, and say how many; otherwise they are an error"});
     visit(Field{"label_groups", &C::label_groups,
                 "JSON file {NAME: [LABEL, ...]}: mean ROC-AUC over each group (multilabel)"});
     visit(Field{"stride", &C::stride,
                 "tokens that windows of a long text share (tag, answer); -1 is a quarter, 128 at "
                 "most"}
-              .at_least(-1));
+              .range(-1, training::kMostTokens));
     visit(Field{"max_answer_length", &C::max_answer_length, "tokens of an answer at most (answer)"}.range(1, 1 << 20));
     visit(Field{"null_threshold", &C::null_threshold,
                 "by how much the logit of no answer must be larger than the best span's to win (answer)"}
@@ -92,10 +93,11 @@ struct FineTuningConfig {
     visit(
         Field{"train_data", &C::train_data, "files and folders of examples; LABEL=PATH gives all of a path one label"});
     visit(Field{"eval_data", &C::eval_data, "the same, held out; none leaves evaluation out"});
-    visit(Field{"epochs", &C::epochs, "times that every example is shown, in place of steps and minutes"}.at_least(0));
+    visit(Field{"epochs", &C::epochs, "times that every example is shown, in place of steps and minutes"}.range(
+        0, training::kMostRows));
     visit(Field{"batch_tokens", &C::batch_tokens,
                 "tokens a batch, padding included, in place of batch_size examples; 0 counts examples"}
-              .at_least(0));
+              .range(0, training::kMostTokens));
     visit(
         Field{"problem_type", &C::problem_type, "of classify; auto is config.json's, else one label of several"}.one_of(
             {"auto", "single_label_classification", "regression"}));

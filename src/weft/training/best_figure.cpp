@@ -2,6 +2,10 @@
 // Comparing one figure from evaluation to evaluation.
 #include "weft/training/best_figure.h"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
@@ -13,6 +17,25 @@ using formats::Json;
 bool smaller_is_better(const std::string& metric) {
   return metric.find("loss") != std::string::npos || metric.find("perplexity") != std::string::npos ||
          metric.starts_with("bits_per_") || metric.find("error") != std::string::npos;
+}
+
+void check_metric(const std::string& metric, Task& task) {
+  if (metric.empty()) {
+    return;
+  }
+  const std::optional<std::vector<std::string>> names = task.figure_names();
+  if (!names) {
+    return;
+  }
+  require(!names->empty(), "best_metric: there is no held-out data on which ", quote(metric),
+          " could be measured; eval_text or eval_data names some");
+  if (std::find(names->begin(), names->end(), metric) == names->end()) {
+    const std::vector<std::string_view> views(names->begin(), names->end());
+    const std::string_view nearest = nearest_name(metric, views);
+    throw Error(ErrorKind::kArgument,
+                concat("best_metric: an evaluation has no figure ", quote(metric), "; it has ", joined(views, ", ")),
+                nearest.empty() ? "" : concat("did you mean ", nearest, "?"));
+  }
 }
 
 bool BestFigure::consider(std::int64_t step, const Json& figures) {

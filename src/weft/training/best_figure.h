@@ -8,11 +8,16 @@
 #include <string>
 
 #include "weft/formats/config_json.h"
+#include "weft/training/task.h"
 
 namespace weft::training {
 
 /// Whether a smaller value of a figure is better: losses, perplexities and bits per anything are, scores are not.
 bool smaller_is_better(const std::string& metric);
+
+/// Throws kArgument when evaluations of `task` will have no figure `metric`, as far as the task knows; an empty name
+/// asks for none.
+void check_metric(const std::string& metric, Task& task);
 
 /// Watches one figure of the evaluations.
 class BestFigure {

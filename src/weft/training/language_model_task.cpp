@@ -41,7 +41,7 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
   }
   subwords_ = subword_sampler(config, *tokenizer_);
   if (!config.eval_text.empty()) {
-    held_out_ = std::make_shared<data::TextCorpus>(config.eval_text);
+    held_out_ = held_out_text(config, *tokenizer_, model_->config().is_decoder ? 2 : 1);
   }
 }
 
@@ -79,6 +79,14 @@ Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int
   const std::string text = held_out_->text(config_.max_eval_bytes);
   return model_->config().is_decoder ? to_json(training::evaluate(model_, *tokenizer_, text, options))
                                      : to_json(evaluate_masked(model_, *tokenizer_, text, masking_, options));
+}
+
+std::optional<std::vector<std::string>> LanguageModelTask::figure_names() {
+  if (!held_out_) {
+    return std::vector<std::string>();
+  }
+  return model_->config().is_decoder ? training::figure_names(held_out_->text(config_.max_eval_bytes))
+                                     : masked_figure_names();
 }
 
 Json LanguageModelTask::data_identity() const {

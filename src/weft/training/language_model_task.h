@@ -37,6 +37,7 @@ class LanguageModelTask final : public Task {
     return config_.batch_size * config_.context;
   }
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
+  std::optional<std::vector<std::string>> figure_names() override;
   formats::Json data_identity() const override;
   formats::Json settings() const override;
   void save(const std::filesystem::path& directory) const override;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,8 +46,24 @@ Config resumed_settings(const formats::Json& stands, formats::Json& given, std::
 /// The run to go on with: the first process holds it, the others read beside it. Errors: as RunDirectory::open.
 RunDirectory open_to_resume(const std::filesystem::path& run);
 
+/// The newest checkpoint that is whole, whose files have the digests of its manifest. Errors: as RunDirectory::latest
+/// and verify().
+Checkpoint checkpoint_to_resume(const RunDirectory& run);
+
+/// A run that goes on to another length than it had.
+struct LengthChange {
+  std::string text;      ///< one line: both lengths, and what follows for the learning rate
+  formats::Json record;  ///< for the run's metrics: {"steps" or "minutes": {"from", "to"}}
+};
+
+/// What changes when a run of length `before` goes on from a checkpoint by `now`; nothing when the lengths are equal.
+/// Errors: kArgument when the checkpoint is behind the new end.
+std::optional<LengthChange> length_change(const TrainerConfig& before, const TrainerConfig& now,
+                                          const Checkpoint& from);
+
 /// The trainer's settings of a run with those laid over that `given` names, which leave `given`; settled. Data,
-/// threads, and how often is logged, evaluated and saved may change. Errors: as check_same.
+/// threads, the length, when to stop early, and how often is logged, evaluated and saved may change. Errors: as
+/// check_same and check_config.
 TrainerConfig resumed_trainer(const TrainerConfig& stands, formats::Json& given, const std::filesystem::path& where);
 
 }  // namespace weft::training

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making, locking and pruning a run directory. Whatever is written appears whole by a rename, and state.json, written
-// last, lists the sizes of the other files.
+// Making, locking and pruning a run directory. Whatever is written appears whole by a rename.
 #include "weft/training/run_directory.h"
 
 #include <fcntl.h>
@@ -10,10 +9,10 @@
 #include <algorithm>
 #include <system_error>
 
+#include "weft/core/disk/links.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/log.h"
-#include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/core/temporary_name.h"
 
@@ -24,7 +23,6 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 constexpr const char* kTraining = "training.json";
-constexpr const char* kState = "state.json";
 constexpr const char* kCheckpoints = "checkpoints";
 constexpr const char* kLock = "lock";
 constexpr const char* kBest = "best";
@@ -47,22 +45,12 @@ Descriptor lock_run(const fs::path& run) {
   return lock;
 }
 
-// N of "step-N", or nothing for any other name.
-std::optional<std::int64_t> step_of(const std::string& name) {
-  constexpr std::string_view kPrefix = "step-";
-  if (!name.starts_with(kPrefix)) {
-    return std::nullopt;
-  }
-  const std::optional<std::int64_t> step = integer_of(std::string_view(name).substr(kPrefix.size()));
-  return step && *step >= 0 ? step : std::nullopt;
-}
-
 // Steps of all checkpoint folders, whole or not, newest first.
 std::vector<std::int64_t> checkpoint_steps(const fs::path& run) {
   std::vector<std::int64_t> steps;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(run / kCheckpoints, error)) {
-    if (const auto step = step_of(entry.path().filename().string())) {
+    if (const auto step = checkpoint_step(entry.path())) {
       steps.push_back(*step);
     }
   }
@@ -73,55 +61,31 @@ std::vector<std::int64_t> checkpoint_steps(const fs::path& run) {
 // Without its state.json a checkpoint is none, so that a removal cut short leaves nothing that looks whole.
 void remove_checkpoint(const fs::path& path) {
   std::error_code ignored;
-  fs::remove(path / kState, ignored);
+  fs::remove(path / kManifestFile, ignored);
   fs::remove_all(path, ignored);
 }
 
-// Every file below `directory`, as a path from there: an attention's graph may lie in a folder of its own.
-std::vector<fs::path> files_below(const fs::path& directory) {
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
-    if (entry.is_regular_file()) {
-      files.push_back(entry.path().lexically_relative(directory));
-    }
-  }
-  return files;
-}
-
-// state.json comes last and lists the others with their sizes: a checkpoint without it, or with a file of another size,
-// is none.
-void write_checkpoint(const fs::path& directory, std::int64_t step, const RunDirectory::Fill& fill) {
-  Json state = fill(directory);
-  state["step"] = step;
-  Json sizes = Json::object();
-  for (const fs::path& file : files_below(directory)) {
-    sizes[file.string()] = fs::file_size(directory / file);
-  }
-  state["files"] = std::move(sizes);
-  write_file_atomically(directory / kState, formats::print_json(state, 2) + "\n");
-}
-
-// A second name for `from`, or a copy where the file system has no links; replaces `to` in one step.
-void link_atomically(const fs::path& from, const fs::path& to) {
-  const fs::path temporary = temporary_name(to);
+// What will hold the run's folder, or the nearest folder above that is there, must take new entries.
+void check_writable(const fs::path& run) {
   std::error_code error;
-  fs::create_hard_link(from, temporary, error);
-  if (error) {
-    write_file_atomically(to, read_file(from));
-    return;
+  fs::path above = fs::absolute(run).lexically_normal();
+  while (above.has_relative_path() && !fs::exists(fs::symlink_status(above, error))) {
+    above = above.parent_path();
   }
-  fs::rename(temporary, to, error);
-  if (error) {
-    fail_io("replace", to, error.value());
+  require(fs::is_directory(above, error), "a run cannot begin in ", named(run), ": ", named(above), " is no folder");
+  // A run is built beside its place and moved there.
+  const fs::path holder = fs::exists(run, error) ? settled_path(run).parent_path() : above;
+  if (::access(holder.c_str(), W_OK | X_OK) != 0) {
+    fail_io("write in", holder, errno);
   }
 }
 
 // Makes the model files of a checkpoint those of the run.
 void publish(const fs::path& checkpoint, const fs::path& run) {
   for (const fs::path& file : files_below(checkpoint)) {
-    if (file != kState && file != kMomentsFile) {
+    if (file != kManifestFile && file != kMomentsFile) {
       fs::create_directories((run / file).parent_path());
-      link_atomically(checkpoint / file, run / file);
+      replace_by_link(checkpoint / file, run / file);
     }
   }
   sync_directory(run);
@@ -131,27 +95,6 @@ void publish(const fs::path& checkpoint, const fs::path& run) {
 
 fs::path checkpoint_path(const fs::path& run, std::int64_t step) { return run / kCheckpoints / concat("step-", step); }
 
-std::optional<Checkpoint> read_checkpoint(const fs::path& path) {
-  const auto step = step_of(path.filename().string());
-  std::error_code error;
-  if (!step || !fs::is_regular_file(path / kState, error)) {
-    return std::nullopt;
-  }
-  try {
-    Checkpoint checkpoint{*step, path, formats::read_json(path / kState)};
-    for (const auto& [name, size] : checkpoint.state.at("files").items()) {
-      if (fs::file_size(path / name) != size.get<std::uintmax_t>()) {
-        return std::nullopt;
-      }
-    }
-    return checkpoint.state.at("step").get<std::int64_t>() == *step ? std::optional(std::move(checkpoint))
-                                                                    : std::nullopt;
-  } catch (const std::exception& damage) {
-    log_warning(named(path), " is left out: ", damage.what());
-    return std::nullopt;
-  }
-}
-
 void RunDirectory::check_free(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -160,6 +103,7 @@ void RunDirectory::check_free(const fs::path& path) {
                 concat(named(path), " exists and is not an empty folder: a new run cannot begin there"),
                 "choose another folder, or go on with the run in it by --resume");
   }
+  check_writable(path);
 }
 
 RunDirectory RunDirectory::create(const fs::path& given, const Json& training, const Fill& fill) {
@@ -172,7 +116,7 @@ RunDirectory RunDirectory::create(const fs::path& given, const Json& training, c
   write_directory_atomically(staging, [&](const fs::path& run) {
     const fs::path checkpoint = checkpoint_path(run, 0);
     fs::create_directories(checkpoint);
-    write_checkpoint(checkpoint, 0, fill);
+    write_manifest(checkpoint, 0, fill(checkpoint));
     publish(checkpoint, run);
     write_file_atomically(run / kLock, "");
     write_file_atomically(run / kTraining, formats::print_json(training, 2) + "\n");
@@ -222,7 +166,8 @@ Checkpoint RunDirectory::latest() const {
 
 void RunDirectory::save(std::int64_t step, std::int64_t keep, const Fill& fill) {
   const fs::path path = checkpoint_path(path_, step);
-  write_directory_atomically(path, [&](const fs::path& directory) { write_checkpoint(directory, step, fill); });
+  write_directory_atomically(path,
+                             [&](const fs::path& directory) { write_manifest(directory, step, fill(directory)); });
   // The checkpoint stands before the run's own model changes, and older ones go last: a kill in between loses nothing.
   publish(path, path_);
   prune(keep);
@@ -248,6 +193,11 @@ void RunDirectory::restore(const Checkpoint& checkpoint, std::int64_t keep) {
   // The lock says that nobody else is writing here.
   remove_abandoned_temporaries(path_);
   remove_abandoned_temporaries(path_ / kCheckpoints);
+  for (const fs::path& file : files_below(checkpoint.path)) {
+    if (fs::is_directory((path_ / file).parent_path())) {
+      remove_abandoned_temporaries((path_ / file).parent_path());
+    }
+  }
   for (const std::int64_t step : checkpoint_steps(path_)) {
     if (step > checkpoint.step) {
       remove_checkpoint(checkpoint_path(path_, step));

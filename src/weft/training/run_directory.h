@@ -2,7 +2,7 @@
 // A run directory on disk, which is a model directory too:
 //   config.json, model.safetensors, tokeniser files   the model of the last checkpoint
 //   training.json, metrics.jsonl, events.out.*         how it was trained and what came of it
-//   checkpoints/step-N/                                the last ones whole: model, moments, state.json
+//   checkpoints/step-N/                                the last ones whole: model, moments, manifest
 //   best/                                              the model of the best evaluation, where one is asked for
 #pragma once
 
@@ -14,18 +14,12 @@
 
 #include "weft/core/descriptor.h"
 #include "weft/formats/config_json.h"
+#include "weft/training/run/checkpoint_manifest.h"
 
 namespace weft::training {
 
 /// The file of a checkpoint that holds the optimiser's moments.
 inline constexpr const char* kMomentsFile = "optimizer.safetensors";
-
-/// A checkpoint that was whole when it was looked at.
-struct Checkpoint {
-  std::int64_t step = 0;
-  std::filesystem::path path;
-  formats::Json state;  ///< its state.json
-};
 
 /// Holds the lock of a run while it lives, unless it was opened beside its holder.
 class RunDirectory {
@@ -33,7 +27,8 @@ class RunDirectory {
   /// Writes the files of a checkpoint into a directory and returns its state.
   using Fill = std::function<formats::Json(const std::filesystem::path&)>;
 
-  /// Throws kArgument when a new run cannot begin at `path`: it exists and is not an empty folder.
+  /// Throws kArgument when a new run cannot begin at `path`: it exists and is not an empty folder, or lies below a
+  /// file; kIo when the folder that would hold it cannot be written.
   static void check_free(const std::filesystem::path& path);
   /// A new run whose checkpoint of step 0 comes from `fill`. It is built beside `path` and moved there: `path` is a
   /// whole run or nothing. Errors: as check_free; kIo.
@@ -68,9 +63,6 @@ class RunDirectory {
   std::filesystem::path path_;
   Descriptor lock_;  // flock: one trainer a run, released by the system however the process ends
 };
-
-/// The checkpoint at `path` if it is whole: state.json is there and every file has the size that it lists.
-std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& path);
 
 /// "checkpoints/step-N" of a run.
 std::filesystem::path checkpoint_path(const std::filesystem::path& run, std::int64_t step);

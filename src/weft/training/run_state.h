@@ -31,7 +31,7 @@ formats::Json write_state(const std::filesystem::path& directory, const RunState
 /// kFormat.
 RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, Task& task);
 
-/// Loads the moments of a checkpoint. Errors: kFormat.
+/// Loads the moments of a checkpoint. Errors: kFormat naming the file and the tensor; kIo.
 void load_moments(const std::filesystem::path& checkpoint, Optimizer& optimizer, std::int64_t step);
 
 /// The fields of `config`, the settings of `task` and the versions that wrote them: training.json.

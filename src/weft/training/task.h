@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ class Task {
   virtual std::int64_t tokens(std::int64_t step, std::int64_t part) = 0;
   /// Figures on held-out data, empty when there is none; `progress(done, total)` may throw to stop.
   virtual formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) = 0;
+  /// Names of the figures that evaluate() gives, none without held-out data; nothing where the task cannot know them.
+  virtual std::optional<std::vector<std::string>> figure_names() { return std::nullopt; }
   /// What must be the same when a run is resumed: named numbers that describe the data.
   virtual formats::Json data_identity() const = 0;
   /// What training.json holds beside the trainer's fields: settings of the task's own, "task" among them.

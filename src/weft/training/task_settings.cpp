@@ -4,12 +4,26 @@
 
 #include <algorithm>
 
+#include "weft/core/error.h"
+#include "weft/training/evaluation/evaluation_mode.h"
+
 namespace weft::training {
 
 std::unique_ptr<const text::SubwordSampler> subword_sampler(const TrainerConfig& config,
                                                             const text::Tokenizer& tokenizer) {
   const bool draws = config.bpe_dropout > 0 || config.unigram_alpha > 0;
   return draws ? text::make_subword_sampler(tokenizer, {config.bpe_dropout, config.unigram_alpha}) : nullptr;
+}
+
+std::shared_ptr<const data::TextCorpus> held_out_text(const TrainerConfig& config, const text::Tokenizer& tokenizer,
+                                                      std::size_t least) {
+  constexpr std::int64_t kEnough = 4096;  // bytes: no tokeniser makes a single token of them
+  auto corpus = std::make_shared<data::TextCorpus>(config.eval_text);
+  const std::int64_t most = config.max_eval_bytes == 0 ? kEnough : std::min(config.max_eval_bytes, kEnough);
+  const std::size_t found = tokenizer.encode(first_bytes(corpus->text(most + 4), most, tokenizer)).size();
+  require(found >= least, "eval_text: held-out text must have at least ", least, " tokens, found ", found,
+          " in its first ", std::min(most, corpus->bytes()), " bytes");
+  return corpus;
 }
 
 EvaluateOptions evaluation_options(const TrainerConfig& config,

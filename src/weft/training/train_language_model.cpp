@@ -73,7 +73,7 @@ TrainResult resume_language_model(const std::filesystem::path& path, const Json&
   check_began_with(run.training(), rest, run.path() / "training.json");
   check_model(checkpoint::load_config(run.path()), rest, run.path() / "config.json");
   require(rest.empty(), "no field of training or model is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  const Checkpoint checkpoint = run.latest();
+  const Checkpoint checkpoint = checkpoint_to_resume(run);
   const models::LanguageModel model = checkpoint::load_model(checkpoint.path);
   std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(checkpoint.path);
   auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config,

@@ -26,9 +26,8 @@ TrainResult train_further(const std::filesystem::path& run, const TrainerConfig&
                           const std::filesystem::path& model);
 
 /// Goes on with a run. `given` holds the fields a user has set again, of TrainerConfig and TransformerConfig alike;
-/// each must be what the run has, but for `threads`, `log_every`, `eval_every`, `max_eval_bytes`, `checkpoint_every`,
-/// `checkpoint_minutes` and `keep_checkpoints`, which may change. Errors: kArgument that names the field, both values
-/// and the file.
+/// each must be what the run has, but for those that resumed_trainer() lets change. Errors: kArgument that names the
+/// field, both values and the file.
 TrainResult resume_language_model(const std::filesystem::path& run,
                                   const formats::Json& given = formats::Json::object());
 

@@ -17,9 +17,10 @@
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/training/best_figure.h"
-#include "weft/training/metrics_log.h"
 #include "weft/training/optimizers/parameter_groups.h"
 #include "weft/training/processes/process_group.h"
+#include "weft/training/resumption.h"
+#include "weft/training/run/metrics_log.h"
 #include "weft/training/run_state.h"
 #include "weft/training/schedule.h"
 #include "weft/training/training_clock.h"
@@ -47,8 +48,8 @@ void use_threads(const TrainerConfig& config) {
 
 class Trainer::Loop {
  public:
-  Loop(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task,
-       const std::optional<Checkpoint>& from);
+  Loop(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task, const std::optional<Checkpoint>& from,
+       const std::optional<LengthChange>& change);
   TrainResult train();
 
  private:
@@ -90,7 +91,7 @@ class Trainer::Loop {
 };
 
 Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task,
-                    const std::optional<Checkpoint>& from)
+                    const std::optional<Checkpoint>& from, const std::optional<LengthChange>& change)
     : run_(std::move(run)),
       config_(config),
       task_(std::move(task)),
@@ -111,6 +112,9 @@ Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_p
     // Only now: a refused resumption changes nothing.
     if (metrics_) {
       run_.set_training(training_json(config_, *task_));
+      if (change) {
+        metrics_->length(state_.step, change->record);
+      }
     }
   }
   agree();
@@ -270,7 +274,7 @@ void Trainer::Loop::stop() {
   }
   throw Error(ErrorKind::kInterrupted,
               concat("stopped after step ", state_.step, ", which is saved in ", quote(run_.path().native(), 4096)),
-              "--resume goes on from there");
+              concat("go on with: weft train --resume --out ", quote(run_.path().native(), 4096)));
 }
 
 TrainResult Trainer::Loop::result() const {
@@ -301,7 +305,7 @@ void Trainer::Loop::train_on() {
 }
 
 TrainResult Trainer::Loop::train() {
-  const InterruptGuard guard;
+  const InterruptGuard guard(SecondInterrupt::kWaits);
   try {
     task_->set_training(true);
     evaluate_if_due();
@@ -325,6 +329,7 @@ Trainer::~Trainer() = default;
 Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& given, std::shared_ptr<Task> task) {
   check_config(given, "training");
   const TrainerConfig config = settled(given);
+  check_metric(config.best_metric, *task);
   use_threads(config);
   const auto create = [&] {
     freeze(task->parameters(), config.freeze);
@@ -340,17 +345,28 @@ Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& gi
   }
   processes().meet();
   return Trainer(std::make_unique<Loop>(directory ? *std::move(directory) : RunDirectory::open_beside(run), config,
-                                        std::move(task), std::nullopt));
+                                        std::move(task), std::nullopt, std::nullopt));
 }
 
 Trainer Trainer::resume(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task) {
   use_threads(config);
+  std::optional<LengthChange> change;
   if (processes().is_first()) {
-    run.restore(run.latest(), config.keep_checkpoints);
+    const Checkpoint newest = run.latest();
+    change = length_change(config_from_json(run.training(), run.path() / "training.json"), config, newest);
+    if (!verify(newest)) {
+      log_warning(quote(newest.path.native(), 4096),
+                  " has no digests, since an earlier version of Weft wrote it: its files have their sizes, and flipped "
+                  "bits in them cannot be found");
+    }
+    if (change) {
+      log_warning(change->text);
+    }
+    run.restore(newest, config.keep_checkpoints);
   }
   processes().meet();  // nobody reads while the first one tidies up
   const Checkpoint checkpoint = run.latest();
-  return Trainer(std::make_unique<Loop>(std::move(run), config, std::move(task), checkpoint));
+  return Trainer(std::make_unique<Loop>(std::move(run), config, std::move(task), checkpoint, change));
 }
 
 TrainResult Trainer::run() { return loop_->train(); }

@@ -23,6 +23,12 @@ void check_config(const TrainerConfig& config, std::string_view where) {
   check_fields(config, where);
   require((config.steps > 0) != (config.minutes > 0), where, ": one of steps and minutes must be above 0, found steps ",
           config.steps, " and minutes ", config.minutes);
+  constexpr std::int64_t kMostWindows = std::int64_t{1} << 31;
+  // Each factor is at most 2^20: their product has 61 bits.
+  require(config.batch_size * parts_per_step(config) <= kMostWindows, where,
+          ": batch_size times gradient_accumulation times processes must be at most ", kMostWindows, ", found ",
+          config.batch_size, " times ", config.gradient_accumulation, " times ",
+          std::max<std::int64_t>(config.processes, 1));
   require(config.warmup_steps == 0 || config.steps > 0, where, ": warmup_steps needs steps, found minutes ",
           config.minutes, "; a run by minutes has warmup_ratio");
   require(config.warmup_steps <= config.steps, where, ": warmup_steps must be at most steps, ", config.steps,

@@ -11,6 +11,12 @@
 
 namespace weft::training {
 
+/// Bounds that no run reaches. They keep products of such fields (windows shown, tokens of a batch) within 63 bits; a
+/// step has at most 2^31 windows (check_config).
+inline constexpr std::int64_t kMostTokens = (std::int64_t{1} << 31) - 1;
+inline constexpr std::int64_t kMostRows = 1 << 20;
+inline constexpr std::int64_t kMostSteps = (std::int64_t{1} << 31) - 1;
+
 /// A run's data, schedule, optimiser and habits; the field list below says what each field means and which values it
 /// takes.
 struct TrainerConfig {
@@ -80,11 +86,11 @@ void TrainerConfig::data_fields(Visitor&& visit) {
   using C = TrainerConfig;
   visit(Field{"train_text", &C::train_text, "files and folders to train on"});
   visit(Field{"eval_text", &C::eval_text, "held-out files and folders to evaluate on; none leaves evaluation out"});
-  visit(Field{"context", &C::context, "tokens a training window"}.at_least(1));
-  visit(Field{"batch_size", &C::batch_size, "windows a batch"}.at_least(1));
-  visit(Field{"gradient_accumulation", &C::gradient_accumulation, "batches a step"}.at_least(1));
-  visit(Field{"steps", &C::steps, "steps to train for; 0 to train by minutes"}.at_least(0));
-  visit(Field{"minutes", &C::minutes, "minutes of training wall time to train for; 0 to train by steps"}.at_least(0));
+  visit(Field{"context", &C::context, "tokens a training window"}.range(1, kMostTokens));
+  visit(Field{"batch_size", &C::batch_size, "windows a batch"}.range(1, kMostRows));
+  visit(Field{"gradient_accumulation", &C::gradient_accumulation, "batches a step"}.range(1, kMostRows));
+  visit(Field{"steps", &C::steps, "steps to train for; 0 to train by minutes"}.range(0, kMostSteps));
+  visit(Field{"minutes", &C::minutes, "minutes of training wall time to train for; 0 to train by steps"}.range(0, 1e9));
 }
 
 template <typename Visitor>
@@ -95,7 +101,7 @@ void TrainerConfig::optimizer_fields(Visitor&& visit) {
   visit(Field{"optimizer", &C::optimizer, "how gradients become updates"}.one_of({"adamw", "adafactor", "lamb"}));
   visit(Field{"schedule", &C::schedule, "decay of the learning rate after warm-up"}.one_of(
       {"cosine", "linear", "inverse_sqrt", "constant"}));
-  visit(Field{"warmup_steps", &C::warmup_steps, "steps of linear warm-up; 0 to use warmup_ratio"}.at_least(0));
+  visit(Field{"warmup_steps", &C::warmup_steps, "steps of linear warm-up; 0 to use warmup_ratio"}.range(0, kMostSteps));
   visit(Field{"warmup_ratio", &C::warmup_ratio, "part of the run that is linear warm-up"}.range(0, 1));
   visit(Field{"weight_decay", &C::weight_decay, "decay of matrices (not norms, biases, embeddings)"}.at_least(0));
   visit(Field{"beta1", &C::beta1, "decay rate of the first moment (adamw, lamb)"}.range(0, 0.999999));
@@ -147,7 +153,7 @@ void TrainerConfig::habit_fields(Visitor&& visit) {
           0, 4096));
   visit(Field{"processes", &C::processes,
               "batches a step and gradient_accumulation; 0 for as many as processes begin the run"}
-            .range(0, 1 << 20));
+            .range(0, kMostRows));
 }
 
 /// Batches of one step over all processes: gradient_accumulation times processes.

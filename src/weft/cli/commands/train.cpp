@@ -3,6 +3,7 @@
 // models are trained here, other tasks by cli/fine_tuning.
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -87,27 +88,45 @@ training::TrainResult resume(const TrainOptions& options, const Json& fields, st
   if (std::filesystem::exists(options.out + "/config.json") && checkpoint::is_encoder_directory(options.out)) {
     return resume_text(options.out, fields, threads);
   }
-  // Announced from what the run says of itself; resume_language_model() then holds the given fields to it.
+  // Announced from what the run says of itself and the length that is given; resume_language_model() then holds the
+  // given fields to the run.
   const std::optional<Json> run = run_json(options.out);
   if (run && run->contains("step") && training::processes().is_first()) {
     training::TrainerConfig trainer;
-    formats::update_from_json(trainer, only_fields_of<training::TrainerConfig>(run->at("config")), options.out);
+    Json settings = only_fields_of<training::TrainerConfig>(run->at("config"));
+    for (const char* length : {"steps", "minutes"}) {
+      if (fields.contains(length)) {
+        settings[length] = fields[length];
+      }
+    }
+    formats::update_from_json(trainer, settings, options.out);
     announce(trainer, checkpoint::load_config(options.out), threads);
     std::cerr << "resuming after step " << digits(run->at("step").get<std::int64_t>()) << std::endl;
   }
   return training::resume_language_model(options.out, fields);
 }
 
-// Every process trains; one speaks. One that fails lets the others know why they end.
+// Every process trains; one speaks.
 training::TrainResult train(const TrainOptions& options, const Json& fields, std::int64_t threads) {
-  try {
-    if (fine_tuning::is_fine_tuning_task(options.task)) {
-      return options.resume ? resume_task(options.out, fields, threads) : train_task(options.out, fields, threads);
-    }
-    return options.resume ? resume(options, fields, threads) : start(options, fields, threads);
-  } catch (const std::exception& error) {
-    training::processes().announce_failure(error.what());
-    throw;
+  if (fine_tuning::is_fine_tuning_task(options.task)) {
+    return options.resume ? resume_task(options.out, fields, threads) : train_task(options.out, fields, threads);
+  }
+  return options.resume ? resume(options, fields, threads) : start(options, fields, threads);
+}
+
+std::filesystem::path seed_directory(const TrainOptions& options, std::int64_t seed) {
+  return std::filesystem::path(options.out) / concat("seed-", seed);
+}
+
+// Before the first run: a seed whose folder is taken would be found only when the runs before it are done.
+void check_seeds(const TrainOptions& options, std::int64_t first) {
+  if (first > std::numeric_limits<std::int64_t>::max() - options.seeds) {
+    throw UsageError(
+        concat("--seed ", first, " with --seeds ", options.seeds, ": there are not so many seeds behind it"));
+  }
+  for (std::int64_t seed = first; !options.resume && training::processes().is_first() && seed < first + options.seeds;
+       ++seed) {
+    training::RunDirectory::check_free(seed_directory(options, seed));
   }
 }
 
@@ -116,9 +135,10 @@ void train_seeds(const TrainOptions& options, const Json& fields, std::int64_t t
   std::vector<Json> runs;
   std::vector<Json> evaluations;
   const auto first = fields.value("seed", std::int64_t{0});
+  check_seeds(options, first);
   for (std::int64_t seed = first; seed < first + options.seeds; ++seed) {
     TrainOptions one = options;
-    one.out = (std::filesystem::path(options.out) / concat("seed-", seed)).string();
+    one.out = seed_directory(options, seed).string();
     one.resume = options.resume && std::filesystem::exists(one.out);
     Json its_fields = fields;
     its_fields["seed"] = seed;
@@ -180,8 +200,7 @@ Json settled_fields(const TrainOptions& options) {
   return fields;
 }
 
-void run_train(const TrainOptions& given) {
-  const training::JoinedProcesses joined;
+void train_as_asked(const TrainOptions& given) {
   TrainOptions options = given;
   options.task = settled_task(given);
   const Json fields = settled_fields(options);
@@ -204,13 +223,27 @@ void run_train(const TrainOptions& given) {
   }
 }
 
+// A process that fails lets the others know why they end.
+void run_train(const TrainOptions& options) {
+  const training::JoinedProcesses joined;
+  try {
+    train_as_asked(options);
+  } catch (const std::exception& error) {
+    training::processes().announce_failure(error.what());
+    throw;
+  }
+}
+
 }  // namespace
 
 void add_train(CLI::App& parent) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App& app = add_command(parent, "train", std::string(kTrainExamples));
   app.add_option("--out", options->out, "run directory to make, or to go on with")->required()->option_text("RUN");
-  app.add_flag("--resume", options->resume, "go on with the run in --out; flags given must be those of the run");
+  app.add_flag(
+      "--resume", options->resume,
+      "go on with the run in --out; flags given must be those of the run, but --steps, --minutes and --epochs may "
+      "make it longer");
   app.add_option(
          "--seeds", options->seeds,
          "train from so many seeds, --seed and those that follow, in RUN/seed-N; says mean and deviation (default 1)")

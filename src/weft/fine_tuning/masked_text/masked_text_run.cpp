@@ -65,7 +65,7 @@ PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& giv
       training::resumed_trainer(training::config_from_json(stands, where), rest, where);
   const auto config = training::resumed_settings<MaskedTextConfig>(stands, rest, {}, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  return prepared_with(directory.latest().path, trainer, config);
+  return prepared_with(training::checkpoint_to_resume(directory).path, trainer, config);
 }
 
 training::TrainResult train_masked_text(const fs::path& run, const PreparedText& prepared) {

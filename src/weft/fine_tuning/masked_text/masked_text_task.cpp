@@ -67,7 +67,7 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
   model_->set_gradient_checkpointing(config.gradient_checkpointing);
   subwords_ = training::subword_sampler(trainer, *tokenizer_);
   if (!trainer.eval_text.empty()) {
-    held_out_ = std::make_shared<data::TextCorpus>(trainer.eval_text);
+    held_out_ = training::held_out_text(trainer, *tokenizer_, 1);
   }
 }
 
@@ -94,6 +94,10 @@ Json MaskedTextTask::evaluate(const std::function<void(std::int64_t, std::int64_
   const training::EvaluateOptions options = training::evaluation_options(trainer_, progress);
   return training::to_json(
       evaluate_masked_text(model_, *tokenizer_, held_out_->text(trainer_.max_eval_bytes), plan_of(trainer_), options));
+}
+
+std::optional<std::vector<std::string>> MaskedTextTask::figure_names() {
+  return held_out_ ? training::masked_figure_names() : std::vector<std::string>();
 }
 
 Json MaskedTextTask::data_identity() const {

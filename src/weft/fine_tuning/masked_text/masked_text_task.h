@@ -57,6 +57,7 @@ class MaskedTextTask final : public training::Task {
     return trainer_.batch_size * trainer_.context;
   }
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
+  std::optional<std::vector<std::string>> figure_names() override;
   formats::Json data_identity() const override;
   formats::Json settings() const override { return formats::to_json(config_); }
   void save(const std::filesystem::path& directory) const override;

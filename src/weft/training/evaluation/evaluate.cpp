@@ -64,6 +64,15 @@ formats::Json to_json(const EvalResult& result) {
   return json;
 }
 
+std::vector<std::string> figure_names(std::string_view text) {
+  std::vector<std::string> names;
+  const formats::Json figures = to_json(figures_of(1.0, 1, text));
+  for (const auto& [name, value] : figures.items()) {
+    names.push_back(name);
+  }
+  return names;
+}
+
 EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
                     const EvaluateOptions& options) {
   if (!model->config().is_decoder) {

@@ -43,6 +43,9 @@ struct EvalResult {
 /// "context", "seconds"}.
 formats::Json to_json(const EvalResult& result);
 
+/// The names in to_json() of an evaluation of `text`, without evaluating it.
+std::vector<std::string> figure_names(std::string_view text);
+
 /// Processes that train together share the windows, and each gets the result.
 /// Errors: kUnsupported for an encoder, and for `options.scored` with several processes or as token_scores.h says;
 /// kArgument for a text of fewer than two tokens or a context the model cannot have; kNumeric when a loss is not finite.

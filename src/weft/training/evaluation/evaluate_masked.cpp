@@ -82,6 +82,15 @@ formats::Json to_json(const MaskedResult& result) {
           {"seconds", result.seconds}};
 }
 
+std::vector<std::string> masked_figure_names() {
+  std::vector<std::string> names;
+  const formats::Json figures = to_json(MaskedResult());
+  for (const auto& [name, value] : figures.items()) {
+    names.push_back(name);
+  }
+  return names;
+}
+
 MaskedResult evaluate_masked(const MaskedScoring& scoring, const std::vector<std::int64_t>& ids,
                              const EvaluateOptions& options) {
   const auto start = std::chrono::steady_clock::now();

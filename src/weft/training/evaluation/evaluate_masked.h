@@ -26,6 +26,8 @@ struct MaskedResult {
 
 /// {"loss", "masked_accuracy", "masked_tokens", "context", "seconds"}.
 formats::Json to_json(const MaskedResult& result);
+/// These names.
+std::vector<std::string> masked_figure_names();
 
 /// What any model brings along to be asked for masked tokens.
 struct MaskedScoring {

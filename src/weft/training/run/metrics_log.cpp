@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON lines are the record, written at once; events are buffered and reach the disk with each checkpoint and
 // evaluation.
-#include "weft/training/metrics_log.h"
+#include "weft/training/run/metrics_log.h"
 
 #include <chrono>
 #include <string>
@@ -16,6 +16,11 @@ double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// A line that a person has edited may lack its step.
+bool is_evaluation(const Json& line) {
+  return line.contains("eval") && line["eval"].is_object() && line.contains("step") && line["step"].is_number_integer();
+}
+
 std::filesystem::path metrics_path(const std::filesystem::path& run) { return run / "metrics.jsonl"; }
 
 }  // namespace
@@ -24,7 +29,7 @@ MetricsLog::MetricsLog(const std::filesystem::path& run, std::int64_t step)
     : path_(metrics_path(run)), lines_(path_), events_(run, step + 1) {
   // Lines behind the checkpoint tell of steps that will be trained again; TensorBoard learns it from events_' first
   // step.
-  lines_.truncate_after_step(step);
+  lines_.truncate_after_step(step, formats::BrokenLines::kSkip);
 }
 
 void MetricsLog::append(Json entry, const char* tag_prefix) {
@@ -41,6 +46,10 @@ void MetricsLog::append(Json entry, const char* tag_prefix) {
   }
 }
 
+void MetricsLog::length(std::int64_t step, const Json& change) {
+  lines_.append({{"step", step}, {"length", change}, {"time", unix_seconds()}});
+}
+
 void MetricsLog::evaluation(std::int64_t step, const Json& figures) {
   append({{"step", step}, {"eval", figures}}, "eval/");
   events_.flush();
@@ -48,8 +57,8 @@ void MetricsLog::evaluation(std::int64_t step, const Json& figures) {
 
 std::vector<std::pair<std::int64_t, Json>> MetricsLog::evaluations() const {
   std::vector<std::pair<std::int64_t, Json>> result;
-  for (const Json& line : formats::read_json_lines(path_)) {
-    if (line.contains("eval")) {
+  for (const Json& line : formats::read_json_lines(path_, formats::BrokenLines::kSkip)) {
+    if (is_evaluation(line)) {
       result.emplace_back(line.at("step").get<std::int64_t>(), line.at("eval"));
     }
   }
