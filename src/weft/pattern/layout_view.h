@@ -54,11 +54,11 @@ struct LayoutView {
   }
   /// Mask words of a partial block: [tile_query][words].
   [[gnu::always_inline]] const std::uint64_t* mask(std::int32_t kind_of_block) const noexcept {
-    return mask_bits + kind_of_block * tile_query * words();
+    return mask_bits + std::int64_t{kind_of_block} * tile_query * words();
   }
   /// Log multiplicities of a weighted block: [tile_query][tile_key].
   [[gnu::always_inline]] const float* weight(std::int32_t kind_of_block) const noexcept {
-    return log_weight + static_cast<std::int64_t>(weight_index(kind_of_block)) * tile_query * tile_key;
+    return log_weight + std::int64_t{weight_index(kind_of_block)} * tile_query * tile_key;
   }
 };
 
