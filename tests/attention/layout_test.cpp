@@ -10,6 +10,7 @@
 #include "weft/attention/blocks/pieces.h"
 #include "weft/attention/blocks/plan.h"
 #include "weft/attention/thread_pool.h"
+#include "weft/pattern/build.h"
 
 namespace weft::test {
 namespace {
@@ -31,6 +32,48 @@ TEST(Layout, KnowsWhenItIsDense) {
   EXPECT_FALSE(layout_of("heads(full, causal)", 100, 2)->is_full());
   // As many edges as the causal triangle, but others.
   EXPECT_FALSE(layout_of("window(right=300)", 300, 1)->is_causal());
+}
+
+// A node of somebody's own, whose text does not say which key it is.
+class OneKey final : public pattern::Node {
+ public:
+  explicit OneKey(std::int64_t key) : key_(key) {}
+  int multiplicity(const pattern::Context&, std::int64_t, std::int64_t key) const override { return key == key_; }
+  int uniform(const pattern::Context&, const pattern::Range&, const pattern::Range& key) const override {
+    return key.size() == 1 ? key.begin == key_ : pattern::kMixed;
+  }
+  std::uint64_t row_bits(const pattern::Context&, std::int64_t, std::int64_t first, int count) const override {
+    return pattern::interval_bits(key_, key_, first, count);
+  }
+  void signature(const pattern::Context&, const pattern::Range&, const pattern::Range& key,
+                 pattern::Signature& numbers) const override {
+    numbers.push_back(key_ - key.begin);
+  }
+  pattern::EdgeKind edge_kind(const pattern::Context&, std::int64_t, std::int64_t) const override { return {}; }
+  std::int64_t period(const pattern::Context&) const override { return 0; }
+  void print(pattern::Printer& printer) const override { printer.text("one_key"); }
+
+ private:
+  std::int64_t key_;
+};
+
+TEST(Layout, NodesThatPrintAlikeShareNone) {
+  pattern::Site site;
+  site.query_length = site.key_length = 40;
+  const auto layout = [&](const pattern::NodePtr& node) {
+    return attention::cached_layout(pattern::Pattern(pattern::any_of({node, pattern::parse_node("ring(1)")})), site,
+                                    {64, 64});
+  };
+  const pattern::NodePtr first = std::make_shared<OneKey>(3);
+  const pattern::NodePtr second = std::make_shared<OneKey>(9);
+  EXPECT_EQ(layout(first), layout(first));
+  EXPECT_NE(layout(first), layout(second));
+  EXPECT_NE(layout(first)->blocks().mask_bits, layout(second)->blocks().mask_bits);
+  // Nor do two heads of one layout.
+  site.heads = 2;
+  const pattern::Pattern both(pattern::heads({{{}, first}, {{}, second}}));
+  EXPECT_EQ(attention::cached_layout(both, site, {64, 64})->blocks().groups, 2);
+  EXPECT_EQ(both.to_string(), "heads(one_key, one_key)");
 }
 
 TEST(Layout, CausalNeedsEqualLengthsFromTheStart) {

@@ -2,6 +2,7 @@
 // The canonical printer, and what all nodes share.
 #include "weft/pattern/syntax.h"
 
+#include <atomic>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -24,6 +25,11 @@ void check_size(const Context& context, const Size& size, std::int64_t minimum, 
     fail(ErrorKind::kExpression, "pattern: ", to_string(node), ": ", name, " must be at least ", minimum, ", found ",
          size.at(context), size.layer ? " (the layer's number)" : "");
   }
+}
+
+Node::Node() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  serial_ = ++last;
 }
 
 void Node::check(const Context& context) const {
@@ -61,6 +67,9 @@ Printer& Printer::node(const Node& node, Precedence minimum) {
   const bool first = std::exchange(first_, true);
   shown->print(*this);
   first_ = first;
+  if (names_ == Names::kExpanded && shown->serial() != 0) {
+    text(concat("#", shown->serial()));
+  }
   return text(parentheses ? ")" : "");
 }
 

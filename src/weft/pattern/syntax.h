@@ -3,10 +3,12 @@
 // rectangle of cells; and it prints itself. Positions are absolute, in cells of the grid that the Context describes.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/pattern/edge_kind.h"
@@ -57,7 +59,12 @@ enum class Precedence { kUnion, kIntersection, kUnary, kPrimary };
 
 class Node {
  public:
+  Node() noexcept;
   virtual ~Node() = default;
+
+  /// Tells nodes apart whose text does not say all of them: whoever derives a class in a program of their own may print
+  /// anything. Nodes of the language (make_node()) have 0: equal text is equal edges.
+  std::uint64_t serial() const noexcept { return serial_; }
 
   /// 0 no edge, 1 an edge, more a weight.
   virtual int multiplicity(const Context& context, std::int64_t query, std::int64_t key) const = 0;
@@ -103,7 +110,21 @@ class Node {
   virtual std::span<const NodePtr> children() const { return {}; }
   virtual Precedence precedence() const { return Precedence::kPrimary; }
   virtual void print(Printer& printer) const = 0;
+
+ private:
+  template <typename Made, typename... Arguments>
+  friend std::shared_ptr<const Made> make_node(Arguments&&... arguments);
+
+  std::uint64_t serial_;
 };
+
+/// A node of the language, whose expanded text says all of it.
+template <typename Made, typename... Arguments>
+std::shared_ptr<const Made> make_node(Arguments&&... arguments) {
+  const auto node = std::make_shared<Made>(std::forward<Arguments>(arguments)...);
+  static_cast<Node&>(*node).serial_ = 0;
+  return node;
+}
 
 /// Whether `predicate` holds for the node or any below it.
 template <typename Predicate>
@@ -125,7 +146,8 @@ class Printer {
   enum class Names { kKept, kExpanded };
 
   explicit Printer(Names names = Names::kKept) : names_(names) {}
-  /// Prints what stands for one head and layer: two heads with equal text have equal patterns.
+  /// Prints what stands for one head and layer: two heads with equal text have equal patterns. As in all expanded text,
+  /// nodes that are none of the language's carry their serial number.
   explicit Printer(const Context& resolved) : names_(Names::kExpanded), resolved_(&resolved) {}
 
   Printer& text(std::string_view piece);

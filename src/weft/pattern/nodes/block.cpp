@@ -181,7 +181,7 @@ class Heads final : public Node {
 
 }  // namespace
 
-NodePtr block(const Size& size, NodePtr pattern) { return std::make_shared<Block>(size, std::move(pattern)); }
+NodePtr block(const Size& size, NodePtr pattern) { return make_node<Block>(size, std::move(pattern)); }
 
 NodePtr block(std::int64_t size, NodePtr pattern) {
   require(size >= 1 && size <= kMaximumSize, "pattern: a block size must be in [1, 2^62], found ", size);
@@ -198,7 +198,7 @@ NodePtr heads(std::vector<HeadShare> shares) {
     require(!any_node(*share.pattern, [](const Node& node) { return node.kind() == NodeKind::kHeads; }),
             "pattern: heads inside heads");
   }
-  return std::make_shared<Heads>(std::move(shares));
+  return make_node<Heads>(std::move(shares));
 }
 
 NodePtr build_block(const Call& call) { return block(call.integer("b"), call.get("pattern").pattern); }

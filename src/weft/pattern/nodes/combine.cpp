@@ -280,12 +280,12 @@ NodePtr combine(NodeKind kind, std::vector<NodePtr> terms) {
       flat.push_back(std::move(term));
     }
   }
-  return flat.size() == 1 ? flat.front() : std::make_shared<Operator>(std::move(flat));
+  return flat.size() == 1 ? flat.front() : make_node<Operator>(std::move(flat));
 }
 
 }  // namespace
 
 NodePtr any_of(std::vector<NodePtr> terms) { return combine<Union>(NodeKind::kUnion, std::move(terms)); }
 NodePtr all_of(std::vector<NodePtr> terms) { return combine<Intersection>(NodeKind::kIntersection, std::move(terms)); }
-NodePtr complement(NodePtr pattern) { return std::make_shared<Complement>(std::move(pattern)); }
+NodePtr complement(NodePtr pattern) { return make_node<Complement>(std::move(pattern)); }
 }  // namespace weft::pattern

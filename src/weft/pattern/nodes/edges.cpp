@@ -93,7 +93,7 @@ std::filesystem::path locate(const Call& call, const std::string& name) {
 
 NodePtr build_edges(const Call& call) {
   const std::string name = call.get("file").text;
-  auto edges = std::make_shared<Edges>(name, read_matrix_market(read_file(locate(call, name), kMaximumFile), name));
+  auto edges = make_node<Edges>(name, read_matrix_market(read_file(locate(call, name), kMaximumFile), name));
   if (call.has("digest") && call.integer("digest") != Size{edges->digest()}) {
     call.fail("digest", concat("edges: ", quote(name), " holds another graph: its digest is ", edges->digest()));
   }

@@ -180,7 +180,7 @@ NodePtr build_global(const Call& call) {
   if (!call.has("first") && !call.has("last") && !call.has("at") && !shape.input) {
     call.fail("first", "global needs positions: " + std::string(find_name("global")->usage));
   }
-  return std::make_shared<Global>(std::move(shape));
+  return make_node<Global>(std::move(shape));
 }
 
 }  // namespace weft::pattern

@@ -71,9 +71,7 @@ bool is_split(const Call& call) { return call.word("split", "false") == "true"; 
 
 }  // namespace
 
-NodePtr named(std::string text, NodePtr expansion) {
-  return std::make_shared<Named>(std::move(text), std::move(expansion));
-}
+NodePtr named(std::string text, NodePtr expansion) { return make_node<Named>(std::move(text), std::move(expansion)); }
 
 NodePtr build_longformer(const Call& call) {
   const std::string width = text_of(call.integer("w"));

@@ -147,7 +147,7 @@ class Axial final : public Node {
 
 }  // namespace
 
-NodePtr build_segment(const Call& call) { return std::make_shared<Segment>(call.integer("l")); }
+NodePtr build_segment(const Call& call) { return make_node<Segment>(call.integer("l")); }
 
 NodePtr build_summary(const Call& call) {
   const Size length = call.integer("l");
@@ -155,9 +155,9 @@ NodePtr build_summary(const Call& call) {
   if (!length.layer && !count.layer && count.value > length.value) {
     call.fail("c", concat("summary: c must be at most l, found ", count.value, " of ", length.value));
   }
-  return std::make_shared<Summary>(length, count);
+  return make_node<Summary>(length, count);
 }
 
-NodePtr build_axial(const Call& call) { return std::make_shared<Axial>(call.integer("rows"), call.integer("columns")); }
+NodePtr build_axial(const Call& call) { return make_node<Axial>(call.integer("rows"), call.integer("columns")); }
 
 }  // namespace weft::pattern

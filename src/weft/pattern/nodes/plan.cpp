@@ -149,6 +149,6 @@ class ExplicitPlan final : public Node {
 
 }  // namespace
 
-NodePtr plan(BlockPlan blocks) { return std::make_shared<ExplicitPlan>(blocks); }
+NodePtr plan(BlockPlan blocks) { return make_node<ExplicitPlan>(blocks); }
 
 }  // namespace weft::pattern

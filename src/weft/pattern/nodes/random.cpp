@@ -223,17 +223,17 @@ NodePtr build_random(const Call& call) {
     call.fail("r", concat("random: r must be at most ", kMaximumDrawn, ", found ", count.value));
   }
   if (plan == "uniform") {
-    return std::make_shared<RandomKeys>(count, call.integer("seed", 0), call.has("share"));
+    return make_node<RandomKeys>(count, call.integer("seed", 0), call.has("share"));
   }
   return build_published_plan(call);
 }
 
 NodePtr build_erdos_renyi(const Call& call) {
-  return std::make_shared<ErdosRenyi>(call.get("p").real, call.integer("seed", 0));
+  return make_node<ErdosRenyi>(call.get("p").real, call.integer("seed", 0));
 }
 
 NodePtr build_watts_strogatz(const Call& call) {
-  return std::make_shared<WattsStrogatz>(call.integer("k"), call.get("beta").real, call.integer("seed", 0));
+  return make_node<WattsStrogatz>(call.integer("k"), call.get("beta").real, call.integer("seed", 0));
 }
 
 }  // namespace weft::pattern

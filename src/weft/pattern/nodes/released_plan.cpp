@@ -192,7 +192,7 @@ void check_plans_below(std::string_view source, const Node& node, const Node* pa
 
 }  // namespace
 
-NodePtr hf_eval_plan(const Size& count) { return std::make_shared<HfEvalPlan>(count, Span{}); }
+NodePtr hf_eval_plan(const Size& count) { return make_node<HfEvalPlan>(count, Span{}); }
 void check_plans(std::string_view source, const Node& root) { check_plans_below(source, root, nullptr, nullptr); }
 
 NodePtr build_published_plan(const Call& call) {
@@ -201,13 +201,13 @@ NodePtr build_published_plan(const Call& call) {
     call.fail("share", "a plan of published code has draws of its own for each head, and takes no 'share'");
   }
   if (call.get("plan").text == "hf-eval") {
-    return std::make_shared<HfEvalPlan>(count, call.where);
+    return make_node<HfEvalPlan>(count, call.where);
   }
   const Size seed = call.integer("seed", 0);
   if (seed.value > std::numeric_limits<std::uint32_t>::max()) {
     call.fail("seed", concat("random: the seed of a released plan is at most 2^32 - 1, found ", seed.value));
   }
-  return std::make_shared<Released>(count, seed, call.where);
+  return make_node<Released>(count, seed, call.where);
 }
 
 }  // namespace weft::pattern

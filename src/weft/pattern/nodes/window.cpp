@@ -189,10 +189,10 @@ class Stride final : public Difference {
 
 }  // namespace
 
-NodePtr build_full(const Call&) { return std::make_shared<Full>(); }
-NodePtr build_causal(const Call&) { return std::make_shared<Causal>(); }
-NodePtr build_ring(const Call& call) { return std::make_shared<Ring>(call.integer("w")); }
-NodePtr build_stride(const Call& call) { return std::make_shared<Stride>(call.integer("l")); }
+NodePtr build_full(const Call&) { return make_node<Full>(); }
+NodePtr build_causal(const Call&) { return make_node<Causal>(); }
+NodePtr build_ring(const Call& call) { return make_node<Ring>(call.integer("w")); }
+NodePtr build_stride(const Call& call) { return make_node<Stride>(call.integer("l")); }
 
 NodePtr build_window(const Call& call) {
   const bool sides = call.has("left") || call.has("right");
@@ -202,10 +202,10 @@ NodePtr build_window(const Call& call) {
   if (!call.has("w") && !sides) {
     call.fail("w", "window needs a width, or left and right: " + std::string(find_name("window")->usage));
   }
-  return std::make_shared<Window>(WindowShape{.width = call.integer("w", 0),
-                                              .left = call.integer("left", 0),
-                                              .right = call.integer("right", 0),
-                                              .dilation = call.integer("dilation", 1)});
+  return make_node<Window>(WindowShape{.width = call.integer("w", 0),
+                                       .left = call.integer("left", 0),
+                                       .right = call.integer("right", 0),
+                                       .dilation = call.integer("dilation", 1)});
 }
 
 }  // namespace weft::pattern
