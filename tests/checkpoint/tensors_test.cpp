@@ -8,6 +8,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
 
 #include <cmath>
 
@@ -69,6 +70,36 @@ TEST(Tensors, AreReadTogetherAsOneByOne) {
     EXPECT_TRUE(reads[static_cast<std::size_t>(i)]
                     .destination.to(at::kFloat)
                     .equal(tensors[static_cast<std::size_t>(i)].second));
+  }
+}
+
+// Reading is a write that LibTorch counts, or packed forms of the old values would be used on.
+TEST(Tensors, ReadingIsSeenByWhoeverCountsWrites) {
+  const test::TemporaryDirectory directory;
+  save_tensors(directory / "t.safetensors", {{"weight", at::randn({4, 5})}});
+  const formats::SafetensorsFile file(directory / "t.safetensors");
+  at::Tensor weight = at::zeros({4, 5});
+  const auto before = weight._version();
+  read_into(file, *file.find("weight"), weight);
+  EXPECT_GT(weight._version(), before);
+}
+
+TEST(Tensors, AreReadTogetherInInferenceMode) {
+  const test::TemporaryDirectory directory;
+  NamedTensors tensors;
+  for (int i = 0; i < 20; ++i) {
+    tensors.emplace_back(concat("tensor ", i), at::randn({30, 5}));
+  }
+  save_tensors(directory / "t.safetensors", tensors);
+  const formats::SafetensorsFile file(directory / "t.safetensors");
+  const c10::InferenceMode inference;
+  std::vector<TensorRead> reads;
+  for (const auto& [name, tensor] : tensors) {
+    reads.push_back({file.find(name), at::zeros({30, 5}, at::kDouble)});
+  }
+  read_all(file, reads, true);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_TRUE(reads[i].destination.equal(tensors[i].second.to(at::kDouble))) << i;
   }
 }
 

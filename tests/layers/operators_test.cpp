@@ -3,6 +3,7 @@
 // operators.
 #include <gtest/gtest.h>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/linear.h>
@@ -10,6 +11,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/tensor.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/utils.h>
 
@@ -180,6 +182,26 @@ TEST_F(Loss, StaysFiniteForExtremeScores) {
   EXPECT_FLOAT_EQ(loss.item<float>(), 1e4F);
   loss.backward();
   EXPECT_TRUE(weight.grad().isfinite().all().item<bool>());
+}
+
+// Threads of the pool do not inherit the mode, and could not write to the tensors of the one that calls.
+TEST_F(Loss, IsTheSameInInferenceModeOnTwoThreads) {
+  const at::Tensor hidden = at::randn({600, 8}).requires_grad_();
+  const at::Tensor weight = at::randn({700, 8}).requires_grad_();
+  const at::Tensor bias = at::randn({700}).requires_grad_();
+  const at::Tensor labels = at::randint(0, 700, {600}, at::kLong);
+  const at::Tensor expected = linear_cross_entropy(hidden, {weight, bias}, labels, 0).detach();
+  const int before = at::get_num_threads();
+  at::set_num_threads(2);
+  {
+    const c10::InferenceMode inference;
+    EXPECT_TRUE(linear_cross_entropy(hidden, {weight, bias}, labels, 0).equal(expected));
+    EXPECT_NEAR(linear_cross_entropy_each(hidden, {weight, bias}, labels, 0).nats.mean().item<double>(),
+                expected.item<double>(), 1e-4);
+    const at::Tensor own = at::randn({600, 8});
+    EXPECT_TRUE(linear_cross_entropy(own, {weight.clone(), {}}, labels, 0).isfinite().item<bool>());
+  }
+  at::set_num_threads(before);
 }
 
 TEST_F(Loss, RefusesWrongLabels) {

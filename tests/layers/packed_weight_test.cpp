@@ -2,6 +2,8 @@
 // Products with packed weights against those without.
 #include <gtest/gtest.h>
 
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/GradMode.h>
 #include <torch/utils.h>
@@ -51,6 +53,39 @@ TEST_P(PackedLinear, FollowsItsWeight) {
   EXPECT_LT(test::largest_difference(linear_(x), before * 2), tolerance());
   linear_->weight.set_data(linear_->weight * 2);
   EXPECT_GT(test::largest_difference(linear_(x), before * 2), 1.0);
+}
+
+// Another storage at the same address, with the same count of writes: what an allocator gives a model that went to
+// another dtype and back.
+TEST_P(PackedLinear, KnowsStoragesAndNotAddresses) {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor x = input();
+  const at::Tensor memory = at::randn({40, 24}).to(GetParam());
+  const auto at_the_same_address = [&] {
+    return at::from_blob(memory.mutable_data_ptr(), memory.sizes(), memory.options());
+  };
+  linear_->weight.set_data(at_the_same_address());
+  const at::Tensor before = linear_(x);
+  memory.mul_(2);
+  linear_->weight.set_data(at_the_same_address());
+  linear_->bias.mul_(2);
+  EXPECT_LT(test::largest_difference(linear_(x), before * 2), 2 * tolerance());
+}
+
+TEST_P(PackedLinear, FollowsAModelToAnotherDtypeAndBack) {
+  const at::NoGradGuard without_gradients;
+  const at::ScalarType other = GetParam() == at::kFloat ? at::kBFloat16 : at::kFloat;
+  const at::Tensor x = input();
+  for (int round = 0; round < 20; ++round) {
+    linear_(x);
+    linear_->to(other);
+    linear_->weight.mul_(-1.5);  // as another checkpoint would be read into it
+    linear_->to(GetParam());
+    const at::Tensor expected = at::linear(x, linear_->weight, linear_->bias);
+    ASSERT_LT(test::largest_difference(linear_(x), expected) / (1 + expected.abs().max().item<double>()), tolerance())
+        << round;
+    linear_->weight.mul_(1 / 1.5);
+  }
 }
 
 TEST_P(PackedLinear, LeavesGradientsAlone) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/utils.h>
 
 #include <cmath>
@@ -30,6 +31,19 @@ TEST(Rotary, TurnsEachPairByItsAngle) {
     }
   }
   EXPECT_TRUE(rotate(y, rotation, true).allclose(x, 0, 1e-14));
+}
+
+// An evaluation in inference mode, then training: the table is kept for the backward pass.
+TEST(Rotary, ATableMadeInInferenceModeServesTraining) {
+  RotaryTable table(8, 10000.0);
+  {
+    const c10::InferenceMode inference;
+    table.at_positions(0, 5, in_double());
+  }
+  const at::Tensor fused = at::randn({1, 5, 24}, in_double()).requires_grad_();
+  const Heads parts = split_heads(fused, {1, 1}, table.at_positions(0, 5, in_double()));
+  parts.query.sum().backward();
+  EXPECT_TRUE(fused.grad().defined());
 }
 
 TEST(Rotary, ScoresDependOnDistanceAlone) {

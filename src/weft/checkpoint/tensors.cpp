@@ -3,6 +3,7 @@
 #include "weft/checkpoint/tensors.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ThreadLocalState.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
 #include <c10/core/GradMode.h>
@@ -75,6 +76,10 @@ void read_into(const formats::TensorFile& file, const formats::TensorInfo& info,
                           destination.scalar_type() == torch_dtype(file, info) && destination.numel() > 0;
   if (as_it_lies) {
     file.read(info, destination.mutable_data_ptr());
+    // LibTorch did not see the write: forms that were made of the old values (packed weights) would be used on.
+    if (!destination.is_inference()) {
+      destination.unsafeGetTensorImpl()->bump_version();
+    }
   } else {
     destination.copy_(read_tensor(file, info));
   }
@@ -84,7 +89,10 @@ void read_all(const formats::TensorFile& file, std::vector<TensorRead>& reads, b
   std::vector<std::uint8_t> is_wrong(reads.size(), 0);
   std::atomic<std::size_t> next{0};
   // Sizes differ by a thousand times: whoever is free takes the next one.
+  const at::ThreadLocalState modes;
   at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t, std::int64_t) {
+    // A thread of the pool begins with modes of its own: it could not write to what was made in inference mode.
+    const at::ThreadLocalStateGuard as_the_caller(modes);
     const at::NoGradGuard without_gradients;
     for (std::size_t at = next++; at < reads.size(); at = next++) {
       at::Tensor& destination = reads[at].destination;

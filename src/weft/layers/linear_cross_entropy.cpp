@@ -3,6 +3,7 @@
 #include "weft/layers/linear_cross_entropy.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ThreadLocalState.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
@@ -122,8 +123,11 @@ at::Tensor finish(const Chunk& chunk, const Head& head, const Targets& targets, 
   const at::Tensor losses = at::empty(chunk.targets.sizes(), chunk.scores.options().dtype(sums));
   const std::int64_t few = std::max<std::int64_t>(1, kScoresOfAPass / chunk.scores.size(1));
   const std::int64_t step = losses.is_cpu() ? few : chunk.rows();
+  const at::ThreadLocalState modes;
   at::parallel_for(0, chunk.rows(), step, [&](std::int64_t first, std::int64_t last) {
-    const at::NoGradGuard without_gradients;  // each thread has a mode of its own
+    // A thread of the pool begins with modes of its own: it could not write to what was made in inference mode.
+    const at::ThreadLocalStateGuard as_the_caller(modes);
+    const at::NoGradGuard without_gradients;
     for (std::int64_t begin = first; begin < last; begin += step) {
       const std::int64_t count = std::min(step, last - begin);
       finish_rows(chunk.part(begin, count), head, targets, losses.narrow(0, begin, count), gathers);

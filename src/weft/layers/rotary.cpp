@@ -9,6 +9,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
+#include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <bit>
@@ -116,6 +117,8 @@ Rotation RotaryTable::at_positions(std::int64_t first, std::int64_t count, const
 }
 
 void RotaryTable::grow(std::int64_t positions, const at::TensorOptions& options) {
+  // The table outlives the call: made in inference mode it could not be kept for a backward pass later.
+  const c10::InferenceMode outside(false);
   constexpr std::int64_t kSmallest = 512;
   const std::int64_t held = table_.defined() ? table_.cosine.size(0) : 0;
   const std::int64_t rows = std::max({positions, kSmallest, held < positions ? 2 * held : held});

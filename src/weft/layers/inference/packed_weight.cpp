@@ -73,6 +73,19 @@ bool is_fast(at::ScalarType dtype) {
 
 }  // namespace
 
+PackedSource::PackedSource(const at::Tensor& weight)
+    : storage_(weight.storage().getWeakStorageImpl()),
+      data_(weight.const_data_ptr()),
+      version_(static_cast<std::int64_t>(weight._version())),
+      dtype_(weight.scalar_type()),
+      sizes_(weight.sizes().vec()) {}
+
+bool PackedSource::is(const at::Tensor& weight) const {
+  return storage_._unsafe_get_target() == weight.storage().unsafeGetStorageImpl() && data_ == weight.const_data_ptr() &&
+         version_ == static_cast<std::int64_t>(weight._version()) && dtype_ == weight.scalar_type() &&
+         weight.sizes() == at::IntArrayRef(sizes_);
+}
+
 WithoutPacking::WithoutPacking() noexcept : before_(packing_is_off) { packing_is_off = true; }
 WithoutPacking::~WithoutPacking() { packing_is_off = before_; }
 
@@ -87,12 +100,10 @@ bool PackedWeight::serves(const at::Tensor& x, const at::Tensor& weight, std::op
 
 at::Tensor PackedWeight::packed(const at::Tensor& weight, std::int64_t rows) {
   const std::scoped_lock lock(mutex_);
-  const auto version = static_cast<std::int64_t>(weight._version());
-  if (!packed_.defined() || data_ != weight.const_data_ptr() || version_ != version) {
+  if (!packed_.defined() || !source_.is(weight)) {
     // The number of rows is a hint: one form serves all of them, but may be packed again in a call far from it.
     packed_ = operators().reorder->call(weight.detach(), c10::SymInt(rows));
-    data_ = weight.const_data_ptr();
-    version_ = version;
+    source_ = PackedSource(weight);
   }
   return packed_;
 }

@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/StorageImpl.h>
+#include <c10/util/intrusive_ptr.h>
 
 #include "weft/layers/activation.h"
 
@@ -26,7 +29,28 @@ class WithoutPacking {
   bool before_;
 };
 
-/// The packed form of one weight, made at the first call and again when the weight has changed.
+/// Which numbers a form was packed from. It knows their storage, not its address: what is freed leaves its address to
+/// what comes next, and a storage that is referred to, even weakly, cannot be another one.
+class PackedSource {
+ public:
+  PackedSource() = default;
+  explicit PackedSource(const at::Tensor& weight);
+
+  /// Whether `weight` holds the same numbers, as far as LibTorch counts writes (PackedWeight says what it misses).
+  bool is(const at::Tensor& weight) const;
+
+ private:
+  c10::weak_intrusive_ptr<c10::StorageImpl> storage_{c10::intrusive_ptr<c10::StorageImpl>()};
+  const void* data_ = nullptr;
+  std::int64_t version_ = -1;
+  at::ScalarType dtype_ = at::ScalarType::Undefined;
+  std::vector<std::int64_t> sizes_;
+};
+
+/// The packed form of one weight, made at the first call and again when the weight has changed: written to in place, or
+/// given other memory by set_data(), to() or a checkpoint. LibTorch does not count writes through `weight.data()`, nor
+/// those through a raw pointer: who makes one calls `weight.unsafeGetTensorImpl()->bump_version()`, or writes under
+/// NoGradGuard to the weight itself (`weight.mul_(2)`), which is counted.
 class PackedWeight {
  public:
   /// Whether the call is computed here: no gradient is recorded or will be, x has 64 rows or more, x and weight are on
@@ -43,8 +67,7 @@ class PackedWeight {
 
   std::mutex mutex_;
   at::Tensor packed_;
-  const void* data_ = nullptr;  // of the weight that was packed
-  std::int64_t version_ = -1;
+  PackedSource source_;
 };
 
 }  // namespace weft::layers
