@@ -39,7 +39,8 @@ struct AttentionOptions {
 };
 
 struct AttentionResult {
-  /// [B, H, Q, D_v], dtype of query; rows without edges are zero.
+  /// [B, H, Q, D_v], dtype of query; rows without edges are zero. In memory it is [B, Q, H, D_v], and so are the
+  /// gradients, whatever the strides of the inputs: joining the heads is no copy.
   at::Tensor output;
   /// [B, H, Q], float32 (float64 for float64 inputs), -infinity for rows without edges; no gradient. Undefined where
   /// another device than the CPU took the dense path: its operator does not give it.
@@ -50,8 +51,9 @@ struct AttentionResult {
 
 /// query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], any strides; H a multiple of H_kv. Accumulates in
 /// float32 (float64 for float64). Under autocast the inputs are cast to its dtype, as by scaled_dot_product_attention.
-/// NaN or infinity in a key or value makes the rows NaN that attend to it, and no other. Errors: kArgument for shapes,
-/// dtypes or devices that do not fit, naming both; a second derivative is an error.
+/// NaN or infinity in a key makes the rows NaN that attend to it, in a value its column of them, in a query its row,
+/// and nothing else (docs/kernel.md). Errors: kArgument for shapes, dtypes or devices that do not fit, naming both; a
+/// second derivative is an error.
 AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const LayoutPtr& layout, const AttentionOptions& options = {});
 

@@ -88,15 +88,6 @@ kernels::AttentionArguments arguments_of(const Call& call, const Held& held, con
   return arguments;
 }
 
-// [B, H, N, columns] with heads and positions in the order in which `like` has them in memory: a model that splits
-// heads by a transposed view joins them again without a copy.
-at::Tensor empty_like_heads(const at::Tensor& like, std::int64_t columns) {
-  if (like.stride(1) < like.stride(2)) {
-    return at::empty({like.size(0), like.size(2), like.size(1), columns}, like.options()).transpose(1, 2);
-  }
-  return at::empty({like.size(0), like.size(1), like.size(2), columns}, like.options());
-}
-
 void check(kernels::Status status, kernels::InstructionSet isa) {
   if (status == kernels::Status::kOutOfMemory) {
     fail(ErrorKind::kUnsupported, "attention: no memory for the workspace of the ", kernels::to_string(isa), " kernel");
@@ -120,7 +111,7 @@ Forward kernel_forward(const Call& call, kernels::InstructionSet isa) {
   const Held held(call);
   const at::Tensor& query = call.query;
   Forward forward{
-      empty_like_heads(query, call.value.size(3)),
+      empty_heads({query.size(0), query.size(1), query.size(2), call.value.size(3)}, query.options()),
       at::empty({query.size(0), query.size(1), query.size(2)}, query.options().dtype(accumulation_type(query)))};
   check(kernels::fused_forward(isa, arguments_of(call, held, forward), kTorchThreads), isa);
   return forward;
@@ -131,8 +122,8 @@ Gradients kernel_backward(const Call& call, kernels::InstructionSet isa, const F
   const Held held(call);
   const Forward saved{with_contiguous_columns(forward.output), forward.log_sum_exp.contiguous()};
   const at::Tensor incoming = with_contiguous_columns(output_gradient);
-  const Gradients result{empty_like_heads(call.query, call.query.size(3)), empty_like_heads(call.key, call.key.size(3)),
-                         empty_like_heads(call.value, call.value.size(3))};
+  const auto room_for = [](const at::Tensor& tensor) { return empty_heads(tensor.sizes(), tensor.options()); };
+  const Gradients result{room_for(call.query), room_for(call.key), room_for(call.value)};
   kernels::AttentionGradients gradients;
   gradients.output_gradient = input_of(incoming);
   gradients.query_gradient = output_of(result.query);

@@ -2,10 +2,12 @@
 // Small things that all paths do to tensors: dtypes of sums and products, shared key heads, padding.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/repeat_interleave.h>
 
 #include "weft/core/cpu.h"
@@ -23,6 +25,26 @@ inline at::ScalarType accumulation_type(const at::Tensor& tensor) {
 /// slow at them: rounded storage around float32 products.
 inline at::ScalarType fused_type(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kBFloat16 && has_fast_bfloat16() ? at::kBFloat16 : accumulation_type(tensor);
+}
+
+/// Whatever attention returns of shape [B, H, N, C] lies in memory as batch, length, head, column, on every path and
+/// whatever the order of its inputs: a model that splits its heads by a transposed view joins them again without a
+/// copy, and a tracer knows the strides from the shapes.
+inline at::Tensor empty_heads(at::IntArrayRef sizes, const at::TensorOptions& options) {
+  return at::empty({sizes[0], sizes[2], sizes[1], sizes[3]}, options).transpose(1, 2);
+}
+
+/// `tensor` [B, H, N, C] in that order: itself where it has these strides, else a copy.
+inline at::Tensor in_memory_order(const at::Tensor& tensor) {
+  const auto room = [&](std::int64_t dimension) { return std::max<std::int64_t>(tensor.size(dimension), 1); };
+  const std::int64_t row = room(1) * room(3);
+  const bool has_it = tensor.stride(3) == 1 && tensor.stride(1) == room(3) && tensor.stride(2) == row &&
+                      tensor.stride(0) == room(2) * row;
+  if (has_it) {
+    return tensor;
+  }
+  at::Tensor copy = empty_heads(tensor.sizes(), tensor.options().requires_grad(false));
+  return copy.copy_(tensor);
 }
 
 /// [B, H_kv, N, C] -> [B, heads, N, C]: each key head once for every query head of its group.

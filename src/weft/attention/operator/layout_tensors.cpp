@@ -98,6 +98,13 @@ void check_counts(const pattern::BlockLayout& layout) {
   require(layout.query_length >= 0 && layout.key_length >= 0 && layout.heads >= 1 && layout.batch >= 1 &&
               layout.groups >= 0,
           "attention: the layout's lengths, heads, batch and groups must not be negative");
+  // Beyond these their products leave int64.
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  require(layout.query_length <= kMost && layout.key_length <= kMost && layout.heads <= kMost &&
+              layout.batch <= kMost && layout.groups <= kMost && layout.query_offset >= -kMost &&
+              layout.query_offset <= kMost,
+          "attention: the layout's lengths, offset, heads, batch and groups must be at most ", kMost, ", found ",
+          at::IntArrayRef(sizes_of(layout)));
   require(static_cast<std::int64_t>(layout.group.size()) == layout.batch * layout.heads,
           "attention: the layout's group must have batch * heads = ", layout.batch * layout.heads, " entries, found ",
           layout.group.size());

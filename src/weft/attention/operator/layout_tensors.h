@@ -19,7 +19,7 @@ struct LayoutTensors {
   std::vector<std::int64_t> sizes;
 };
 
-/// Views of the layout's own arrays, which they keep alive.
+/// Views of the layout's own arrays, which they keep alive. Nobody may write to them: kernels follow them unchecked.
 LayoutTensors to_tensors(const LayoutPtr& layout);
 
 /// The layout that the tensors are views of where it still lives, else one copied from them. Errors: kArgument that

@@ -21,6 +21,12 @@ Call filled(Call call) {
   return call;
 }
 
+// LibTorch's dense attention carries NaN and infinity to keys behind the causal edge. Where it would, the blocks'
+// products take over, which do not.
+bool knows_only_finite(const Call& call) {
+  return all_finite(call.query) && all_finite(call.key) && all_finite(call.value);
+}
+
 }  // namespace
 
 const char* to_string(Path path) noexcept {
@@ -78,7 +84,7 @@ Forward run_forward(const Call& call, Path path) {
     case Path::kScalar:
       return kernel_forward(call, kernels::InstructionSet::kScalar);
     case Path::kDense:
-      return dense_forward(call);
+      return knows_only_finite(call) ? dense_forward(call) : block_forward(filled(call));
     default:
       return block_forward(filled(call));
   }
@@ -91,7 +97,9 @@ Gradients run_backward(const Call& call, Path path, const Forward& forward, cons
     case Path::kScalar:
       return kernel_backward(call, kernels::InstructionSet::kScalar, forward, output_gradient);
     case Path::kDense:
-      return dense_backward(call, forward, output_gradient);
+      return knows_only_finite(call) && all_finite(output_gradient) && all_finite(forward.log_sum_exp)
+                 ? dense_backward(call, forward, output_gradient)
+                 : block_backward(filled(call), forward, output_gradient);
     default:
       return block_backward(filled(call), forward, output_gradient);
   }

@@ -3,14 +3,15 @@
 // and autocast. The layout is tensors and numbers, so that tracers see nothing but what they know.
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
+#include "weft/attention/operator/checks.h"
 #include "weft/attention/operator/layout_tensors.h"
 #include "weft/attention/operator/operator.h"
 #include "weft/attention/operator/paths.h"
 #include "weft/attention/position_bias.h"
+#include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
 namespace weft::attention {
@@ -28,12 +29,19 @@ Path settled_path(const Call& call, std::string_view name) {
   const Path asked = path_of(name);
   const Path path = asked == Path::kAuto ? choose_path(call) : asked;
   check_path(call, path);
-  return path;
+  if (path != Path::kDense || call.query.is_cpu()) {
+    return path;
+  }
+  require(asked == Path::kAuto, "attention: the dense path of the operator serves the CPU only, found ",
+          call.query.device());
+  return Path::kPortable;
 }
 
 Call with_rest(Call call, const OptionalTensor& key_keep, double dropout, std::int64_t seed,
                const OptionalTensor& slopes) {
   call.key_keep = key_keep.value_or(at::Tensor());
+  check_tensors(call.query, call.key, call.value, call.key_keep);
+  check_numbers(call.scale, dropout);
   call.slopes = checked_slopes(slopes.value_or(at::Tensor()), call.query);
   call.dropout = {static_cast<float>(dropout), static_cast<std::uint64_t>(seed), 0};
   call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
@@ -48,7 +56,7 @@ Results compute_attention(const at::Tensor& query, const at::Tensor& key, const 
   const Call call =
       with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}, {}}, key_keep, dropout, seed, slopes);
   const Forward forward = run_forward(call, settled_path(call, path));
-  return {forward.output, forward.log_sum_exp};
+  return {in_memory_order(forward.output), forward.log_sum_exp.contiguous()};
 }
 
 GradientResults compute_attention_backward(const at::Tensor& output_gradient, const at::Tensor& query,
@@ -59,24 +67,37 @@ GradientResults compute_attention_backward(const at::Tensor& output_gradient, co
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const Call call =
       with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}, {}}, key_keep, dropout, seed, slopes);
-  const Gradients gradients = run_backward(call, settled_path(call, path), {output, log_sum_exp}, output_gradient);
-  return {gradients.query, gradients.key, gradients.value};
+  const Forward forward{output, log_sum_exp};
+  check_results(query, value, forward, output_gradient);
+  const Gradients gradients = run_backward(call, settled_path(call, path), forward, output_gradient);
+  return {in_memory_order(gradients.query), in_memory_order(gradients.key), in_memory_order(gradients.value)};
 }
 
-Results attention_shapes(const at::Tensor& query, const at::Tensor&, const at::Tensor& value, const OptionalTensor&,
-                         at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view,
-                         const OptionalTensor&) {
-  const auto sizes = query.sym_sizes();
-  const at::ScalarType sums = query.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  return {at::empty_symint({sizes[0], sizes[1], sizes[2], value.sym_size(3)}, query.options()),
-          at::empty_symint({sizes[0], sizes[1], sizes[2]}, query.options().dtype(sums))};
+// As empty_heads(), of sizes that a tracer may not have settled.
+at::Tensor empty_shapes(const at::Tensor& like, const c10::SymInt& heads, const c10::SymInt& columns) {
+  return at::empty_symint({like.sym_size(0), like.sym_size(2), heads, columns}, like.options()).transpose(1, 2);
 }
 
-GradientResults attention_backward_shapes(const at::Tensor&, const at::Tensor& query, const at::Tensor& key,
-                                          const at::Tensor& value, const at::Tensor&, const at::Tensor&,
-                                          const OptionalTensor&, at::TensorList, at::IntArrayRef, double, double,
-                                          std::int64_t, std::string_view, const OptionalTensor&) {
-  const auto like = [](const at::Tensor& tensor) { return at::empty_symint(tensor.sym_sizes(), tensor.options()); };
+Results attention_shapes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                         const OptionalTensor& key_keep, at::TensorList, at::IntArrayRef, double scale, double dropout,
+                         std::int64_t, std::string_view, const OptionalTensor&) {
+  check_tensors(query, key, value, key_keep.value_or(at::Tensor()));
+  check_numbers(scale, dropout);
+  return {empty_shapes(query, query.sym_size(1), value.sym_size(3)),
+          at::empty_symint(query.sym_sizes().slice(0, 3), query.options().dtype(accumulation_type(query)))};
+}
+
+GradientResults attention_backward_shapes(const at::Tensor& output_gradient, const at::Tensor& query,
+                                          const at::Tensor& key, const at::Tensor& value, const at::Tensor& output,
+                                          const at::Tensor& log_sum_exp, const OptionalTensor& key_keep, at::TensorList,
+                                          at::IntArrayRef, double scale, double dropout, std::int64_t, std::string_view,
+                                          const OptionalTensor&) {
+  check_tensors(query, key, value, key_keep.value_or(at::Tensor()));
+  check_numbers(scale, dropout);
+  check_results(query, value, {output, log_sum_exp}, output_gradient);
+  const auto like = [](const at::Tensor& tensor) {
+    return empty_shapes(tensor, tensor.sym_size(1), tensor.sym_size(3));
+  };
   return {like(query), like(key), like(value)};
 }
 
@@ -87,7 +108,8 @@ Results autocast_attention(const at::Tensor& query, const at::Tensor& key, const
                            double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(kKey);
   const auto cast = [](const at::Tensor& tensor) {
-    return tensor.scalar_type() == at::kDouble ? tensor : tensor.to(at::autocast::get_autocast_dtype(kDevice));
+    const bool casts = at::isFloatingType(tensor.scalar_type()) && tensor.scalar_type() != at::kDouble;
+    return casts ? tensor.to(at::autocast::get_autocast_dtype(kDevice)) : tensor;
   };
   return forward_operator().call(cast(query), cast(key), cast(value), key_keep, layout, sizes, scale, dropout, seed,
                                  path, slopes);
