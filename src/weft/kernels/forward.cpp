@@ -51,6 +51,7 @@ class ForwardRow {
     }
     for (std::int64_t key = 0; key < count; ++key) {
       if (block.has_edge(first + key)) {
+        state_.has_edges = true;
         const std::int64_t position = block.first_key() + first + key;
         const Sum kept = static_cast<Sum>(dropout_.multiplier(position));
         add_row<Storage>(output_, kept * weights[key], row_of<Storage>(arguments_.value, key_row(position)),
@@ -66,8 +67,12 @@ class ForwardRow {
     }
     const std::int64_t position = block.first_key() + key;
     const auto* row = row_of<Storage>(arguments_.key, key_row(position));
-    return static_cast<Sum>(arguments_.scale) * dot<Storage>(query_, row, arguments_.head_dim) + log_weight +
-           position_bias<Sum>(arguments_.bias, at_.head, at_.row, position);
+    const Sum result = static_cast<Sum>(arguments_.scale) * dot<Storage>(query_, row, arguments_.head_dim) +
+                       log_weight + position_bias<Sum>(arguments_.bias, at_.head, at_.row, position);
+    // A key with infinity has no finite score, and the row that attends to it no finite answer: not even where the
+    // score is -infinity.
+    const bool is_invalid = std::isinf(result) && !is_finite_row<Storage>(row, arguments_.head_dim);
+    return is_invalid ? std::numeric_limits<Sum>::quiet_NaN() : result;
   }
 
   RowIndex key_row(std::int64_t position) const noexcept { return {at_.batch, key_head_, position}; }

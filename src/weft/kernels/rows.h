@@ -35,6 +35,15 @@ typename Storage::Sum dot(const typename Storage::Memory* a, const typename Stor
   return sum;
 }
 
+template <typename Storage>
+bool is_finite_row(const typename Storage::Memory* row, std::int64_t count) noexcept {
+  typename Storage::Sum sum = 0;
+  for (std::int64_t at = 0; at < count; ++at) {
+    sum += 0 * Storage::load(row + at);  // 0 x number is 0 for finite numbers only
+  }
+  return sum == 0;
+}
+
 /// sums += factor * row.
 template <typename Storage>
 void add_row(typename Storage::Sum* sums, typename Storage::Sum factor, const typename Storage::Memory* row,

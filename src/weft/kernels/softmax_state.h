@@ -14,6 +14,7 @@ template <typename Sum>
 struct SoftmaxState {
   Sum maximum = std::numeric_limits<Sum>::lowest();
   Sum sum = 0;
+  bool has_edges = false;  ///< set by who gives the scores: without an edge a sum of zero is an answer
 
   /// Replaces scores [count] (-infinity for no edge) with exp(score - maximum). Returns the factor for what was summed
   /// before.
@@ -42,15 +43,22 @@ struct SoftmaxState {
     const Factors factors{std::exp(maximum - joined), std::exp(other.maximum - joined)};
     sum = sum * factors.mine + other.sum * factors.other;
     maximum = joined;
+    has_edges = has_edges || other.has_edges;
     return factors;
   }
 
-  /// The factor that turns weighted sums into averages: 0 for a row without edges.
-  Sum finish() const noexcept { return sum == 0 ? Sum{0} : 1 / sum; }
+  /// The factor that turns weighted sums into averages: 0 for a row without edges, NaN where the scores have no
+  /// softmax.
+  Sum finish() const noexcept { return is_empty() ? Sum{0} : 1 / answer(); }
 
   Sum log_sum_exp() const noexcept {
-    return sum == 0 ? -std::numeric_limits<Sum>::infinity() : maximum + std::log(sum);
+    return is_empty() ? -std::numeric_limits<Sum>::infinity() : maximum + std::log(answer());
   }
+
+ private:
+  bool is_empty() const noexcept { return sum == 0 && !has_edges; }
+  /// Edges whose scores are all -infinity, or one of +infinity, leave no softmax.
+  Sum answer() const noexcept { return sum > 0 && std::isfinite(sum) ? sum : std::numeric_limits<Sum>::quiet_NaN(); }
 };
 
 }  // namespace weft::kernels

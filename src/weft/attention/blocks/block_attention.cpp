@@ -5,7 +5,9 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "weft/attention/blocks/access.h"
 #include "weft/attention/blocks/inputs.h"
@@ -23,29 +25,52 @@ at::Tensor unflatten(const at::Tensor& flat, const at::Tensor& like, std::int64_
   return flat.view({like.size(0), heads, flat.size(1), flat.size(2)}).narrow(2, 0, like.size(2));
 }
 
-// What the backward pass reads of the forward pass, flat.
+// What the backward pass reads of the forward pass, flat; the fields are those of PieceResults.
 struct FlatResults {
   at::Tensor output_gradient;
   at::Tensor output;
   at::Tensor log_sum_exp;
+  at::Tensor lost;
+  at::Tensor unbounded;
 
   PieceResults at(const Piece& piece) const {
-    return {select_queries(output_gradient, piece), select_queries(output, piece),
-            select_queries(log_sum_exp, piece).squeeze(-1)};
+    PieceResults results{select_queries(output_gradient, piece),
+                         select_queries(output, piece),
+                         select_queries(log_sum_exp, piece).squeeze(-1),
+                         {},
+                         {}};
+    if (lost.defined()) {
+      results.lost = select_queries(lost, piece);
+      results.unbounded = select_queries(unbounded, piece);
+    }
+    return results;
   }
 };
 
+// Rows that are empty or lost have no part in the products.
+void take_out_rows(BlockInputs& inputs, FlatResults& results, const at::Tensor& lost) {
+  const at::Tensor rows = results.log_sum_exp.eq(-kInfinity).logical_or_(lost);
+  results.log_sum_exp.masked_fill_(rows, kInfinity);
+  results.output_gradient = results.output_gradient.masked_fill(rows, 0.0);
+  results.output = results.output.masked_fill(rows, 0.0);
+  inputs.clear_queries(rows.squeeze(-1));
+}
+
 FlatResults flat_results(BlockInputs& inputs, const Forward& forward, const at::Tensor& output_gradient) {
-  FlatResults results{inputs.flat_queries(output_gradient), inputs.flat_queries(forward.output), {}};
+  FlatResults results{inputs.flat_queries(output_gradient), inputs.flat_queries(forward.output), {}, {}, {}};
   const std::int64_t rows = forward.log_sum_exp.size(2);
   const at::Tensor log_sum_exp = forward.log_sum_exp.reshape({-1, rows});
   results.log_sum_exp = at::full({log_sum_exp.size(0), inputs.query().size(1), 1}, kInfinity, log_sum_exp.options());
   results.log_sum_exp.squeeze(-1).narrow(1, 0, rows).copy_(log_sum_exp);
-  const at::Tensor empty = results.log_sum_exp == -kInfinity;
-  if (empty.any().item<bool>()) {
-    results.log_sum_exp.masked_fill_(empty, kInfinity);
-    results.output_gradient = results.output_gradient.masked_fill(empty, 0.0);
-    inputs.clear_queries(empty.squeeze(-1));
+  at::Tensor lost = at::zeros_like(results.log_sum_exp, at::kBool);
+  if (!all_finite(log_sum_exp)) {
+    lost.squeeze(-1).narrow(1, 0, rows).copy_(log_sum_exp.isnan().logical_or_(log_sum_exp == kInfinity));
+    take_out_rows(inputs, results, lost);
+  }
+  const at::Tensor unbounded = at::isfinite((results.output_gradient * results.output).sum(-1, true)).logical_not_();
+  if (lost.any().item<bool>() || unbounded.any().item<bool>()) {
+    results.lost = lost;
+    results.unbounded = unbounded;
   }
   return results;
 }

@@ -177,7 +177,7 @@ std::optional<Forward> decode_forward(const Call& call) {
       continue;
     }
     const PieceInputs inputs = DecodeProduct(call, run).inputs();
-    if (!all_finite(inputs.key) || !all_finite(inputs.value)) {
+    if (!all_finite(inputs.query) || !all_finite(inputs.key) || !all_finite(inputs.value)) {
       return std::nullopt;
     }
     const PieceForward forward = is_flash ? flash_forward(inputs) : portable_forward(inputs);

@@ -31,7 +31,7 @@ BlockInputs::BlockInputs(const Call& call)
     bind_padding();
   }
   if (!all_finite(key_) || !all_finite(value_)) {
-    clear_invalid_keys();
+    clear_invalid();
   }
 }
 
@@ -47,9 +47,7 @@ at::Tensor BlockInputs::flat_queries(const at::Tensor& tensor) const {
   return flatten(tensor, layout_.query_blocks() * layout_.tile.query);
 }
 
-void BlockInputs::clear_queries(const at::Tensor& empty_rows) {
-  query_ = query_.masked_fill(empty_rows.unsqueeze(-1), 0.0);
-}
+void BlockInputs::clear_queries(const at::Tensor& rows) { query_ = query_.masked_fill(rows.unsqueeze(-1), 0.0); }
 
 void BlockInputs::bind_padding() {
   const std::int64_t length = layout_.key_blocks() * layout_.tile.key;
@@ -61,12 +59,12 @@ void BlockInputs::bind_padding() {
   padded_block_.assign(flags, flags + padded.numel());
 }
 
-void BlockInputs::clear_invalid_keys() {
-  const at::Tensor valid = at::isfinite(key_).all(-1).logical_and_(at::isfinite(value_).all(-1));
-  const at::Tensor invalid = valid.logical_not().unsqueeze(-1);
-  key_ = key_.masked_fill(invalid, 0.0);
+void BlockInputs::clear_invalid() {
+  invalid_keys_ = at::isfinite(key_).all(-1, true).logical_not_();
+  key_ = key_.masked_fill(invalid_keys_, 0.0);
+  const at::Tensor invalid = at::isfinite(value_).logical_not_();
   value_ = value_.masked_fill(invalid, 0.0);
-  invalid_keys_ = invalid;
+  invalid_values_ = invalid.to(product_type_);
 }
 
 std::vector<Piece> BlockInputs::pieces() const {
@@ -117,6 +115,7 @@ PieceInputs BlockInputs::at(const Piece& piece) const {
   }
   if (invalid_keys_.defined()) {
     inputs.invalid_keys = select_keys(invalid_keys_, piece).transpose(2, 3);
+    inputs.invalid_values = select_keys(invalid_values_, piece);
   }
   inputs.scale = call_.scale;
   return inputs;

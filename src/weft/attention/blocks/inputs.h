@@ -21,8 +21,8 @@ class BlockInputs {
 
   /// [B, H, Q, C] -> [B * H, padded Q, C] in the dtype of the products.
   at::Tensor flat_queries(const at::Tensor& tensor) const;
-  /// Takes the rows that have no edge out of the backward pass: zero queries cannot carry NaN into the keys' gradients.
-  void clear_queries(const at::Tensor& empty_rows);
+  /// Takes rows, bool [B * H, padded Q], out of the backward pass: zero queries carry no NaN into the keys' gradients.
+  void clear_queries(const at::Tensor& rows);
 
   const at::Tensor& query() const noexcept { return query_; }
   const at::Tensor& key() const noexcept { return key_; }
@@ -31,7 +31,7 @@ class BlockInputs {
  private:
   at::Tensor flatten(const at::Tensor& tensor, std::int64_t length) const;
   void bind_padding();
-  void clear_invalid_keys();
+  void clear_invalid();
   at::Tensor bias_of(const Piece& piece) const;
   bool sees_padding(const Piece& piece) const;
 
@@ -44,6 +44,7 @@ class BlockInputs {
   at::Tensor key_bias_;             // [B, padded K]: 0 or -infinity; undefined without padding
   std::vector<bool> padded_block_;  // [B * key blocks]
   at::Tensor invalid_keys_;         // bool [B * H, padded K, 1] or undefined
+  at::Tensor invalid_values_;       // 0 or 1 [B * H, padded K, D_v] or undefined
 };
 
 }  // namespace weft::attention

@@ -9,12 +9,13 @@ namespace weft::attention {
 
 /// What a piece computes on. R products, F heads, q queries and k keys each; all in one dtype but the bias.
 struct PieceInputs {
-  at::Tensor query;         ///< [R, F, q, D]
-  at::Tensor key;           ///< [R, F, k, D]
-  at::Tensor value;         ///< [R, F, k, D_v]
-  at::Tensor bias;          ///< [R or 1, F or 1, q or 1, k], in the accumulation type, or undefined
-  at::Tensor dropout;       ///< [R, F, q, k], 0 or 1 / (1 - probability), or undefined
-  at::Tensor invalid_keys;  ///< bool [R, F, 1, k]: keys that held NaN or infinity (now zero), or undefined
+  at::Tensor query;           ///< [R, F, q, D]
+  at::Tensor key;             ///< [R, F, k, D]
+  at::Tensor value;           ///< [R, F, k, D_v]
+  at::Tensor bias;            ///< [R or 1, F or 1, q or 1, k], in the accumulation type, or undefined
+  at::Tensor dropout;         ///< [R, F, q, k], 0 or 1 / (1 - probability), or undefined
+  at::Tensor invalid_keys;    ///< bool [R, F, 1, k]: keys that held NaN or infinity (now zero), or undefined
+  at::Tensor invalid_values;  ///< [R, F, k, D_v], 1 for numbers of values that did (now zero); undefined with the keys
   double scale = 1.0;
 };
 
@@ -24,12 +25,16 @@ struct PieceForward {
   at::Tensor log_sum_exp;
 };
 
-/// What the forward pass left: rows without edges have a log_sum_exp of +infinity here, so that their probabilities are
-/// 0.
+/// What the forward pass left: rows that are empty or lost have a log_sum_exp of +infinity here, so that their
+/// probabilities are 0, and zeros elsewhere.
 struct PieceResults {
   at::Tensor output_gradient;
   at::Tensor output;
   at::Tensor log_sum_exp;
+  /// bool [R, F, q, 1], both undefined where all numbers are finite: rows whose log_sum_exp was not finite, and rows
+  /// where the sum of output gradient times output is not (kernels/fused/spoiled_rows.h).
+  at::Tensor lost;
+  at::Tensor unbounded;
 };
 
 struct PieceGradients {

@@ -4,8 +4,10 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/exp.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 
 #include <limits>
@@ -32,15 +34,41 @@ at::Tensor dropped(const at::Tensor& probabilities, const PieceInputs& inputs) {
   return inputs.dropout.defined() ? probabilities * inputs.dropout : probabilities;
 }
 
-// A row that attends to a key with NaN or infinity has no finite answer.
+// Which pairs are edges: bool [R or 1, F or 1, q or 1, k].
+at::Tensor edges_of(const PieceInputs& inputs) {
+  return inputs.bias.defined() ? no_edge(inputs.bias).logical_not_()
+                               : at::ones({1, 1, 1, inputs.key.size(2)}, inputs.key.options().dtype(at::kBool));
+}
+
+// A row that attends to a key with NaN or infinity has no finite answer; in a value they are a column of it.
 void mark_invalid(const PieceInputs& inputs, PieceForward& forward) {
-  at::Tensor attended = inputs.invalid_keys;
-  if (inputs.bias.defined()) {
-    attended = attended.logical_and(no_edge(inputs.bias).logical_not());
-  }
-  const at::Tensor rows = attended.any(-1);
+  const at::Tensor edges = edges_of(inputs);
+  const at::Tensor rows = inputs.invalid_keys.logical_and(edges).any(-1);
   forward.output.masked_fill_(rows.unsqueeze(-1), kNaN);
   forward.log_sum_exp.masked_fill_(rows, kNaN);
+  const at::Tensor columns = at::matmul(edges.to(inputs.invalid_values.scalar_type()), inputs.invalid_values);
+  forward.output.masked_fill_(columns != 0, kNaN);
+}
+
+// The gradients of a piece in which some rows are not finite: those of the others, and NaN along the edges of these.
+PieceGradients spoiled_backward(const PieceInputs& inputs, const PieceResults& results) {
+  const at::Tensor valid = at::isfinite(results.output_gradient);
+  const PieceResults finite{results.output_gradient.masked_fill(valid.logical_not(), 0.0),
+                            results.output.masked_fill(results.unbounded, 0.0),
+                            results.log_sum_exp,
+                            {},
+                            {}};
+  PieceGradients gradients = portable_backward(inputs, finite);
+  const at::Tensor edges = edges_of(inputs);
+  const at::Tensor rows = results.lost.logical_or(results.unbounded);
+  const auto reached_from = [&](const at::Tensor& from) { return edges.logical_and(from).any(2).unsqueeze(-1); };
+  const at::Tensor wrong = valid.logical_not().to(inputs.query.scalar_type());
+  const at::Tensor seeing = edges.logical_and(results.unbounded).to(wrong.scalar_type());
+  gradients.query.masked_fill_(rows, kNaN);
+  gradients.key.masked_fill_(reached_from(rows), kNaN);
+  gradients.value.masked_fill_(reached_from(results.lost), kNaN);
+  gradients.value.masked_fill_(at::matmul(seeing.transpose(2, 3), wrong) != 0, kNaN);
+  return gradients;
 }
 
 }  // namespace
@@ -53,7 +81,8 @@ PieceForward portable_forward(const PieceInputs& inputs) {
   const at::Tensor sum = weights.sum(-1, true);
   PieceForward forward;
   forward.output = at::matmul(dropped(weights, inputs), inputs.value).div_(sum);
-  forward.log_sum_exp = (maximum + sum.log()).squeeze(-1);
+  // Edges whose scores are all -infinity have no softmax; rows without edges are set below.
+  forward.log_sum_exp = (maximum + sum.log()).masked_fill_(sum == 0, kNaN).squeeze(-1);
   if (inputs.bias.defined()) {
     const at::Tensor empty = no_edge(inputs.bias).all(-1);
     forward.output.masked_fill_(empty.unsqueeze(-1), 0.0);
@@ -66,6 +95,9 @@ PieceForward portable_forward(const PieceInputs& inputs) {
 }
 
 PieceGradients portable_backward(const PieceInputs& inputs, const PieceResults& results) {
+  if (results.lost.defined()) {
+    return spoiled_backward(inputs, results);
+  }
   const at::Tensor probabilities = scores_of(inputs).sub_(results.log_sum_exp.unsqueeze(-1)).exp_();
   const at::Tensor delta = (results.output_gradient * results.output).sum(-1, true);
   at::Tensor scores_gradient = at::matmul(results.output_gradient, inputs.value.transpose(2, 3));

@@ -15,6 +15,7 @@
 #include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/query_blocks.h"
 #include "weft/kernels/fused/query_sums.h"
+#include "weft/kernels/fused/spoiled_rows.h"
 
 namespace weft::kernels {
 
@@ -116,8 +117,24 @@ class FusedBackward {
     each_panel<Isa, Units>(mask, queries.queries, [&](const Panel& panel) {
       make_scores(panel, queries, keys);
       make_gradients(panel, mask, queries, first, first_key);
-      add_products(panel, queries, keys, sums.row(first, panel.query));
+      const QuerySumRow query_sums = sums.row(first, panel.query);
+      if (queries.spoiled.touches(panel)) {
+        add_spoiled(panel, mask, queries, first, query_sums);
+      }
+      add_products(panel, queries, keys, query_sums);
     });
+  }
+
+  // Takes rows that are not finite out of what add_products() multiplies.
+  void add_spoiled(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                   const RowIndex& first, const QuerySumRow& query_sums) noexcept {
+    const SpoiledPanel<Isa, Memory> spoiled(panel, queries.spoiled, mask);
+    spoiled.silence(score_gradients(panel));
+    spoiled.add_to_keys(probabilities(panel),
+                        {row_of<Storage>(gradients_.output_gradient, first), gradients_.output_gradient.row_stride,
+                         queries.queries, arguments_.value_dim},
+                        {key_sums_, value_sums_, key_width_, value_width_});
+    spoiled.add_to_queries(query_sums, key_width_);
   }
 
   // Of the panel's first query.

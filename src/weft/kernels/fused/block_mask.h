@@ -68,6 +68,15 @@ class BlockMask {
   /// Bit q: query q sees the key.
   std::uint64_t seen_by(std::int64_t key) const noexcept { return is_full_ ? queries_ : seen_by_[key]; }
 
+  /// Bit q: query q sees some key.
+  std::uint64_t sees() const noexcept {
+    std::uint64_t some = is_full_ && keys_ > 0 ? queries_ : 0;
+    for (std::int64_t key = 0; key < keys_ && !is_full_; ++key) {
+      some |= seen_by_[key];
+    }
+    return some;
+  }
+
   /// Log multiplicities [key][64 queries], or null where all are 0.
   const float* weights() const noexcept { return weights_; }
 

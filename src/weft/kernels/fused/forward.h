@@ -98,7 +98,8 @@ class FusedForward {
     start();
     const std::int64_t key_head = place.head / (arguments_.heads / arguments_.key_heads);
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
-      add_block(block, keys_.get(place.batch, key_head, arguments_.layout.key_block[block]));
+      const std::int64_t key_block = arguments_.layout.key_block[block];
+      add_block(block, keys_.get(place.batch, key_head, key_block), {place.batch, key_head, key_block * kTile});
     }
   }
 
@@ -111,11 +112,12 @@ class FusedForward {
     rows_.reset();
   }
 
-  void add_block(std::int64_t block, const KeyBlock<Unit>& keys) noexcept {
+  void add_block(std::int64_t block, const KeyBlock<Unit>& keys, const RowIndex& first) noexcept {
     const BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
-    const std::int64_t first_key = std::int64_t{arguments_.layout.key_block[block]} * kTile;
-    each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) { add_panel(mask, panel, keys, first_key); });
-    mark_invalid(mask, keys.invalid);
+    rows_.has_edges |= mask.sees();
+    each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) { add_panel(mask, panel, keys, first.row); });
+    mark_keys(mask, keys.invalid_key);
+    mark_values(mask, keys.invalid_value, first);
   }
 
   void add_panel(const BlockMask<Isa>& mask, const Panel& panel, const KeyBlock<Unit>& keys,
@@ -145,7 +147,7 @@ class FusedForward {
   }
 
   // A row that attends to a key with NaN or infinity has no finite answer.
-  void mark_invalid(const BlockMask<Isa>& mask, std::uint64_t invalid) noexcept {
+  void mark_keys(const BlockMask<Isa>& mask, std::uint64_t invalid) noexcept {
     for (; invalid != 0; invalid &= invalid - 1) {
       const std::uint64_t seen_by = mask.seen_by(__builtin_ctzll(invalid));
       for (std::int64_t query = 0; query < queries_; ++query) {
@@ -154,14 +156,46 @@ class FusedForward {
     }
   }
 
+  // NaN or infinity in a value is a column of the rows that attend to it.
+  void mark_values(const BlockMask<Isa>& mask, std::uint64_t invalid, const RowIndex& first) noexcept {
+    for (; invalid != 0; invalid &= invalid - 1) {
+      const std::int64_t key = __builtin_ctzll(invalid);
+      const Memory* value = row_of<Storage>(arguments_.value, {first.batch, first.head, first.row + key});
+      for (std::int64_t column = 0; column < arguments_.value_dim; column += Isa::kLanes) {
+        mark_columns(mask.seen_by(key), column, widen_part<Isa>(value + column, arguments_.value_dim - column));
+      }
+    }
+  }
+
+  void mark_columns(std::uint64_t seen_by, std::int64_t first, typename Isa::Vector value) noexcept {
+    float nothing[Isa::kLanes];  // NaN for what is not finite
+    Isa::store(nothing, Isa::multiply(value, Isa::zero()));
+    for (std::int64_t lane = 0; lane < smaller(Isa::kLanes, arguments_.value_dim - first); ++lane) {
+      for (std::int64_t query = 0; query < kTile && nothing[lane] != 0; query += Isa::kLanes) {
+        float* to = output_at(query, first + lane);
+        const auto rows = Isa::lanes_of(seen_by >> query);
+        Isa::store(to, Isa::select(rows, Isa::set(nothing[lane]), Isa::load(to)));
+      }
+    }
+  }
+
+  // A vector of queries of O^T.
+  float* output_at(std::int64_t query, std::int64_t column) const noexcept {
+    return output_panels_.data() + (query / kPanel * arguments_.value_dim + column) * kPanel + query % kPanel;
+  }
+
   // Averages, transposed back to rows; log-sum-exp.
   void finish() noexcept {
     float* log_sum_exp = static_cast<float*>(arguments_.log_sum_exp) +
                          (place_.batch * arguments_.heads + place_.head) * arguments_.query_length + first_query_;
     for (std::int64_t query = 0; query < queries_; ++query) {
       const float sum = rows_.sum[query];
-      rows_.factor[query] = sum == 0 ? 0.0F : 1.0F / sum;
-      log_sum_exp[query] = sum == 0 ? -std::numeric_limits<float>::infinity() : rows_.maximum[query] + logf(sum);
+      const bool is_empty = ((rows_.has_edges >> query) & 1) == 0;
+      // Edges whose scores are all -infinity, or one of +infinity, have no softmax.
+      const bool has_answer = sum > 0 && __builtin_isfinite(sum);
+      const float answer = has_answer ? sum : std::numeric_limits<float>::quiet_NaN();
+      rows_.factor[query] = is_empty ? 0.0F : 1.0F / answer;
+      log_sum_exp[query] = is_empty ? -std::numeric_limits<float>::infinity() : rows_.maximum[query] + logf(answer);
     }
     for (std::int64_t query = 0; query < queries_; query += Isa::kLanes) {
       for (std::int64_t column = 0; column < arguments_.value_dim; column += Isa::kLanes) {
@@ -172,8 +206,7 @@ class FusedForward {
 
   void store_tile(std::int64_t query, std::int64_t column) noexcept {
     const std::int64_t columns = smaller(Isa::kLanes, arguments_.value_dim - column);
-    const float* from =
-        output_panels_.data() + (query / kPanel * arguments_.value_dim + column) * kPanel + query % kPanel;
+    const float* from = output_at(query, column);
     const typename Isa::Vector factor = Isa::load(rows_.factor + query);
     typename Isa::Vector tile[Isa::kLanes];
     for (std::int64_t row = 0; row < Isa::kLanes; ++row) {

@@ -16,9 +16,10 @@ template <typename Unit>
 struct KeyBlock {
   Matrix<Unit> key;
   Matrix<Unit> value;
-  std::int64_t keys;      ///< that exist
-  std::uint64_t padded;   ///< bit k: key k is padding; its memory counts as zero
-  std::uint64_t invalid;  ///< bit k: key k or its value holds NaN or infinity; its memory counts as zero
+  std::int64_t keys;            ///< that exist
+  std::uint64_t padded;         ///< bit k: key k is padding; its memory counts as zero
+  std::uint64_t invalid_key;    ///< bit k: key k holds NaN or infinity; its memory counts as zero
+  std::uint64_t invalid_value;  ///< bit k: the value of key k does; likewise
 };
 
 /// Which sides of keys and values a pass multiplies by.
@@ -56,9 +57,10 @@ class KeyBlocks {
                      block.padded};
     Rows<Memory> value{row_of<Storage>(arguments_.value, first), arguments_.value.row_stride, block.keys,
                        arguments_.value_dim, block.padded};
-    block.invalid = Packer::invalid(key) | Packer::invalid(value);
-    key.hidden |= block.invalid;
-    value.hidden |= block.invalid;
+    block.invalid_key = Packer::invalid(key);
+    block.invalid_value = Packer::invalid(value);
+    key.hidden |= block.invalid_key;
+    value.hidden |= block.invalid_value;
     block.key = Packer::pack(key, sides_.key, room);
     block.value = Packer::pack(value, sides_.value, room + Packer::room(arguments_.head_dim));
   }

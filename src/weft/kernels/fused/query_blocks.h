@@ -9,6 +9,7 @@
 #include "weft/kernels/arguments.h"
 #include "weft/kernels/fused/block_cache.h"
 #include "weft/kernels/fused/matrix.h"
+#include "weft/kernels/fused/spoiled_rows.h"
 #include "weft/kernels/rows.h"
 
 namespace weft::kernels {
@@ -20,8 +21,9 @@ struct QueryBlock {
   Matrix<Unit> query;                  ///< steps only
   Matrix<Unit> output_gradient;        ///< steps only
   std::int64_t queries;                ///< that exist
-  float log_sum_exp[kTile];            ///< +infinity for rows without edges and beyond the end: probability 0
+  float log_sum_exp[kTile];            ///< +infinity for rows that are empty, lost or beyond the end: probability 0
   float delta[kTile];                  ///< rowsum(dO * O)
+  SpoiledQueries spoiled;              ///< rows whose memory counts as zero (of those that are unbounded, dO)
 };
 
 template <class Isa, class Storage>
@@ -52,10 +54,12 @@ class QueryBlocks {
     const RowIndex first{at.batch, at.head, at.row * arguments_.layout.tile_query};
     block.queries = smaller(arguments_.layout.tile_query, arguments_.query_length - first.row);
     const std::uint64_t empty = read_results(block, first);
+    const std::uint64_t lost = block.spoiled.lost;
     const Rows<Memory> query{row_of<Storage>(arguments_.query, first), arguments_.query.row_stride, block.queries,
-                             arguments_.head_dim, empty};
+                             arguments_.head_dim, empty | lost};
     const Rows<Memory> gradient{row_of<Storage>(gradients_.output_gradient, first),
-                                gradients_.output_gradient.row_stride, block.queries, arguments_.value_dim, empty};
+                                gradients_.output_gradient.row_stride, block.queries, arguments_.value_dim,
+                                empty | lost | block.spoiled.unbounded};
     Unit* panels = room + query_panels_;
     Packer::pack_panels(query, room);
     Packer::pack_panels(gradient, panels);
@@ -66,16 +70,28 @@ class QueryBlocks {
         Packer::pack(gradient, Sides::kSteps, panels + value_panels_ + Packer::room(arguments_.head_dim));
   }
 
-  // Fills log_sum_exp and delta; returns a bit for each row without edges, whose memory nobody looks at.
+  // Fills log_sum_exp, delta and spoiled; returns a bit for each row without edges, whose memory nobody looks at.
   std::uint64_t read_results(QueryBlock<Unit>& block, const RowIndex& first) const noexcept {
     const std::int64_t row = (first.batch * arguments_.heads + first.head) * arguments_.query_length + first.row;
     const float* log_sum_exp = static_cast<const float*>(arguments_.log_sum_exp) + row;
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
     std::uint64_t empty = 0;
+    block.spoiled = {};
     for (std::int64_t query = 0; query < kTile; ++query) {
-      const bool has_edges = query < block.queries && log_sum_exp[query] != -std::numeric_limits<float>::infinity();
-      block.log_sum_exp[query] = has_edges ? log_sum_exp[query] : std::numeric_limits<float>::infinity();
-      block.delta[query] = has_edges ? delta({first.batch, first.head, first.row + query}) : 0.0F;
-      empty |= std::uint64_t{query < block.queries && !has_edges ? 1U : 0U} << query;
+      const std::uint64_t bit = std::uint64_t{query < block.queries ? 1U : 0U} << query;
+      block.log_sum_exp[query] = kInfinity;
+      block.delta[query] = 0.0F;
+      if (bit == 0 || log_sum_exp[query] == -kInfinity) {
+        empty |= bit;
+      } else if (!__builtin_isfinite(log_sum_exp[query])) {
+        block.spoiled.lost |= bit;
+      } else {
+        const float sum = delta({first.batch, first.head, first.row + query});
+        const bool is_bounded = __builtin_isfinite(sum);
+        block.log_sum_exp[query] = log_sum_exp[query];
+        block.delta[query] = is_bounded ? sum : 0.0F;
+        block.spoiled.unbounded |= is_bounded ? 0 : bit;
+      }
     }
     return empty;
   }

@@ -19,8 +19,10 @@ struct SoftmaxRows {
   alignas(64) float maximum[kTile];
   alignas(64) float sum[kTile];
   alignas(64) float factor[kTile];  ///< what the last update multiplied earlier sums by
+  std::uint64_t has_edges;          ///< bit q: query q has an edge
 
   void reset() noexcept {
+    has_edges = 0;
     for (int query = 0; query < kTile; ++query) {
       maximum[query] = std::numeric_limits<float>::lowest();
       sum[query] = 0;
@@ -30,6 +32,7 @@ struct SoftmaxRows {
   /// Joins the state of other keys of the same queries. Afterwards `factor` is what earlier sums are multiplied by, and
   /// `other.factor` what the sums of `other` are.
   void merge(SoftmaxRows& other) noexcept {
+    has_edges |= other.has_edges;
     for (int query = 0; query < kTile; query += Isa::kLanes) {
       const auto mine = Isa::load(maximum + query);
       const auto others = Isa::load(other.maximum + query);
