@@ -81,6 +81,47 @@ class EncoderDirectory : public ::testing::Test {
   EncoderModel model_{nullptr};
 };
 
+constexpr const char* kOwnGraph = "%%MatrixMarket matrix coordinate pattern general\n128 128 2\n1 1\n9 2\n";
+
+TEST_F(EncoderDirectory, AGraphOfTheAttentionComesAlong) {
+  const std::filesystem::path source = folder_ / "source";
+  std::filesystem::create_directories(source / "graphs");
+  write_file_atomically(source / "graphs/own.mtx", kOwnGraph);
+  models::EncoderConfig config = test::small_encoder_config("bert");
+  config.attention = {"window(4) | edges(\"graphs/own.mtx\")"};
+  config.directory = source;
+  model_ = test::small_encoder(config, Head::kMaskedLanguageModel);
+  save_encoder(directory_, model_);
+  EXPECT_EQ(read_file(directory_ / "graphs/own.mtx"), kOwnGraph);
+  std::filesystem::remove_all(source);
+  expect_loads();
+  // A converted model and a copy carry it on.
+  ConvertOptions longer;
+  longer.to = "big_bird";
+  longer.length = 256;
+  longer.block_size = 4;
+  save_encoder(folder_ / "longer", convert_encoder(load_encoder(directory_), longer));
+  EXPECT_EQ(read_file(folder_ / "longer/graphs/own.mtx"), kOwnGraph);
+  load_encoder(folder_ / "longer");
+  std::filesystem::remove(directory_ / "graphs/own.mtx");
+  test::expect_error(ErrorKind::kIo, {"model/graphs/own.mtx"}, [&] { load_encoder(directory_); });
+}
+
+TEST_F(EncoderDirectory, AnExpressionBesideTheConfigReadsTheWorkingDirectory) {
+  save("bert", Head::kMaskedLanguageModel);
+  write_file_atomically(directory_ / "own.mtx", kOwnGraph);
+  EncoderLoadOptions options;
+  options.encoder.attention = "edges(\"own.mtx\")";
+  expect_refused(ErrorKind::kIo, {"own.mtx"}, options);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
+  const EncoderModel loaded = load_encoder(directory_, options);
+  std::filesystem::current_path(before);
+  save_encoder(folder_ / "again", loaded);
+  EXPECT_EQ(read_file(folder_ / "again/own.mtx"), kOwnGraph);
+  load_encoder(folder_ / "again");
+}
+
 TEST_F(EncoderDirectory, KeepsEveryBitOfEveryFamily) {
   for (const char* family : {"bert", "roberta", "longformer", "big_bird"}) {
     save(family, Head::kTokenClassification);

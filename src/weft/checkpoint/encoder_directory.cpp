@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
@@ -69,6 +70,7 @@ void write_encoder(const std::filesystem::path& directory, const EncoderModel& m
   copy_tokenizer(tokenizer_from, directory);
   save_tensors(directory / "model.safetensors", encoder_tensors(*model),
                {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
+  write_attention_files(directory, *model);
   write_file_atomically(config_path(directory), formats::print_json(encoder_config_to_json(*model), 2) + "\n");
 }
 
@@ -96,7 +98,9 @@ bool is_encoder_directory(const std::filesystem::path& directory) {
 
 EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
   const std::filesystem::path file = config_path(directory);
-  return encoder_config_from_json(formats::read_json(file), file.string());
+  EncoderConfig config = encoder_config_from_json(formats::read_json(file), file.string());
+  config.directory = directory;
+  return config;
 }
 
 EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options) {

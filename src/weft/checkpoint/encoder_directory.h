@@ -38,9 +38,9 @@ struct EncoderLoadOptions {
 /// says, naming the tensor and both shapes.
 models::EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options = {});
 
-/// Writes config.json and model.safetensors, which `transformers` loads without a warning, and copies the tokeniser's
-/// files from `tokenizer_from` where that is given. A new directory appears whole; in one that exists each file is
-/// replaced atomically, config.json last. Errors: kIo.
+/// Writes config.json, model.safetensors, which `transformers` loads without a warning, and the graphs that `attention`
+/// names, and copies the tokeniser's files from `tokenizer_from` where that is given. A new directory appears whole; in
+/// one that exists each file is replaced atomically, config.json last. Errors: kIo.
 void save_encoder(const std::filesystem::path& directory, const models::EncoderModel& model,
                   const std::filesystem::path& tokenizer_from = {});
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
@@ -79,26 +80,12 @@ void write_weights(const std::filesystem::path& directory, const models::Languag
   save_tensors(directory / kWeightsFile, tensors, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
 }
 
-/// The graphs that attention expressions name, as the layers hold them: where they were read may be gone by now.
-void write_attention_files(const std::filesystem::path& directory, const models::LanguageModel& model) {
-  for (const auto& module : model->modules()) {
-    const auto* mechanism = module->as<attention::AttentionImpl>();
-    if (mechanism == nullptr) {
-      continue;
-    }
-    for (const pattern::PatternFile& file : mechanism->files()) {
-      std::filesystem::create_directories((directory / file.name).parent_path());
-      write_file_atomically(directory / file.name, file.content);
-    }
-  }
-}
-
 // The config comes last: without it the directory is no model, whatever else is there.
 void write_files(const std::filesystem::path& directory, const models::LanguageModel& model,
                  const text::Tokenizer& tokenizer) {
   tokenizer.save(directory);
   write_weights(directory, model);
-  write_attention_files(directory, model);
+  write_attention_files(directory, *model);
   write_file_atomically(directory / kConfigFile, config_text(model->config()));
 }
 

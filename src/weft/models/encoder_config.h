@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,7 +63,9 @@ struct EncoderConfig {
   std::vector<std::string> architectures = {};
   std::vector<std::string> id2label = {"LABEL_0", "LABEL_1"};  ///< names of the labels, in the order of their ids
   std::string problem_type = {};  ///< regression, single_label_classification, multi_label_classification; empty: guess
-  bool with_pooler = true;        ///< false: a file without one, under a head that does not read it; not in config.json
+  /// Where the config was read: files that `attention` names lie below; empty is the working directory.
+  std::filesystem::path directory = {};
+  bool with_pooler = true;  ///< false: a file without one, under a head that does not read it; not in config.json
 
   /// Labels of a classification head.
   std::int64_t num_labels() const noexcept { return static_cast<std::int64_t>(id2label.size()); }

@@ -60,7 +60,10 @@ models::EncoderConfig first_config(const InitCommand& command) {
   if (!command.family.empty() && json.is_object()) {
     json["model_type"] = command.family;
   }
-  return checkpoint::encoder_config_from_json(json, quote(file.native(), 4096));
+  models::EncoderConfig config = checkpoint::encoder_config_from_json(json, quote(file.native(), 4096));
+  // Files that the command line names lie in the working directory.
+  config.directory = command.shape.contains("attention") ? std::filesystem::path() : file.parent_path();
+  return config;
 }
 
 // Sizes and ids that the tokeniser knows, where they were not given.

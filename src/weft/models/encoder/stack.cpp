@@ -55,6 +55,8 @@ layers::BlockConfig encoder_block(const EncoderConfig& config, const EncoderOpti
   block.intermediate_size = config.intermediate_size;
   block.maximum_length = config.max_position_embeddings;
   block.attention = given.empty() ? family.attention(config, options, layer) : given;
+  // What was asked for beside the config names files where it was asked.
+  block.directory = options.attention.empty() ? config.directory : std::filesystem::path();
   block.short_attention = given.empty() && family.full_until(config, options) >= 0 ? "full" : "";
   block.qkv_bias = config.use_bias;
   block.global_projection = family.global_projection;
