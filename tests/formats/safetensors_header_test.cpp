@@ -87,6 +87,23 @@ TEST(SafetensorsHeader, Dtypes) {
   expect_rejected(R"({"w": {"dtype": 3, "shape": [], "data_offsets": [0, 4]}})", 4, {"'dtype' must be a string"});
 }
 
+TEST(SafetensorsHeader, ManyNamesAreHeldAgainstEachOther) {
+  constexpr int kNames = 20000;
+  std::string header = "{";
+  for (int name = 0; name < kNames; ++name) {  // neither in the order of names nor of data
+    const int number = name * 7919 % kNames;
+    header += concat(name == 0 ? "" : ",", "\"t", number, R"(":{"dtype":"U8","shape":[1],"data_offsets":[)", number,
+                     ",", number + 1, "]}");
+  }
+  const SafetensorsHeader parsed = parse_safetensors_header(header + "}", kNames, "x");
+  ASSERT_EQ(parsed.tensors.size(), static_cast<std::size_t>(kNames));
+  for (int name = 0; name < kNames; ++name) {
+    ASSERT_EQ(parsed.tensors[static_cast<std::size_t>(name)].name, concat("t", name));
+  }
+  const std::string again = R"("t777":{"dtype":"U8","shape":[1],"data_offsets":[20000,20001]}})";
+  expect_rejected(header + "," + again, kNames + 1, {"'t777' appears twice"});
+}
+
 TEST(SafetensorsHeader, RepeatedMissingAndForeignNames) {
   const std::string entry = R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
   expect_rejected("{\"w\":" + entry + ",\"w\":" + entry + "}", 0, {"'w' appears twice"});

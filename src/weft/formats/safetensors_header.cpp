@@ -2,8 +2,9 @@
 // The header of a safetensors file, read event by event so that a hostile one costs no more memory than its own length
 // asks for, and checked against every rule of the format.
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <limits>
-#include <unordered_set>
 #include <utility>
 
 #include "weft/core/quote.h"
@@ -14,6 +15,7 @@ namespace weft::formats {
 namespace {
 
 constexpr std::string_view kMetadataKey = "__metadata__";
+constexpr std::array<std::string_view, 3> kFields = {"dtype", "shape", "data_offsets"};
 
 // Knows only where in the header it stands. At each event it either takes what the format has there or rejects it, so
 // that no document is ever built.
@@ -59,7 +61,7 @@ class HeaderReader : public JsonEvents {
       place_ = Place::kTop;
     } else if (place_ == Place::kTop) {
       place_ = tensor_.name == kMetadataKey ? Place::kMetadata : Place::kTensor;
-      fields_.clear();
+      fields_.reset();
       offset_count_ = 0;
     } else {
       unexpected("an object");
@@ -90,28 +92,43 @@ class HeaderReader : public JsonEvents {
 
   bool key(string_t& value) override {
     if (place_ == Place::kTop) {
-      if (!names_.insert(value).second) {
+      if (value == kMetadataKey && std::exchange(has_metadata_, true)) {
         reject("the name ", quote(value), " appears twice");
       }
       tensor_ = {};
       tensor_.name = std::move(value);
       return true;
     }
-    if (place_ == Place::kTensor && value != "dtype" && value != "shape" && value != "data_offsets") {
-      reject_tensor("there is no field ", quote(value), "; there are dtype, shape and data_offsets");
-    }
-    if (!fields_.insert(value).second) {
+    if (is_repeated(value)) {
       reject(quote(tensor_.name), ": the field ", quote(value), " appears twice");
     }
     key_ = std::move(value);
     return true;
   }
 
+  /// Checks that each name is one tensor's. By sorting: names may be chosen so that they fall into one bucket of a
+  /// hash.
+  void check_names() const {
+    std::vector<std::string_view> names;
+    names.reserve(header_.tensors.size());
+    for (const TensorInfo& tensor : header_.tensors) {
+      names.emplace_back(tensor.name);
+    }
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) {
+      fail(ErrorKind::kFormat, where(), ": the name ", quote(*twice), " appears twice");
+    }
+  }
+
   /// Sorts the tensors by their data and checks that they cover it.
   void check_cover() {
-    std::sort(header_.tensors.begin(), header_.tensors.end(), [](const TensorInfo& left, const TensorInfo& right) {
+    const auto before = [](const TensorInfo& left, const TensorInfo& right) {
       return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
-    });
+    };
+    if (!std::is_sorted(header_.tensors.begin(), header_.tensors.end(), before)) {
+      std::sort(header_.tensors.begin(), header_.tensors.end(), before);
+    }
     std::uint64_t covered = 0;
     for (const TensorInfo& tensor : header_.tensors) {
       if (tensor.begin != covered) {
@@ -149,6 +166,21 @@ class HeaderReader : public JsonEvents {
     }
   }
 
+  // Whether the object being read has had the field; notes that it has it now.
+  bool is_repeated(const std::string& field) {
+    if (place_ == Place::kMetadata) {
+      return header_.metadata.contains(field);
+    }
+    const auto* known = std::find(kFields.begin(), kFields.end(), field);
+    if (known == kFields.end()) {
+      reject_tensor("there is no field ", quote(field), "; there are dtype, shape and data_offsets");
+    }
+    const auto number = static_cast<std::size_t>(known - kFields.begin());
+    const bool repeated = fields_.test(number);
+    fields_.set(number);
+    return repeated;
+  }
+
   bool add_dimension(std::uint64_t value) {
     if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
       reject_tensor("the dimension ", value, " does not fit 63 bits");
@@ -162,9 +194,9 @@ class HeaderReader : public JsonEvents {
 
   // Everything about one tensor that does not depend on the others.
   void finish_tensor() {
-    for (const char* field : {"dtype", "shape", "data_offsets"}) {
-      if (!fields_.contains(field)) {
-        reject_tensor("the field '", field, "' is missing");
+    for (std::size_t field = 0; field < kFields.size(); ++field) {
+      if (!fields_.test(field)) {
+        reject_tensor("the field '", kFields.at(field), "' is missing");
       }
     }
     if (offset_count_ != 2) {
@@ -189,11 +221,11 @@ class HeaderReader : public JsonEvents {
 
   std::uint64_t data_bytes_;
   SafetensorsHeader header_;
-  std::unordered_set<std::string> names_;
+  bool has_metadata_ = false;
   Place place_ = Place::kOutside;
-  TensorInfo tensor_;                       // the one being read; its name is also that of `__metadata__`
-  std::string key_;                         // the field being read
-  std::unordered_set<std::string> fields_;  // of this tensor or of the metadata, so far
+  TensorInfo tensor_;                   // the one being read; its name is also that of `__metadata__`
+  std::string key_;                     // the field being read
+  std::bitset<kFields.size()> fields_;  // of this tensor, so far
   int offset_count_ = 0;
 };
 
@@ -205,6 +237,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
   }
   HeaderReader reader(data_bytes);
   reader.parse(text, where);
+  reader.check_names();
   reader.check_cover();
   return reader.take();
 }

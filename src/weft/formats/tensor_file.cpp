@@ -2,6 +2,9 @@
 // Which reader a file of weights takes, and the lookup by name that all of them share.
 #include "weft/formats/tensor_file.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/formats/pickle/torch_file.h"
@@ -10,15 +13,20 @@
 namespace weft::formats {
 
 const TensorInfo* TensorFile::find(std::string_view name) const {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nullptr : &tensors()[found->second];
+  const std::vector<TensorInfo>& all = tensors();
+  const auto found =
+      std::lower_bound(index_.begin(), index_.end(), name,
+                       [&](std::size_t tensor, std::string_view wanted) { return all[tensor].name < wanted; });
+  return found == index_.end() || all[*found].name != name ? nullptr : &all[*found];
 }
 
 void TensorFile::index_names() {
-  index_.reserve(tensors().size());
-  for (std::size_t i = 0; i < tensors().size(); ++i) {
-    index_.emplace(tensors()[i].name, i);
-  }
+  // No hash: a file may choose its names so that they all fall into one bucket.
+  const std::vector<TensorInfo>& all = tensors();
+  index_.resize(all.size());
+  std::iota(index_.begin(), index_.end(), std::size_t{0});
+  std::stable_sort(index_.begin(), index_.end(),
+                   [&](std::size_t left, std::size_t right) { return all[left].name < all[right].name; });
 }
 
 std::unique_ptr<TensorFile> open_tensor_file(const std::filesystem::path& path) {

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "weft/formats/dtype.h"
@@ -55,7 +54,7 @@ class TensorFile {
   void index_names();
 
  private:
-  std::unordered_map<std::string_view, std::size_t> index_;
+  std::vector<std::size_t> index_;  // of tensors(), sorted by name
 };
 
 /// Opens one file of weights: PyTorch's format for the suffixes .bin, .pt and .pth, safetensors for others. Errors:
