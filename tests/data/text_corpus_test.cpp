@@ -6,12 +6,12 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "data/text_files.h"
-#include "support/expect_error.h"
-#include "support/temporary_directory.h"
+#include "readers/reading.h"
+#include "weft/core/files.h"
 
 namespace weft::data {
 namespace {
@@ -51,6 +51,49 @@ TEST(TextCorpus, ReadsAnyRange) {
   char byte = 0;
   test::expect_error(ErrorKind::kArgument, {"25 bytes"}, [&] { corpus.read(25, 1, &byte); });
   test::expect_error(ErrorKind::kArgument, {"25 bytes"}, [&] { corpus.read(-1, 1, &byte); });
+}
+
+TEST(TextCorpus, GzipIsReadAsTheTextThatItHolds) {
+  const test::TemporaryDirectory folder;
+  const std::string text = test::random_text(3000000, 7);
+  const std::vector<std::string> parts = {text.substr(0, 100), text.substr(100, 1500000), text.substr(1500100, 400),
+                                          text.substr(1500500)};
+  test::write_text(folder / "plain/a", text);
+  test::write_text(folder / "mixed/1.txt", parts[0]);
+  test::append_gzip(folder / "mixed/2.txt.gz", parts[1].substr(0, 700000));
+  test::append_gzip(folder / "mixed/2.txt.gz", parts[1].substr(700000));  // a second member
+  test::write_text(folder / "mixed/3.txt", parts[2]);
+  test::append_gzip(folder / "mixed/4", parts[3]);
+  test::append_gzip(folder / "mixed/5.empty.gz", "");
+  const TextCorpus plain({(folder / "plain").string()});
+  const TextCorpus mixed({(folder / "mixed").string()});
+  EXPECT_EQ(mixed.bytes(), plain.bytes());
+  EXPECT_EQ(mixed.files().size(), 4U);
+  EXPECT_EQ(mixed.text(), text);
+  for (const std::size_t begin : {0U, 99U, 100U, 1499000U, 1500099U, 1500499U, 2990000U}) {
+    std::string got(10000, '\0');
+    mixed.read(static_cast<std::int64_t>(begin), 10000, got.data());
+    EXPECT_EQ(got, text.substr(begin, 10000));
+  }
+  EXPECT_EQ(TextCorpus({(folder / "mixed").string()}, 1000000).text(), text.substr(0, 1000000));
+  EXPECT_EQ(TextCorpus({(folder / "plain").string()}, 1000).text(), text.substr(0, 1000));
+}
+
+TEST(TextCorpus, NamesCompressedFilesThatItCannotRead) {
+  const test::TemporaryDirectory folder;
+  const auto open = [&](const std::string& name) { TextCorpus corpus({(folder / name).string()}); };
+  test::append_gzip(folder / "whole.gz", test::random_text(100000, 8));
+  test::append_gzip(folder / "empty.gz", "");
+  const std::string bytes = read_file(folder / "whole.gz");
+  test::write_text(folder / "cut.gz", bytes.substr(0, bytes.size() / 2));
+  std::string flipped = bytes;
+  flipped[bytes.size() / 2] ^= 0x55;
+  test::write_text(folder / "flipped.gz", flipped);
+  test::write_text(folder / "text.zst", "\x28\xB5\x2F\xFD and more");
+  test::expect_error(ErrorKind::kFormat, {"cut.gz", "end in the middle"}, [&] { open("cut.gz"); });
+  test::expect_error(ErrorKind::kFormat, {"flipped.gz", "damaged"}, [&] { open("flipped.gz"); });
+  test::expect_error(ErrorKind::kFormat, {"text.zst", "zstd"}, [&] { open("text.zst"); });
+  test::expect_error(ErrorKind::kIo, {"empty.gz", "no text"}, [&] { open("empty.gz"); });
 }
 
 TEST(TextCorpus, NamesWhatItCannotRead) {

@@ -8,9 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/text_files.h"
-#include "support/expect_error.h"
-#include "support/temporary_directory.h"
+#include "readers/reading.h"
 
 namespace weft::data {
 namespace {
@@ -73,6 +71,20 @@ TEST(TokenSource, AFileWithoutLinesIsCutBetweenCharacters) {
     void save(const std::filesystem::path&) const override {}
   };
   EXPECT_EQ(tokenize(corpus_of(folder / "euros.txt"), Checking())->size(), static_cast<std::int64_t>(text.size()));
+}
+
+TEST(TokenSource, GzipHasTheIdsAndTheFingerprintOfItsText) {
+  const test::TemporaryDirectory folder;
+  const std::string text = test::random_text(3000000, 9);
+  test::write_text(folder / "plain", text);
+  test::append_gzip(folder / "zipped", text);
+  const auto bytes = text::make_byte_tokenizer();
+  const auto plain = tokenize(corpus_of(folder / "plain"), *bytes);
+  const auto zipped = tokenize(corpus_of(folder / "zipped"), *bytes);
+  EXPECT_EQ(fingerprint(*plain), fingerprint(*zipped));
+  EXPECT_EQ(all_ids(*plain), all_ids(*zipped));
+  EXPECT_EQ(all_ids(*tokenize(corpus_of(folder / "plain"), test::PairTokenizer())),
+            all_ids(*tokenize(corpus_of(folder / "zipped"), test::PairTokenizer())));
 }
 
 TEST(TokenSource, FingerprintTellsTextsApart) {

@@ -64,6 +64,8 @@ TEST(SquadReader, AMalformedQuestionIsOne) {
   expect(R"({"id": "q", "question": "Q", "answers": [{"text": "b", "answer_start": -1}]})", {"at -1"});
   expect(R"({"id": "q", "question": "Q", "answers": [{"text": "b", "answer_start": 99999999999}]})", {"found ''"});
   expect(R"({"id": "q", "question": "Q", "answers": [{"text": "b"}]})", {"answer_start"});
+  expect(R"({"id": "q", "question": "Q", "answers": [{"text": "b", "answer_start": 18446744073709551615}]})",
+         {"a.json' line 2", "'answer_start'", "below 2^63", "18446744073709551615"});
   expect(R"({"id": "q", "question": "Q", "answers": []})", {"must have an answer"});
   expect(R"({"id": "q", "question": "Q", "answers": [{"text": "b", "answer_start": 1}], "is_impossible": true})",
          {"impossible", "no answer"});

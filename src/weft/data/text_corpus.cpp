@@ -3,10 +3,12 @@
 #include "weft/data/text_corpus.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
-#include "weft/core/descriptor.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/data/scratch_file.h"
 #include "weft/readers/file_list.h"
 
 namespace weft::data {
@@ -14,30 +16,76 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kUnpackedAtOnce = std::size_t{1} << 20;  // bytes of text
+
 std::string named(const fs::path& path) { return quote(path.native(), 4096); }
 
 }  // namespace
 
-TextCorpus::TextCorpus(const std::vector<std::string>& paths) {
+TextCorpus::TextCorpus(const std::vector<std::string>& paths, std::int64_t maximum)
+    : maximum_(maximum > 0 ? maximum : std::numeric_limits<std::int64_t>::max()) {
   require(!paths.empty(), "no text was given: expected files or folders");
   for (const fs::path path : paths) {
+    const bool full = bytes_ == maximum_;
     const std::int64_t before = bytes_;
     for (const fs::path& file : readers::list_files({path.native()})) {
       add(file);
     }
     // More likely a wrong path than a wish to train on nothing.
-    if (bytes_ == before) {
+    if (bytes_ == before && !full) {
       fail(ErrorKind::kIo, named(path), " holds no text: it is an empty ", fs::is_directory(path) ? "folder" : "file");
     }
   }
 }
 
 void TextCorpus::add(const fs::path& file) {
-  const Descriptor descriptor = Descriptor::open_regular(file);
-  const auto size = static_cast<std::int64_t>(descriptor.size());
-  if (size > 0) {
-    files_.push_back({file, bytes_, size});
-    bytes_ += size;
+  readers::ByteSource source(file);
+  TextFile text{file, bytes_, 0};
+  if (source.compressed()) {
+    text.unpacked = unpacked_;
+    text.bytes = unpack(source);
+  } else {
+    text.bytes = std::min(static_cast<std::int64_t>(source.stored_bytes()), maximum_ - bytes_);
+  }
+  if (text.bytes > 0) {
+    bytes_ += text.bytes;
+    files_.push_back(std::move(text));
+  }
+}
+
+// Appends the text of a gzip file to the scratch file; its bytes.
+std::int64_t TextCorpus::unpack(readers::ByteSource& source) {
+  if (scratch_.number() < 0) {
+    scratch_ = scratch_file("text");
+  }
+  std::vector<char> piece(kUnpackedAtOnce);
+  const std::int64_t before = unpacked_;
+  const std::int64_t room = maximum_ - bytes_;
+  for (std::size_t got = 1; got > 0 && unpacked_ - before < room;) {
+    got = source.read(piece.data(), piece.size());
+    got = std::min(got, static_cast<std::size_t>(room - (unpacked_ - before)));
+    scratch_.write_all(piece.data(), got);
+    unpacked_ += static_cast<std::int64_t>(got);
+  }
+  return unpacked_ - before;
+}
+
+void TextCorpus::read_plain(const TextFile& file, std::int64_t offset, std::int64_t count, char* destination) const {
+  const Descriptor descriptor = Descriptor::open_regular(file.path);
+  const std::size_t got =
+      descriptor.read_at(static_cast<std::uint64_t>(offset), destination, static_cast<std::size_t>(count));
+  // Positions of later files rest on the sizes found at the start: a file that shrank makes them wrong.
+  if (static_cast<std::int64_t>(got) != count) {
+    fail(ErrorKind::kIo, named(file.path), " has shrunk while it was read: it had ", file.bytes, " bytes and now has ",
+         descriptor.size());
+  }
+}
+
+void TextCorpus::read_unpacked(const TextFile& file, std::int64_t offset, std::int64_t count, char* destination) const {
+  const std::size_t got = scratch_.read_at(static_cast<std::uint64_t>(file.unpacked + offset), destination,
+                                           static_cast<std::size_t>(count));
+  if (static_cast<std::int64_t>(got) != count) {
+    fail(ErrorKind::kIo, "the scratch file with the text of ", named(file.path), " has shrunk");
   }
 }
 
@@ -51,13 +99,10 @@ void TextCorpus::read(std::int64_t begin, std::int64_t count, char* destination)
   for (--file; count > 0; ++file) {
     const std::int64_t offset = begin - file->begin;
     const std::int64_t wanted = std::min(count, file->bytes - offset);
-    const Descriptor descriptor = Descriptor::open_regular(file->path);
-    const auto got =
-        descriptor.read_at(static_cast<std::uint64_t>(offset), destination, static_cast<std::size_t>(wanted));
-    // Positions of later files rest on the sizes found at the start: a file that shrank makes them wrong.
-    if (static_cast<std::int64_t>(got) != wanted) {
-      fail(ErrorKind::kIo, named(file->path), " has shrunk while it was read: it had ", file->bytes,
-           " bytes and now has ", descriptor.size());
+    if (file->unpacked < 0) {
+      read_plain(*file, offset, wanted, destination);
+    } else {
+      read_unpacked(*file, offset, wanted, destination);
     }
     begin += wanted;
     count -= wanted;

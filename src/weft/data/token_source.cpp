@@ -2,11 +2,7 @@
 // Bytes as ids, and the scratch file of ids that a tokeniser made.
 #include "weft/data/token_source.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +10,7 @@
 #include "weft/core/descriptor.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
+#include "weft/data/scratch_file.h"
 
 namespace weft::data {
 namespace {
@@ -37,20 +34,10 @@ class ByteTokens final : public TokenSource {
   std::shared_ptr<const TextCorpus> corpus_;
 };
 
-// A file without a name: it is gone with the process, however that ends.
-Descriptor scratch_file() {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / concat(".weft-tokens-", ::getpid(), "-", std::random_device{}());
-  Descriptor file(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  return file;
-}
-
 // What a tokeniser made of the text, 4 bytes an id in a scratch file.
 class EncodedTokens final : public TokenSource {
  public:
-  EncodedTokens() : file_(scratch_file()) {}
+  EncodedTokens() : file_(scratch_file("tokens")) {}
   std::int64_t size() const override { return size_; }
 
   void append(const std::vector<std::int64_t>& ids) {

@@ -6,6 +6,7 @@
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/scoring.h"
 #include "weft/fine_tuning/trained_leaves.h"
@@ -28,7 +29,7 @@ Json identity_of(const Objective& objective) {
 
 data::LengthBatches length_batches(const Objective& objective, const Plan& plan) {
   const std::int64_t examples = objective.examples(Split::kTraining);
-  require(examples > 0, "train_data: there is no example");
+  require(examples > 0, "train_data: ", quoted_list(plan.task.train_data, 3), " has no example");
   std::vector<std::int32_t> lengths;
   lengths.reserve(static_cast<std::size_t>(examples));
   for (std::int64_t example = 0; example < examples; ++example) {

@@ -57,7 +57,10 @@ Prepared prepare_from(const fs::path& directory, const Plan& plan) {
   if (!plan.task.eval_data.empty() || plan.data.folds > 0) {
     prepared.held_out =
         objective->read(Split::kHeldOut, plan.data.folds > 0 ? plan.task.train_data : plan.task.eval_data);
-    require(objective->rows(Split::kHeldOut).size() > 0, "eval_data: there is no example");
+    const bool folds = plan.data.folds > 0;
+    require(objective->rows(Split::kHeldOut).size() > 0,
+            folds ? "fold " : "eval_data: ", folds ? concat(plan.data.fold, " of ", plan.data.folds, " of ") : "",
+            quoted_list(folds ? plan.task.train_data : plan.task.eval_data, 3), " has no example");
   }
   prepared.plan.trainer.processes = plan.trainer.processes == 0 ? training::processes().size() : plan.trainer.processes;
   // Settled before the task keeps it: the batches of a step depend on the number of processes.
@@ -122,7 +125,7 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   Measured measured;
   measured.read = objective->read(Split::kHeldOut, measurement.data);
   measured.rows = objective->rows(Split::kHeldOut).size();
-  require(measured.rows > 0, "data: there is no example");
+  require(measured.rows > 0, "data: ", quoted_list(measurement.data, 3), " has no example");
   ScoringOptions scoring;
   scoring.padding = {task.model->config().pad_token_id, task.type_ids};
   scoring.tokens = measurement.batch_tokens;

@@ -10,6 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/readers/input/file_format.h"
 #include "weft/readers/reader.h"
 
 namespace weft::fine_tuning {
@@ -17,7 +18,6 @@ namespace {
 
 using formats::Json;
 
-constexpr std::array<std::string_view, 5> kTextNames = {"text", "sentence", "sequence", "review", "content"};
 constexpr std::array<std::string_view, 3> kLabelNames = {"label", "labels", "class"};
 
 std::string listed(const std::vector<std::string>& names) { return quoted_list(names, 12); }
@@ -106,20 +106,9 @@ void take_list(const Json& list, const std::string& place, TextRecord& record) {
 }  // namespace
 
 std::string format_of(const std::filesystem::path& file) {
-  std::filesystem::path name = file.filename();
-  name = name.extension() == ".gz" ? name.stem() : name;
-  const std::string extension = name.extension().string();
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kKnown = {{{".csv", "csv"},
-                                                                                    {".tsv", "tsv"},
-                                                                                    {".tab", "tsv"},
-                                                                                    {".jsonl", "jsonl"},
-                                                                                    {".ndjson", "jsonl"},
-                                                                                    {".fa", "fasta"},
-                                                                                    {".fna", "fasta"},
-                                                                                    {".fasta", "fasta"}}};
-  const auto found =
-      std::find_if(kKnown.begin(), kKnown.end(), [&](const auto& row) { return row.first == extension; });
-  return found == kKnown.end() ? "text" : std::string(found->second);
+  const std::string named = readers::format_of_name(file);
+  const bool record = named == "csv" || named == "tsv" || named == "jsonl" || named == "fasta";
+  return record ? named : "text";
 }
 
 std::string first_stem(const std::filesystem::path& file) {
@@ -130,7 +119,7 @@ std::string first_stem(const std::filesystem::path& file) {
 TableColumns find_columns(const std::vector<std::string>& columns, const DataSettings& settings, LabelCount count,
                           bool with_labels, const std::string& file) {
   TableColumns found;
-  found.text = settings.text_field.empty() ? usual_column(columns, kTextNames, "text_field", file)
+  found.text = settings.text_field.empty() ? usual_column(columns, readers::kTextFields, "text_field", file)
                                            : column_called(columns, settings.text_field, "text_field", file);
   if (!settings.pair_field.empty()) {
     found.pair = column_called(columns, settings.pair_field, "pair_field", file);
@@ -149,7 +138,7 @@ std::string json_text_field(const Json& object, const DataSettings& settings, co
   if (!settings.text_field.empty()) {
     return settings.text_field;
   }
-  for (const std::string_view name : kTextNames) {
+  for (const std::string_view name : readers::kTextFields) {
     if (object.contains(std::string(name))) {
       return std::string(name);
     }

@@ -1,26 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// pread for what is on disk, zlib's inflate for what is in it. A map would be SIGBUS when a file shrinks.
+// pread for what is on disk, read for what comes through a pipe, zlib's inflate for what is in it. A map would be
+// SIGBUS when a file shrinks.
 #include "weft/readers/byte_source.h"
 
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/readers/compression.h"
 
 namespace weft::readers {
 namespace {
 
 constexpr std::size_t kCompressedBytes = 1 << 16;
+constexpr std::size_t kHeadBytes = 16;
 constexpr int kGzipWindow = 15 + 16;  // zlib: the largest window, a gzip header
 
-std::string named(const std::filesystem::path& path) { return quote(path.native(), 4096); }
+// A regular file, a FIFO or a device. Opening a FIFO waits for its writer, as in every program.
+Descriptor open_stream(const std::filesystem::path& path, bool& regular) {
+  Descriptor file(path, O_RDONLY | O_NOCTTY);
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0) {
+    fail_io("read", path, errno);
+  }
+  if (S_ISDIR(status.st_mode)) {
+    fail(ErrorKind::kIo, "cannot read ", quote(path.native(), 4096), ": it is a directory, expected a file");
+  }
+  regular = S_ISREG(status.st_mode);
+  return file;
+}
 
-bool is_gzip(const Descriptor& file) {
-  std::array<unsigned char, 2> magic{};
-  return file.read_at(0, magic.data(), magic.size()) == magic.size() && magic[0] == 0x1F && magic[1] == 0x8B;
+[[noreturn]] void refuse(const Compression& compression, const std::string& name, bool from_file) {
+  const std::string hint = from_file ? concat("decompress it first: ", compression.command, " ", name)
+                                     : concat("decompress it first, for example with ", compression.command);
+  throw Error(ErrorKind::kFormat,
+              concat(name, ": is compressed with ", compression.name, ", expected plain text or gzip"), hint);
 }
 
 }  // namespace
@@ -39,28 +61,89 @@ struct ByteSource::Inflate {
   bool inside = true;  // of a member: the end of the file would be too early
 };
 
-ByteSource::ByteSource(const std::filesystem::path& path) : file_(Descriptor::open_regular(path)), size_(file_.size()) {
-  if (is_gzip(file_)) {
+ByteSource::ByteSource() = default;
+ByteSource::~ByteSource() = default;
+ByteSource::ByteSource(ByteSource&&) noexcept = default;
+ByteSource& ByteSource::operator=(ByteSource&&) noexcept = default;
+
+ByteSource::ByteSource(const std::filesystem::path& path)
+    : path_(path), name_(quote(path.native(), 4096)), file_(Descriptor::open_regular(path)), size_(file_.size()) {
+  look_at_head();
+}
+
+ByteSource ByteSource::stream(const std::filesystem::path& path) {
+  ByteSource source;
+  source.path_ = path;
+  if (path == "-") {
+    source.name_ = "standard input";
+    source.regular_ = false;
+    return source;
+  }
+  source.name_ = quote(path.native(), 4096);
+  source.file_ = open_stream(path, source.regular_);
+  source.size_ = source.regular_ ? source.file_.size() : 0;
+  return source;
+}
+
+bool ByteSource::compressed() {
+  look_at_head();
+  return inflate_ != nullptr;
+}
+
+std::size_t ByteSource::read_file(char* destination, std::size_t bytes) {
+  if (!regular_) {
+    const int number = file_.number() < 0 ? STDIN_FILENO : file_.number();
+    ssize_t got = 0;
+    do {
+      got = ::read(number, destination, bytes);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+      fail_io("read", file_.number() < 0 ? "standard input" : path_, errno);
+    }
+    offset_ += static_cast<std::uint64_t>(got);
+    return static_cast<std::size_t>(got);
+  }
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, size_ - offset_));
+  const std::size_t got = file_.read_at(offset_, destination, wanted);
+  if (got < wanted) {
+    fail(ErrorKind::kIo, name_, " has shrunk while it was read: it had ", size_, " bytes and now has ", file_.size());
+  }
+  offset_ += got;
+  return got;
+}
+
+// Through a pipe no more is waited for than is needed: a program may want its first line answered before it goes on.
+void ByteSource::look_at_head() {
+  if (looked_) {
+    return;
+  }
+  looked_ = true;
+  std::array<char, kHeadBytes> bytes{};
+  std::size_t got = 1;
+  while (got > 0 && may_become_compressed(head_)) {
+    got = read_file(bytes.data(), bytes.size() - head_.size());
+    head_.append(bytes.data(), got);
+  }
+  const std::optional<Compression> compression = compression_of(head_);
+  if (compression && !compression->command.empty()) {
+    refuse(*compression, name_, path_ != "-");
+  }
+  if (compression) {
     compressed_.resize(kCompressedBytes);
     inflate_ = std::make_unique<Inflate>();
   }
 }
 
-ByteSource::~ByteSource() = default;
-
-std::size_t ByteSource::read(char* destination, std::size_t bytes) {
-  return inflate_ ? read_gzip(destination, bytes) : read_file(destination, bytes);
-}
-
-std::size_t ByteSource::read_file(char* destination, std::size_t bytes) {
-  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, size_ - offset_));
-  const std::size_t got = file_.read_at(offset_, destination, wanted);
-  if (got < wanted) {
-    fail(ErrorKind::kIo, named(path()), " has shrunk while it was read: it had ", size_, " bytes and now has ",
-         file_.size());
+// The bytes as they are stored, from the beginning.
+std::size_t ByteSource::read_stored(char* destination, std::size_t bytes) {
+  if (head_.empty()) {
+    return read_file(destination, bytes);
   }
-  offset_ += got;
-  return got;
+  const std::size_t got = std::min(bytes, head_.size());
+  std::copy_n(head_.data(), got, destination);
+  head_.erase(0, got);
+  // A file's whole buffer is filled; a pipe gives what it has.
+  return regular_ && got < bytes ? got + read_file(destination + got, bytes - got) : got;
 }
 
 // More compressed bytes for zlib; false at the end of the file.
@@ -68,7 +151,7 @@ bool ByteSource::fetch() {
   z_stream& stream = inflate_->stream;
   if (stream.avail_in == 0) {
     stream.next_in = reinterpret_cast<Bytef*>(compressed_.data());
-    stream.avail_in = static_cast<uInt>(read_file(compressed_.data(), compressed_.size()));
+    stream.avail_in = static_cast<uInt>(read_stored(compressed_.data(), compressed_.size()));
   }
   return stream.avail_in > 0;
 }
@@ -84,7 +167,7 @@ bool ByteSource::begin_member() {
     return false;
   }
   if (*stream.next_in != 0x1F) {
-    fail(ErrorKind::kFormat, named(path()), ": gzip data are followed by something else, before byte ",
+    fail(ErrorKind::kFormat, name_, ": gzip data are followed by something else, before byte ",
          offset_ - stream.avail_in);
   }
   inflateReset(&stream);
@@ -99,16 +182,47 @@ std::size_t ByteSource::read_gzip(char* destination, std::size_t bytes) {
   const uInt wanted = stream.avail_out;
   while (stream.avail_out == wanted && (inflate_->inside || begin_member())) {
     if (!fetch()) {
-      fail(ErrorKind::kFormat, named(path()), ": the gzip data end in the middle");
+      fail(ErrorKind::kFormat, name_, ": the gzip data end in the middle");
     }
     const int state = inflate(&stream, Z_NO_FLUSH);
     if (state != Z_OK && state != Z_STREAM_END) {
-      fail(ErrorKind::kFormat, named(path()), ": the gzip data are damaged before byte ", offset_ - stream.avail_in,
+      fail(ErrorKind::kFormat, name_, ": the gzip data are damaged before byte ", offset_ - stream.avail_in,
            stream.msg == nullptr ? "" : concat(" (", stream.msg, ")"));
     }
     inflate_->inside = state != Z_STREAM_END;
   }
   return wanted - stream.avail_out;
+}
+
+std::size_t ByteSource::read_text(char* destination, std::size_t bytes) {
+  look_at_head();
+  return inflate_ ? read_gzip(destination, bytes) : read_stored(destination, bytes);
+}
+
+std::size_t ByteSource::read(char* destination, std::size_t bytes) {
+  if (line_read_ == line_.size()) {
+    return read_text(destination, bytes);
+  }
+  const std::size_t got = std::min(bytes, line_.size() - line_read_);
+  std::copy_n(line_.data() + line_read_, got, destination);
+  line_read_ += got;
+  if (line_read_ == line_.size()) {
+    line_ = {};
+    line_read_ = 0;
+  }
+  return got;
+}
+
+std::string_view ByteSource::first_line(std::size_t limit) {
+  std::vector<char> piece(kCompressedBytes);
+  std::size_t end = line_.find('\n');
+  for (std::size_t got = 1; got > 0 && end == std::string::npos && line_.size() < limit;) {
+    const std::size_t before = line_.size();
+    got = read_text(piece.data(), piece.size());
+    line_.append(piece.data(), got);
+    end = line_.find('\n', before);
+  }
+  return std::string_view(line_).substr(0, std::min(limit, end == std::string::npos ? line_.size() : end + 1));
 }
 
 }  // namespace weft::readers

@@ -1,42 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a file as a stream: plain or gzip (told by its first two bytes, members one after another as bgzip and
-// cat make them), in memory that does not grow with the file.
+// The one door for text from outside: the bytes of a file, a pipe or standard input as a stream, plain or gzip (members
+// one after another, as bgzip and cat make them), in memory that does not grow with the file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/core/descriptor.h"
 
 namespace weft::readers {
 
-/// Reads forward only.
+/// Reads forward only. What the first bytes show to be compressed otherwise (xz, zstd, bzip2, zip, lz4, 7z) is a
+/// kFormat error with the command that decompresses it.
 class ByteSource {
  public:
-  /// Errors: kIo when the file cannot be read or is no regular file.
+  /// A regular file. Errors: kIo when it cannot be read, or is a directory, a FIFO or a device; kFormat as above.
   explicit ByteSource(const std::filesystem::path& path);
+  /// Anything that can be read from its beginning to its end: a regular file, a FIFO, a device; "-" is standard input.
+  /// Errors: kIo when it cannot be read or is a directory. What its first bytes are is known at the first read.
+  static ByteSource stream(const std::filesystem::path& path);
   ~ByteSource();
-  ByteSource(const ByteSource&) = delete;
-  ByteSource& operator=(const ByteSource&) = delete;
+  ByteSource(ByteSource&&) noexcept;
+  ByteSource& operator=(ByteSource&&) noexcept;
 
-  /// Fills `destination` with up to `bytes`; 0 at the end and never before it. Errors: kIo for a file that has shrunk
-  /// since it was opened, kFormat for gzip data that are damaged, cut off or followed by something else.
+  /// Fills `destination` with up to `bytes`, of a pipe with what is there; 0 at the end and never before it. Errors:
+  /// kIo for a file that has shrunk since it was opened, kFormat for gzip data that are damaged, cut off or followed by
+  /// something else.
   std::size_t read(char* destination, std::size_t bytes);
-  const std::filesystem::path& path() const noexcept { return file_.path(); }
+  /// The bytes up to the first line end, it included, or as many as `limit` of them: read() gives them all the same.
+  /// Call it before anything is read. Errors: as read().
+  std::string_view first_line(std::size_t limit);
+
+  /// Whether the bytes are gzip. Errors: as read().
+  bool compressed();
+  /// Of a regular file, as they are stored; 0 for anything else.
+  std::uint64_t stored_bytes() const noexcept { return size_; }
+  const std::filesystem::path& path() const noexcept { return path_; }
+  /// For messages: the path in quotes, or "standard input".
+  const std::string& name() const noexcept { return name_; }
 
  private:
   struct Inflate;
+  ByteSource();
   std::size_t read_file(char* destination, std::size_t bytes);
+  std::size_t read_stored(char* destination, std::size_t bytes);
   std::size_t read_gzip(char* destination, std::size_t bytes);
+  std::size_t read_text(char* destination, std::size_t bytes);
+  void look_at_head();
   bool fetch();
   bool begin_member();
 
-  Descriptor file_;
-  std::uint64_t size_;
+  std::filesystem::path path_;
+  std::string name_;
+  Descriptor file_;      // none for standard input
+  bool regular_ = true;  // read by pread, so that a file that shrinks is noticed
+  std::uint64_t size_ = 0;
   std::uint64_t offset_ = 0;
+  bool looked_ = false;        // at the stored bytes' head
+  std::string head_;           // stored bytes that were read to look at them
+  std::string line_;           // text that first_line() has read
+  std::size_t line_read_ = 0;  // of these bytes, so many were given out
   std::vector<char> compressed_;
   std::unique_ptr<Inflate> inflate_;  // null for a plain file
 };

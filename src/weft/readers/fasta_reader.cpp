@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "weft/core/quote.h"
 
@@ -17,7 +18,10 @@ bool is_residue(char byte) { return is_letter(byte) || byte == '*' || byte == '-
 }  // namespace
 
 FastaReader::FastaReader(const std::filesystem::path& path, const ReadOptions& options)
-    : Reader(options), source_(path, options) {}
+    : FastaReader(ByteSource(path), options) {}
+
+FastaReader::FastaReader(ByteSource bytes, const ReadOptions& options)
+    : Reader(options), source_(std::move(bytes), options) {}
 
 bool FastaReader::at_header() {
   const int next = source_.peek();

@@ -25,6 +25,7 @@ struct FastaRecord {
 class FastaReader final : public Reader<FastaRecord> {
  public:
   explicit FastaReader(const std::filesystem::path& path, const ReadOptions& options = {});
+  explicit FastaReader(ByteSource bytes, const ReadOptions& options = {});
 
  protected:
   bool read(FastaRecord& record) override;

@@ -2,10 +2,15 @@
 // A line at a time through the parser of formats/.
 #include "weft/readers/json_lines_reader.h"
 
+#include <utility>
+
 namespace weft::readers {
 
 JsonLinesReader::JsonLinesReader(const std::filesystem::path& path, const ReadOptions& options)
-    : Reader(options), source_(path, options) {}
+    : JsonLinesReader(ByteSource(path), options) {}
+
+JsonLinesReader::JsonLinesReader(ByteSource bytes, const ReadOptions& options)
+    : Reader(options), source_(std::move(bytes), options) {}
 
 bool JsonLinesReader::read(JsonRecord& record) {
   std::string line;
@@ -34,6 +39,18 @@ std::string string_field(const formats::Json& object, const std::string& name, c
               found == object.end() ? "none" : found->type_name());
   }
   return found->get<std::string>();
+}
+
+std::int64_t whole_number_field(const formats::Json& object, const std::string& name, const std::string& where) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (found == object.end() || !found->is_number_integer()) {
+    malformed(where, ": expected a whole number at '", name, "', found ",
+              found == object.end() ? "none" : found->type_name());
+  }
+  if (found->is_number_unsigned() && !std::in_range<std::int64_t>(found->get<std::uint64_t>())) {
+    malformed(where, ": expected a whole number below 2^63 at '", name, "', found ", found->dump());
+  }
+  return found->get<std::int64_t>();
 }
 
 }  // namespace weft::readers

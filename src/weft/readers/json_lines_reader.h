@@ -21,6 +21,7 @@ struct JsonRecord {
 class JsonLinesReader final : public Reader<JsonRecord> {
  public:
   explicit JsonLinesReader(const std::filesystem::path& path, const ReadOptions& options = {});
+  explicit JsonLinesReader(ByteSource bytes, const ReadOptions& options = {});
 
  protected:
   bool read(JsonRecord& record) override;
@@ -31,5 +32,8 @@ class JsonLinesReader final : public Reader<JsonRecord> {
 
 /// The string at `name`. Errors: MalformedRecord that names `where` and the field when it is missing or no string.
 std::string string_field(const formats::Json& object, const std::string& name, const std::string& where);
+
+/// The whole number at `name`. Errors: as string_field, also for one that 64 bits with a sign do not hold.
+std::int64_t whole_number_field(const formats::Json& object, const std::string& name, const std::string& where);
 
 }  // namespace weft::readers

@@ -25,11 +25,7 @@ const Json& list_field(const Json& object, const std::string& name, const std::s
 
 AnswerSpan answer_span(const Json& json, const std::string& context, const std::string& where) {
   AnswerSpan answer{string_field(json, "text", where), 0};
-  const auto start = json.find("answer_start");
-  if (start == json.end() || !start->is_number_integer()) {
-    malformed(where, ": expected a whole number at 'answer_start'");
-  }
-  answer.start = start->get<std::int64_t>();
+  answer.start = whole_number_field(json, "answer_start", where);
   const auto place = static_cast<std::size_t>(answer.start);
   const std::size_t begin = answer.start < 0 ? context.size() : text::byte_offset(context, place);
   if (answer.text.empty() || std::string_view(context).substr(begin, answer.text.size()) != answer.text) {

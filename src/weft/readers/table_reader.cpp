@@ -3,6 +3,7 @@
 #include "weft/readers/table_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
@@ -19,7 +20,10 @@ TableOptions TableOptions::of(const std::filesystem::path& path) {
 }
 
 TableReader::TableReader(const std::filesystem::path& path, const TableOptions& table, const ReadOptions& options)
-    : Reader(options), source_(path, options), table_(table) {
+    : TableReader(ByteSource(path), table, options) {}
+
+TableReader::TableReader(ByteSource bytes, const TableOptions& table, const ReadOptions& options)
+    : Reader(options), source_(std::move(bytes), options), table_(table) {
   if (!table_.header) {
     return;
   }

@@ -36,6 +36,7 @@ class TableReader final : public Reader<TableRow> {
  public:
   /// Errors: as TextSource; kFormat for a header that is malformed or missing.
   TableReader(const std::filesystem::path& path, const TableOptions& table, const ReadOptions& options = {});
+  TableReader(ByteSource bytes, const TableOptions& table, const ReadOptions& options = {});
 
   /// The header's names; "1", "2", ... without a header, known once a row was read.
   const std::vector<std::string>& columns() const noexcept { return columns_; }

@@ -3,6 +3,7 @@
 #include "weft/readers/text_source.h"
 
 #include <cstring>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -17,9 +18,13 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 }  // namespace
 
 TextSource::TextSource(const std::filesystem::path& path, const ReadOptions& options)
-    : bytes_(path), options_(options), buffer_(kBufferBytes) {
+    : TextSource(ByteSource(path), options) {}
+
+TextSource::TextSource(ByteSource bytes, const ReadOptions& options)
+    : bytes_(std::move(bytes)), options_(options), buffer_(kBufferBytes) {
   fill();
-  // Three bytes may come one by one out of a gzip file, but a whole buffer's worth is asked for: none does in practice.
+  // Three bytes may come one by one out of a gzip file or a pipe, but a whole buffer's worth is asked for: none does in
+  // practice.
   if (std::string_view(buffer_.data(), filled_).starts_with(kByteOrderMark)) {
     position_ = kByteOrderMark.size();
   }
@@ -78,7 +83,7 @@ bool TextSource::next_line(std::string& line) {
   return true;
 }
 
-std::string TextSource::where(std::int64_t line) const { return concat(quote(path().native(), 4096), " line ", line); }
+std::string TextSource::where(std::int64_t line) const { return concat(bytes_.name(), " line ", line); }
 
 void check_utf8(std::string_view text, const std::string& where) {
   const std::size_t valid = text::valid_utf8_prefix(text);

@@ -20,8 +20,10 @@ class TextSource {
  public:
   static constexpr int kEnd = -1;
 
-  /// Errors: as ByteSource.
+  /// A regular file. Errors: as ByteSource.
   TextSource(const std::filesystem::path& path, const ReadOptions& options);
+  /// Any stream of bytes, from where it is.
+  TextSource(ByteSource bytes, const ReadOptions& options);
 
   /// The next byte, 0 to 255, or kEnd. Errors: kFormat when the record is longer than options.max_record_bytes.
   int get();
@@ -39,7 +41,7 @@ class TextSource {
   /// Bytes read so far.
   std::uint64_t offset() const noexcept { return buffer_offset_ + position_; }
   const std::filesystem::path& path() const noexcept { return bytes_.path(); }
-  /// "'path' line N".
+  /// "'path' line N", or "standard input line N".
   std::string where(std::int64_t line) const;
   std::string where() const { return where(line_); }
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// One converter a format: a reader's record in, an InputText out.
+#include "weft/readers/input/input_texts.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
+#include "weft/readers/fasta_reader.h"
+#include "weft/readers/input/file_format.h"
+#include "weft/readers/json_lines_reader.h"
+#include "weft/readers/table_reader.h"
+#include "weft/readers/text_source.h"
+
+namespace weft::readers {
+namespace {
+
+using Next = std::function<bool(InputText&)>;
+
+// The record's text field: the one that was named, else the first usual one that `has` finds.
+template <typename Has>
+std::string text_field(const InputTextOptions& options, const Has& has) {
+  if (!options.text_field.empty()) {
+    return options.text_field;
+  }
+  const auto* found = std::find_if(kTextFields.begin(), kTextFields.end(),
+                                   [&](std::string_view name) { return has(std::string(name)); });
+  return found == kTextFields.end() ? std::string() : std::string(*found);
+}
+
+bool has_text(const formats::Json& object, const InputTextOptions& options) {
+  return object.is_object() &&
+         !text_field(options, [&](const std::string& name) { return object.contains(name); }).empty();
+}
+
+bool is_text_object(std::string_view line, const InputTextOptions& options) {
+  try {
+    return has_text(formats::parse_json(line, ""), options);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Whether a table's first line has the column of the text. Quotes around a name do not matter here.
+bool names_text(std::string_view line, char separator, const InputTextOptions& options) {
+  std::vector<std::string> columns(1);
+  for (const char byte : line) {
+    if (byte == separator) {
+      columns.emplace_back();
+    } else if (byte != '"' && byte != '\r' && byte != '\n') {
+      columns.back().push_back(byte);
+    }
+  }
+  const auto has = [&](const std::string& name) {
+    return std::find(columns.begin(), columns.end(), name) != columns.end();
+  };
+  return has(text_field(options, has));
+}
+
+// A table of texts and labels is one; lines that only have tabs or commas in them are lines.
+std::string format_of_table(const std::string& format, ByteSource& bytes, const InputTextOptions& options) {
+  if (options.pairs && options.pair_field.empty()) {
+    return "lines";
+  }
+  if (!options.text_field.empty()) {
+    return format;
+  }
+  const std::string_view line = bytes.first_line(ReadOptions().max_record_bytes);
+  if (names_text(line, format == "csv" ? ',' : '\t', options)) {
+    return format;
+  }
+  log_warning(bytes.name(), ": each line is read as a text; --text-field NAME reads that column of a table");
+  return "lines";
+}
+
+std::string settled_format(ByteSource& bytes, const InputTextOptions& options) {
+  if (options.format != "auto") {
+    return options.format;
+  }
+  const std::string named = format_of_name(bytes.path());
+  if (named == "csv" || named == "tsv") {
+    return format_of_table(named, bytes, options);
+  }
+  if (named == "jsonl" || named == "fasta") {
+    return named;
+  }
+  const std::string begun = format_of_line(bytes.first_line(2));
+  if (begun == "fasta") {
+    log_warning(bytes.name(), ": begins with '>', so it is read as FASTA; --format lines reads each line as a text");
+    return begun;
+  }
+  if (begun == "jsonl" && is_text_object(bytes.first_line(ReadOptions().max_record_bytes), options)) {
+    log_warning(bytes.name(),
+                ": begins with a JSON object that has a text, so it is read as JSON lines; --format lines reads each "
+                "line as a text");
+    return begun;
+  }
+  return "lines";
+}
+
+Next lines_of(ByteSource bytes, bool pairs) {
+  auto source = std::make_shared<TextSource>(std::move(bytes), ReadOptions{});
+  return [source, pairs](InputText& text) {
+    text.second.reset();
+    source->begin_record();
+    if (!source->next_line(text.first)) {
+      return false;
+    }
+    text.where = source->where();
+    if (pairs) {
+      split_pair(text);
+    }
+    return true;
+  };
+}
+
+Next json_lines_of(ByteSource bytes, const InputTextOptions& options) {
+  const std::string name = bytes.name();
+  auto reader = std::make_shared<JsonLinesReader>(std::move(bytes));
+  return [reader, name, options](InputText& text) {
+    JsonRecord record;
+    if (!reader->next(record)) {
+      return false;
+    }
+    text.where = concat(name, " line ", record.line);
+    const std::string field =
+        text_field(options, [&](const std::string& usual) { return record.object.contains(usual); });
+    if (field.empty()) {
+      throw Error(ErrorKind::kFormat,
+                  concat(text.where, ": the object has no field ",
+                         quoted_list(std::vector<std::string>(kTextFields.begin(), kTextFields.end()), 12)),
+                  "--text-field NAME names the field of the text; --format lines reads each line as a text");
+    }
+    text.first = string_field(record.object, field, text.where);
+    text.second.reset();
+    if (options.pairs) {
+      text.second = string_field(record.object, options.pair_field, text.where);
+    }
+    return true;
+  };
+}
+
+Next table_of(ByteSource bytes, const std::string& format, const InputTextOptions& options) {
+  const std::string name = bytes.name();
+  auto reader = std::make_shared<TableReader>(std::move(bytes), TableOptions::of("table." + format));
+  const std::vector<std::string>& columns = reader->columns();
+  const auto has = [&](const std::string& column) {
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+  };
+  const std::string field = text_field(options, has);
+  const std::size_t first = reader->column(field.empty() ? std::string(kTextFields.front()) : field);
+  const std::optional<std::size_t> second =
+      options.pairs ? std::optional(reader->column(options.pair_field)) : std::nullopt;
+  return [reader, name, first, second](InputText& text) {
+    TableRow row;
+    if (!reader->next(row)) {
+      return false;
+    }
+    text.where = concat(name, " line ", row.line);
+    text.first = std::move(row.fields[first]);
+    text.second = second ? std::optional(row.fields[*second]) : std::nullopt;
+    return true;
+  };
+}
+
+Next sequences_of(ByteSource bytes) {
+  const std::string name = bytes.name();
+  auto reader = std::make_shared<FastaReader>(std::move(bytes));
+  return [reader, name](InputText& text) {
+    FastaRecord record;
+    if (!reader->next(record)) {
+      return false;
+    }
+    text = {std::move(record.sequence), {}, concat(name, " line ", record.line)};
+    return true;
+  };
+}
+
+Next open(ByteSource bytes, const InputTextOptions& options) {
+  const std::string format = settled_format(bytes, options);
+  if (format == "lines") {
+    return lines_of(std::move(bytes), options.pairs);
+  }
+  if (options.pairs && options.pair_field.empty()) {
+    throw Error(ErrorKind::kArgument, concat(bytes.name(), ": --pairs needs the field of the second text"),
+                "--pair-field NAME names it; --format lines reads two texts a line, with a tab between them");
+  }
+  if (format == "jsonl") {
+    return json_lines_of(std::move(bytes), options);
+  }
+  if (format == "fasta") {
+    require(!options.pairs, bytes.name(), ": --pairs needs two texts a record, and FASTA has one sequence");
+    return sequences_of(std::move(bytes));
+  }
+  require(format == "csv" || format == "tsv", "format must be auto, lines, jsonl, csv, tsv or fasta, found ",
+          quote(format));
+  return table_of(std::move(bytes), format, options);
+}
+
+}  // namespace
+
+void split_pair(InputText& text) {
+  const std::size_t tab = text.first.find('\t');
+  if (tab == std::string::npos || text.first.find('\t', tab + 1) != std::string::npos) {
+    fail(ErrorKind::kFormat, text.where, ": --pairs expects two texts with one tab between them");
+  }
+  text.second = text.first.substr(tab + 1);
+  text.first.resize(tab);
+}
+
+InputTexts::InputTexts(ByteSource bytes, const InputTextOptions& options) : next_(open(std::move(bytes), options)) {}
+
+}  // namespace weft::readers
