@@ -157,6 +157,20 @@ TEST(GraphStatistics, LongSequencesAreSampled) {
   EXPECT_DOUBLE_EQ(found.reach[1].value, 100000);
 }
 
+TEST(GraphStatistics, GraphsTooLargeToMeasureHaveTheirEdgesEstimated) {
+  GraphRequest request = request_for(std::int64_t{1} << 20);
+  request.layers = 12;
+  const GraphStatistics found = measure("strided(1024)", request);
+  EXPECT_FALSE(found.is_measured);
+  EXPECT_GT(found.sampled_rows, 100);
+  EXPECT_GT(found.edges_error, 0);
+  // A query at i has the 1,025 keys of its window, and those a multiple of 1,024 back beyond it.
+  constexpr double kQueries = 1 << 20;
+  const double expected = kQueries * (1025 + kQueries / 2048 - 1.5);
+  EXPECT_NEAR(static_cast<double>(found.layout.edges), expected, 2 * found.edges_error);
+  EXPECT_LT(found.edges_error, 0.02 * expected);
+}
+
 TEST(GraphStatistics, RefuseWhatIsNoGraph) {
   GraphRequest request = request_for(10);
   request.site.key_length = 12;
@@ -164,7 +178,8 @@ TEST(GraphStatistics, RefuseWhatIsNoGraph) {
   request = request_for(10);
   request.head = 1;
   test::expect_error(ErrorKind::kArgument, {"head 1 does not exist"}, [&] { measure("full", request); });
-  test::expect_error(ErrorKind::kArgument, {"words of 64 pairs"}, [] { measure("causal", request_for(60000)); });
+  test::expect_error(ErrorKind::kArgument, {"words of 64 pairs"},
+                     [] { pattern_graph(Pattern::parse("causal"), request_for(60000).site); });
   test::expect_error(ErrorKind::kArgument, {"tiles of 64 x 64"}, [] {
     const std::vector<std::int64_t> heads{0};
     word_rows(compile(Pattern::parse("full"), request_for(10).site, {16, 64}), heads);

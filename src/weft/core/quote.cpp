@@ -3,6 +3,7 @@
 #include "weft/core/quote.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "weft/core/joined.h"
@@ -22,23 +23,25 @@ std::size_t printable_length(std::string_view text) {
   return escaped || second_control || breaks_line ? 0 : length;
 }
 
-// Levenshtein distance of two short names.
+// Insertions, deletions, replacements and swaps of neighbours that turn one short name into the other.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
-  // One row of the table is enough; `diagonal` is the value above and to the left.
+  std::vector<std::size_t> before(right.size() + 1);
+  std::vector<std::size_t> above(right.size() + 1);
   std::vector<std::size_t> row(right.size() + 1);
-  for (std::size_t j = 0; j <= right.size(); ++j) {
-    row[j] = j;
-  }
+  std::iota(above.begin(), above.end(), 0);
   for (std::size_t i = 1; i <= left.size(); ++i) {
-    std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= right.size(); ++j) {
-      const std::size_t replace = diagonal + (left[i - 1] == right[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+      const std::size_t replaced = above[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
     }
+    before.swap(above);
+    above.swap(row);
   }
-  return row.back();
+  return above[right.size()];
 }
 
 }  // namespace

@@ -38,6 +38,22 @@ void Node::check(const Context& context) const {
   }
 }
 
+ListedKeys Node::listed_keys(const Context& context) const {
+  ListedKeys sum;
+  for (const NodePtr& child : children()) {
+    const ListedKeys listed = child->listed_keys(context);
+    sum.row += listed.row;
+    sum.least += listed.least;
+  }
+  return sum;
+}
+
+void Node::odd_queries(const Context& context, std::vector<Range>& ranges) const {
+  for (const NodePtr& child : children()) {
+    child->odd_queries(context, ranges);
+  }
+}
+
 void Node::rows_bits(const Context& context, const Range& query, std::int64_t first_key, int count,
                      std::span<std::uint64_t> bits) const {
   for (std::int64_t each = query.begin; each < query.end; ++each) {

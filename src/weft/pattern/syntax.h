@@ -50,6 +50,13 @@ struct Size {
 void check_size(const Context& context, const Size& size, std::int64_t minimum, const Node& node,
                 std::string_view name);
 
+/// How many keys a node draws or looks up to answer about one query: for its whole row, and at least. 0 where its edges
+/// follow from arithmetic.
+struct ListedKeys {
+  double row = 0;
+  double least = 0;
+};
+
 /// What a node is to those who walk a tree.
 enum class NodeKind { kPrimitive, kUnion, kIntersection, kComplement, kBlock, kHeads, kPlan, kName };
 
@@ -90,6 +97,11 @@ class Node {
   /// p > 0 when multiplicity(q + p, k + p) == multiplicity(q, k) for all positions, in cells; 0 when there is no such
   /// p.
   virtual std::int64_t period(const Context& context) const = 0;
+  /// What an answer about one query costs beyond arithmetic; by default the sum over the children.
+  virtual ListedKeys listed_keys(const Context& context) const;
+  /// Appends the queries whose rows may hold far more than those around them, as ranges of the grid in any order, also
+  /// beyond its ends: a sample of rows would miss them.
+  virtual void odd_queries(const Context& context, std::vector<Range>& ranges) const;
   /// Whether overlaps inside a union add up: the released plans.
   virtual bool additive(const Context&) const { return false; }
   /// Throws kExpression where the node does not fit the site.

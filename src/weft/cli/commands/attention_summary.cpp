@@ -6,6 +6,7 @@
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
 #include "weft/pattern/pattern.h"
+#include "weft/pattern/survey/survey.h"
 
 namespace weft::cli {
 namespace {
@@ -19,8 +20,8 @@ std::optional<pattern::Pattern> as_pattern(const std::string& expression, const 
   }
 }
 
-// Compiled with the kernel's default tile; the number of edges does not depend on it.
-std::optional<double> density(const std::string& effective, const models::TransformerConfig& config, std::int64_t layer,
+// Nothing, too, where a random graph draws so many keys a row that counting them would take long.
+std::optional<Density> density(const std::string& effective, const models::TransformerConfig& config, std::int64_t layer,
                               std::int64_t length) {
   const std::optional<pattern::Pattern> pattern = as_pattern(effective, config.directory);
   if (!pattern || pattern->needs_input() || length <= 0) {
@@ -32,7 +33,14 @@ std::optional<double> density(const std::string& effective, const models::Transf
   site.heads = config.num_attention_heads;
   site.layer = layer;
   site.maximum_length = config.max_position_embeddings;
-  return compile(*pattern, site, pattern::Tile{}).density();
+  pattern->check(site);
+  try {
+    const double questions = pattern::kSurveyQuestions / static_cast<double>(config.num_hidden_layers);
+    const pattern::LayoutSurvey survey = survey_layout(*pattern, site, {}, questions);
+    return Density{survey.layout.density, survey.sampled > 0};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 attention::MechanismSite site_of(const models::TransformerConfig& config, std::int64_t layer) {
@@ -53,7 +61,7 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string& given = config.attention_of(layer);
     const std::string effective = attention::make_attention(given, site_of(config, layer))->description();
-    const std::optional<double> share = density(effective, config, layer, length);
+    const std::optional<Density> share = density(effective, config, layer, length);
     // Neighbours that print alike and count alike are one row; `layer` in an expression makes them differ.
     if (!summaries.empty() && summaries.back().effective == effective && summaries.back().density == share) {
       summaries.back().last_layer = layer;
@@ -79,7 +87,7 @@ Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t
     rows.emplace_back("attention" + name, summary.effective);
     if (summary.density) {
       rows.emplace_back("density" + name,
-                        concat(percent(*summary.density), " of all pairs at ", digits(length), " tokens"));
+                        concat(summary.density->estimated ? "about " : "", percent(summary.density->share), " of all pairs at ", digits(length), " tokens"));
     }
   }
   return rows;
@@ -91,7 +99,7 @@ formats::Json attention_json(const std::vector<AttentionSummary>& summaries) {
     formats::Json entry = {{"layers", {summary.first_layer, summary.last_layer}},
                            {"expression", summary.expression},
                            {"effective", summary.effective}};
-    entry["density"] = summary.density ? formats::Json(*summary.density) : formats::Json(nullptr);
+    entry["density"] = summary.density ? formats::Json(summary.density->share) : formats::Json(nullptr);
     json.push_back(std::move(entry));
   }
   return json;

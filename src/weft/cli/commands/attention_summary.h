@@ -14,13 +14,20 @@
 
 namespace weft::cli {
 
+/// Edges over pairs. Long sequences are estimated from a sample of their rows.
+struct Density {
+  double share = 0;
+  bool estimated = false;
+  friend bool operator==(const Density&, const Density&) = default;
+};
+
 /// Neighbouring layers with the same attention.
 struct AttentionSummary {
   std::int64_t first_layer = 0;
   std::int64_t last_layer = 0;
-  std::string expression;         ///< as configured, in canonical form where it is a pattern
-  std::string effective;          ///< what is computed: a decoder's pattern is cut to the past
-  std::optional<double> density;  ///< edges over pairs at `length`; absent for what is no pattern or needs `input`
+  std::string expression;  ///< as configured, in canonical form where it is a pattern
+  std::string effective;   ///< what is computed: a decoder's pattern is cut to the past
+  std::optional<Density> density;  ///< at `length`; absent for what is no pattern, needs `input` or takes long to count
 };
 
 /// Errors: kExpression for a mechanism string that does not parse or does not fit.

@@ -15,6 +15,7 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/pattern/graph/statistics.h"
+#include "weft/pattern/picture/picture.h"
 #include "weft/pattern/picture/sheet.h"
 
 namespace weft::cli {
@@ -51,12 +52,17 @@ struct Compared {
 
 std::vector<std::string> figures_of(const pattern::GraphStatistics& stats) {
   std::vector<std::string> lines = {
-      concat(digits(stats.layout.edges), " edges, ", percent(stats.layout.density)),
-      concat("average path ", fixed(stats.paths.average.value, 2), ", largest ", stats.sampled > 0 ? ">= " : "",
-             digits(stats.paths.largest)),
-      concat("clustering ", fixed(stats.clustering.value, 3)),
-      concat("spectral gap ",
-             stats.second_eigenvalue ? fixed(1 - stats.second_eigenvalue->value, 4) : std::string("unknown"))};
+      concat(pattern::edges_text(static_cast<double>(stats.layout.edges), stats.edges_error, stats.sampled_rows > 0), " edges, density ",
+             percent(stats.layout.density))};
+  if (!stats.is_measured) {
+    lines.push_back(concat("paths not measured: the graph of ", digits(stats.positions), " positions is too large"));
+    return lines;
+  }
+  lines.push_back(concat("average path ", fixed(stats.paths.average.value, 2), ", largest ",
+                         stats.sampled > 0 ? "at least " : "", digits(stats.paths.largest)));
+  lines.push_back(concat("clustering ", fixed(stats.clustering.value, 3)));
+  lines.push_back(concat("spectral gap ", stats.second_eigenvalue ? fixed(1 - stats.second_eigenvalue->value, 4)
+                                                                  : std::string("unknown")));
   if (stats.paths.unreachable.value > 0) {  // the path's average is over the others
     lines.push_back(concat("no path for ", percent(stats.paths.unreachable.value), " of pairs"));
   }
@@ -73,7 +79,7 @@ std::vector<pattern::SheetEntry> sheet_of(const std::vector<Compared>& compared,
     request.maximum_cells = cells;
     entries.push_back({each.pattern.to_string(), make_picture(each.pattern, request), figures_of(each.statistics)});
     if (site.heads > 1 && head < 0) {
-      entries.back().figures.push_back(concat("drawn is head 0, measured all ", site.heads));
+      entries.back().figures.push_back(concat("the picture shows head 0, the figures count all ", site.heads, " heads"));
     }
   }
   return entries;
@@ -83,10 +89,20 @@ formats::Json compare_json(const std::vector<Compared>& compared) {
   formats::Json rows = formats::Json::array();
   for (const Compared& each : compared) {
     const pattern::GraphStatistics& stats = each.statistics;
-    formats::Json row = {{"expression", each.pattern.to_string()}, {"edges", stats.layout.edges},
-                         {"density", stats.layout.density},        {"average_path", stats.paths.average.value},
-                         {"largest_path", stats.paths.largest},    {"unreachable_pairs", stats.paths.unreachable.value},
-                         {"clustering", stats.clustering.value},   {"spectral_gap", nullptr}};
+    formats::Json row = {{"expression", each.pattern.to_string()},
+                         {"edges", stats.layout.edges},
+                         {"edges_error", stats.edges_error},
+                         {"density", stats.layout.density},
+                         {"measured", stats.is_measured}};
+    for (const char* measure : {"average_path", "largest_path", "unreachable_pairs", "clustering", "spectral_gap"}) {
+      row[measure] = nullptr;
+    }
+    if (stats.is_measured) {
+      row["average_path"] = stats.paths.average.value;
+      row["largest_path"] = stats.paths.largest;
+      row["unreachable_pairs"] = stats.paths.unreachable.value;
+      row["clustering"] = stats.clustering.value;
+    }
     if (stats.second_eigenvalue) {
       row["spectral_gap"] = 1 - stats.second_eigenvalue->value;
     }

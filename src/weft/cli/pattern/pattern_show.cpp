@@ -114,6 +114,8 @@ formats::Json picture_json(const pattern::Picture& picture) {
           {"query_offset", picture.query_offset},
           {"heads", picture.heads},
           {"edges", figures.edges},
+          {"edges_error", figures.edges_error},
+          {"sampled_rows", figures.sampled},
           {"density", figures.density},
           {"blocks",
            {{"size", 64},
@@ -142,10 +144,7 @@ pattern::PictureRequest request_for(const ShowConfig& config, const std::vector<
   return request;
 }
 
-// With cells of its own: a figure has more room than a terminal.
-void write_figures(const pattern::Pattern& pattern, const ShowConfig& config, pattern::PictureRequest request) {
-  request.maximum_cells = kFigureCells;
-  const pattern::Picture picture = make_picture(pattern, request);
+void write_figures(const pattern::Picture& picture, const ShowConfig& config) {
   if (!config.svg.empty()) {
     write_file_atomically(config.svg, svg_picture(picture));
   }
@@ -169,12 +168,11 @@ void show(const ShowOptions& options) {
   pattern::PictureRequest request = request_for(config, input);
   // Figures go to files, their paths to stdout; the terminal picture is for a call that names no file.
   const bool writes = !config.svg.empty() || !config.png.empty();
-  if (writes) {
-    write_figures(pattern, config, request);
-  }
   const pattern::TerminalStyle style = chosen_style(config.style);
-  request.maximum_cells = cells_in_width(config.width > 0 ? config.width : terminal_width(), style);
+  request.maximum_cells =
+      writes ? kFigureCells : cells_in_width(config.width > 0 ? config.width : terminal_width(), style);
   const pattern::Picture picture = make_picture(pattern, request);
+  write_figures(picture, config);
   if (options.json) {
     print_json(picture_json(picture));
   } else if (!writes) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft pattern stats`: the graph of a pattern as figures, before anything is trained on it.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -18,6 +20,7 @@
 #include "weft/core/joined.h"
 #include "weft/pattern/cost/layout_work.h"
 #include "weft/pattern/graph/statistics.h"
+#include "weft/pattern/picture/picture.h"
 
 namespace weft::cli {
 namespace {
@@ -103,6 +106,9 @@ formats::Json stats_json(const std::string& expression, const pattern::GraphStat
   formats::Json json = {{"expression", expression},
                         {"length", stats.positions},
                         {"edges", stats.layout.edges},
+                        {"edges_error", stats.edges_error},
+                        {"sampled_rows", stats.sampled_rows},
+                        {"measured", stats.is_measured},
                         {"density", stats.layout.density},
                         {"blocks",
                          {{"size", 64},
@@ -129,6 +135,12 @@ formats::Json stats_json(const std::string& expression, const pattern::GraphStat
     json["second_eigenvalue_error"] = stats.second_eigenvalue->error;
     json["spectral_gap"] = 1 - stats.second_eigenvalue->value;
   }
+  for (const char* measure : {"isolated", "unreachable", "average_path", "average_path_error", "largest_path",
+                              "unreachable_pairs", "clustering", "clustering_error", "contains_star"}) {
+    if (!stats.is_measured) {
+      json[measure] = nullptr;
+    }
+  }
   return json;
 }
 
@@ -140,28 +152,59 @@ std::string reach_text(const std::vector<pattern::Estimate>& reach) {
   return joined(reach, "  ", [](const pattern::Estimate& layer) { return digits(std::llround(layer.value)); });
 }
 
-std::string stats_text(const pattern::GraphStatistics& stats, const std::optional<PredictedSeconds>& seconds) {
+Rows layout_rows(const pattern::GraphStatistics& stats) {
   const pattern::LayoutStatistics& layout = stats.layout;
-  Rows rows = {{"edges", concat(digits(layout.edges), ", density ", percent(layout.density))},
+  const bool estimated = stats.sampled_rows > 0;
+  const auto count = [&](std::int64_t number) {
+    return pattern::estimated_digits(static_cast<double>(number), estimated);
+  };
+  Rows rows = {{"edges", concat(pattern::edges_text(static_cast<double>(layout.edges), stats.edges_error, estimated), ", density ",
+                                percent(layout.density))},
                {"blocks of 64",
-                concat(digits(layout.full_blocks), " full, ", digits(layout.partial_blocks + layout.weighted_blocks),
+                concat(count(layout.full_blocks), " full, ", count(layout.partial_blocks + layout.weighted_blocks),
                        " partial of ", digits(stats.possible_blocks), "; ", percent(layout.edges_per_slot),
-                       " of computed scores are edges")},
-               {"isolated", concat(digits(stats.isolated), " positions; nobody looks at ", digits(stats.unseen))},
-               {"average path", with_error(stats.paths.average, 3)},
-               {"largest path", concat(stats.sampled > 0 ? "at least " : "", digits(stats.paths.largest))},
-               {"pairs without path", percent(stats.paths.unreachable.value)},
-               {"clustering", with_error(stats.clustering, 4)}};
+                       " of computed scores are edges")}};
+  if (estimated) {
+    rows.emplace_back("estimated from", concat("a sample of ", digits(stats.sampled_rows),
+                                               " rows of 64 queries; +- is a 95% interval"));
+  }
+  return rows;
+}
+
+/// What to type instead: a graph has at most as many words as its length times those of a row.
+std::string unmeasured_text(const pattern::GraphStatistics& stats) {
+  const double share = static_cast<double>(pattern::kMeasuredWords) / std::max(stats.words, 1.0);
+  const auto length = static_cast<std::uint64_t>(static_cast<double>(stats.positions) * std::min(share, 0.5));
+  return concat("not measured: the graph of ", digits(stats.positions), " positions is too large; try --length ",
+                std::bit_floor(std::max<std::uint64_t>(length, 64)));
+}
+
+std::string stats_text(const pattern::GraphStatistics& stats, const StatsConfig& config,
+                       const std::optional<PredictedSeconds>& seconds) {
+  Rows rows = layout_rows(stats);
+  if (!stats.is_measured) {
+    rows.emplace_back("paths and the rest", unmeasured_text(stats));
+    return name_table(rows);
+  }
+  rows.emplace_back("isolated positions",
+                    concat(digits(stats.isolated), "; positions that no other attends to: ", digits(stats.unseen)));
+  rows.emplace_back("average path", with_error(stats.paths.average, 3));
+  rows.emplace_back("largest path", concat(stats.sampled > 0 ? "at least " : "", digits(stats.paths.largest)));
+  rows.emplace_back("pairs without path", percent(stats.paths.unreachable.value));
+  rows.emplace_back("clustering", with_error(stats.clustering, 4));
   if (stats.second_eigenvalue) {
     rows.emplace_back("second eigenvalue", with_error(*stats.second_eigenvalue, 6));
     rows.emplace_back("spectral gap", fixed(1 - stats.second_eigenvalue->value, 6));
   } else {
-    rows.emplace_back("second eigenvalue", "not found: the iteration did not settle at this length");
+    rows.emplace_back("second eigenvalue", "not found: the iteration did not converge at this length");
   }
   rows.emplace_back("star graph", stats.contains_star ? "yes: BigBird's proof of universality applies"
                                                       : "no: BigBird's proof of universality does not apply");
   if (!stats.reach.empty()) {
     rows.emplace_back("reach by layer", reach_text(stats.reach));
+  } else if (config.layers > 0) {
+    rows.emplace_back("reach by layer", concat("not measured: each of the ", config.layers,
+                                               " layers has a large graph of its own; try --layers 2"));
   }
   if (seconds) {
     rows.emplace_back("predicted time", seconds_text(*seconds));
@@ -185,14 +228,15 @@ void show_stats(const StatsOptions& options) {
     request.head = config.head;
   }
   const pattern::GraphStatistics found = graph_statistics(pattern, request);
-  const std::optional<PredictedSeconds> seconds = predict(pattern, bound.site, stats, asked_threads(options.threads));
+  const std::optional<PredictedSeconds> seconds =
+      found.is_measured ? predict(pattern, bound.site, stats, asked_threads(options.threads)) : std::nullopt;
   if (options.json) {
     formats::Json json = stats_json(pattern.to_string(), found);
     json["seconds"] = seconds_json(seconds);
     print_json(json);
     return;
   }
-  std::cout << pattern.to_string() << '\n' << stats_text(found, seconds);
+  std::cout << pattern.to_string() << '\n' << stats_text(found, stats, seconds);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "weft/core/error.h"
+#include "weft/pattern/compile/row_walk.h"
 
 namespace weft::pattern {
 namespace {
@@ -70,41 +71,12 @@ bool RowCompiler::is_cut(std::int64_t key_block) const {
   return query_.size() < queries_ || end > context_.key_length;
 }
 
-/// Emits what the row has in blocks [first, end): all at once where they are even, from one edge to the next where the
-/// pattern knows how far that is, else by halves.
+/// Emits what the row has in blocks [first, end).
 void RowCompiler::walk(std::int64_t first, std::int64_t end) {
-  while (first < end) {
-    const Range keys{begin_key(first), std::min(begin_key(end), context_.key_length)};
-    const std::int64_t next = root_.first_key(context_, query_, keys) / layout_.tile.key;
-    if (next > first) {
-      first = next;
-      if (first < end) {
-        walk_one(first++);
-      }
-      continue;
-    }
-    const int value = root_.uniform(context_, query_, keys);
-    if (value != kMixed) {
-      even_blocks(first, value == 0 ? first : end, value);
-      return;
-    }
-    const std::int64_t half = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(end - first))) / 2;
-    if (half == 0) {
-      exact_block(first++);
-    } else {
-      walk(first, first + half);
-      first += half;
-    }
-  }
-}
-
-void RowCompiler::walk_one(std::int64_t key_block) {
-  const int value = root_.uniform(context_, query_, keys_of(key_block));
-  if (value > 0) {
-    even_blocks(key_block, key_block + 1, value);
-  } else if (value == kMixed) {
-    exact_block(key_block);
-  }
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+  walk_row({root_, context_, query_, layout_.tile.key}, {first, end}, steps,
+           [this](const Range& blocks, int multiplicity) { even_blocks(blocks.begin, blocks.end, multiplicity); },
+           [this](std::int64_t block) { exact_block(block); });
 }
 
 void RowCompiler::even_blocks(std::int64_t first, std::int64_t end, int multiplicity) {

@@ -31,7 +31,6 @@ class RowCompiler {
   std::int64_t begin_key(std::int64_t block) const { return block * layout_.tile.key; }
   bool is_cut(std::int64_t key_block) const;
   void walk(std::int64_t first, std::int64_t end);
-  void walk_one(std::int64_t key_block);
   void even_blocks(std::int64_t first, std::int64_t end, int multiplicity);
   void exact_block(std::int64_t key_block);
   std::int32_t exact_kind(std::int64_t key_block);

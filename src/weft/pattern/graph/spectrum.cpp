@@ -18,6 +18,7 @@ namespace {
 
 constexpr Eigen::Index kKrylov = 60;  // vectors between restarts
 constexpr Eigen::Index kDense = 300;  // positions up to which all eigenvalues are computed
+constexpr Eigen::Index kLongest = 1 << 18;  // positions: the vectors take 126 MB
 constexpr double kWork = 3e9;         // additions before a tighter tolerance is given up: some seconds
 constexpr double kTolerances[] = {1e-3, 1e-5, 1e-7, 1e-10};  // of the residual, which bounds the eigenvalue's error
 
@@ -117,6 +118,9 @@ std::optional<Estimate> second_eigenvalue(const WordRows& rows) {
   }
   if (connected_parts(rows) > 1) {
     return Estimate{1, 0};
+  }
+  if (rows.positions > kLongest) {
+    return std::nullopt;
   }
   DeflatedAdjacency adjacency(rows);
   if (adjacency.rows() <= kDense) {

@@ -23,6 +23,10 @@ struct GraphStatistics {
   std::int64_t positions = 0;
   LayoutStatistics layout;  ///< edges (self-loops included), density and blocks of 64 x 64, over the heads shown
   std::int64_t possible_blocks = 0;
+  double edges_error = 0;         ///< half the width of the 95% interval of `layout.edges`; 0 where all were counted
+  std::int64_t sampled_rows = 0;  ///< rows of 64 queries that `layout` is estimated from; 0 where all were counted
+  bool is_measured = true;        ///< false where the graph is too large: then nothing below is known
+  double words = 0;               ///< words of 64 pairs with an edge, about: the size of the graph
   std::int64_t isolated = 0;                  ///< positions without an edge to or from another
   std::int64_t unseen = 0;                    ///< positions that no other has an edge to
   std::int64_t sampled = 0;                   ///< positions that were measured; 0 where all were
@@ -33,9 +37,13 @@ struct GraphStatistics {
   std::vector<Estimate> reach;                ///< [layers]: positions that one position has heard of after the layer
 };
 
-/// Measures the graph of a pattern. `contains_star` says whether some position attends to all and all attend to it,
+/// Larger graphs are not measured.
+inline constexpr std::int64_t kMeasuredWords = kMaximumWords / 2;
+
+/// Measures the graph of a pattern. Where it has more than kMeasuredWords words, or takes too long to draw, only
+/// `layout` is filled in, from a sample of rows (survey.h). `contains_star` says whether some position attends to all and all attend to it,
 /// which is the condition of BigBird's proof that sparse attention is a universal approximator and Turing complete
-/// (Zaheer et al. 2020, section 3). Errors: those of Pattern::check and word_rows; kArgument for a head that the site
+/// (Zaheer et al. 2020, section 3). Errors: those of Pattern::check and survey_layout; kArgument for a head that the site
 /// does not have, or lengths that differ.
 GraphStatistics graph_statistics(const Pattern& pattern, const GraphRequest& request);
 

@@ -176,6 +176,9 @@ WordRows symmetrised(const WordRows& rows) {
   WordRows both;
   both.positions = rows.positions;
   both.begin.push_back(0);
+  const auto most = static_cast<std::size_t>(rows.words() + other.words());
+  both.index.reserve(most);
+  both.bits.reserve(most);
   RowBuilder builder(both, ceil_divide(rows.positions, kSide));
   for (std::size_t position = 0; position < static_cast<std::size_t>(rows.positions); ++position) {
     for (const WordRows* each : {&rows, &other}) {

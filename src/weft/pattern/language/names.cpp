@@ -78,27 +78,6 @@ constexpr Name kNames[] = {
     {"fixed", "fixed(l, c), fixed(l, c, split=true)", "causal & (segment(l) | summary(l, c))", kFixed, build_fixed},
 };
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> above(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(above.begin(), above.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, replaced});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        row[j] = std::min(row[j], before[j - 2] + 1);
-      }
-    }
-    before.swap(above);
-    above.swap(row);
-  }
-  return above[b.size()];
-}
-
 }  // namespace
 
 std::span<const Name> names() { return kNames; }
@@ -109,20 +88,17 @@ const Name* find_name(std::string_view name) {
   return found == names().end() ? nullptr : &*found;
 }
 
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr std::size_t kCompared = 32;  // letters: no name is as long, and a name may be 64 KB of anything
-  const std::string_view start = word.substr(0, kCompared);
-  return *std::min_element(candidates.begin(), candidates.end(), [&](std::string_view a, std::string_view b) {
-    return edit_distance(start, a) < edit_distance(start, b);
-  });
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
+  const std::string_view meant = weft::nearest_name(word, candidates);
+  return meant.empty() ? "; known are " + joined(candidates, ", ") : concat(", did you mean '", meant, "'?");
 }
 
-std::string_view nearest_name(std::string_view word) {
-  std::vector<std::string_view> candidates;
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> result;
   for (const Name& entry : names()) {
-    candidates.push_back(entry.name);
+    result.push_back(entry.name);
   }
-  return nearest(word, candidates);
+  return result;
 }
 
 const Argument* Call::find(std::string_view parameter) const {

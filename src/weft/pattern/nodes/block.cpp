@@ -10,24 +10,31 @@ namespace {
 /// Questions in cells become questions in blocks: a range of cells touches a range of blocks.
 class Block final : public Node {
  public:
-  Block(const Size& size, NodePtr pattern) : size_(size), pattern_(std::move(pattern)) {}
+  Block(const Size& size, NodePtr pattern) : size_(size), pattern_(std::move(pattern)), cells_(size), inner_(&*pattern_) {
+    // block(a, block(b, P)) is block(a b, P): however deep blocks nest, a question is passed on once.
+    const auto* below = dynamic_cast<const Block*>(inner_);
+    if (below != nullptr && !size_.layer && !below->cells_.layer) {
+      cells_ = {saturating_product(size_.value, below->cells_.value)};
+      inner_ = below->inner_;
+    }
+  }
 
   int multiplicity(const Context& context, std::int64_t query, std::int64_t key) const override {
-    const std::int64_t size = size_.at(context);
-    return pattern_->multiplicity(grid(context), query / size, key / size);
+    const std::int64_t size = cells_.at(context);
+    return inner_->multiplicity(grid(context), query / size, key / size);
   }
 
   int uniform(const Context& context, const Range& query, const Range& key) const override {
-    const std::int64_t size = size_.at(context);
-    return pattern_->uniform(grid(context), {query.begin / size, (query.end - 1) / size + 1},
+    const std::int64_t size = cells_.at(context);
+    return inner_->uniform(grid(context), {query.begin / size, (query.end - 1) / size + 1},
                              {key.begin / size, (key.end - 1) / size + 1});
   }
 
   std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
-    const std::int64_t size = size_.at(context);
+    const std::int64_t size = cells_.at(context);
     const std::int64_t first_block = first / size;
     const int blocks = static_cast<int>((first + count - 1) / size - first_block) + 1;
-    const std::uint64_t coarse = pattern_->row_bits(grid(context), query / size, first_block, blocks);
+    const std::uint64_t coarse = inner_->row_bits(grid(context), query / size, first_block, blocks);
     if (size == 1 || coarse == 0) {
       return coarse;
     }
@@ -41,7 +48,7 @@ class Block final : public Node {
 
   void rows_bits(const Context& context, const Range& query, std::int64_t first, int count,
                  std::span<std::uint64_t> bits) const override {
-    const std::int64_t size = size_.at(context);
+    const std::int64_t size = cells_.at(context);
     for (std::int64_t each = query.begin; each < query.end; ++each) {
       const auto at = static_cast<std::size_t>(each - query.begin);
       const bool is_again = at > 0 && each % size != 0;  // queries of one block see the same
@@ -50,28 +57,42 @@ class Block final : public Node {
   }
 
   std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
-    const std::int64_t size = size_.at(context);
-    const std::int64_t block = pattern_->first_key(grid(context), {query.begin / size, (query.end - 1) / size + 1},
+    const std::int64_t size = cells_.at(context);
+    const std::int64_t block = inner_->first_key(grid(context), {query.begin / size, (query.end - 1) / size + 1},
                                                    {key.begin / size, (key.end - 1) / size + 1});
     return std::clamp(block * size, key.begin, key.end);
   }
 
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
-    const std::int64_t size = size_.at(context);
+    const std::int64_t size = cells_.at(context);
     numbers.insert(numbers.end(), {query.begin % size, key.begin % size});
-    pattern_->signature(grid(context), {query.begin / size, (query.end - 1) / size + 1},
+    inner_->signature(grid(context), {query.begin / size, (query.end - 1) / size + 1},
                         {key.begin / size, (key.end - 1) / size + 1}, numbers);
   }
 
   EdgeKind edge_kind(const Context& context, std::int64_t query, std::int64_t key) const override {
-    return pattern_->edge_kind(grid(context), query / size_.at(context), key / size_.at(context));
+    return inner_->edge_kind(grid(context), query / cells_.at(context), key / cells_.at(context));
   }
   std::int64_t period(const Context& context) const override {
-    return saturating_product(pattern_->period(grid(context)), size_.at(context));
+    return saturating_product(inner_->period(grid(context)), cells_.at(context));
+  }
+  /// Queries of one block share their row.
+  ListedKeys listed_keys(const Context& context) const override {
+    const ListedKeys blocks = inner_->listed_keys(grid(context));
+    const double sharing = static_cast<double>(std::min<std::int64_t>(cells_.at(context), kSharing));
+    return {blocks.row / sharing, blocks.least / sharing};
+  }
+  void odd_queries(const Context& context, std::vector<Range>& ranges) const override {
+    const std::size_t before = ranges.size();
+    inner_->odd_queries(grid(context), ranges);
+    for (std::size_t i = before; i < ranges.size(); ++i) {
+      ranges[i] = {saturating_product(ranges[i].begin, cells_.at(context)),
+                   saturating_product(ranges[i].end, cells_.at(context))};
+    }
   }
   void check(const Context& context) const override {
     check_size(context, size_, 1, *this, "the block size");
-    pattern_->check(grid(context));
+    pattern_->check(grid(context, size_));
   }
   NodeKind kind() const override { return NodeKind::kBlock; }
   std::span<const NodePtr> children() const override { return {&pattern_, 1}; }
@@ -84,8 +105,8 @@ class Block final : public Node {
  private:
   // Every block that holds a query of the call: the first one begins before the offset where that is no multiple of b,
   // as it does while a cache grows token by token.
-  Context grid(const Context& context) const {
-    const std::int64_t size = size_.at(context);
+  static Context grid(const Context& context, const Size& cells) {
+    const std::int64_t size = cells.at(context);
     Context blocks = context;
     blocks.query_offset = context.query_offset / size;
     blocks.query_length = ceil_divide(context.query_offset + context.query_length, size) - blocks.query_offset;
@@ -93,10 +114,17 @@ class Block final : public Node {
     blocks.unit = saturating_product(context.unit, size);
     return blocks;
   }
+  Context grid(const Context& context) const { return grid(context, cells_); }
+
+  static constexpr std::int64_t kSharing = 64;  // queries that are asked about together
 
   Size size_;
   NodePtr pattern_;
+  Size cells_;         // of a block of the innermost grid
+  const Node* inner_;  // what stands on that grid; pattern_ keeps it alive
 };
+
+std::string counted_text(std::int64_t heads) { return std::to_string(heads) + (heads == 1 ? " head" : " heads"); }
 
 /// Asks the pattern of the context's head.
 class Heads final : public Node {
@@ -135,16 +163,20 @@ class Heads final : public Node {
   std::int64_t period(const Context& context) const override { return of(context).period(context); }
   bool additive(const Context& context) const override { return of(context).additive(context); }
   const Node& resolved(const Context& context) const override { return of(context).resolved(context); }
+  ListedKeys listed_keys(const Context& context) const override { return of(context).listed_keys(context); }
+  void odd_queries(const Context& context, std::vector<Range>& ranges) const override {
+    of(context).odd_queries(context, ranges);
+  }
 
   void check(const Context& context) const override {
     const auto shares = static_cast<std::int64_t>(patterns_.size());
     if (counted() && ends_.back() != context.heads) {
-      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " gives patterns to ", ends_.back(),
-           " heads, the site has ", context.heads);
+      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " names patterns for ", counted_text(ends_.back()),
+           ", but the layer has ", counted_text(context.heads));
     }
     if (!counted() && context.heads % shares != 0) {
-      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " has ", shares,
-           " equal shares, which do not divide ", context.heads, context.heads == 1 ? " head" : " heads");
+      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " divides the heads into ", shares,
+           " equal shares, but the layer has ", counted_text(context.heads));
     }
     Node::check(context);
   }

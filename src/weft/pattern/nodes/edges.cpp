@@ -54,6 +54,9 @@ class Edges final : public RowLists {
   std::int64_t digest() const { return digest_; }
 
  protected:
+  double row_work(const Context&) const override {
+    return 1 + static_cast<double>(list_.edges.size()) / static_cast<double>(std::max<std::int64_t>(list_.queries, 1));
+  }
   RowKeys keys(const Context& context, std::int64_t query, std::int64_t) const override {
     RowKeys row;
     auto edge = std::lower_bound(list_.edges.begin(), list_.edges.end(), FileEdge{query, 0});

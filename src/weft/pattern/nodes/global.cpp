@@ -108,6 +108,19 @@ class Global final : public Node {
   EdgeKind edge_kind(const Context&, std::int64_t, std::int64_t) const override { return EdgeKind::kGlobal; }
   std::int64_t period(const Context&) const override { return 0; }
   bool uses_input() const override { return shape_.input; }
+  void odd_queries(const Context& context, std::vector<Range>& ranges) const override {
+    if (shape_.side == Side::kKeys) {
+      return;
+    }
+    ranges.push_back({0, shape_.first.at(context)});
+    ranges.push_back({last_begin(context), context.key_length});
+    for (const std::int64_t position : shape_.at) {
+      ranges.push_back({position, position + 1});
+    }
+    for (std::size_t i = 0; i < context.input.size() && shape_.input; ++i) {
+      ranges.push_back({context.input[i] / context.unit, context.input[i] / context.unit + 1});
+    }
+  }
 
   void check(const Context& context) const override {
     check_size(context, shape_.first, 0, *this, "first");

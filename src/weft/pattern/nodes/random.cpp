@@ -65,6 +65,11 @@ class RandomKeys final : public Random {
     RowKeys drawn = distinct(context, query, few ? count : bound - count);
     return few ? drawn : all_but(drawn, bound);
   }
+  double row_work(const Context& context) const override {
+    const std::int64_t count = std::min(count_.at(context), context.key_length);
+    const std::int64_t drawn = std::min(count, context.key_length - count);
+    return static_cast<double>(std::max(drawn, count / 16));  // writing a key down is cheaper than a draw
+  }
   int everywhere(const Context& context) const override {
     const std::int64_t count = count_.at(context);
     return count == 0 ? 0 : (count >= context.key_length ? 1 : kMixed);
@@ -139,6 +144,10 @@ class ErdosRenyi final : public Random {
     return drawn;
   }
 
+  double row_work(const Context& context) const override {
+    const auto keys = static_cast<double>(context.key_length);
+    return 1 + probability_ * keys + keys / static_cast<double>(chunk_);
+  }
   int everywhere(const Context&) const override { return probability_ == 0 ? 0 : (probability_ == 1 ? 1 : kMixed); }
 
  private:
@@ -193,6 +202,11 @@ class WattsStrogatz final : public Random {
       }
     }
     return row;
+  }
+  /// Each rewired edge walks the row.
+  double row_work(const Context& context) const override {
+    const auto width = static_cast<double>(2 * half(context));
+    return 1 + 2 * width + rewired_ * width * width / 32;
   }
   int everywhere(const Context& context) const override { return half(context) >= context.key_length / 2 ? 1 : kMixed; }
 

@@ -14,8 +14,8 @@ namespace weft::pattern {
 namespace {
 
 constexpr std::int64_t kPaperTokens = 1024;                     // whose blocks the plans of the paper draw from
-constexpr std::int64_t kMaximumWork = std::int64_t{1} << 31;    // permuted blocks: a few seconds
-constexpr std::int64_t kMaximumPlaces = std::int64_t{1} << 27;  // 512 MB
+constexpr std::int64_t kMaximumWork = std::int64_t{1} << 29;    // permuted blocks: about a second
+constexpr std::int64_t kMaximumPlaces = std::int64_t{1} << 25;  // 128 MB
 
 using Blocks = std::vector<std::int32_t>;
 

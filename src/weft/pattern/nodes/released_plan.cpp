@@ -83,7 +83,15 @@ class Released final : public PublishedPlan {
     const auto row = drawn->row(context.head, query);
     return static_cast<int>(std::count(row.begin(), row.end(), key));
   }
+  ListedKeys listed_keys(const Context& context) const override {
+    const auto drawn = static_cast<double>(count_.at(context));
+    return {drawn, drawn};
+  }
   int uniform(const Context& context, const Range& query, const Range& key) const override {
+    constexpr std::int64_t kSearched = 4096;  // rows
+    if (query.size() > kSearched) {
+      return kMixed;
+    }
     const auto drawn = blocks(context);
     const bool one = query.size() == 1 && key.size() == 1;
     for (std::int64_t each = query.begin; each < query.end && !one; ++each) {

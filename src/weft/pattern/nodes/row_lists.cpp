@@ -30,6 +30,15 @@ bool RowLists::Id::operator==(const Id& other) const noexcept {
          query.begin == other.query.begin && query.end == other.query.end;
 }
 
+ListedKeys RowLists::listed_keys(const Context& context) const {
+  if (everywhere(context) != kMixed || context.key_length == 0) {
+    return {};
+  }
+  const double row = row_work(context);
+  const auto length = static_cast<double>(context.key_length);
+  return {row, row * std::min(1.0, static_cast<double>(chunk_length(context)) / length)};
+}
+
 int RowLists::multiplicity(const Context& context, std::int64_t query, std::int64_t key) const {
   return uniform(context, {query, query + 1}, {key, key + 1});
 }

@@ -29,11 +29,14 @@ class RowLists : public Node {
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const final;
   EdgeKind edge_kind(const Context&, std::int64_t, std::int64_t) const override { return EdgeKind::kRandom; }
   std::int64_t period(const Context&) const final { return 0; }
+  ListedKeys listed_keys(const Context& context) const final;
 
  protected:
   /// The keys of `query` in [chunk * chunk_length, (chunk + 1) * chunk_length).
   virtual RowKeys keys(const Context& context, std::int64_t query, std::int64_t chunk) const = 0;
   virtual std::int64_t chunk_length(const Context&) const { return kMaximumSize; }
+  /// About how many draws or look-ups the keys of a whole row take.
+  virtual double row_work(const Context& context) const = 0;
   /// 0 or 1 where every pair has that multiplicity, so that no row is looked at.
   virtual int everywhere(const Context&) const { return kMixed; }
 

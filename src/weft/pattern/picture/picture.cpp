@@ -5,10 +5,19 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
+#include "weft/pattern/picture/cell_samples.h"
 #include "weft/pattern/picture/cells.h"
+#include "weft/pattern/survey/survey.h"
+#include "weft/pattern/syntax.h"
 
 namespace weft::pattern {
 namespace {
+
+constexpr double kCountedBlocks = 1 << 21;  // of a layout that is built to be drawn: about a second
+constexpr double kCountedKeys = 1 << 24;    // draws and look-ups of such a layout
+constexpr double kMostMasks = 1 << 18;      // distinct ones of such a layout: 134 MB
+constexpr double kQuestions = 1 << 25;      // to the pattern where no layout is built: one or two seconds
+constexpr std::int64_t kMostCells = 1 << 21;  // of all panels
 
 /// The smallest side with at most `maximum` cells along `length` that divides 64 or is a multiple of it.
 std::int64_t cell_side(std::int64_t length, std::int64_t maximum) {
@@ -72,6 +81,19 @@ std::vector<PictureCell> coloured(const Pattern& pattern, const Site& site, cons
   return cells;
 }
 
+PictureFigures figures_of(const LayoutSurvey& survey) {
+  PictureFigures figures;
+  figures.edges = survey.layout.edges;
+  figures.density = survey.layout.density;
+  figures.full_blocks = survey.layout.full_blocks;
+  figures.partial_blocks = survey.layout.partial_blocks;
+  figures.possible_blocks = survey.possible_blocks;
+  figures.edges_per_slot = survey.layout.edges_per_slot;
+  figures.edges_error = survey.edges_error;
+  figures.sampled = survey.sampled;
+  return figures;
+}
+
 void add_figures(PictureFigures& figures, const BlockLayout& layout, std::int64_t group) {
   const auto first = static_cast<std::size_t>(group * layout.query_blocks());
   const auto last = first + static_cast<std::size_t>(layout.query_blocks());
@@ -94,31 +116,54 @@ void finish_figures(Picture& picture, std::int64_t shown_heads) {
   figures.edges_per_slot = slots == 0 ? 0 : static_cast<double>(figures.edges) / slots;
 }
 
+/// Counts every edge.
+void draw_exactly(Picture& picture, const Pattern& pattern, const Site& site) {
+  const BlockLayout layout = compile(pattern, site, Tile{kPictureTile, kPictureTile});
+  std::int64_t shown = 0;
+  for (PicturePanel& panel : picture.panels) {
+    Site of_head = site;
+    of_head.head = panel.heads.front();
+    const std::int64_t group = layout.group[static_cast<std::size_t>(of_head.head)];
+    panel.cells = coloured(pattern, of_head, picture, count_cells(layout, picture, group));
+    for (std::size_t each = 0; each < panel.heads.size(); ++each) {
+      add_figures(picture.figures, layout, group);
+    }
+    shown += std::ssize(panel.heads);
+  }
+  finish_figures(picture, shown);
+}
+
+void draw_sampled(Picture& picture, const Pattern& pattern, const Site& site, const LayoutSurvey& survey) {
+  picture.figures = figures_of(survey);
+  for (PicturePanel& panel : picture.panels) {
+    Site of_head = site;
+    of_head.head = panel.heads.front();
+    const double cost = question_cost(pattern.root().resolved(Context(of_head)));
+    panel.cells =
+        sample_cells(pattern, of_head, picture, kQuestions / cost / static_cast<double>(picture.panels.size()));
+  }
+}
+
 }  // namespace
 
 Picture make_picture(const Pattern& pattern, const PictureRequest& request) {
   const Site& site = request.site;
-  require(!request.head || (*request.head >= 0 && *request.head < site.heads), "head ", request.head.value_or(0),
-          " does not exist: the pattern is shown for ", site.heads, " heads, counted from 0");
   pattern.check(site);
   Picture picture = empty_picture(pattern, request);
-  const BlockLayout layout = compile(pattern, site, Tile{kPictureTile, kPictureTile});
-  std::vector<std::int64_t> panel_of(static_cast<std::size_t>(layout.groups), -1);
-  const std::int64_t first_head = request.head.value_or(0);
-  const std::int64_t end_head = request.head ? first_head + 1 : site.heads;
-  for (std::int64_t head = first_head; head < end_head; ++head) {
-    const std::int64_t group = layout.group[static_cast<std::size_t>(head)];
-    add_figures(picture.figures, layout, group);
-    std::int64_t& panel = panel_of[static_cast<std::size_t>(group)];
-    if (panel < 0) {
-      panel = static_cast<std::int64_t>(picture.panels.size());
-      Site of_head = site;
-      of_head.head = head;
-      picture.panels.push_back({{}, coloured(pattern, of_head, picture, count_cells(layout, picture, group))});
-    }
-    picture.panels[static_cast<std::size_t>(panel)].heads.push_back(head);
+  for (std::vector<std::int64_t>& heads : equal_heads(pattern, site, request.head)) {
+    picture.panels.push_back({std::move(heads), {}});
   }
-  finish_figures(picture, end_head - first_head);
+  require(std::ssize(picture.panels) * picture.rows * picture.columns <= kMostCells, "the picture would have ",
+          picture.panels.size(), " panels of ", picture.rows, " x ", picture.columns,
+          " cells, one for each head that differs; draw one head with --head 0, or fewer heads with --heads");
+  const LayoutSurvey survey = survey_layout(pattern, site, request.head);
+  // The layout of one head has the blocks of all.
+  const double heads = request.head ? static_cast<double>(site.heads) : 1;
+  if (survey.blocks_stored * heads <= kCountedBlocks && survey.masks * heads <= kMostMasks && survey.listed_keys * heads <= kCountedKeys) {
+    draw_exactly(picture, pattern, site);
+  } else {
+    draw_sampled(picture, pattern, site, survey);
+  }
   return picture;
 }
 

@@ -35,6 +35,8 @@ struct PictureFigures {
   std::int64_t partial_blocks = 0;   ///< with a mask or weights
   std::int64_t possible_blocks = 0;  ///< heads * query blocks * key blocks
   double edges_per_slot = 0;         ///< edges over the scores that a kernel computes for them
+  double edges_error = 0;            ///< half the width of the 95% interval of `edges`; 0 where all were counted
+  std::int64_t sampled = 0;          ///< rows of 64 queries that the figures are estimated from; 0 where all were counted
 };
 
 struct PictureCell {
@@ -63,16 +65,23 @@ struct Picture {
   std::vector<PicturePanel> panels;
 };
 
-/// Compiles the pattern at the site and counts its edges cell by cell. Cost: the blocks of the layout and the cells.
-/// Errors: those of Pattern::check; kArgument for a head or a zoom outside of the site.
+/// Counts the edges of every cell where the pattern's layout is small; else asks the pattern about each cell and
+/// estimates the figures from a sample of rows, so that a long sequence costs no more than its cells. Errors: those of
+/// Pattern::check and survey_layout; kArgument for a head or a zoom outside of the site, or more than 2^21 cells.
 Picture make_picture(const Pattern& pattern, const PictureRequest& request);
 
 /// "heads 0-3, 6", or an empty string where the picture has one head.
 std::string panel_label(const Picture& picture, const PicturePanel& panel);
 
 /// "33,024 edges of 1,048,576 (3.15%)  |  blocks of 64: 16 full + 46 partial of 256  |  52.3% of computed scores are
-/// edges" in up to three parts, so that a renderer may break lines between them.
+/// edges" in parts, so that a renderer may break lines between them; and a part that says so where they are estimates.
 std::vector<std::string> figure_lines(const Picture& picture);
+
+/// "1,234,567", or "about 1,235,000" for an estimate.
+std::string estimated_digits(double value, bool is_estimate);
+
+/// "33,024", or "about 33,020 +- 0.8%" for an estimate, of which `error` is half the width of the 95% interval.
+std::string edges_text(double edges, double error, bool is_estimate);
 
 /// 1234567 as "1,234,567".
 std::string grouped_digits(std::int64_t number);

@@ -2,6 +2,7 @@
 // The words around a picture, the same for the terminal, SVG and PNG.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "weft/core/error.h"
@@ -44,15 +45,36 @@ std::string grouped_digits(std::int64_t number) {
   return digits;
 }
 
+std::string estimated_digits(double value, bool is_estimate) {
+  if (!is_estimate || value < 10000) {
+    return grouped_digits(std::llround(value));
+  }
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3);
+  return "about " + grouped_digits(std::llround(std::round(value / unit) * unit));
+}
+
+std::string edges_text(double edges, double error, bool is_estimate) {
+  const std::string interval = error == 0 || edges == 0 ? "" : concat(" +- ", percent(error / edges));
+  return estimated_digits(edges, is_estimate) + interval;
+}
+
 std::vector<std::string> figure_lines(const Picture& picture) {
   const PictureFigures& figures = picture.figures;
+  const bool estimated = figures.sampled > 0;
+  const auto count = [&](std::int64_t number) { return estimated_digits(static_cast<double>(number), estimated); };
   const std::string heads = picture.heads == 1 ? "" : ", " + std::to_string(picture.heads) + " heads";
-  return {
+  std::vector<std::string> lines = {
       concat(grouped_digits(picture.query_length), " queries x ", grouped_digits(picture.key_length), " keys", heads),
-      concat(grouped_digits(figures.edges), " edges, density ", percent(figures.density)),
-      concat("blocks of 64: ", grouped_digits(figures.full_blocks), " full + ", grouped_digits(figures.partial_blocks),
-             " partial of ", grouped_digits(figures.possible_blocks)),
+      concat(edges_text(static_cast<double>(figures.edges), figures.edges_error, estimated), " edges, density ",
+             percent(figures.density)),
+      concat("blocks of 64: ", count(figures.full_blocks), " full + ", count(figures.partial_blocks), " partial of ",
+             grouped_digits(figures.possible_blocks)),
       concat(percent(figures.edges_per_slot), " of computed scores are edges")};
+  if (estimated) {
+    lines.push_back(concat("estimated from a sample of ", grouped_digits(figures.sampled),
+                           " rows of 64 queries; +- is a 95% interval"));
+  }
+  return lines;
 }
 
 std::vector<EdgeKind> kinds_of(const Picture& picture) {
