@@ -50,6 +50,10 @@ class Calibration(Case):
 
         self.refuse_what_is_not_this_machine(written)
 
+    def test_a_short_time_measures_one_width(self):
+        found = self.json_of("bench", "calibrate", "--seconds", "0.01", "--out", self.folder / "short.json")
+        self.assertEqual({each["head_dim"] for each in found["attention"]}, {64})
+
     def refuse_what_is_not_this_machine(self, written):
         cost = ("pattern", "cost", "full", "--length", "64", "--layers", "1")
         for field, value in (("processor", "another"), ("isa", "neon"), ("threads", 64), ("version", "0.0.0")):

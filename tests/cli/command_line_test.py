@@ -30,6 +30,13 @@ class HelpTest(Case):
         for part in ("--layers, --num-hidden-layers", "auto|float32|bfloat16", "default 0.001", "--checkpoint-every", "0 to 10"):
             self.assertIn(part, text)
 
+    def test_help_is_as_wide_as_the_terminal(self):
+        for columns in (60, 80, 200):
+            for command in ([], ["train"], ["pattern", "show"], ["bench", "attention"]):
+                text = weft(*command, "--help", env=environment(COLUMNS=str(columns))).stdout
+                self.assertLessEqual(max(map(len, text.splitlines())), min(columns, 110), (columns, command))
+                self.assertIn("Examples:", text)
+
     def test_version(self):
         self.assertRegex(weft("--version").stdout, r"^\d+\.\d+\.\d+\n$")
         found = weft_json("version")
@@ -45,8 +52,25 @@ class MisuseTest(Case):
         self.assert_fails(weft("train", "--out", "x", "--stepz", "5"), 2, "--stepz", "did you mean --steps?")
         self.assert_fails(weft("eval", "x", "--max-byte=5"), 2, "--max-byte", "did you mean --max-bytes?")
 
+    def test_unknown_choice_suggests_the_nearest(self):
+        self.assert_fails(weft("train", "--out", "x", "--task", "clasify"), 2, "--task must be one of lm, mlm", "did you mean 'classify'?")
+        self.assert_fails(weft("eval", "x", "--task", "clasify"), 2, "found 'clasify'", "did you mean 'classify'?")
+        self.assert_fails(weft("train", "--out", "x", "--dtype", "floot32"), 2, "--dtype must be one of", "did you mean 'float32'?")
+        self.assertNotIn("did you mean", weft("train", "--out", "x", "--task", "nope").stderr)
+
+    def test_errors_name_what_was_typed(self):
+        arguments = ["train", "--out", self.run_directory, "--train-text", self.train_text]
+        self.assert_fails(weft(*arguments, "--steps", "10", "--warmup-steps", "20"), 2, "--warmup-steps must be at most", "found 20")
+        self.assert_fails(weft(*arguments, "--steps", "10", "--schedule", "inverse_sqrt", "--warmup-ratio", "0"), 2,
+                          "--schedule inverse_sqrt needs warm-up")
+        config = self.folder / "train.json"
+        config.write_text('{"warmup_steps": 20}')
+        self.assert_fails(weft(*arguments, "--steps", "10", "--config", config), 1, f"'{config}': warmup_steps must be at most")
+        self.assert_fails(weft("eval", "x", "--data", "y.tsv"), 2, "--data needs --task", "--task classify")
+
     def test_nothing_and_too_much(self):
-        self.assert_fails(weft(), 2, "command")
+        self.assert_fails(weft(), 2, "weft needs a command: train, eval")
+        self.assert_fails(weft("pattern"), 2, "weft pattern needs a command: show, stats, compare, cost, sweep")
         self.assert_fails(weft("info"), 2, "DIR")
         self.assert_fails(weft("info", "a", "b"), 2, "'b'")
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/spoken_flags.h"
 
 namespace weft::cli {
 namespace {
@@ -86,14 +88,26 @@ std::string complaint(CLI::App& app, std::vector<std::string> words) {
 }
 
 TEST_F(FieldFlags, MisuseNamesTheFlagTheRuleAndTheValue) {
-  EXPECT_EQ(complaint(app_, {"--steps", "0"}), "--steps: step_count must be at least 1, found 0");
+  EXPECT_EQ(complaint(app_, {"--steps", "0"}), "--steps must be at least 1, found 0");
   EXPECT_EQ(complaint(app_, {"--steps", "7x"}), "--steps expects a whole number, found '7x'");
-  EXPECT_EQ(complaint(app_, {"--rate", "1.5"}), "--rate: rate must be at most 1, found 1.5");
-  EXPECT_EQ(complaint(app_, {"--rate", "nan"}), "--rate: rate must be at least 0, found nan");
+  EXPECT_EQ(complaint(app_, {"--rate", "1.5"}), "--rate must be at most 1, found 1.5");
+  EXPECT_EQ(complaint(app_, {"--rate", "nan"}), "--rate must be at least 0, found nan");
   EXPECT_EQ(complaint(app_, {"--rate", ""}), "--rate expects a number, found ''");
-  EXPECT_EQ(complaint(app_, {"--mode", "odd"}), "--mode: mode must be one of soft, hard, found 'odd'");
+  EXPECT_EQ(complaint(app_, {"--mode", "odd"}), "--mode must be one of soft, hard, found 'odd'");
   EXPECT_EQ(complaint(app_, {"--sizes", "1", "two"}), "--sizes expects whole numbers, found 'two'");
   EXPECT_NE(complaint(app_, {"--steps", "9223372036854775808"}).find("beyond"), std::string::npos);
+}
+
+TEST_F(FieldFlags, AChoiceThatIsNearlyRightIsSuggested) {
+  std::vector<std::string> words = {"hrad", "--mode"};
+  try {
+    app_.parse(words);
+    FAIL() << "hrad is no choice";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.hint(), "did you mean 'hard'?");
+  }
+  EXPECT_EQ(did_you_mean("classfiy", {"classify", "tag"}), "did you mean 'classify'?");
+  EXPECT_EQ(did_you_mean("nope", {"full", "none"}), "");
 }
 
 TEST_F(FieldFlags, HelpSaysRulesChoicesAndDefaults) {
@@ -116,6 +130,60 @@ TEST(FieldFlagsNames, FieldsLeftOutAreNoFlags) {
 TEST(FieldFlagsNames, OnlyFieldsOfAConfig) {
   const formats::Json json = {{"rate", 0.25}, {"unknown", 1}};
   EXPECT_EQ(only_fields_of<SampleConfig>(json).dump(), R"({"rate":0.25})");
+}
+
+TEST(SpokenFlags, FieldsBecomeFlagsWhereFlagsWereTyped) {
+  const FlagsOfFields flags = {{"train_text", "--train-text"},     {"steps", "--steps"},
+                               {"num_attention_heads", "--heads"}, {"label_field", "--label-field"},
+                               {"hidden_size", "--width"},         {"text", "--text"}};
+  const auto spoken = [&](const std::string& message) { return in_flags(message, "weft train", flags).message; };
+  EXPECT_EQ(spoken("weft train: train_text must name a file or folder, found none"),
+            "weft train: --train-text must name a file or folder, found none");
+  EXPECT_EQ(spoken("weft train: steps must be at least 1"), "weft train: --steps must be at least 1");
+  EXPECT_EQ(spoken("weft train: one of steps and minutes must be above 0"),
+            "weft train: one of --steps and minutes must be above 0");
+  EXPECT_EQ(spoken("weft train: hidden_size 30 is not divisible by num_attention_heads 4"),
+            "weft train: --width 30 is not divisible by --heads 4");
+  EXPECT_EQ(spoken("'a.csv': label_field names no column; there are label_field2, 'label_field'"),
+            "'a.csv': --label-field names no column; there are label_field2, 'label_field'");
+  EXPECT_EQ(spoken("'x/hidden_size': there is no text"), "'x/hidden_size': there is no text") << "paths are no fields";
+  EXPECT_EQ(spoken("the steps and the text are fine"), "the steps and the text are fine") << "words are no fields";
+  EXPECT_TRUE(in_flags("train_text: there is none", "weft train", flags).names_a_flag);
+  EXPECT_FALSE(in_flags("there is no text", "weft train", flags).names_a_flag);
+}
+
+TEST(SpokenFlags, FieldsOfAFileKeepTheirNames) {
+  const FlagsOfFields flags = {{"steps", "--steps"}, {"warmup_steps", "--warmup-steps"}};
+  const SpokenError error =
+      in_flags("weft train: warmup_steps must be at most 3", "weft train", flags, {{"warmup_steps", "a.json"}});
+  EXPECT_EQ(error.message, "'a.json': warmup_steps must be at most 3");
+  EXPECT_FALSE(error.names_a_flag);
+}
+
+TEST(Units, AreThoseThatAPersonWouldChoose) {
+  EXPECT_EQ(with_unit(1.295336079e17, "FLOP"), "129.5 PFLOP");
+  EXPECT_EQ(with_unit(999.96e9, "B"), "1.0 TB");
+  EXPECT_EQ(with_unit(12, "B"), "12 B");
+  EXPECT_EQ(duration(0.25), "250.0 ms");
+  EXPECT_EQ(duration(7200), "2.0 h");
+  EXPECT_EQ(duration(0), "0.0 us");
+  EXPECT_EQ(counted(1, "head"), "1 head");
+  EXPECT_EQ(counted(1234, "head"), "1,234 heads");
+}
+
+TEST(HelpLayout, NarrowTerminalsGetNarrowLines) {
+  std::istringstream lines(two_columns("--optimizer adamw|adafactor|lamb",
+                                       "how gradients become updates of the parameters, step by step", 60));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "  --optimizer adamw|adafactor|lamb");
+  while (std::getline(lines, line)) {
+    EXPECT_LE(line.size(), 60U);
+    EXPECT_EQ(line.substr(0, 8), "        ");
+  }
+  EXPECT_EQ(
+      wrapped_line("  weft train --train-text 'my books/all of them.txt' --attention 'strided(256)' --out run", 60),
+      "  weft train --train-text 'my books/all of them.txt' \\\n    --attention 'strided(256)' --out run");
 }
 
 TEST(HelpLayout, LongTextIsWrappedIntoTheRightColumn) {

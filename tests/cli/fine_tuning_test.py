@@ -220,9 +220,9 @@ class RefusalTest(FineTuningCase):
         self.assertFalse(self.run_directory.exists())
 
     def test_what_a_task_needs(self):
-        self.assert_fails(weft("train", "--task", "classify", "--out", self.run_directory, "--train-data", self.table, "--steps", "1"), 1,
-                          "model")
-        self.assert_fails(weft(*self.arguments(self.run_directory)), 1, "epochs", "steps", "minutes")
+        self.assert_fails(weft("train", "--task", "classify", "--out", self.run_directory, "--train-data", self.table, "--steps", "1"), 2,
+                          "--model")
+        self.assert_fails(weft(*self.arguments(self.run_directory)), 2, "--epochs", "--steps", "--minutes")
         bad = self.folder / "bad.tsv"
         bad.write_text("text\tlabel\nhello\tnone\nno tab here\n")
         arguments = ["train", "--task", "classify", "--model", self.model(), "--train-data", bad, *FAST, "--steps", "1", "--out",

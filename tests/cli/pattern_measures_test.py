@@ -36,8 +36,23 @@ class StatsTest(Case):
     def test_misuse(self):
         self.assert_fails(weft("pattern", "stats", "full"), 2, "--length")
         self.assert_fails(weft("pattern", "stats", "longformer(4)", "--length", "64"), 2, "--input")
-        self.assert_fails(weft("pattern", "stats", "full", "--length", "8", "--head", "1"), 1, "head 1")
-        self.assert_fails(weft("pattern", "stats", "causal", "--length", "100000"), 1, "shorter length")
+        self.assert_fails(weft("pattern", "stats", "full", "--length", "8", "--head", "1"), 2, "--head must be from 0 to 0", "--heads 2 --head 1")
+
+    def test_lengths_that_no_layout_can_hold(self):
+        found = weft_json("pattern", "stats", "strided(1024)", "--length", "1048576")
+        self.assertEqual((found["measured"], found["average_path"], found["contains_star"]), (False, None, None))
+        self.assertGreater(found["edges_error"], 0)
+        self.assertAlmostEqual(found["edges"], 1048576 * (1025 + 512 - 1.5), delta=2 * found["edges_error"])
+        text = weft("pattern", "stats", "strided(1024)", "--length", "1048576").stdout
+        self.assertIn("about 1,6", text)
+        self.assertIn("95% interval", text)
+        self.assertIn("try --length", text)
+        for expression in ("full", "causal & erdos_renyi(0.5)", "block(64, global(1) | window(3))", "!window(5)"):
+            found = weft_json("pattern", "stats", expression, "--length", "2147483648")
+            self.assertFalse(found["measured"], expression)
+            self.assertGreater(found["edges"], 0, expression)
+        refused = weft("pattern", "stats", "random(1048576)", "--length", "2147483648")
+        self.assert_fails(refused, 1, "1048576 keys for each of 2147483648 queries", "fewer keys")
 
 
 class CompareTest(Case):
@@ -71,7 +86,10 @@ class CostTest(Case):
     def test_misuse(self):
         self.assert_fails(weft("pattern", "cost", "full"), 2, "--length")
         self.assert_fails(weft("pattern", "cost", "longformer(4)", "--length", "64"), 2, "--input")
-        self.assert_fails(weft("pattern", "cost", "full", "--length", "64", "--heads", "7"), 1, "7 heads")
+        self.assert_fails(weft("pattern", "cost", "full", "--length", "64", "--heads", "7"), 2, "--width 768", "--heads 7")
+        text = weft("pattern", "cost", "full", "--length", "1048576").stdout
+        self.assertIn(" PFLOP", text)
+        self.assertIn("estimated from a sample", text)
         self.assert_fails(weft("pattern", "cost", "full", "--length", "64", "--rates", self.folder / "none"), 1, "none")
 
 
@@ -84,6 +102,7 @@ class SweepTest(Case):
         self.assertEqual([row["mixture"] for row in found["mixtures"]], ["R", "W", "R+W", "W+G", "R+W+G"])
         self.assertEqual(png.read_bytes()[:4], b"\x89PNG")
         self.assert_fails(weft("pattern", "sweep", "--length", "64", "--width", "64"), 1, "width")
+        self.assert_fails(weft("pattern", "sweep", "--length", "16384", "--width", "8192"), 2, "minutes", "--length 4096")
 
 
 if __name__ == "__main__":

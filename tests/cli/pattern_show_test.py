@@ -109,8 +109,10 @@ class ErrorTest(Case):
 
     def test_what_the_site_does_not_have(self):
         show = ["pattern", "show"]
-        self.assert_fails(weft(*show, "full", "--length", "8", "--head", "3"), 1, "head 3")
-        self.assert_fails(weft(*show, "full", "--length", "8", "--zoom", "8:9"), 1, "zoom")
+        self.assert_fails(weft(*show, "full", "--length", "8", "--head", "3"), 2, "--head must be from 0 to 0", "found 3")
+        self.assert_fails(weft(*show, "nope", "--length", "8"), 1, "unknown name 'nope'; the names are full, causal")
+        self.assert_fails(weft(*show, "窓(3)", "--length", "8"), 1, "'窓'", "  窓(3)\n  ^~\n")
+        self.assert_fails(weft(*show, "full", "--length", "8", "--zoom", "8:9"), 2, "--zoom", "8 positions")
         self.assert_fails(weft(*show, "full", "--length", "8", "--png", self.folder / "none" / "a.png"), 1, "none")
 
 

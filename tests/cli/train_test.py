@@ -71,7 +71,7 @@ class TrainTest(Case):
                                            "--seed", "4") | {"seconds": scored["seconds"]})
         self.assertGreater(scored["masked_tokens"], 0)
         self.assertTrue(0 <= scored["masked_accuracy"] <= 1)
-        self.assert_fails(weft("eval", self.run_directory, "--task", "lm", "--text", self.held_out), 1, "mlm", "lm was asked for")
+        self.assert_fails(weft("eval", self.run_directory, "--task", "lm", "--text", self.held_out), 1, "--task mlm", "found --task lm")
 
     def test_a_config_file_and_flags_that_win(self):
         config = self.folder / "config.json"
@@ -90,8 +90,8 @@ class TrainTest(Case):
 class RefusalTest(Case):
     def test_what_a_run_needs(self):
         self.assert_fails(weft("train", "--train-text", self.train_text), 2, "--out")
-        self.assert_fails(weft("train", "--out", self.run_directory, "--steps", "1"), 1, "train_text")
-        self.assert_fails(weft("train", "--out", self.run_directory, "--train-text", self.train_text), 1, "steps", "minutes")
+        self.assert_fails(weft("train", "--out", self.run_directory, "--steps", "1"), 2, "--train-text must name a file or folder")
+        self.assert_fails(weft("train", "--out", self.run_directory, "--train-text", self.train_text), 2, "--steps", "--minutes")
 
     def test_nothing_is_left_where_nothing_began(self):
         weft("train", "--out", self.run_directory, "--train-text", self.folder / "no.txt", "--steps", "1")
@@ -144,9 +144,9 @@ class RefusalTest(Case):
     def test_shapes_that_do_not_fit(self):
         process = weft("train", "--train-text", self.train_text, "--out", self.run_directory, "--steps", "1", "--width", "30",
                        "--heads", "4")
-        self.assert_fails(process, 1, "30", "4")
+        self.assert_fails(process, 2, "--width 30", "--heads 4")
         process = weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "full", "full", "full"))
-        self.assert_fails(process, 1, "attention")
+        self.assert_fails(process, 2, "--attention")
 
     def test_unknown_fields_of_a_config_file(self):
         config = self.folder / "config.json"
@@ -154,7 +154,7 @@ class RefusalTest(Case):
         process = weft("train", "--config", config, "--out", self.run_directory)
         self.assert_fails(process, 1, "contxt", "context", str(config))
         config.write_text('{"context": "long"}')
-        self.assert_fails(weft("train", "--config", config, "--out", self.run_directory), 1, "context")
+        self.assert_fails(weft("train", "--config", config, "--out", self.run_directory), 1, f"{config}': context must be")
 
     def test_a_tokenizer_json_is_the_vocabulary(self):
         tokenizer = pathlib.Path(os.environ["WEFT_TEST_DATA_DIR"]) / "tokenizers/json/tokenizer.json"

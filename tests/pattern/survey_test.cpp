@@ -77,8 +77,8 @@ TEST(Survey, EstimatesStateTheirError) {
 
 TEST(Survey, RowsThatSeeEverythingAreNotMissed) {
   // One query in 2^31 has as many edges as all the others together.
-  const LayoutSurvey found = survey_layout(Pattern::parse("window(1) | global(at=[123456789], side=queries)"),
-                                           square(kLongest));
+  const LayoutSurvey found =
+      survey_layout(Pattern::parse("window(1) | global(at=[123456789], side=queries)"), square(kLongest));
   EXPECT_NEAR(static_cast<double>(found.layout.edges), 2.0 * static_cast<double>(kLongest), 1e6);
 }
 

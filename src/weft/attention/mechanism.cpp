@@ -53,7 +53,9 @@ std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, con
   const std::string_view name = first_name(expression);
   for (const Mechanism& mechanism : kMechanisms) {
     if (mechanism.name == name) {
-      require(!site.alibi, "attention: the mechanism `", expression, "` has no scores that a distance could take from");
+      require(!site.alibi, "attention: `", expression,
+              "` computes no scores, so ALiBi cannot lower them with the distance; ",
+              "take a pattern, or another position embedding");
       return mechanism.build(expression, site);
     }
   }

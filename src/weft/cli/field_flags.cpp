@@ -19,7 +19,7 @@ Number parse_number(const std::string& flag, const std::string& word, const char
   // Not strtod or streams: these follow the locale, and take " 1" and "1x".
   const auto [stop, error] = std::from_chars(word.data(), end, number);
   if (error == std::errc::result_out_of_range) {
-    throw UsageError(flag + ": " + quote(word) + " is beyond what can be represented");
+    throw UsageError(flag + " expects " + expected + ", found " + quote(word) + ", which is beyond 64 bits");
   }
   if (error != std::errc{} || stop != end) {
     throw UsageError(flag + " expects " + expected + ", found " + quote(word));
@@ -79,6 +79,22 @@ ValueHelp describe(double value) { return {"X", short_number(value)}; }
 ValueHelp describe(const std::string& value) { return {"TEXT", value}; }
 ValueHelp describe(const std::vector<std::string>& value) { return {"TEXT...", value.empty() ? "" : value.front()}; }
 ValueHelp describe(const std::vector<std::int64_t>&) { return {"N...", ""}; }
+
+std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& names) {
+  const std::string_view nearest = nearest_name(given, names);
+  return nearest.empty() ? "" : concat("did you mean '", nearest, "'?");
+}
+
+CLI::Validator one_of(const std::string& flag, const std::vector<std::string>& names) {
+  const auto check = [flag, names](std::string& given) {
+    if (std::find(names.begin(), names.end(), given) == names.end()) {
+      throw UsageError(concat(flag, " must be one of ", joined(names, ", "), ", found ", quote(given)),
+                       did_you_mean(given, {names.begin(), names.end()}));
+    }
+    return std::string();
+  };
+  return CLI::Validator(check, "");
+}
 
 std::string help_text(std::string_view help, const std::vector<std::string>& remarks) {
   std::string text(help);

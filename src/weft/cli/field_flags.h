@@ -14,8 +14,10 @@
 #include <vector>
 
 #include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
 
 #include "weft/cli/failure.h"
+#include "weft/cli/spoken_flags.h"
 #include "weft/core/fields.h"
 #include "weft/core/joined.h"
 #include "weft/formats/config_json.h"
@@ -61,7 +63,13 @@ std::string help_text(std::string_view help, const std::vector<std::string>& rem
 /// A number as a person writes it: 0.001, 16777216, 1e+12.
 std::string short_number(double value);
 
-/// Whether the choices of a field are too long to stand beside its flag.
+/// "did you mean 'classify'?" where a name is near to `given`, else nothing.
+std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& names);
+
+/// A check for an option whose value is one of `names`. Errors: UsageError with the nearest name.
+CLI::Validator one_of(const std::string& flag, const std::vector<std::string>& names);
+
+/// Whether the choices of a field are too long to be written beside its flag.
 bool too_many(const std::vector<std::string_view>& choices);
 
 /// The rules of a field and its default, for help. A default that breaks the rule means that the field must be given.
@@ -108,13 +116,16 @@ void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup
     names = flag_name(alias->second) + "," + names;
   }
   const std::string flag = names.substr(0, names.find(','));
+  note_flag(app, field.name, flag);
   const auto keep = [&given, field, flag](const CLI::results_t& words) {
     Config probe;
     parse_value(flag, words, probe.*field.member);
     try {
-      check_field(field, probe, flag);
+      check_field(field, probe, "");
     } catch (const Error& error) {
-      throw UsageError(error.what(), error.hint());
+      // ": name must be ..." becomes "--flag must be ...".
+      throw UsageError(flag + std::string(error.what()).substr(2 + field.name.size()),
+                       did_you_mean(words.front(), field.choices));
     }
     given[std::string(field.name)] = probe.*field.member;
     return true;

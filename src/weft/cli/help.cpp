@@ -2,23 +2,80 @@
 // Wraps CLI11's help, which would let long lines run.
 #include "weft/cli/help.h"
 
+#include <algorithm>
 #include <memory>
 #include <sstream>
 
 #include "weft/cli/commands/table.h"
+#include "weft/cli/terminal.h"
 #include "weft/core/error.h"
 
 namespace weft::cli {
 namespace {
 
 constexpr std::size_t kNameWidth = 34;
-constexpr std::size_t kTextWidth = 76;
+constexpr std::size_t kNarrowName = 8;  // below which width of text names get a line for themselves:
+constexpr std::size_t kNarrowText = 46;
+constexpr std::size_t kWidest = 110;
+constexpr std::size_t kNarrowest = 40;
 constexpr std::string_view kNegated = "{false}";
 
 std::string about_of(const std::string& name) {
   const Command* command = find_command(name);
   require(command != nullptr, "the command ", name, " has no row in the table of commands");
   return std::string(command->about);
+}
+
+std::size_t help_width() {
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(terminal_width(kWidest), kNarrowest, kWidest));
+}
+
+/// The words of a text; what stands in single quotes is one word.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  bool quoted = false;
+  bool inside = false;
+  for (const char c : text) {
+    if (c == ' ' && !quoted) {
+      inside = false;
+      continue;
+    }
+    quoted = c == '\'' ? !quoted : quoted;
+    if (!inside) {
+      words.emplace_back();
+      inside = true;
+    }
+    words.back() += c;
+  }
+  return words;
+}
+
+/// Lines of `words` behind `indent` blanks: `end` closes a line that goes on.
+std::string filled(const std::vector<std::string>& words, std::size_t width, std::size_t indent, std::string_view end) {
+  std::string text;
+  std::size_t used = indent;
+  for (const std::string& word : words) {
+    const bool begins = used == indent;
+    if (!begins && used + 1 + word.size() + end.size() > width) {
+      text += std::string(end) + "\n" + std::string(indent, ' ');
+      used = indent;
+    }
+    text += (used == indent ? "" : " ") + word;
+    used += word.size() + (used == indent ? 0 : 1);
+  }
+  return text;
+}
+
+std::string wrapped_text(const std::string& text, std::size_t width) {
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    result += wrapped_line(line, width) + "\n";
+  }
+  if (!result.empty()) {
+    result.pop_back();
+  }
+  return result;
 }
 
 }  // namespace
@@ -30,25 +87,39 @@ HelpFormatter::HelpFormatter() {
   label("OPTIONS", "FLAGS");
 }
 
-std::string two_columns(const std::string& name, const std::string& text) {
-  std::istringstream words(text);
-  std::string out = "  " + name;
-  // A name that fills its column gets a line of its own.
-  if (out.size() + 1 >= kNameWidth) {
-    out += "\n" + std::string(kNameWidth, ' ');
+std::string two_columns(const std::string& name, const std::string& text, std::size_t width) {
+  const std::size_t column = width < kNameWidth + kNarrowText ? kNarrowName : kNameWidth;
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) {
+    words.push_back(word);
+  }
+  std::string out = "  " + filled(words_of(name), width, 4, "");
+  // A name that fills its column gets a line for itself.
+  if (out.size() + 1 >= column) {
+    out += "\n" + std::string(column, ' ');
   } else {
-    out.resize(kNameWidth, ' ');
+    out.resize(column, ' ');
   }
-  std::size_t used = 0;
-  for (std::string word; words >> word;) {
-    if (used > 0 && used + 1 + word.size() > kTextWidth) {
-      out += "\n" + std::string(kNameWidth, ' ');
-      used = 0;
+  return out + filled(words, width, column, "") + "\n";
+}
+
+std::string wrapped_line(const std::string& line, std::size_t width) {
+  if (line.size() <= width) {
+    return line;
+  }
+  const std::size_t indent = line.find_first_not_of(' ');
+  const bool is_command = indent >= 2;
+  const std::vector<std::string> words = words_of(line);
+  if (!is_command) {
+    std::istringstream stream(line);
+    std::vector<std::string> plain;
+    for (std::string word; stream >> word;) {
+      plain.push_back(word);
     }
-    out += (used > 0 ? " " : "") + word;
-    used += word.size() + (used > 0 ? 1 : 0);
+    return filled(plain, width, 0, "");
   }
-  return out + "\n";
+  return std::string(indent, ' ') + filled(words, width, indent + 2, " \\");
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
@@ -63,21 +134,32 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   if (!is_positional) {
     name += option->get_option_text().empty() ? "" : " " + option->get_option_text();
   }
-  return two_columns(name, make_option_desc(option));
+  return two_columns(name, make_option_desc(option), help_width());
 }
 
 std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
-  return two_columns(command->get_name(), command->get_description());
+  return two_columns(command->get_name(), command->get_description(), help_width());
 }
 
 std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
   return "\n" + CLI::Formatter::make_usage(app, std::move(name));
 }
 
+std::string HelpFormatter::make_description(const CLI::App* app) const {
+  return wrapped_text(CLI::Formatter::make_description(app), help_width()) + "\n";
+}
+
+std::string HelpFormatter::make_footer(const CLI::App* app) const {
+  return wrapped_text(CLI::Formatter::make_footer(app), help_width()) + "\n";
+}
+
 std::string HelpFormatter::make_group(std::string group, bool is_positional,
                                       std::vector<const CLI::Option*> options) const {
   // CLI11 puts a blank line behind every group but the last, and one before each.
-  const std::string text = CLI::Formatter::make_group(group, is_positional, options);
+  std::string text = CLI::Formatter::make_group(group, is_positional, options);
+  const std::size_t begin = std::min(text.find_first_not_of('\n'), text.size());
+  const std::size_t end = std::min(text.find('\n', begin), text.size());
+  text.replace(begin, end - begin, wrapped_line(text.substr(begin, end - begin), help_width()));
   return is_positional || options.front()->get_group() == "Options" ? text : text.substr(1);
 }
 

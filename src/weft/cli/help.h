@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How `--help` looks: two columns wrapped to 110, each flag with its range and default, an example at the end.
+// How `--help` looks: two columns as wide as the terminal, at most 110 characters, each flag with its range and
+// default, an example at the end.
 #pragma once
 
 #include <string>
@@ -17,11 +18,18 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
   std::string make_subcommand(const CLI::App* command) const override;
   std::string make_usage(const CLI::App* app, std::string name) const override;
+  std::string make_description(const CLI::App* app) const override;
+  std::string make_footer(const CLI::App* app) const override;
   std::string make_group(std::string group, bool is_positional, std::vector<const CLI::Option*> options) const override;
 };
 
-/// `name` in a left column, `text` wrapped in the right one.
-std::string two_columns(const std::string& name, const std::string& text);
+/// `name` in a left column, `text` wrapped in the right one, in lines of at most `width` characters; where that leaves
+/// little room, `text` goes below `name`.
+std::string two_columns(const std::string& name, const std::string& text, std::size_t width = 110);
+
+/// The words of `line` in lines of at most `width` characters. A line that begins with two blanks is a command: it is
+/// broken between arguments, with a backslash, and goes on indented.
+std::string wrapped_line(const std::string& line, std::size_t width);
 
 /// Adds a command of the table, described as there, with the examples that its help ends with.
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& examples);

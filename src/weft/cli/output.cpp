@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 
@@ -41,6 +42,32 @@ std::string fixed(double value, int places) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.*f", places, value);
   return text.data();
+}
+
+std::string with_unit(double number, std::string_view unit) {
+  constexpr std::array<std::string_view, 9> kPrefixes = {"", "k", "M", "G", "T", "P", "E", "Z", "Y"};
+  std::size_t prefix = 0;
+  // 999.95 would be printed as 1000.0.
+  for (; std::abs(number) >= 999.95 && prefix + 1 < kPrefixes.size(); ++prefix) {
+    number /= 1000;
+  }
+  return fixed(number, prefix == 0 ? 0 : 1) + " " + std::string(kPrefixes[prefix]) + std::string(unit);
+}
+
+std::string duration(double seconds) {
+  struct Unit {
+    double seconds;
+    std::string_view name;
+  };
+  constexpr std::array<Unit, 6> kUnits = {
+      {{86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}};
+  const auto unit =
+      std::find_if(kUnits.begin(), kUnits.end() - 1, [&](const Unit& each) { return seconds >= each.seconds; });
+  return fixed(seconds / unit->seconds, 1) + " " + std::string(unit->name);
+}
+
+std::string counted(std::int64_t number, std::string_view noun) {
+  return digits(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
 void add_json_flag(CLI::App& app, bool& json) { app.add_flag("--json", json, "print the result as one line of JSON"); }

@@ -32,6 +32,15 @@ std::string percent(double share);
 /// `value` with so many places behind the point.
 std::string fixed(double value, int places);
 
+/// 1.295e17 and "FLOP" as "129.5 PFLOP": with the largest unit of a thousand that leaves at least 1.
+std::string with_unit(double number, std::string_view unit);
+
+/// 0.25 as "250 ms", 7,300 as "2.0 h".
+std::string duration(double seconds);
+
+/// "1 head", "2 heads".
+std::string counted(std::int64_t number, std::string_view noun);
+
 /// Adds the flag --json.
 void add_json_flag(CLI::App& app, bool& json);
 

@@ -15,8 +15,10 @@
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/help.h"
+#include "weft/cli/spoken_flags.h"
 #include "weft/cli/tensor_part.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 
@@ -49,8 +51,8 @@ std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? "weft" : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
-/// The name in `names` that `given` was perhaps meant to be, as a hint.
-std::string did_you_mean(const std::string& given, const std::vector<std::string>& names) {
+/// The name in `names` that `given` was perhaps meant to be, as the beginning of a hint.
+std::string nearest_of(const std::string& given, const std::vector<std::string>& names) {
   const std::vector<std::string_view> views(names.begin(), names.end());
   const std::string_view nearest = nearest_name(given, views);
   return nearest.empty() ? "" : "did you mean " + std::string(nearest) + "? ";
@@ -82,11 +84,11 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   const std::string help = "see " + full_name(command) + " --help";
   if (extra.starts_with('-')) {
     const std::string flag = extra.substr(0, extra.find('='));
-    throw UsageError(full_name(command) + " has no flag " + flag, did_you_mean(flag, flag_names(command)) + help);
+    throw UsageError(full_name(command) + " has no flag " + flag, nearest_of(flag, flag_names(command)) + help);
   }
   const std::vector<std::string> names = command_names(command);
   if (!names.empty()) {
-    throw UsageError(full_name(command) + " has no command " + quote(extra), did_you_mean(extra, names) + help);
+    throw UsageError(full_name(command) + " has no command " + quote(extra), nearest_of(extra, names) + help);
   }
   throw UsageError(full_name(command) + ": unexpected argument " + quote(extra), help);
 }
@@ -99,6 +101,11 @@ std::vector<std::string> flag_names(const CLI::App& app) {
     fail_on_extra(app, extra.front());
   }
   const CLI::App& command = current(app);
+  const std::vector<std::string> commands = command_names(command);
+  if (!commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    throw UsageError(full_name(command) + " needs a command: " + joined(commands, ", "),
+                     "see " + full_name(command) + " --help");
+  }
   std::string message = error.what();
   message.resize(std::min(message.find('\n'), message.size()));
   throw UsageError(full_name(command) + ": " + message, "see " + full_name(command) + " --help");
@@ -142,6 +149,10 @@ void parse(CLI::App& app, int count, char** arguments) {
     std::cout << kVersion << '\n';
   } catch (const CLI::ParseError& error) {
     fail_in_own_words(app, error);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    rethrow_in_flags(error, current(app), full_name(current(app)));
   }
   // A full disk or a closed pipe shows here at the latest.
   std::cout.flush();

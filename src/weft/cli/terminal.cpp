@@ -26,7 +26,7 @@ bool locale_is_utf8() {
 
 }  // namespace
 
-std::int64_t terminal_width() {
+std::int64_t terminal_width(std::int64_t otherwise) {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     return size.ws_col;
@@ -34,7 +34,7 @@ std::int64_t terminal_width() {
   const std::string text = environment("COLUMNS").value_or("");
   std::int64_t columns = 0;
   std::from_chars(text.data(), text.data() + text.size(), columns);
-  return columns > 0 ? columns : 80;
+  return columns > 0 ? columns : otherwise;
 }
 
 pattern::TerminalStyle terminal_style() {

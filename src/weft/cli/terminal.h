@@ -8,8 +8,8 @@
 
 namespace weft::cli {
 
-/// Columns of stdout's terminal, else COLUMNS, else 80.
-std::int64_t terminal_width();
+/// Columns of stdout's terminal, else COLUMNS, else `otherwise`.
+std::int64_t terminal_width(std::int64_t otherwise = 80);
 
 /// Colour on a terminal unless NO_COLOR is set or TERM is dumb; else Unicode where the locale is UTF-8; else ASCII.
 pattern::TerminalStyle terminal_style();

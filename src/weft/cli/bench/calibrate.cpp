@@ -28,7 +28,6 @@ namespace {
 
 constexpr std::int64_t kLength = 2048;    // a call takes tens of milliseconds
 constexpr std::int64_t kLongRows = 8192;  // for a pattern with one block a row
-constexpr std::array<std::int64_t, 3> kWidths{32, 64, 128};
 constexpr double kAttentionShare = 0.85;  // of the whole budget
 
 /// At least one round after the one that warms up, and three where there is time.
@@ -62,19 +61,28 @@ pattern::Pattern scattered_blocks(std::int64_t blocks) {
   return pattern::Pattern(pattern::block(64, pattern::plan({{std::move(rows)}})));
 }
 
-/// Enough heads that every thread has the same number.
-std::int64_t heads_for_all_threads() {
+/// Which widths of heads are measured: the middle one alone where there is no time for all. A budget of 0 asks for each
+/// call once, however long that takes.
+std::vector<std::int64_t> widths_for(double seconds) {
+  constexpr double kTimeForAll = 15;
+  return seconds == 0 || seconds >= kTimeForAll ? std::vector<std::int64_t>{32, 64, 128}
+                                                : std::vector<std::int64_t>{64};
+}
+
+/// Enough heads that every thread has the same number; one each where there is little time.
+std::int64_t heads_for_all_threads(double seconds) {
+  constexpr double kTimeForMore = 4;  // for one width
   const std::int64_t threads = at::get_num_threads();
-  return threads * std::max<std::int64_t>(1, 4 / threads);
+  return threads * (seconds > 0 && seconds < kTimeForMore ? 1 : std::max<std::int64_t>(1, 4 / threads));
 }
 
 /// Forward and forward with backward of one pattern, as two of the works that are timed in turns.
 class Probe {
  public:
-  Probe(pattern::Pattern pattern, std::int64_t length, std::int64_t head_dim, at::ScalarType dtype)
+  Probe(pattern::Pattern pattern, std::int64_t length, std::int64_t heads, std::int64_t head_dim, at::ScalarType dtype)
       : case_{std::move(pattern)} {
     case_.length = length;
-    case_.heads = heads_for_all_threads();
+    case_.heads = heads;
     case_.head_dim = head_dim;
     case_.dtype = dtype;
     bench_ = std::make_unique<AttentionBench>(case_, true);
@@ -92,18 +100,18 @@ class Probe {
 /// The calls of rate_equations.h at one element type and width, in the order of TimedCalls; then dense attention.
 class AttentionProbes {
  public:
-  AttentionProbes(std::int64_t head_dim, at::ScalarType dtype) {
+  AttentionProbes(std::int64_t heads, std::int64_t head_dim, at::ScalarType dtype) {
     const auto parse = [](const char* expression) { return pattern::Pattern::parse(expression); };
     probes_.reserve(kProbes);
-    probes_.emplace_back(parse("block(64, window(1))"), kLongRows, head_dim, dtype);
-    probes_.emplace_back(parse("full"), kLength, head_dim, dtype);
-    probes_.emplace_back(parse("stride(2)"), kLength, head_dim, dtype);
-    probes_.emplace_back(parse("summary(64, 1)"), kLength, head_dim, dtype);
-    probes_.emplace_back(doubled_blocks(kLength / 2 / 64), kLength / 2, head_dim, dtype);
+    probes_.emplace_back(parse("block(64, window(1))"), kLongRows, heads, head_dim, dtype);
+    probes_.emplace_back(parse("full"), kLength, heads, head_dim, dtype);
+    probes_.emplace_back(parse("stride(2)"), kLength, heads, head_dim, dtype);
+    probes_.emplace_back(parse("summary(64, 1)"), kLength, heads, head_dim, dtype);
+    probes_.emplace_back(doubled_blocks(kLength / 2 / 64), kLength / 2, heads, head_dim, dtype);
     const std::int64_t blocks = 2 * pattern::packed_blocks(head_dim);
-    probes_.emplace_back(scattered_blocks(blocks), blocks * 64, head_dim, dtype);
+    probes_.emplace_back(scattered_blocks(blocks), blocks * 64, heads, head_dim, dtype);
     for (const std::int64_t length : kDenseLengths) {
-      probes_.emplace_back(parse("full"), length, head_dim, dtype);
+      probes_.emplace_back(parse("full"), length, heads, head_dim, dtype);
     }
   }
 
@@ -199,12 +207,14 @@ pattern::MachineRates calibrate(double seconds) {
   const auto note = [&](const std::string& next) {
     progress.update(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), next);
   };
+  const std::vector<std::int64_t> widths = widths_for(seconds);
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     const std::string name = dtype == at::kFloat ? "float32" : "bfloat16";
-    for (const std::int64_t width : kWidths) {
+    for (const std::int64_t width : widths) {
       note(concat("attention, ", name, ", heads of ", width));
-      const double share = kAttentionShare / (2 * kWidths.size());
-      rates.attention.push_back({name, width, AttentionProbes(width, dtype).measure(seconds * share)});
+      const double share = seconds * kAttentionShare / static_cast<double>(2 * widths.size());
+      AttentionProbes probes(heads_for_all_threads(share), width, dtype);
+      rates.attention.push_back({name, width, probes.measure(share)});
     }
     note("layers, " + name);
     rates.layers.push_back(measure_layers(dtype, seconds * (1 - kAttentionShare) / 3));

@@ -7,8 +7,8 @@
 namespace weft::cli {
 
 /// Times attention at each element type and three widths of a head, linear and elementwise layers, and the optimiser,
-/// all with LibTorch's present number of threads, in about `seconds`; a small budget still measures each once. Shows
-/// progress on stderr.
+/// all with LibTorch's present number of threads, in about `seconds`. Below 15 seconds one width alone is measured;
+/// 0 measures each call once. Shows progress on stderr.
 pattern::MachineRates calibrate(double seconds);
 
 }  // namespace weft::cli

@@ -21,8 +21,8 @@ std::optional<pattern::Pattern> as_pattern(const std::string& expression, const 
 }
 
 // Nothing, too, where a random graph draws so many keys a row that counting them would take long.
-std::optional<Density> density(const std::string& effective, const models::TransformerConfig& config, std::int64_t layer,
-                              std::int64_t length) {
+std::optional<Density> density(const std::string& effective, const models::TransformerConfig& config,
+                               std::int64_t layer, std::int64_t length) {
   const std::optional<pattern::Pattern> pattern = as_pattern(effective, config.directory);
   if (!pattern || pattern->needs_input() || length <= 0) {
     return std::nullopt;
@@ -87,7 +87,8 @@ Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t
     rows.emplace_back("attention" + name, summary.effective);
     if (summary.density) {
       rows.emplace_back("density" + name,
-                        concat(summary.density->estimated ? "about " : "", percent(summary.density->share), " of all pairs at ", digits(length), " tokens"));
+                        concat(summary.density->estimated ? "about " : "", percent(summary.density->share),
+                               " of all pairs at ", digits(length), " tokens"));
     }
   }
   return rows;

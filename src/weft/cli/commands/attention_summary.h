@@ -25,8 +25,8 @@ struct Density {
 struct AttentionSummary {
   std::int64_t first_layer = 0;
   std::int64_t last_layer = 0;
-  std::string expression;  ///< as configured, in canonical form where it is a pattern
-  std::string effective;   ///< what is computed: a decoder's pattern is cut to the past
+  std::string expression;          ///< as configured, in canonical form where it is a pattern
+  std::string effective;           ///< what is computed: a decoder's pattern is cut to the past
   std::optional<Density> density;  ///< at `length`; absent for what is no pattern, needs `input` or takes long to count
 };
 

@@ -43,17 +43,20 @@ struct BenchAttentionConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = BenchAttentionConfig;
-    visit(Field{"pattern", &C::pattern, "who attends to whom"});
+    visit(Field{"pattern", &C::pattern, "attention pattern, as docs/pattern-language.md explains"});
     visit(Field{"length", &C::length, "queries and keys"}.at_least(1));
     visit(Field{"heads", &C::heads, "attention heads"}.at_least(1));
-    visit(Field{"head_dim", &C::head_dim, "numbers in a query, key or value of a head"}.at_least(1));
-    visit(Field{"batch", &C::batch, "rows of the batch"}.at_least(1));
-    visit(Field{"dtype", &C::dtype, "of query, key and value"}.one_of({"float32", "bfloat16"}));
-    visit(Field{"bias", &C::bias, "what distance takes from scores; dense attention is timed without it"}.one_of(
-        {"none", "alibi", "bialibi"}));
-    visit(Field{"input", &C::input, "positions that `input` stands for: 0,5,17"});
-    visit(Field{"rounds", &C::rounds, "turns at least; 0 checks and times nothing"}.range(0, 1000));
-    visit(Field{"dense", &C::dense, "time LibTorch's dense attention too"});
+    visit(Field{"head_dim", &C::head_dim, "width of a head"}.at_least(1));
+    visit(Field{"batch", &C::batch, "sequences in the batch"}.at_least(1));
+    visit(Field{"dtype", &C::dtype, "element type of query, key and value"}.one_of({"float32", "bfloat16"}));
+    visit(
+        Field{"bias", &C::bias,
+              "lower the scores with the distance of query and key, as ALiBi does; dense attention is timed without it"}
+            .one_of({"none", "alibi", "bialibi"}));
+    visit(Field{"input", &C::input, "positions that `input` means in the expression, for example 0,5,17"});
+    visit(Field{"rounds", &C::rounds, "how often each call is timed, at least; 0 checks the result and times nothing"}
+              .range(0, 1000));
+    visit(Field{"dense", &C::dense, "time LibTorch's dense attention for comparison"});
   }
 };
 
@@ -149,11 +152,11 @@ void run_bench_attention(const BenchAttentionOptions& options) {
 
 void add_bench_attention(CLI::App& parent) {
   auto options = std::make_shared<BenchAttentionOptions>();
-  CLI::App& app =
-      add_command(parent, "attention", "check a pattern against the reference, then time it beside dense attention",
-                  kBenchAttentionExamples);
+  CLI::App& app = add_command(parent, "attention",
+                              "check a pattern against the reference, then compare its speed with dense attention",
+                              kBenchAttentionExamples);
   add_fields<BenchAttentionConfig>(app, {.title = "Options"}, options->given);
-  app.add_flag("--backward", options->backward, "forward with backward too, and gradients checked");
+  app.add_flag("--backward", options->backward, "check and time the backward pass, too");
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
   app.callback([options] { run_bench_attention(*options); });

@@ -34,8 +34,11 @@ struct CalibrateConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = CalibrateConfig;
-    visit(Field{"seconds", &C::seconds, "to measure for, about; more is steadier"}.range(0, 3600));
-    visit(Field{"out", &C::out, "file to write; else weft/machine.json in XDG_CACHE_HOME or ~/.cache"});
+    visit(Field{"seconds", &C::seconds,
+                "about how long to measure; longer is more precise, below 15 only heads of 64 are measured; 0 times "
+                "each call once"}
+              .range(0, 3600));
+    visit(Field{"out", &C::out, "file to write; by default weft/machine.json in XDG_CACHE_HOME or ~/.cache"});
   }
 };
 
@@ -63,7 +66,7 @@ std::string pair_rate(double products, std::int64_t head_dim, double pair_second
 
 std::string calibration_table(const Calibration& calibration) {
   Rows rows = {{"processor", calibration.machine.processor},
-               {"kernels", concat(calibration.machine.isa, ", ", calibration.machine.threads, " threads")}};
+               {"kernels", concat(calibration.machine.isa, ", ", counted(calibration.machine.threads, "thread"))}};
   for (const pattern::LayerRates& each : calibration.rates.layers) {
     rows.emplace_back(each.dtype + " layers",
                       concat(gigaflops(each.product_flops), ", backwards ", gigaflops(each.product_backward_flops),
@@ -112,8 +115,8 @@ void run_calibrate(const CalibrateOptions& options) {
 
 void add_bench_calibrate(CLI::App& parent) {
   auto options = std::make_shared<CalibrateOptions>();
-  CLI::App& app = add_command(parent, "calibrate", "measure this machine, so that `weft pattern cost` knows seconds",
-                              kCalibrateExamples);
+  CLI::App& app = add_command(
+      parent, "calibrate", "measure this machine, so that `weft pattern cost` can predict seconds", kCalibrateExamples);
   add_fields<CalibrateConfig>(app, {.title = "Options"}, options->given);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);

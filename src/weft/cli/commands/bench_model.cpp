@@ -153,8 +153,9 @@ void run_bench_model(const BenchModelCommand& command) {
 
 void add_bench_model(CLI::App& parent) {
   auto command = std::make_shared<BenchModelCommand>();
-  CLI::App& app = add_command(parent, "model", "time and memory of an encoder, beside its matrix products alone",
-                              kBenchModelExamples);
+  CLI::App& app =
+      add_command(parent, "model", "measure time and memory of an encoder, and compare with its matrix products alone",
+                  kBenchModelExamples);
   app.add_option("DIR", command->directory, "model directory; weft init makes one of any size")->required();
   add_fields<BenchModelConfig>(app, {.title = "Options"}, command->given);
   app.add_flag("--train", command->train, "a training step: masked-LM loss over all positions, and its gradients");

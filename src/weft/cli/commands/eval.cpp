@@ -59,9 +59,10 @@ struct EvalConfig {
         Field{"masking", &C::masking, "what an encoder predicts: single tokens, whole words, or spans of words"}.one_of(
             {"tokens", "words", "spans"}));
     visit(Field{"seed", &C::seed, "of the tokens that an encoder predicts"}.at_least(0));
-    visit(Field{"token_scores", &C::token_scores,
-                "file to write a JSON line to for each token that a decoder scores: place, bits, and whether it was the "
-                "likeliest"});
+    visit(
+        Field{"token_scores", &C::token_scores,
+              "file to write a JSON line to for each token that a decoder scores: place, bits, and whether it was the "
+              "likeliest"});
   }
 };
 
@@ -75,7 +76,7 @@ struct EvalOptions {
 
 void check_task(const std::string& run, const std::string& task, bool is_decoder) {
   const std::string fits = is_decoder ? "lm" : "mlm";
-  require(task.empty() || task == fits, quote(run, 4096), " is of task ", fits, ", but ", task, " was asked for");
+  require(task.empty() || task == fits, quote(run, 4096), " holds a model for --task ", fits, ", found --task ", task);
 }
 
 // Cut while reading: --max-bytes of a large corpus reads no more than that.
@@ -165,7 +166,8 @@ void run_task(const EvalOptions& options) {
   task.json = options.json;
   for (const auto& [name, value] : options.given.items()) {
     if (name != "dtype") {
-      throw UsageError(flag_name(name) + " is for language models, and the task is " + task.task, "--data names data");
+      throw UsageError(concat(flag_name(name), " is for language models, but --task is ", task.task),
+                       "a task reads its examples from --data PATH");
     }
     task.dtype = value.get<std::string>();
   }
@@ -179,7 +181,9 @@ void run_eval(const EvalOptions& options) {
     return;
   }
   if (!options.task.data.empty()) {
-    throw UsageError("--data is for the tasks of weft train, and --task names none", "--text names text to score");
+    throw UsageError("--data needs --task, which says what the labelled examples are for",
+                     concat("for example: weft eval ", options.run, " --task classify --data test.tsv; or score plain ",
+                            "text with --text PATH"));
   }
   EvalConfig config;
   if (!options.given.contains("text")) {
@@ -204,9 +208,10 @@ void add_eval(CLI::App& parent) {
   std::vector<std::string> tasks = task_names();
   app.add_option(
          "--task", options->task.task,
-         "lm and mlm, as the model is, need no word: they score --text, each byte once with half a context before "
-         "it, or masked tokens; the others measure a fine-tuned model on --data")
-      ->check(CLI::IsMember(tasks))
+         "what to measure. A decoder (lm) scores each byte of --text once, after at least half a context; a masked "
+         "language model (mlm) is asked for masked tokens of --text; neither needs this flag. The other tasks measure "
+         "a fine-tuned model on the examples of --data")
+      ->check(one_of("--task", tasks))
       ->option_text("NAME");
   add_fields<EvalConfig>(app, {.title = "Options"}, options->given);
   app.add_option("--data", options->task.data, "labelled files and folders, as --train-data of weft train")

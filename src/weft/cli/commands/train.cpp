@@ -258,7 +258,7 @@ void add_train(CLI::App& parent) {
   app.add_option("--task", options->task,
                  "lm (a decoder; the default) and mlm (an encoder) learn from --train-text, the others from "
                  "--train-data, beginning with --model")
-      ->check(CLI::IsMember(task_names()))
+      ->check(one_of("--task", task_names()))
       ->option_text("NAME");
   app.add_flag("--encoder", options->encoder, "the same as --task mlm");
   add_json_flag(app, options->json);

@@ -35,7 +35,7 @@ struct CompareConfig {
     using C = CompareConfig;
     visit(Field{"svg", &C::svg, "write the sheet to this SVG file"});
     visit(Field{"png", &C::png, "write the sheet to this PNG file"});
-    visit(Field{"cells", &C::cells, "along a side of a picture, at most"}.range(8, 384));
+    visit(Field{"cells", &C::cells, "cells along a side of each picture, at most"}.range(8, 384));
   }
 };
 
@@ -52,8 +52,8 @@ struct Compared {
 
 std::vector<std::string> figures_of(const pattern::GraphStatistics& stats) {
   std::vector<std::string> lines = {
-      concat(pattern::edges_text(static_cast<double>(stats.layout.edges), stats.edges_error, stats.sampled_rows > 0), " edges, density ",
-             percent(stats.layout.density))};
+      concat(pattern::edges_text(static_cast<double>(stats.layout.edges), stats.edges_error, stats.sampled_rows > 0),
+             " edges, density ", percent(stats.layout.density))};
   if (!stats.is_measured) {
     lines.push_back(concat("paths not measured: the graph of ", digits(stats.positions), " positions is too large"));
     return lines;
@@ -79,7 +79,8 @@ std::vector<pattern::SheetEntry> sheet_of(const std::vector<Compared>& compared,
     request.maximum_cells = cells;
     entries.push_back({each.pattern.to_string(), make_picture(each.pattern, request), figures_of(each.statistics)});
     if (site.heads > 1 && head < 0) {
-      entries.back().figures.push_back(concat("the picture shows head 0, the figures count all ", site.heads, " heads"));
+      entries.back().figures.push_back(
+          concat("the picture shows head 0, the figures count all ", site.heads, " heads"));
     }
   }
   return entries;
@@ -154,9 +155,9 @@ void compare(const CompareOptions& options) {
 
 void add_pattern_compare(CLI::App& parent) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App& app = add_command(parent, "compare", "several patterns on one sheet, each with its figures",
+  CLI::App& app = add_command(parent, "compare", "measure several patterns, and draw them on one sheet",
                               std::string(kCompareExamples));
-  app.add_option("EXPRESSIONS", options->expressions, "the patterns: docs/pattern-language.md")->required();
+  app.add_option("EXPRESSIONS", options->expressions, "patterns, as docs/pattern-language.md explains")->required();
   add_fields<PatternSiteConfig>(app, {.title = "Site"}, options->given);
   add_fields<CompareConfig>(app, {.title = "Options"}, options->given);
   add_json_flag(app, options->json);

@@ -23,7 +23,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::string_view kCostExamples =
-    "  weft bench calibrate   (once a machine: from then on there are seconds)\n"
+    "  weft bench calibrate   (once on each machine; from then on costs include seconds)\n"
     "  weft pattern cost bigbird --length 4096\n"
     "  weft pattern cost 'causal & window(512)' --length 8192 --layers 24 --width 1024 --heads 16 --dtype bfloat16 "
     "--json";
@@ -36,9 +36,10 @@ struct CostConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = CostConfig;
-    visit(Field{"length", &C::length, "tokens"}.range(1, std::int64_t{1} << 31));
-    visit(Field{"input", &C::input, "positions that `input` stands for: 0,5,17"});
-    visit(Field{"rates", &C::rates, "file of `weft bench calibrate --out`; else the one that it wrote by itself"});
+    visit(Field{"length", &C::length, "tokens of a sequence"}.range(1, std::int64_t{1} << 31));
+    visit(Field{"input", &C::input, "positions that `input` means in the expression, for example 0,5,17"});
+    visit(Field{"rates", &C::rates,
+                "a file that `weft bench calibrate --out FILE` wrote; by default the one it writes without --out"});
   }
 };
 
@@ -53,6 +54,7 @@ struct Costs {
   pattern::ModelCost sparse;
   pattern::ModelCost dense;
   bool timed = false;
+  bool sparse_is_sampled = false;  ///< operations and bytes are estimates
   pattern::Crossover crossover;
 };
 
@@ -74,25 +76,26 @@ formats::Json cost_json(const pattern::ModelCost& cost) {
 
 std::string row(const pattern::Work& sparse, const pattern::Work& dense) {
   const auto words = [](const pattern::Work& work) {
-    return concat(fixed(work.flops / 1e9, 1), " GFLOP, ", fixed(work.bytes / 1e9, 2), " GB",
-                  work.seconds ? ", " + fixed(*work.seconds * 1e3, 1) + " ms" : "");
+    return concat(with_unit(work.flops, "FLOP"), ", ", with_unit(work.bytes, "B"),
+                  work.seconds ? ", " + duration(*work.seconds) : "");
   };
   return concat(words(sparse), "  (full attention: ", words(dense), ")");
 }
 
 std::string memory(double sparse, double dense) {
-  return concat(fixed(sparse / 1e9, 2), " GB  (full attention: ", fixed(dense / 1e9, 2), " GB)");
+  return concat(with_unit(sparse, "B"), "  (full attention: ", with_unit(dense, "B"), ")");
 }
 
 std::string overtakes(const std::optional<std::int64_t>& length, std::int64_t longest) {
-  return length ? concat("full attention from ", digits(*length), " tokens on")
-                : concat("full attention at no length up to ", digits(longest), " tokens");
+  return length ? concat("faster than full attention from ", digits(*length), " tokens on")
+                : concat("at no length up to ", digits(longest), " tokens faster than full attention");
 }
 
 std::string cost_text(const Costs& costs) {
   const pattern::ModelCost& sparse = costs.sparse;
   const pattern::ModelCost& dense = costs.dense;
-  Rows rows = {{"attention, forward", row(sparse.inference.attention, dense.inference.attention)},
+  Rows rows = {{"work", costs.sparse_is_sampled ? "estimated from a sample of rows" : "counted"},
+               {"attention, forward", row(sparse.inference.attention, dense.inference.attention)},
                {"attention, training", row(sparse.training.attention, dense.training.attention)},
                {"model, forward", row(sparse.inference.total, dense.inference.total)},
                {"model, training", row(sparse.training.total, dense.training.total)},
@@ -100,10 +103,13 @@ std::string cost_text(const Costs& costs) {
                {"memory, inference", memory(sparse.inference_bytes, dense.inference_bytes)},
                {"memory, training", memory(sparse.training_bytes, dense.training_bytes)}};
   if (costs.timed) {
-    rows.emplace_back("overtakes, forward", overtakes(costs.crossover.inference, costs.crossover.longest));
-    rows.emplace_back("overtakes, training", overtakes(costs.crossover.training, costs.crossover.longest));
+    rows.emplace_back("forward", overtakes(costs.crossover.inference, costs.crossover.longest));
+    rows.emplace_back("training", overtakes(costs.crossover.training, costs.crossover.longest));
   } else {
-    rows.emplace_back("seconds", "not known: `weft bench calibrate` measures this machine in a minute");
+    rows.emplace_back("seconds",
+                      costs.sparse_is_sampled
+                          ? "not predicted: the layout is too large to be walked over"
+                          : "not known: type `weft bench calibrate`, which measures this machine in a minute");
   }
   return name_table(rows);
 }
@@ -113,6 +119,10 @@ pattern::ModelShape shape_of(const CostOptions& options, const CostConfig& confi
   formats::update_from_json(shape, only_fields_of<pattern::ModelShape>(options.given), "weft pattern cost");
   shape.input = number_list("--input", config.input, ',');
   std::sort(shape.input.begin(), shape.input.end());
+  if (shape.width % shape.heads != 0) {
+    throw UsageError(concat("--width ", shape.width, " is not a multiple of --heads ", shape.heads),
+                     concat("for example: --width ", shape.heads * 64, " --heads ", shape.heads));
+  }
   return shape;
 }
 
@@ -126,9 +136,12 @@ void show_cost(const CostOptions& options) {
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   const pattern::ModelShape shape = shape_of(options, config);
   require_input(pattern, shape.input);
-  const std::optional<pattern::MachineRates> rates = find_rates(config.rates, threads);
-  Costs costs{sparse_cost(shape, config.length, layer_works(pattern, shape, config.length), rates),
-              dense_cost(shape, config.length, rates), rates.has_value(),
+  const std::optional<pattern::LayerEstimates> sampled = estimated_works(pattern, shape, config.length);
+  // Seconds follow the order of the blocks, which a sample does not know.
+  const std::optional<pattern::MachineRates> rates = sampled ? std::nullopt : find_rates(config.rates, threads);
+  const std::vector<pattern::LayoutWork> works = sampled ? *sampled : layer_works(pattern, shape, config.length);
+  Costs costs{sparse_cost(shape, config.length, works, rates), dense_cost(shape, config.length, rates),
+              rates.has_value(), sampled.has_value(),
               rates ? crossover_length(pattern, shape, *rates) : pattern::Crossover{}};
   if (!options.json) {
     std::cout << pattern.to_string() << '\n' << cost_text(costs);
@@ -136,6 +149,7 @@ void show_cost(const CostOptions& options) {
   }
   print_json({{"expression", pattern.to_string()},
               {"length", config.length},
+              {"estimated", costs.sparse_is_sampled},
               {"shape", formats::to_json(shape)},
               {"sparse", cost_json(costs.sparse)},
               {"dense", cost_json(costs.dense)},
@@ -147,10 +161,10 @@ void show_cost(const CostOptions& options) {
 
 void add_pattern_cost(CLI::App& parent) {
   auto options = std::make_shared<CostOptions>();
-  CLI::App& app =
-      add_command(parent, "cost", "operations, bytes, memory and predicted time in a model, beside full attention",
-                  std::string(kCostExamples));
-  app.add_option("EXPRESSION", options->expression, "the pattern: docs/pattern-language.md")->required();
+  CLI::App& app = add_command(
+      parent, "cost", "count the operations, bytes and memory of a model with this pattern, and predict its time",
+      std::string(kCostExamples));
+  app.add_option("EXPRESSION", options->expression, "a pattern, as docs/pattern-language.md explains")->required();
   add_fields<CostConfig>(app, {.title = "Options"}, options->given);
   add_fields<pattern::ModelShape>(app, {.title = "Model"}, options->given);
   add_threads_flag(app, options->threads);

@@ -53,20 +53,30 @@ struct ShowConfig {
   static void fields(Visitor&& visit) {
     using C = ShowConfig;
     constexpr double kLongest = std::int64_t{1} << 31;
-    visit(Field{"length", &C::length, "queries, and keys unless --key-length says otherwise"}.range(1, kLongest));
-    visit(Field{"key_length", &C::key_length, "keys; 0 is as many as queries and offset"}.range(0, kLongest));
-    visit(Field{"offset", &C::offset, "position of the first query; keys start at 0"}.range(0, kLongest));
-    visit(Field{"heads", &C::heads, "attention heads"}.range(1, 4096));
-    visit(Field{"head", &C::head, "draw this head only; -1 is every head that looks different"}.range(-1, 4095));
-    visit(Field{"layer", &C::layer, "the number that `layer` stands for"}.range(0, 4095));
     visit(
-        Field{"max_length", &C::max_length, "the model's maximum length, which released plans use"}.range(0, kLongest));
-    visit(Field{"input", &C::input, "positions that `input` stands for: 0,5,17"});
-    visit(Field{"zoom", &C::zoom, "draw only queries and keys from A to before B: A:B"});
+        Field{"length", &C::length, "number of queries, and of keys unless --key-length is given"}.range(1, kLongest));
+    visit(Field{"key_length", &C::key_length, "number of keys; 0 for --length plus --offset"}.range(0, kLongest));
+    visit(Field{"offset", &C::offset,
+                "position of the first query, as when tokens are decoded from a cache; keys begin at position 0"}
+              .range(0, kLongest));
+    visit(Field{"heads", &C::heads, "attention heads of the layer"}.range(1, 4096));
+    visit(
+        Field{"head", &C::head, "draw this head only, counted from 0; -1 draws every head that differs from the others"}
+            .range(-1, 4095));
+    visit(Field{"layer", &C::layer, "the number that `layer` means in the expression"}.range(0, 4095));
+    visit(Field{
+        "max_length", &C::max_length,
+        "the longest sequence that the model was made for, which the released BigBird plans depend on; 0 if unknown"}
+              .range(0, kLongest));
+    visit(Field{"input", &C::input, "positions that `input` means in the expression, for example 0,5,17"});
+    visit(Field{"zoom", &C::zoom, "A:B draws only the queries and keys from position A up to, not including, B"});
     visit(Field{"svg", &C::svg, "write the figure to this SVG file"});
     visit(Field{"png", &C::png, "write the figure to this PNG file"});
-    visit(Field{"style", &C::style, "of the terminal picture"}.one_of({"auto", "colour", "unicode", "ascii"}));
-    visit(Field{"width", &C::width, "columns of the terminal picture; 0 is those of the terminal"}.range(0, 1000));
+    visit(
+        Field{"style", &C::style, "how the picture is drawn in the terminal; auto looks at the terminal and the locale"}
+            .one_of({"auto", "colour", "unicode", "ascii"}));
+    visit(Field{"width", &C::width, "columns of the picture in the terminal; 0 for the width of the terminal"}.range(
+        0, 1000));
   }
 };
 
@@ -159,13 +169,19 @@ void show(const ShowOptions& options) {
     throw UsageError("weft pattern show needs --length N", "for example: weft pattern show 'window(8)' --length 64");
   }
   formats::update_from_json(config, options.given, "weft pattern show");
+  require_head(config.head, config.heads);
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   std::vector<std::int64_t> input = number_list("--input", config.input, ',');
   std::sort(input.begin(), input.end());
   if (pattern.needs_input() && input.empty()) {
-    throw UsageError("the expression names `input`, which a call binds to positions", "for example: --input 0,5");
+    throw UsageError("the expression contains `input`, so it needs positions: --input", "for example: --input 0,5");
   }
   pattern::PictureRequest request = request_for(config, input);
+  const std::int64_t positions = std::max(request.site.query_length, request.site.key_length);
+  if (request.zoom && request.zoom->begin >= positions) {
+    throw UsageError(concat("--zoom ", config.zoom, " begins behind the last of ", positions, " positions"),
+                     concat("for example: --zoom 0:", std::min<std::int64_t>(positions, 64)));
+  }
   // Figures go to files, their paths to stdout; the terminal picture is for a call that names no file.
   const bool writes = !config.svg.empty() || !config.png.empty();
   const pattern::TerminalStyle style = chosen_style(config.style);
@@ -186,9 +202,9 @@ void show(const ShowOptions& options) {
 
 void add_pattern_show(CLI::App& parent) {
   auto options = std::make_shared<ShowOptions>();
-  CLI::App& app = add_command(parent, "show", "draw a pattern in the terminal, as SVG or as PNG, with its figures",
+  CLI::App& app = add_command(parent, "show", "draw a pattern in the terminal, or as SVG or PNG, and count its edges",
                               std::string(kShowExamples));
-  app.add_option("EXPRESSION", options->expression, "the pattern: docs/pattern-language.md")->required();
+  app.add_option("EXPRESSION", options->expression, "a pattern, as docs/pattern-language.md explains")->required();
   add_fields<ShowConfig>(app, {.title = "Options"}, options->given);
   add_json_flag(app, options->json);
   app.callback([options] { show(*options); });

@@ -27,12 +27,20 @@ PatternSiteConfig read_site(const formats::Json& given, const std::string& comma
   }
   PatternSiteConfig config;
   formats::update_from_json(config, only_fields_of<PatternSiteConfig>(given), command);
+  require_head(config.head, config.heads);
   return config;
+}
+
+void require_head(std::int64_t head, std::int64_t heads) {
+  if (head >= heads) {
+    throw UsageError(concat("--head must be from 0 to ", heads - 1, ", since --heads is ", heads, "; found ", head),
+                     concat("for example: --heads ", head + 1, " --head ", head));
+  }
 }
 
 void require_input(const pattern::Pattern& pattern, const std::vector<std::int64_t>& input) {
   if (pattern.needs_input() && input.empty()) {
-    throw UsageError("the expression names `input`, which a call binds to positions", "for example: --input 0,5");
+    throw UsageError("the expression contains `input`, so it needs positions: --input", "for example: --input 0,5");
   }
 }
 

@@ -40,11 +40,13 @@ struct StatsConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = StatsConfig;
-    visit(Field{"layers", &C::layers, "of the stack whose reach is printed"}.range(0, 1000));
-    visit(Field{"exact", &C::exact, "up to this length every position is measured, beyond a sample"}.range(0, 1 << 20));
+    visit(Field{"layers", &C::layers, "layers over which the reach of a position is followed"}.range(0, 1000));
+    visit(
+        Field{"exact", &C::exact, "sequences up to this length are measured at every position, longer ones at a sample"}
+            .range(0, 1 << 20));
     visit(Field{"samples", &C::samples, "positions in a sample"}.range(2, 1 << 20));
-    visit(Field{"head_dim", &C::head_dim, "width of a head, for the seconds"}.range(1, 4096));
-    visit(Field{"dtype", &C::dtype, "of the tensors, for the seconds"}.one_of({"float32", "bfloat16"}));
+    visit(Field{"head_dim", &C::head_dim, "width of a head, for the predicted time"}.range(1, 4096));
+    visit(Field{"dtype", &C::dtype, "element type, for the predicted time"}.one_of({"float32", "bfloat16"}));
   }
 };
 
@@ -158,15 +160,15 @@ Rows layout_rows(const pattern::GraphStatistics& stats) {
   const auto count = [&](std::int64_t number) {
     return pattern::estimated_digits(static_cast<double>(number), estimated);
   };
-  Rows rows = {{"edges", concat(pattern::edges_text(static_cast<double>(layout.edges), stats.edges_error, estimated), ", density ",
-                                percent(layout.density))},
+  Rows rows = {{"edges", concat(pattern::edges_text(static_cast<double>(layout.edges), stats.edges_error, estimated),
+                                ", density ", percent(layout.density))},
                {"blocks of 64",
                 concat(count(layout.full_blocks), " full, ", count(layout.partial_blocks + layout.weighted_blocks),
                        " partial of ", digits(stats.possible_blocks), "; ", percent(layout.edges_per_slot),
                        " of computed scores are edges")}};
   if (estimated) {
-    rows.emplace_back("estimated from", concat("a sample of ", digits(stats.sampled_rows),
-                                               " rows of 64 queries; +- is a 95% interval"));
+    rows.emplace_back("estimated from",
+                      concat("a sample of ", digits(stats.sampled_rows), " rows of 64 queries; +- is a 95% interval"));
   }
   return rows;
 }
@@ -243,9 +245,9 @@ void show_stats(const StatsOptions& options) {
 
 void add_pattern_stats(CLI::App& parent) {
   auto options = std::make_shared<StatsOptions>();
-  CLI::App& app = add_command(parent, "stats", "the graph as figures: paths, clustering, spectral gap, reach",
+  CLI::App& app = add_command(parent, "stats", "measure the graph of a pattern: paths, clustering, spectral gap, reach",
                               std::string(kStatsExamples));
-  app.add_option("EXPRESSION", options->expression, "the pattern: docs/pattern-language.md")->required();
+  app.add_option("EXPRESSION", options->expression, "a pattern, as docs/pattern-language.md explains")->required();
   add_fields<PatternSiteConfig>(app, {.title = "Site"}, options->given);
   add_fields<StatsConfig>(app, {.title = "Options"}, options->given);
   add_threads_flag(app, options->threads);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -34,10 +35,12 @@ struct SweepConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = SweepConfig;
-    visit(Field{"length", &C::length, "positions"}.range(16, 1 << 20));
-    visit(Field{"width", &C::width, "keys of a query besides itself; the mixtures take the multiple of 12 below"}.range(
-        12, 1 << 16));
-    visit(Field{"graphs", &C::graphs, "draws that each figure is the mean of"}.range(1, 1000));
+    visit(Field{"length", &C::length, "positions of every graph"}.range(16, 1 << 14));
+    visit(Field{"width", &C::width,
+                "keys that a query attends to besides itself; the mixtures round it down to a multiple of 12"}
+              .range(12, 1 << 13));
+    visit(Field{"graphs", &C::graphs, "random graphs that are drawn for each point; the figures are their mean"}.range(
+        1, 1000));
     visit(Field{"svg", &C::svg, "write the figure to this SVG file"});
     visit(Field{"png", &C::png, "write the figure to this PNG file"});
   }
@@ -136,6 +139,14 @@ void sweep(const SweepOptions& options) {
   request.length = config.length;
   request.width = config.width;
   request.graphs = config.graphs;
+  constexpr double kMost = 1 << 20;  // keys of all graphs of one point: some seconds for the whole sweep
+  const double keys =
+      static_cast<double>(config.length) * static_cast<double>(config.width) * static_cast<double>(config.graphs);
+  if (keys > kMost) {
+    throw UsageError(concat("weft pattern sweep: --length ", config.length, " x --width ", config.width, " x --graphs ",
+                            config.graphs, " is more than 1048576, which would take minutes"),
+                     "for example: weft pattern sweep --length 4096 --width 24 --graphs 5");
+  }
   const pattern::SmallWorld world = sweep_small_world(request);
   const std::vector<pattern::Mixture> mixtures = mixtures_at_equal_density(request);
   const pattern::Plot plot = plot_of(config, world, mixtures);
@@ -156,7 +167,8 @@ void sweep(const SweepOptions& options) {
 
 void add_pattern_sweep(CLI::App& parent) {
   auto options = std::make_shared<SweepOptions>();
-  CLI::App& app = add_command(parent, "sweep", "the small-world curve, and R, W, R+W, W+G, R+W+G at equal density",
+  CLI::App& app = add_command(parent, "sweep",
+                              "measure random (R), window (W) and global (G) edges against each other at equal density",
                               std::string(kSweepExamples));
   add_fields<SweepConfig>(app, {.title = "Options"}, options->given);
   add_json_flag(app, options->json);

@@ -26,18 +26,23 @@ struct EncoderRunConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = EncoderRunConfig;
-    visit(Field{"attention", &C::attention, "pattern or mechanism in place of the one that config.json names"});
-    visit(Field{"attention_type", &C::attention_type, "big_bird: as from_pretrained(attention_type=...)"}.one_of(
-        {"config", "block_sparse", "original_full"}));
-    visit(Field{"block_size", &C::block_size, "big_bird: tokens of a block; 0 is config.json's"}.range(0, 1 << 16));
-    visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks of a row; -1 is config.json's"}.range(
-        -1, 1 << 16));
+    visit(Field{"attention", &C::attention, "pattern or mechanism to use instead of the one in config.json"});
+    visit(Field{"attention_type", &C::attention_type,
+                "big_bird: sparse or full attention, as from_pretrained(attention_type=...) chooses; config follows "
+                "config.json"}
+              .one_of({"config", "block_sparse", "original_full"}));
+    visit(Field{"block_size", &C::block_size, "big_bird: tokens in a block; 0 follows config.json"}.range(0, 1 << 16));
+    visit(Field{"random_blocks", &C::random_blocks,
+                "big_bird: random blocks that each block of queries attends to; -1 follows config.json"}
+              .range(-1, 1 << 16));
     visit(Field{"random", &C::random,
-                "big_bird: the plan of the released training, that of Hugging Face's inference, or one drawn evenly"}
+                "big_bird: random blocks as the released training code draws them, as Hugging Face's inference does, "
+                "or uniformly"}
               .one_of({"released", "hf-eval", "uniform"}));
-    visit(Field{"pad_like_hf", &C::pad_like_hf, "pad as Hugging Face does, with its effect on the numbers"});
-    visit(Field{"check_tensors", &C::check_tensors, "refuse weights that hold NaN or infinity, and name the tensor"});
-    visit(Field{"dtype", &C::dtype, "numbers and products; auto is bfloat16 where that is fast"}.one_of(
+    visit(Field{"pad_like_hf", &C::pad_like_hf,
+                "pad inputs to the lengths that Hugging Face pads to, so that the numbers are equal to its numbers"});
+    visit(Field{"check_tensors", &C::check_tensors, "fail if a weight is NaN or infinite, and name its tensor"});
+    visit(Field{"dtype", &C::dtype, "element type of weights and products; auto is bfloat16 where that is fast"}.one_of(
         {"auto", "float32", "bfloat16"}));
   }
 };

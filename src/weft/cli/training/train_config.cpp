@@ -33,6 +33,13 @@ Json merged_fields(const std::string& file, const Json& flags) {
       fields.erase(std::string(name));
     }
   }
+  std::vector<std::string> read;
+  for (const auto& [name, value] : fields.items()) {
+    if (!flags.contains(name)) {
+      read.push_back(name);
+    }
+  }
+  note_config_file(file, read);
   fields.update(flags);
   return fields;
 }

@@ -74,9 +74,10 @@ bool RowCompiler::is_cut(std::int64_t key_block) const {
 /// Emits what the row has in blocks [first, end).
 void RowCompiler::walk(std::int64_t first, std::int64_t end) {
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();
-  walk_row({root_, context_, query_, layout_.tile.key}, {first, end}, steps,
-           [this](const Range& blocks, int multiplicity) { even_blocks(blocks.begin, blocks.end, multiplicity); },
-           [this](std::int64_t block) { exact_block(block); });
+  walk_row(
+      {root_, context_, query_, layout_.tile.key}, {first, end}, steps,
+      [this](const Range& blocks, int multiplicity) { even_blocks(blocks.begin, blocks.end, multiplicity); },
+      [this](std::int64_t block) { exact_block(block); });
 }
 
 void RowCompiler::even_blocks(std::int64_t first, std::int64_t end, int multiplicity) {

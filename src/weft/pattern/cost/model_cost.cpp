@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weft/core/error.h"
+#include "weft/pattern/survey/survey.h"
 #include "weft/pattern/syntax.h"
 
 namespace weft::pattern {
@@ -173,6 +174,15 @@ Site site_at(const ModelShape& shape, std::int64_t length) {
   return site;
 }
 
+/// What tells the layouts of two layers apart.
+std::string heads_text(const Pattern& pattern, Site site) {
+  std::string text;
+  for (site.head = 0; site.head < site.heads; ++site.head) {
+    text += Printer(Context(site)).node(pattern.root()).take() + "\n";
+  }
+  return text;
+}
+
 bool fits(const Pattern& pattern, const ModelShape& shape, std::int64_t length) {
   try {
     pattern.check(site_at(shape, length));
@@ -212,11 +222,7 @@ std::vector<LayoutWork> layer_works(const Pattern& pattern, const ModelShape& sh
   Site site = site_at(shape, length);
   for (site.layer = 0; site.layer < shape.layers; ++site.layer) {
     pattern.check(site);
-    std::string text;
-    for (site.head = 0; site.head < site.heads; ++site.head) {
-      text += Printer(Context(site)).node(pattern.root()).take() + "\n";
-    }
-    site.head = 0;
+    std::string text = heads_text(pattern, site);
     if (works.empty() || text != known) {
       works.push_back(layout_work(compile(pattern, site, kTile), shape.head_dim()));
       known = std::move(text);
@@ -226,6 +232,38 @@ std::vector<LayoutWork> layer_works(const Pattern& pattern, const ModelShape& sh
     }
   }
   return works;
+}
+
+std::optional<LayerEstimates> estimated_works(const Pattern& pattern, const ModelShape& shape, std::int64_t length) {
+  constexpr double kBuiltBlocks = 1 << 23;  // of all layouts that differ
+  constexpr double kBuiltMasks = 1 << 19;   // of one layout
+  constexpr double kListedKeys = 1 << 26;   // of all layouts
+  check_shape(shape, length);
+  require(!pattern.needs_input() || !shape.input.empty(), "cost: the pattern names `input`; give the positions");
+  LayerEstimates works;
+  double blocks = 0;
+  double masks = 0;
+  double listed = 0;
+  std::string known;
+  LayoutSurvey survey;
+  Site site = site_at(shape, length);
+  for (site.layer = 0; site.layer < shape.layers; ++site.layer) {
+    std::string text = heads_text(pattern, site);
+    if (text != known) {
+      survey = survey_layout(pattern, site, {},
+                             kSurveyQuestions / static_cast<double>(std::min<std::int64_t>(shape.layers, 16)));
+      blocks += survey.blocks_stored;
+      masks = std::max(masks, survey.masks);
+      listed += survey.listed_keys;
+      known = std::move(text);
+    }
+    LayoutWork work;
+    work.slots = static_cast<double>(survey.layout.slots);
+    work.layout_bytes = survey.blocks_stored * 8 + survey.masks * 512;
+    works.push_back(work);
+  }
+  const bool is_small = blocks <= kBuiltBlocks && masks <= kBuiltMasks && listed <= kListedKeys;
+  return is_small ? std::nullopt : std::optional<LayerEstimates>(std::move(works));
 }
 
 ModelCost sparse_cost(const ModelShape& shape, std::int64_t length, const std::vector<LayoutWork>& works,

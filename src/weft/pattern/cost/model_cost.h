@@ -33,14 +33,19 @@ struct ModelShape {
   static void fields(Visitor&& visit) {
     using C = ModelShape;
     constexpr double kMost = std::int64_t{1} << 31;
-    visit(Field{"layers", &C::layers, "of the stack"}.range(1, 4096));
-    visit(Field{"width", &C::width, "of the hidden states"}.range(1, 1 << 20));
-    visit(Field{"heads", &C::heads, "attention heads, which divide the width"}.range(1, 4096));
-    visit(Field{"feed_forward", &C::feed_forward, "width inside the feed-forward"}.range(1, 1 << 22));
-    visit(Field{"vocabulary", &C::vocabulary, "of a head over all positions; 0 is no head"}.range(0, kMost));
-    visit(Field{"max_length", &C::maximum_length, "the model's maximum length"}.range(0, kMost));
-    visit(Field{"batch", &C::batch, "sequences at once"}.range(1, 1 << 20));
-    visit(Field{"dtype", &C::dtype, "of activations and weights"}.one_of({"float32", "bfloat16"}));
+    visit(Field{"layers", &C::layers, "layers of the model"}.range(1, 4096));
+    visit(Field{"width", &C::width, "width of the hidden states"}.range(1, 1 << 20));
+    visit(Field{"heads", &C::heads, "attention heads of a layer; the width must be a multiple of them"}.range(1, 4096));
+    visit(Field{"feed_forward", &C::feed_forward, "width inside the feed-forward network"}.range(1, 1 << 22));
+    visit(Field{"vocabulary", &C::vocabulary,
+                "tokens that a language-model head scores at every position; 0 for no such head"}
+              .range(0, kMost));
+    visit(Field{
+        "max_length", &C::maximum_length,
+        "the longest sequence that the model was made for, which the released BigBird plans depend on; 0 if unknown"}
+              .range(0, kMost));
+    visit(Field{"batch", &C::batch, "sequences in a batch"}.range(1, 1 << 20));
+    visit(Field{"dtype", &C::dtype, "element type of activations and weights"}.one_of({"float32", "bfloat16"}));
   }
 };
 
@@ -73,6 +78,11 @@ struct ModelCost {
 /// The work of every layer of the model at `length`, for one sequence. Layers with equal patterns share a layout, whose
 /// bytes the first one counts. Errors: those of compile.
 std::vector<LayoutWork> layer_works(const Pattern& pattern, const ModelShape& shape, std::int64_t length);
+
+/// The same, estimated from a sample of rows, where the layouts are too large to be built in seconds: operations, slots
+/// and bytes, but no refills. Nothing where they are small.
+using LayerEstimates = std::vector<LayoutWork>;
+std::optional<LayerEstimates> estimated_works(const Pattern& pattern, const ModelShape& shape, std::int64_t length);
 
 /// The cost of a stack whose layers do `works`: two products a score forwards, five backwards, and the bytes that must
 /// move to and from memory. Errors: kArgument for a shape out of range, heads that do not divide the width, or rates

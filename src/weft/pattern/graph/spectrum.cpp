@@ -16,10 +16,10 @@
 namespace weft::pattern {
 namespace {
 
-constexpr Eigen::Index kKrylov = 60;  // vectors between restarts
-constexpr Eigen::Index kDense = 300;  // positions up to which all eigenvalues are computed
+constexpr Eigen::Index kKrylov = 60;        // vectors between restarts
+constexpr Eigen::Index kDense = 300;        // positions up to which all eigenvalues are computed
 constexpr Eigen::Index kLongest = 1 << 18;  // positions: the vectors take 126 MB
-constexpr double kWork = 3e9;         // additions before a tighter tolerance is given up: some seconds
+constexpr double kWork = 3e9;               // additions before a tighter tolerance is given up: some seconds
 constexpr double kTolerances[] = {1e-3, 1e-5, 1e-7, 1e-10};  // of the residual, which bounds the eigenvalue's error
 
 /// y = (D^-1/2 A D^-1/2 - 2 v v^T) x, where v is the first eigenvector: its eigenvalue moves from 1 to -1.

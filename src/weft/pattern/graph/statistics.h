@@ -27,11 +27,11 @@ struct GraphStatistics {
   std::int64_t sampled_rows = 0;  ///< rows of 64 queries that `layout` is estimated from; 0 where all were counted
   bool is_measured = true;        ///< false where the graph is too large: then nothing below is known
   double words = 0;               ///< words of 64 pairs with an edge, about: the size of the graph
-  std::int64_t isolated = 0;                  ///< positions without an edge to or from another
-  std::int64_t unseen = 0;                    ///< positions that no other has an edge to
-  std::int64_t sampled = 0;                   ///< positions that were measured; 0 where all were
-  PathLengths paths;                          ///< of the directed graph, without self-loops
-  Estimate clustering;                        ///< of the symmetrised graph, as is the next
+  std::int64_t isolated = 0;      ///< positions without an edge to or from another
+  std::int64_t unseen = 0;        ///< positions that no other has an edge to
+  std::int64_t sampled = 0;       ///< positions that were measured; 0 where all were
+  PathLengths paths;              ///< of the directed graph, without self-loops
+  Estimate clustering;            ///< of the symmetrised graph, as is the next
   std::optional<Estimate> second_eigenvalue;  ///< see spectrum.h
   bool contains_star = false;                 ///< see below
   std::vector<Estimate> reach;                ///< [layers]: positions that one position has heard of after the layer
@@ -41,10 +41,10 @@ struct GraphStatistics {
 inline constexpr std::int64_t kMeasuredWords = kMaximumWords / 2;
 
 /// Measures the graph of a pattern. Where it has more than kMeasuredWords words, or takes too long to draw, only
-/// `layout` is filled in, from a sample of rows (survey.h). `contains_star` says whether some position attends to all and all attend to it,
-/// which is the condition of BigBird's proof that sparse attention is a universal approximator and Turing complete
-/// (Zaheer et al. 2020, section 3). Errors: those of Pattern::check and survey_layout; kArgument for a head that the site
-/// does not have, or lengths that differ.
+/// `layout` is filled in, from a sample of rows (survey.h). `contains_star` says whether some position attends to all
+/// and all attend to it, which is the condition of BigBird's proof that sparse attention is a universal approximator
+/// and Turing complete (Zaheer et al. 2020, section 3). Errors: those of Pattern::check and survey_layout; kArgument
+/// for a head that the site does not have, or lengths that differ.
 GraphStatistics graph_statistics(const Pattern& pattern, const GraphRequest& request);
 
 /// The graph of one head, or of all united, at `site`.

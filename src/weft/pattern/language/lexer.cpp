@@ -6,6 +6,9 @@
 #include <charconv>
 #include <memory>
 
+#include "weft/core/quote.h"
+#include "weft/core/utf8_sequence.h"
+
 namespace weft::pattern {
 namespace {
 
@@ -15,19 +18,62 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// One column a byte, whatever the byte.
+/// Bytes of the printable character that the text begins with, or 0.
+std::size_t character_length(std::string_view text) {
+  if (text.empty() || (text[0] >= '\0' && text[0] < ' ') || text[0] == '\x7F') {
+    return 0;
+  }
+  // What quote() leaves as it is may be shown: it escapes control characters and line separators.
+  const std::size_t length = utf8_sequence_length(text);
+  const bool escaped = length > 1 && quote(text.substr(0, length)).find('\\') != std::string::npos;
+  return escaped ? 0 : length;
+}
+
+/// Whole characters of UTF-8 as they are; every other byte that a terminal does not print as one column becomes '?'.
 std::string printable(std::string_view text) {
-  std::string shown(text);
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return c == '\t'; }, ' ');
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = character_length(text.substr(at));
+    if (length > 0) {
+      shown += text.substr(at, length);
+    } else {
+      shown += text[at] == '\t' ? ' ' : '?';
+    }
+    at += std::max<std::size_t>(length, 1);
+  }
   return shown;
 }
 
-std::string describe_byte(char c) {
+/// Columns of a terminal: two for the characters of East Asia, one for all others.
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = character_length(text.substr(at));
+    columns += length == 3 && text.substr(at) >= "\u1100" && (text.substr(at) < "\u1160" || text.substr(at) >= "\u2E80")
+                   ? 2
+                   : 1;
+    at += std::max<std::size_t>(length, 1);
+  }
+  return columns;
+}
+
+/// Whether the byte goes on a character of UTF-8 that another one began.
+bool is_inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+std::size_t count_characters(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size(); ++count) {
+    at += std::max<std::size_t>(character_length(text.substr(at)), 1);
+  }
+  return count;
+}
+
+std::string describe_character(std::string_view text) {
   constexpr const char* kDigits = "0123456789ABCDEF";
-  const auto value = static_cast<unsigned char>(c);
-  return c > ' ' && c <= '~' ? concat("character '", c, "'")
-                             : concat("byte 0x", kDigits[value / 16], kDigits[value % 16]);
+  const auto value = static_cast<unsigned char>(text[0]);
+  const std::size_t length = character_length(text);
+  return length > 0 && text[0] != ' ' ? concat("character '", text.substr(0, length), "'")
+                                      : concat("byte 0x", kDigits[value / 16], kDigits[value % 16]);
 }
 
 class Lexer {
@@ -72,7 +118,8 @@ class Lexer {
     }
     ++at_;
     if (std::string_view("()[],=*|&!").find(source_[begin]) == std::string_view::npos) {
-      fail_at(source_, {begin, at_}, "unexpected " + describe_byte(source_[begin]));
+      at_ = begin + std::max<std::size_t>(character_length(source_.substr(begin)), 1);
+      fail_at(source_, {begin, at_}, "unexpected " + describe_character(source_.substr(begin)));
     }
     return finish(TokenKind::kSymbol, begin);
   }
@@ -111,7 +158,7 @@ class Lexer {
     return token;
   }
 
-  /// No escapes: a quote ends it, a new line must not stand in it.
+  /// No escapes: a quote ends it, and it must end on its line.
   Token string() {
     const std::size_t begin = at_++;
     const std::size_t end = source_.find_first_of("\"\n", at_);
@@ -137,30 +184,37 @@ std::vector<Token> tokenize(std::string_view source) {
   return Lexer(source).run();
 }
 
-// Shows the one line of the place, at most kShown columns of it around the place, with a caret under the first byte.
+// Shows the one line of the place, at most kShown bytes of it around the place, with a caret under the first character.
 void fail_at(std::string_view source, Span where, const std::string& message, ErrorKind kind) {
   const std::size_t before = where.begin == 0 ? std::string_view::npos : source.rfind('\n', where.begin - 1);
   const std::size_t line_begin = before == std::string_view::npos ? 0 : before + 1;
   const std::size_t line_end = std::min(source.find('\n', where.begin), source.size());
   const std::size_t column = where.begin - line_begin;
   const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(line_begin), '\n');
-  const std::size_t from =
-      line_begin + (column > kShown / 2 && line_end - line_begin > kShown ? column - kShown / 2 : 0);
+  std::size_t from = line_begin + (column > kShown / 2 && line_end - line_begin > kShown ? column - kShown / 2 : 0);
+  while (from < where.begin && is_inside_character(source[from])) {
+    ++from;
+  }
   const std::string_view shown = source.substr(from, std::min(line_end - from, kShown));
-  const std::size_t indent = where.begin - from;
-  const std::size_t room = shown.size() > indent ? shown.size() - indent : 1;
-  const std::size_t width = std::clamp<std::size_t>(where.end - std::min(where.begin, where.end), 1, room);
-  const std::string place = concat("\n  at line ", line, ", column ", column + 1);
+  const std::string_view left = shown.substr(0, where.begin - from);
+  const std::string_view marked = shown.substr(left.size(), where.end - std::min(where.begin, where.end));
+  const std::size_t width = std::max<std::size_t>(columns_of(marked), 1);
+  const std::size_t characters = count_characters(source.substr(line_begin, column));
+  const std::string place = concat("\n  at line ", line, ", column ", characters + 1);
   if (shown.empty()) {
     throw Error(kind, concat("pattern: ", message, place));
   }
-  throw Error(kind, concat("pattern: ", message, "\n  ", printable(shown), "\n  ", std::string(indent, ' '), '^',
-                           std::string(width - 1, '~'), place));
+  throw Error(kind, concat("pattern: ", message, "\n  ", printable(shown), "\n  ", std::string(columns_of(left), ' '),
+                           '^', std::string(width - 1, '~'), place));
 }
 
 std::string describe(const Token& token) {
   constexpr std::size_t kLongest = 40;
-  const std::string text = printable(token.text.substr(0, kLongest)) + (token.text.size() > kLongest ? "..." : "");
+  std::size_t cut = std::min(token.text.size(), kLongest);
+  while (cut > 0 && cut < token.text.size() && is_inside_character(token.text[cut])) {
+    --cut;
+  }
+  const std::string text = printable(token.text.substr(0, cut)) + (token.text.size() > kLongest ? "..." : "");
   switch (token.kind) {
     case TokenKind::kEnd:
       return "the end";

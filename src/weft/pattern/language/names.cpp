@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of names, and how near two names are.
+// The table of names, and what to suggest for one that is not there.
 #include "weft/pattern/language/names.h"
 
-#include <numeric>
+#include <algorithm>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/core/quote.h"
 
 namespace weft::pattern {
 namespace {
@@ -88,9 +90,10 @@ const Name* find_name(std::string_view name) {
   return found == names().end() ? nullptr : &*found;
 }
 
-std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
-  const std::string_view meant = weft::nearest_name(word, candidates);
-  return meant.empty() ? "; known are " + joined(candidates, ", ") : concat(", did you mean '", meant, "'?");
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates, std::string_view what) {
+  const std::string_view meant = nearest_name(word, candidates);
+  return meant.empty() ? concat("; the ", what, " are ", joined(candidates, ", "))
+                       : concat(", did you mean '", meant, "'?");
 }
 
 std::vector<std::string_view> all_names() {

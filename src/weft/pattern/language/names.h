@@ -78,9 +78,10 @@ struct Name {
 /// In the order in which people should read them.
 std::span<const Name> names();
 const Name* find_name(std::string_view name);
-/// The candidate with the fewest edits from `word`.
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
-std::string_view nearest_name(std::string_view word);
+std::vector<std::string_view> all_names();
+/// ", did you mean 'window'?" where a candidate is near to `word`, else "; the names are " and all candidates, where
+/// `what` is "names".
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates, std::string_view what);
 
 NodePtr build_full(const Call& call);
 NodePtr build_causal(const Call& call);

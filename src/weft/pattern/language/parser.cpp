@@ -115,10 +115,11 @@ class Parser {
   [[noreturn]] void fail_unknown(const Token& token) const {
     if (token.text == "input" || token.text == "layer") {
       fail_at(source_, token.where,
-              token.text == "input" ? "'input' stands only inside global(...)" : "'layer' stands only for a number");
+              token.text == "input" ? "'input' can only be written inside global(...)"
+                                    : "'layer' can only be written in place of a number");
     }
     fail_at(source_, token.where,
-            concat("unknown name ", describe(token), ", did you mean '", nearest_name(token.text), "'?"));
+            concat("unknown name ", describe(token), suggestion(token.text, all_names(), "names")));
   }
 
   /// A term of heads(...) = [ count "*" ] pattern
@@ -166,7 +167,7 @@ class Parser {
       }
       known.push_back(parameter.name);
     }
-    const std::string hint = known.empty() ? "" : concat(", did you mean '", nearest(key.text, known), "'?");
+    const std::string hint = known.empty() ? "" : suggestion(key.text, known, "arguments");
     fail_at(source_, key.where, concat(name.name, " has no argument ", describe(key), hint));
   }
 

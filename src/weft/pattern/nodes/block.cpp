@@ -10,7 +10,8 @@ namespace {
 /// Questions in cells become questions in blocks: a range of cells touches a range of blocks.
 class Block final : public Node {
  public:
-  Block(const Size& size, NodePtr pattern) : size_(size), pattern_(std::move(pattern)), cells_(size), inner_(&*pattern_) {
+  Block(const Size& size, NodePtr pattern)
+      : size_(size), pattern_(std::move(pattern)), cells_(size), inner_(&*pattern_) {
     // block(a, block(b, P)) is block(a b, P): however deep blocks nest, a question is passed on once.
     const auto* below = dynamic_cast<const Block*>(inner_);
     if (below != nullptr && !size_.layer && !below->cells_.layer) {
@@ -27,7 +28,7 @@ class Block final : public Node {
   int uniform(const Context& context, const Range& query, const Range& key) const override {
     const std::int64_t size = cells_.at(context);
     return inner_->uniform(grid(context), {query.begin / size, (query.end - 1) / size + 1},
-                             {key.begin / size, (key.end - 1) / size + 1});
+                           {key.begin / size, (key.end - 1) / size + 1});
   }
 
   std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
@@ -59,7 +60,7 @@ class Block final : public Node {
   std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
     const std::int64_t size = cells_.at(context);
     const std::int64_t block = inner_->first_key(grid(context), {query.begin / size, (query.end - 1) / size + 1},
-                                                   {key.begin / size, (key.end - 1) / size + 1});
+                                                 {key.begin / size, (key.end - 1) / size + 1});
     return std::clamp(block * size, key.begin, key.end);
   }
 
@@ -67,7 +68,7 @@ class Block final : public Node {
     const std::int64_t size = cells_.at(context);
     numbers.insert(numbers.end(), {query.begin % size, key.begin % size});
     inner_->signature(grid(context), {query.begin / size, (query.end - 1) / size + 1},
-                        {key.begin / size, (key.end - 1) / size + 1}, numbers);
+                      {key.begin / size, (key.end - 1) / size + 1}, numbers);
   }
 
   EdgeKind edge_kind(const Context& context, std::int64_t query, std::int64_t key) const override {

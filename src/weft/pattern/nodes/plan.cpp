@@ -92,14 +92,15 @@ class ExplicitPlan final : public Node {
     const auto planned = static_cast<std::int64_t>(heads_.size());
     const auto blocks = static_cast<std::int64_t>(heads_.front().size());
     if (planned != 1 && planned != context.heads) {
-      fail(ErrorKind::kExpression, "pattern: a plan for ", planned, " heads was given, the site has ", context.heads);
+      fail(ErrorKind::kExpression, "pattern: a plan for ", planned, " heads was given, but the layer has ",
+           context.heads);
     }
     if (blocks != context.query_offset + context.query_length) {
-      fail(ErrorKind::kExpression, "pattern: a plan for ", blocks, " query blocks was given, the site has ",
+      fail(ErrorKind::kExpression, "pattern: a plan for ", blocks, " query blocks was given, but the call has ",
            context.query_offset + context.query_length);
     }
     if (last_key_ >= context.key_length) {
-      fail(ErrorKind::kExpression, "pattern: a plan names key block ", last_key_, ", the site has ",
+      fail(ErrorKind::kExpression, "pattern: a plan names key block ", last_key_, ", but the call has ",
            context.key_length);
     }
   }

@@ -190,7 +190,7 @@ void check_plans_below(std::string_view source, const Node& node, const Node* pa
                         grandparent->kind() == NodeKind::kBlock;
     if (!inside || !is_released_union(*parent)) {
       fail_at(source, plan->where(),
-              "a plan stands only inside block(b, global(first=1, last=1) | window(3) | random(r, plan=...))");
+              "a plan can only be written inside block(b, global(first=1, last=1) | window(3) | random(r, plan=...))");
     }
   }
   for (const NodePtr& child : node.children()) {

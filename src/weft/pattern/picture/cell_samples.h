@@ -11,8 +11,8 @@
 namespace weft::pattern {
 
 /// The cells [rows][columns] of the ranges that `picture` shows, for the head of `site`. Rectangles that are even, and
-/// cells of at most 64 x 64 pairs, are exact; the coverage of others is an estimate. `questions` is about how many times
-/// the pattern may be asked.
+/// cells of at most 64 x 64 pairs, are exact; the coverage of others is an estimate. `questions` is about how many
+/// times the pattern may be asked.
 std::vector<PictureCell> sample_cells(const Pattern& pattern, const Site& site, const Picture& picture,
                                       double questions);
 

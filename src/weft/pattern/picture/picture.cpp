@@ -13,10 +13,10 @@
 namespace weft::pattern {
 namespace {
 
-constexpr double kCountedBlocks = 1 << 21;  // of a layout that is built to be drawn: about a second
-constexpr double kCountedKeys = 1 << 24;    // draws and look-ups of such a layout
-constexpr double kMostMasks = 1 << 18;      // distinct ones of such a layout: 134 MB
-constexpr double kQuestions = 1 << 25;      // to the pattern where no layout is built: one or two seconds
+constexpr double kCountedBlocks = 1 << 21;    // of a layout that is built to be drawn: about a second
+constexpr double kCountedKeys = 1 << 24;      // draws and look-ups of such a layout
+constexpr double kMostMasks = 1 << 18;        // distinct ones of such a layout: 134 MB
+constexpr double kQuestions = 1 << 25;        // to the pattern where no layout is built: one or two seconds
 constexpr std::int64_t kMostCells = 1 << 21;  // of all panels
 
 /// The smallest side with at most `maximum` cells along `length` that divides 64 or is a multiple of it.
@@ -159,7 +159,8 @@ Picture make_picture(const Pattern& pattern, const PictureRequest& request) {
   const LayoutSurvey survey = survey_layout(pattern, site, request.head);
   // The layout of one head has the blocks of all.
   const double heads = request.head ? static_cast<double>(site.heads) : 1;
-  if (survey.blocks_stored * heads <= kCountedBlocks && survey.masks * heads <= kMostMasks && survey.listed_keys * heads <= kCountedKeys) {
+  if (survey.blocks_stored * heads <= kCountedBlocks && survey.masks * heads <= kMostMasks &&
+      survey.listed_keys * heads <= kCountedKeys) {
     draw_exactly(picture, pattern, site);
   } else {
     draw_sampled(picture, pattern, site, survey);

@@ -36,7 +36,7 @@ struct PictureFigures {
   std::int64_t possible_blocks = 0;  ///< heads * query blocks * key blocks
   double edges_per_slot = 0;         ///< edges over the scores that a kernel computes for them
   double edges_error = 0;            ///< half the width of the 95% interval of `edges`; 0 where all were counted
-  std::int64_t sampled = 0;          ///< rows of 64 queries that the figures are estimated from; 0 where all were counted
+  std::int64_t sampled = 0;  ///< rows of 64 queries that the figures are estimated from; 0 where all were counted
 };
 
 struct PictureCell {

@@ -39,6 +39,32 @@ inline std::array<Range, 2> halves_of(const Range& range, std::int64_t leaf) {
   return {Range{range.begin, middle}, Range{middle, range.end}};
 }
 
+/// One of up to 4,096 queries, all equally likely.
+inline Range one_of(const Range& queries, std::uint64_t bits) {
+  const auto drawn = random_below(bits, static_cast<std::uint64_t>(queries.size()));
+  const std::int64_t query = queries.begin + static_cast<std::int64_t>(drawn);
+  return {query, query + 1};
+}
+
+/// Halves a part: by queries first, because most patterns have something in each. Calls `visit` for halves that are
+/// even and have edges; returns how many others there are, written to `mixed`.
+template <typename Visit>
+std::size_t halve(const Descent& down, const PairRange& part, std::array<PairRange, 2>& mixed, const Visit& visit) {
+  const bool by_query = part.query.size() > down.query_leaf;
+  std::size_t count = 0;
+  for (const Range& half : halves_of(by_query ? part.query : part.key, by_query ? down.query_leaf : down.key_leaf)) {
+    const PairRange piece = by_query ? PairRange{half, part.key} : PairRange{part.query, half};
+    const bool unasked = by_query && half.size() <= down.blind;
+    const int value = unasked ? kMixed : down.root.uniform(down.context, piece.query, piece.key);
+    if (value > 0) {
+      visit(piece, value);
+    } else if (value == kMixed) {
+      mixed[count++] = piece;
+    }
+  }
+  return count;
+}
+
 /// Calls `visit(part, multiplicity, weight)` for parts that are even and have edges, and with kMixed for the part that
 /// is reached in the end, unless that is even too.
 template <typename Visit>
@@ -47,29 +73,17 @@ void descend(const Descent& down, PairRange part, const Visit& visit) {
   for (std::int64_t level = 0;; ++level) {
     const std::int64_t queries = part.query.size();
     if (queries > 1 && queries <= down.blind) {
-      const auto drawn = random_below(down.draw(level), static_cast<std::uint64_t>(queries));
-      part.query = {part.query.begin + static_cast<std::int64_t>(drawn),
-                    part.query.begin + static_cast<std::int64_t>(drawn) + 1};
+      part.query = one_of(part.query, down.draw(level));
       weight *= static_cast<double>(queries);
       continue;
     }
-    const bool by_query = queries > down.query_leaf;  // rows first: most patterns have something in each
-    if (!by_query && part.key.size() <= down.key_leaf) {
+    if (queries <= down.query_leaf && part.key.size() <= down.key_leaf) {
       visit(part, kMixed, weight);
       return;
     }
     std::array<PairRange, 2> mixed;
-    std::size_t count = 0;
-    for (const Range& half : halves_of(by_query ? part.query : part.key, by_query ? down.query_leaf : down.key_leaf)) {
-      const PairRange piece = by_query ? PairRange{half, part.key} : PairRange{part.query, half};
-      const bool unasked = by_query && half.size() <= down.blind;
-      const int value = unasked ? kMixed : down.root.uniform(down.context, piece.query, piece.key);
-      if (value > 0) {
-        visit(piece, value, weight);
-      } else if (value == kMixed) {
-        mixed[count++] = piece;
-      }
-    }
+    const std::size_t count =
+        halve(down, part, mixed, [&](const PairRange& piece, int value) { visit(piece, value, weight); });
     if (count == 0) {
       return;
     }

@@ -18,16 +18,16 @@ namespace weft::pattern {
 namespace {
 
 constexpr std::int64_t kSide = 64;
-constexpr double kMostListed = 1 << 25;      // draws for the smallest sample: some seconds
-constexpr std::int64_t kFewestRows = 16;     // of a sample
-constexpr std::int64_t kMostRows = 512;      // of a sample
-constexpr std::int64_t kRowSteps = 1 << 16;    // questions about one row before it is estimated
-constexpr double kRowListed = 1 << 17;       // draws of one row before it is estimated
-constexpr std::int64_t kDescents = 32;       // of an estimated row
+constexpr double kMostListed = 1 << 25;       // draws for the smallest sample: some seconds
+constexpr std::int64_t kFewestRows = 16;      // of a sample
+constexpr std::int64_t kMostRows = 512;       // of a sample
+constexpr std::int64_t kRowSteps = 1 << 16;   // questions about one row before it is estimated
+constexpr double kRowListed = 1 << 17;        // draws of one row before it is estimated
+constexpr std::int64_t kDescents = 32;        // of an estimated row
 constexpr std::int64_t kDescentsOfLists = 2;  // of one whose keys are drawn or read
-constexpr double kDrawCost = 2;              // questions that a draw or a look-up is worth
-constexpr double kDescentCost = 100;         // questions of a way down
-constexpr double kBlockCost = 16;            // questions that looking at 64 x 64 pairs is worth
+constexpr double kDrawCost = 2;               // questions that a draw or a look-up is worth
+constexpr double kDescentCost = 100;          // questions of a way down
+constexpr double kBlockCost = 16;             // questions that looking at 64 x 64 pairs is worth
 constexpr std::size_t kRemembered = 1 << 16;  // contents of blocks
 
 /// What one row of 64 queries has.
@@ -83,16 +83,15 @@ class GroupSurvey {
   /// Counts the row, and adds what that cost to `work`. `is_exact` becomes false where the row was estimated.
   RowCount row(std::int64_t row, double& work, bool& is_exact) {
     const std::int64_t begin = row * kSide;
-    query_ = {context_.query_offset + begin,
-              context_.query_offset + std::min(begin + kSide, context_.query_length)};
+    query_ = {context_.query_offset + begin, context_.query_offset + std::min(begin + kSide, context_.query_length)};
     RowCount count;
     std::int64_t steps = kRowSteps;
     blocks_seen_ = 0;
-    const bool searched =
-        listed_.row * kSide <= kRowListed &&
-        walk_row({root_, context_, query_, kSide}, {0, ceil_divide(context_.key_length, kSide)}, steps,
-                 [&](const Range& blocks, int) { add_full(count, blocks, 1); },
-                 [&](std::int64_t block) { count.add(block_at(block), 1); });
+    const bool searched = listed_.row * kSide <= kRowListed &&
+                          walk_row(
+                              {root_, context_, query_, kSide}, {0, ceil_divide(context_.key_length, kSide)}, steps,
+                              [&](const Range& blocks, int) { add_full(count, blocks, 1); },
+                              [&](std::int64_t block) { count.add(block_at(block), 1); });
     if (searched) {
       work += static_cast<double>(kRowSteps - steps) * cost_ + blocks_seen_ * kBlockCost * cost_ +
               kDrawCost * listed_.row * kSide;
@@ -100,9 +99,10 @@ class GroupSurvey {
     }
     is_exact = false;
     const std::int64_t ways = listed_.row > 0 ? kDescentsOfLists : kDescents;
-    work += (static_cast<double>(kRowSteps - std::max<std::int64_t>(steps, 0)) +
-             static_cast<double>(ways) * kDescentCost) * cost_ +
-            kDrawCost * static_cast<double>(ways) * listed_.least * kSide;
+    work +=
+        (static_cast<double>(kRowSteps - std::max<std::int64_t>(steps, 0)) + static_cast<double>(ways) * kDescentCost) *
+            cost_ +
+        kDrawCost * static_cast<double>(ways) * listed_.least * kSide;
     return estimated(row, ways);
   }
 
@@ -206,8 +206,8 @@ class Survey {
     }
     pairs_ = static_cast<double>(shown) * static_cast<double>(site.query_length) * static_cast<double>(site.key_length);
     require(pairs_ <= std::ldexp(1.0, 62), "pattern: ", shown, shown == 1 ? " head of " : " heads of ",
-            site.query_length, " x ", site.key_length, " pairs are too many to count (at most 2^62); take one head with ",
-            "--head 0, or a shorter length");
+            site.query_length, " x ", site.key_length,
+            " pairs are too many to count (at most 2^62); take one head with ", "--head 0, or a shorter length");
     result_.possible_blocks = shown * rows_ * ceil_divide(site.key_length, kSide);
     result_.groups = std::ssize(groups_);
     check_listed(pattern, site);
@@ -234,8 +234,9 @@ class Survey {
   void check_listed(const Pattern& pattern, const Site& site) const {
     for (const GroupSurvey& group : groups_) {
       const double least = group.listed().least * kSide * static_cast<double>(std::min(rows_, kFewestRows));
-      require(least <= kMostListed * budget_ / kSurveyQuestions, "pattern: ", pattern.to_string(), " draws or reads about ",
-              static_cast<std::int64_t>(group.listed().least), " keys for each of ", site.query_length,
+      require(least <= kMostListed * budget_ / kSurveyQuestions, "pattern: ", pattern.to_string(),
+              " draws or reads about ", static_cast<std::int64_t>(group.listed().least), " keys for each of ",
+              site.query_length,
               " queries, too many to look at even a sample; take fewer keys per query or a shorter length");
     }
   }
@@ -303,7 +304,8 @@ class Survey {
     layout.edges_per_slot = shown.slots == 0 ? 0 : shown.edges / shown.slots;
     result_.blocks_stored = odd.stored.full + odd.stored.partial + even.stored.full + even.stored.partial;
     result_.words = odd.stored.words + even.stored.words;
-    const bool lists = std::any_of(groups_.begin(), groups_.end(), [](const auto& group) { return group.listed().row > 0; });
+    const bool lists =
+        std::any_of(groups_.begin(), groups_.end(), [](const auto& group) { return group.listed().row > 0; });
     result_.masks = lists ? odd.stored.partial + even.stored.partial : 0;
     for (const GroupSurvey& group : groups_) {
       result_.listed_keys += group.listed().row * static_cast<double>(rows_ * kSide);

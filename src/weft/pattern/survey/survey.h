@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a layout would hold, before it is built: counted where that takes about a second, else estimated from a sample of
-// rows, with the error stated. Sequences of any length cost the same.
+// What a layout would hold, before it is built: counted where that takes about a second, else estimated from a sample
+// of rows, with the error stated. Sequences of any length cost the same.
 #pragma once
 
 #include <cstdint>

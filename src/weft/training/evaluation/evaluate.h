@@ -48,7 +48,8 @@ std::vector<std::string> figure_names(std::string_view text);
 
 /// Processes that train together share the windows, and each gets the result.
 /// Errors: kUnsupported for an encoder, and for `options.scored` with several processes or as token_scores.h says;
-/// kArgument for a text of fewer than two tokens or a context the model cannot have; kNumeric when a loss is not finite.
+/// kArgument for a text of fewer than two tokens or a context the model cannot have; kNumeric when a loss is not
+/// finite.
 EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
                     const EvaluateOptions& options = {});
 

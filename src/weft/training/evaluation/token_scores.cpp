@@ -18,7 +18,8 @@ std::vector<text::Span> token_places(const text::Tokenizer& tokenizer, std::stri
     return hugging_face->encode_windows(text, whole).front().byte_offsets;
   }
   if (tokenizer.kind() != "bytes") {
-    fail(ErrorKind::kUnsupported, "scores of single tokens need their places in the text, which a SentencePiece "
+    fail(ErrorKind::kUnsupported,
+         "scores of single tokens need their places in the text, which a SentencePiece "
          ".model file does not tell; bytes and Hugging Face tokenisers do");
   }
   std::vector<text::Span> places(text.size());

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors in the words that were typed. Rules are written once, for the fields of a config (core/fields.h); a user of
+// the command line knows them as flags. Where a field came from a config file, the file and the field are named.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include "weft/core/error.h"
+
+namespace weft::cli {
+
+/// The flag of each field: "train_text" -> "--train-text".
+using FlagsOfFields = std::map<std::string, std::string, std::less<>>;
+
+/// Remembers the flag of a field of `app`'s command.
+void note_flag(const CLI::App& app, std::string_view field, const std::string& flag);
+
+/// Remembers that these fields were read from the config file `file`, and given by no flag.
+void note_config_file(const std::string& file, const std::vector<std::string>& fields);
+
+/// A message about fields as one about flags. `command` is "weft train"; a message that begins with it names a rule of
+/// a field first. Fields in `from_file` keep their name, and a message about one of them begins with the file's name.
+struct SpokenError {
+  std::string message;
+  bool names_a_flag = false;
+};
+SpokenError in_flags(const std::string& message, std::string_view command, const FlagsOfFields& flags,
+                     const FlagsOfFields& from_file = {});
+
+/// Throws `error` in the words of the command line: UsageError where a flag that was given or is missing is wrong.
+[[noreturn]] void rethrow_in_flags(const Error& error, const CLI::App& command, const std::string& name);
+
+}  // namespace weft::cli
