@@ -40,7 +40,7 @@ std::size_t end_of_name(std::string_view text, std::size_t begin) {
 }
 
 /// Whether a name that a field has means that field; `start` is where the rule begins, 0 where the message is none.
-bool is_field(std::string_view text, std::size_t start, std::size_t begin, std::size_t end) {
+bool means_field(std::string_view text, std::size_t start, std::size_t begin, std::size_t end) {
   const bool in_rule = start > 0 && begin >= start;
   const bool certain = begin == 0 || in_rule || text.substr(begin, end - begin).find('_') != std::string_view::npos;
   return certain && is_free(text, begin, end);
@@ -74,7 +74,7 @@ SpokenError in_flags(const std::string& message, std::string_view command, const
     const std::size_t end = end_of_name(message, at);
     const std::string_view name = std::string_view(message).substr(at, end - at);
     const auto flag = flags.find(name);
-    if (flag == flags.end() || !is_field(message, start, at, end)) {
+    if (flag == flags.end() || !means_field(message, start, at, end)) {
       spoken.message += name;
     } else if (const auto read = from_file.find(name); read != from_file.end()) {
       file = file.empty() ? read->second : file;

@@ -40,7 +40,8 @@ struct DataSettings {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = DataSettings;
-    visit(Field{"format", &C::format, "what the files are; auto tells by each name, and a folder's files are texts"}
+    visit(Field{"format", &C::format,
+                "format of the files; auto goes by each file's name, and reads the files of a folder as texts"}
               .one_of({"auto", "csv", "tsv", "jsonl", "text", "lines", "fasta", "conll", "squad"}));
     visit(Field{"text_field", &C::text_field, "column or JSON field of the text; none tries text, sentence, sequence"});
     visit(Field{"pair_field", &C::pair_field, "column or field of a second text that is read with the first"});
@@ -48,24 +49,24 @@ struct DataSettings {
                 "column or field of the label; of several labels one with names between commas, or many of 0 and 1, "
                 "also as pattern*; none tries label, labels, class"});
     visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
-    visit(Field{"on_error", &C::on_error, "what a malformed record does; skip counts it"}.one_of({"fail", "skip"}));
-    visit(
-        Field{"max_length", &C::max_length, "tokens of a text at most, special ones included; 0 is the model's"}.range(
-            0, training::kMostTokens));
-    visit(Field{"truncate", &C::truncate, "cut longer texts there, and say how many; otherwise they are an error"});
+    visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
+        {"fail", "skip"}));
+    visit(Field{"max_length", &C::max_length,
+                "longest text in tokens, special tokens included; 0 for the longest that the model takes"}
+              .range(0, training::kMostTokens));
+    visit(Field{"truncate", &C::truncate, "cut longer texts, and print how many; otherwise a longer text is an error"});
     visit(Field{"label_groups", &C::label_groups,
                 "JSON file {NAME: [LABEL, ...]}: mean ROC-AUC over each group (multilabel)"});
     visit(Field{"stride", &C::stride,
                 "tokens that windows of a long text share (tag, answer); -1 is a quarter, 128 at "
                 "most"}
               .range(-1, training::kMostTokens));
-    visit(Field{"max_answer_length", &C::max_answer_length, "tokens of an answer at most (answer)"}.range(1, 1 << 20));
+    visit(Field{"max_answer_length", &C::max_answer_length, "longest answer in tokens (answer)"}.range(1, 1 << 20));
     visit(Field{"null_threshold", &C::null_threshold,
                 "by how much the logit of no answer must be larger than the best span's to win (answer)"}
               .range(-1e9, 1e9));
-    visit(Field{"folds", &C::folds, "cross-validation: parts that the records are dealt into; 0 for none"}.range(
-        0, 1 << 20));
-    visit(Field{"fold", &C::fold, "the part that is held out, counted from 0; the others are trained on"}.range(
+    visit(Field{"folds", &C::folds, "number of parts for cross-validation; 0 for none"}.range(0, 1 << 20));
+    visit(Field{"fold", &C::fold, "which part is held out, counted from 0; the model is trained on the others"}.range(
         0, 1 << 20));
   }
 };
@@ -88,22 +89,25 @@ struct FineTuningConfig {
   static void fields(Visitor&& visit) {
     using C = FineTuningConfig;
     visit(Field{"task", &C::task, "what is learned"}.one_of(task_names()));
-    visit(Field{"preset", &C::preset, "published settings; what is given besides wins"}.one_of(preset_names()));
-    visit(Field{"model", &C::model, "directory to begin with: of Hugging Face, `weft init`, `weft convert` or a run"});
+    visit(Field{"preset", &C::preset, "published settings to begin with; what you give yourself replaces them"}.one_of(
+        preset_names()));
+    visit(Field{"model", &C::model,
+                "model directory to begin with: from Hugging Face, `weft init`, `weft convert`, or a run"});
     visit(
         Field{"train_data", &C::train_data, "files and folders of examples; LABEL=PATH gives all of a path one label"});
-    visit(Field{"eval_data", &C::eval_data, "the same, held out; none leaves evaluation out"});
-    visit(Field{"epochs", &C::epochs, "times that every example is shown, in place of steps and minutes"}.range(
+    visit(Field{"eval_data", &C::eval_data,
+                "held-out files and folders to evaluate on; without them nothing is evaluated"});
+    visit(Field{"epochs", &C::epochs, "how often every example is shown, instead of steps or minutes"}.range(
         0, training::kMostRows));
     visit(Field{"batch_tokens", &C::batch_tokens,
                 "tokens a batch, padding included, in place of batch_size examples; 0 counts examples"}
               .range(0, training::kMostTokens));
-    visit(
-        Field{"problem_type", &C::problem_type, "of classify; auto is config.json's, else one label of several"}.one_of(
-            {"auto", "single_label_classification", "regression"}));
+    visit(Field{"problem_type", &C::problem_type,
+                "what classify learns; auto follows config.json, else one label of several"}
+              .one_of({"auto", "single_label_classification", "regression"}));
     visit(Field{"class_weights", &C::class_weights,
                 "weight of each label's examples in the loss, in the labels' order, one for all, or balanced"});
-    visit(Field{"attention", &C::attention, "pattern or mechanism in place of the model's own"});
+    visit(Field{"attention", &C::attention, "pattern or mechanism to use instead of the model's"});
     visit(Field{"gradient_checkpointing", &C::gradient_checkpointing, "recompute each layer in the backward pass"});
   }
 };
