@@ -32,7 +32,7 @@ at::Tensor alibi_slopes(std::int64_t heads) {
 
 void refuse_gradient_of(const at::Tensor& slopes) {
   if (slopes.defined() && slopes.requires_grad() && at::GradMode::is_enabled()) {
-    fail(ErrorKind::kUnsupported, "attention: slopes have no gradient; give them detached");
+    fail(ErrorKind::kUnsupported, "attention: slopes have no gradient; pass slopes.detach()");
   }
 }
 

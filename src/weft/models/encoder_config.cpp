@@ -38,7 +38,7 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
   require(config.pad_token_id < config.vocab_size, where, ": pad_token_id ", config.pad_token_id,
           " is not below vocab_size ", config.vocab_size);
   require(config.pad_token_id >= 0 || !find_family(config.model_type).skip_padding, where, ": ", config.model_type,
-          " counts positions beside padding and needs a pad_token_id");
+          " counts positions after the padding, so it needs a pad_token_id");
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
           " leaves no position behind those of padding (pad_token_id ", config.pad_token_id, ")");

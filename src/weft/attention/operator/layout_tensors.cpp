@@ -123,7 +123,7 @@ void check_indices(const pattern::BlockLayout& layout) {
       static_cast<std::int64_t>(layout.log_weight.size()) / (std::int64_t{layout.tile.query} * layout.tile.key);
   require(std::all_of(layout.group.begin(), layout.group.end(),
                       [&](std::int32_t group) { return inside(group, layout.groups); }),
-          "attention: the layout's group names a group that it has not");
+          "attention: the layout's group names a group that the layout does not have");
   require(layout.row_begin.front() == 0 && layout.row_begin.back() == layout.blocks() &&
               std::is_sorted(layout.row_begin.begin(), layout.row_begin.end()),
           "attention: the layout's row_begin must rise from 0 to the number of blocks, ", layout.blocks());

@@ -74,7 +74,7 @@ void check_path(const Call& call, Path path) {
   require(path != Path::kScalar || call.query.is_cpu(), "attention: the scalar path serves the CPU only, found ",
           call.query.device());
   require(path != Path::kDecode,
-          "attention: the decode path cannot be asked for; a query row without gradients takes it");
+          "attention: path must not be decode: a query row without gradients takes that path by itself");
 }
 
 Forward run_forward(const Call& call, Path path) {

@@ -206,7 +206,7 @@ std::string stats_text(const pattern::GraphStatistics& stats, const StatsConfig&
     rows.emplace_back("reach by layer", reach_text(stats.reach));
   } else if (config.layers > 0) {
     rows.emplace_back("reach by layer", concat("not measured: each of the ", config.layers,
-                                               " layers has a large graph of its own; try --layers 2"));
+                                               " layers has a different large graph; try --layers 2"));
   }
   if (seconds) {
     rows.emplace_back("predicted time", seconds_text(*seconds));

@@ -72,7 +72,7 @@ void add_choose(CLI::App& parent) {
   auto command = std::make_shared<ChooseCommand>();
   CLI::App& app = add_command(parent, "choose", kChooseExamples);
   add_task_directory(app, command->flags);
-  app.add_option("--prompt", command->prompt, "the text that all choices stand behind")->option_text("TEXT");
+  app.add_option("--prompt", command->prompt, "the text that every choice continues")->option_text("TEXT");
   app.add_option("--choice", command->choices, "a choice; given at least twice")
       ->option_text("TEXT")
       ->expected(1)

@@ -29,9 +29,9 @@ struct InitConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = InitConfig;
-    visit(Field{"head", &C::head, "what stands on top of the encoder"}.one_of(
-        {"none", "masked-lm", "sequence-classification", "token-classification", "question-answering",
-         "multiple-choice"}));
+    visit(Field{"head", &C::head, "head on top of the encoder"}.one_of({"none", "masked-lm", "sequence-classification",
+                                                                        "token-classification", "question-answering",
+                                                                        "multiple-choice"}));
     visit(Field{"labels", &C::labels, "names of the labels of a classifier"});
     visit(Field{"seed", &C::seed, "of the weights"}.at_least(0));
   }

@@ -80,7 +80,7 @@ Mixture measure(const SweepRequest& request, const Recipe& recipe) {
     mixture.path += found.paths.average.value / share;
     mixture.clustering += found.clustering.value / share;
     if (!found.second_eigenvalue) {
-      fail(ErrorKind::kNumeric, "the eigenvalues of ", expression_of(recipe, seed), " did not settle at length ",
+      fail(ErrorKind::kNumeric, "the eigenvalues of ", expression_of(recipe, seed), " did not converge at length ",
            request.length, "; take a shorter one");
     }
     mixture.gap += (1 - found.second_eigenvalue->value) / share;

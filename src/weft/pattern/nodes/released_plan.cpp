@@ -206,7 +206,7 @@ void check_plans(std::string_view source, const Node& root) { check_plans_below(
 NodePtr build_published_plan(const Call& call) {
   const Size count = call.integer("r");
   if (call.has("share")) {
-    call.fail("share", "a plan of published code has draws of its own for each head, and takes no 'share'");
+    call.fail("share", "a plan of published code draws for each head separately; remove 'share'");
   }
   if (call.get("plan").text == "hf-eval") {
     return make_node<HfEvalPlan>(count, call.where);
