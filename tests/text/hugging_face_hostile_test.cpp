@@ -60,7 +60,8 @@ TEST_F(Hostile, CatastrophicRegularExpressions) {
   const std::string split = R"({"type":"Split","pattern":{"Regex":"(a+)+$"},"behavior":"Isolated","invert":false})";
   write("tokenizer.json", json_file(kUnigram, R"("pre_tokenizer":)" + split + ","));
   const HuggingFaceTokenizer tokenizer = load();
-  expect_error(ErrorKind::kArgument, {"cannot tokenise the text", "retry-limit"},
+  expect_error(ErrorKind::kArgument,
+               {"tokenizer.json", "cannot tokenise the text", "the pre_tokenizer (Split) backtracks too often"},
                [&] { tokenizer.encode(std::string(5000, 'a') + "b"); });
   EXPECT_FALSE(tokenizer.encode("aaa").empty()) << "it lives on";
 }

@@ -22,9 +22,11 @@ pub struct Request {
     pub special: bool,
     /// What gives way is the beginning of a text, not its end.
     pub left: bool,
+    /// Of the first text the ids and nothing else, without special tokens and in one window.
+    pub ids_only: bool,
 }
 
-/// Arrays of `length` elements each; `words` and `sequences` have -1 where there is none.
+/// Arrays of `length` elements each, but for those that were not asked for; `words` and `sequences` have -1 where there is none.
 #[repr(C)]
 pub struct Window {
     ids: *const u32,
@@ -140,6 +142,15 @@ pub fn encode(
     second: Option<&str>,
     request: &Request,
 ) -> Outcome<Encoded> {
+    if request.ids_only {
+        let window = Arrays {
+            ids: handle.ids(first)?,
+            ..Arrays::default()
+        };
+        return Ok(Encoded {
+            windows: vec![window],
+        });
+    }
     let params = truncation(handle, request, second.is_some())?;
     let mut first = handle.encode(first)?;
     let mut second = second.map(|text| handle.encode(text)).transpose()?;

@@ -3,9 +3,14 @@
 //! given and reports errors as text; src/weft/text/hugging_face/tokenizers_c.h has the same declarations for C++.
 
 mod answer;
+mod bounded_model;
+mod bounded_regex;
+mod budget;
 mod encode;
 mod handle;
 mod model;
+mod nesting;
+mod rules;
 mod train;
 mod windows;
 

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A tokenizer from JSON with its model read straight from the text. The crate itself goes through a tree of values for the
-//! model, three times slower: fifty thousand tokens would take a fifth of a second at every start.
+//! model, three times slower: fifty thousand tokens would take a fifth of a second at every start. Rules and model are put under bounds
+//! before the added tokens, whose texts go through the normalizer.
 
+use crate::bounded_model::BoundedModel;
+use crate::rules::{BoundedDecoder, BoundedNormalizer, BoundedPreTokenizer};
+use crate::{budget, Outcome};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use tokenizers::{AddedToken, ModelWrapper, Tokenizer};
+use tokenizers::{AddedToken, ModelWrapper, PostProcessorWrapper, Tokenizer, TokenizerBuilder, TokenizerImpl};
+
+pub type Bounded =
+    TokenizerImpl<BoundedModel, BoundedNormalizer, BoundedPreTokenizer, PostProcessorWrapper, BoundedDecoder>;
+
+type Parts<'a> = BTreeMap<String, &'a RawValue>;
 
 #[derive(Deserialize)]
 struct Kind {
@@ -25,39 +34,85 @@ fn model(json: &str) -> Option<ModelWrapper> {
     }
 }
 
-/// The same JSON with an empty model and without the added tokens, which need the real one.
-fn shell(parts: &BTreeMap<String, &RawValue>) -> String {
-    let mut text = String::from(r#"{"model":{"type":"BPE","vocab":{},"merges":[]}"#);
+/// The JSON without its added tokens, which need the real model, and with `model` where one is given.
+fn shell(parts: &Parts, model: Option<&str>) -> String {
+    let mut text = String::from("{");
+    let mut add = |key: &str, value: &str| {
+        let comma = if text.len() > 1 { "," } else { "" };
+        text.push_str(&format!("{comma}{}:{value}", serde_json::Value::from(key)));
+    };
+    if let Some(model) = model {
+        add("model", model);
+    }
     for (key, value) in parts {
-        if key != "model" && key != "added_tokens" {
-            text.push_str(&format!(
-                ",{}:{}",
-                serde_json::Value::from(key.as_str()),
-                value.get()
-            ));
+        if key != "added_tokens" && (key != "model" || model.is_none()) {
+            add(key, value.get());
         }
     }
     text.push('}');
     text
 }
 
-fn fast(json: &str) -> Option<Tokenizer> {
-    let parts: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
-    let model = model(parts.get("model")?.get())?;
-    let added: Vec<AddedToken> = match parts.get("added_tokens") {
-        Some(tokens) => serde_json::from_str(tokens.get()).ok()?,
-        None => Vec::new(),
-    };
-    let mut tokenizer = Tokenizer::from_str(&shell(&parts)).ok()?;
-    tokenizer.with_model(model);
-    tokenizer.add_tokens(added).ok()?;
-    Some(tokenizer)
-}
-
-/// What is not read the fast way, older forms and all mistakes, the crate reads or names itself.
-pub fn read(json: &str) -> Result<Tokenizer, String> {
-    fast(json).map_or_else(
-        || Tokenizer::from_str(json).map_err(|error| error.to_string()),
+/// The crate's tokenizer and the model apart from it. What is not read the fast way, older forms and all mistakes, the crate reads or names
+/// itself.
+fn crate_tokenizer(parts: &Parts) -> Outcome<(Tokenizer, ModelWrapper)> {
+    const EMPTY: &str = r#"{"type":"BPE","vocab":{},"merges":[]}"#;
+    let fast = parts.get("model").and_then(|text| {
+        let model = model(text.get())?;
+        let tokenizer = Tokenizer::from_str(&shell(parts, Some(EMPTY))).ok()?;
+        Some((tokenizer, model))
+    });
+    fast.map_or_else(
+        || {
+            let tokenizer =
+                Tokenizer::from_str(&shell(parts, None)).map_err(|error| error.to_string())?;
+            let model = tokenizer.get_model().clone();
+            Ok((tokenizer, model))
+        },
         Ok,
     )
+}
+
+fn added_tokens(parts: &Parts) -> Outcome<Vec<AddedToken>> {
+    parts.get("added_tokens").map_or(Ok(Vec::new()), |tokens| {
+        serde_json::from_str(tokens.get()).map_err(|error| format!("added_tokens: {error}"))
+    })
+}
+
+/// The crate looks for the blanks beside a token at each of its places: where it is made of blanks itself, it sees all others each time.
+fn check_strips(added: &[AddedToken]) -> Outcome<()> {
+    let strips = |token: &&AddedToken| {
+        !token.content.is_empty() && (token.lstrip || token.rstrip) && token.content.chars().all(char::is_whitespace)
+    };
+    added.iter().find(strips).map_or(Ok(()), |token| {
+        Err(format!("added_tokens: {:?} is white space and strips white space", token.content))
+    })
+}
+
+/// The same tokenizer with every rule under bounds, without truncation, padding and post-processor.
+fn bounded(tokenizer: &Tokenizer, model: ModelWrapper) -> Outcome<Bounded> {
+    let decoder = tokenizer.get_decoder().map(BoundedDecoder::new).transpose()?;
+    TokenizerBuilder::new()
+        .with_normalizer(Some(BoundedNormalizer::new(tokenizer.get_normalizer().cloned())?))
+        .with_pre_tokenizer(Some(BoundedPreTokenizer::new(tokenizer.get_pre_tokenizer().cloned())?))
+        .with_model(BoundedModel::new(model)?)
+        .with_decoder(decoder)
+        .build()
+        .map_err(|error| error.to_string())
+}
+
+/// The tokenizer that `json` describes, and its post-processor.
+pub fn read(json: &str) -> Outcome<(Bounded, Option<PostProcessorWrapper>)> {
+    let parts: Parts = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let (of_crate, model) = crate_tokenizer(&parts)?;
+    let mut tokenizer = bounded(&of_crate, model)?;
+    let added = added_tokens(&parts)?;
+    check_strips(&added)?;
+    let bytes = added.iter().map(|token| token.content.len()).sum();
+    budget::scope(bytes, || {
+        tokenizer
+            .add_tokens(added)
+            .map_err(|error| error.to_string())
+    })?;
+    Ok((tokenizer, of_crate.get_post_processor().cloned()))
 }

@@ -24,17 +24,46 @@ std::optional<std::int64_t> usual_special(const HuggingFaceTokenizer& tokenizer,
   return id ? id : tokenizer.find(angled);
 }
 
+// `text` with every `found`, from left to right, replaced.
+std::string replaced(std::string_view text, std::string_view found, std::string_view instead) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = text.find(found); at != std::string_view::npos; at = text.find(found)) {
+    result += text.substr(0, at);
+    result += instead;
+    text.remove_prefix(at + found.size());
+  }
+  return result += text;
+}
+
 // The replacements of transformers' clean_up_tokenization, one after the other as there.
 std::string without_blanks(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
       {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
       {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
   for (const auto& [found, instead] : kReplacements) {
-    for (std::size_t at = text.find(found); at != std::string::npos; at = text.find(found, at + instead.size())) {
-      text.replace(at, found.size(), instead);
-    }
+    text = replaced(text, found, instead);
   }
   return text;
+}
+
+// The file that has the rules.
+std::string rules_file(const TokenizerFiles& files, const std::string& where) {
+  for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json", "spiece.model"}) {
+    if (files.contains(name)) {
+      return concat(where, ": ", name);
+    }
+  }
+  return where;
+}
+
+using Encoded = std::unique_ptr<WeftEncoded, decltype(&weft_encoded_free)>;
+
+Encoded encoded(const WeftTokenizer* tokenizer, const WeftRequest& request, const std::string& where) {
+  ForeignText error;
+  Encoded result(weft_tokenizer_encode(tokenizer, &request, error.get()), &weft_encoded_free);
+  require(result != nullptr, where, ": cannot tokenise the text: ", quote(error.str(), 300));
+  return result;
 }
 
 }  // namespace
@@ -58,9 +87,9 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& director
   const std::string text = tokenizer_json(files_, settings, where);
   ForeignText error;
   tokenizer_.reset(weft_tokenizer_load(bytes_of(text), text.size(), error.get()));
+  where_ = rules_file(files_, where);
   if (tokenizer_ == nullptr) {
-    fail(ErrorKind::kFormat, where, files_.contains("tokenizer.json") ? ": tokenizer.json" : "",
-         ": not a tokeniser that can be read: ", quote(error.str(), 300));
+    fail(ErrorKind::kFormat, where_, ": not a tokeniser that can be read: ", quote(error.str(), 300));
   }
   // transformers leaves the text of byte pairs as it is, whatever the setting.
   clean_up_ = settings.clean_up && !weft_tokenizer_merges_pairs(tokenizer_.get());
@@ -79,15 +108,11 @@ std::vector<Encoding> HuggingFaceTokenizer::encode_all(std::string_view first, c
   require(options.max_length >= 0 && options.stride >= 0, "max_length and stride must be at least 0, found ",
           options.max_length, " and ", options.stride);
   const RequestTexts texts(first, second);
-  const WeftRequest request = texts.request(options, truncate_left_);
-  ForeignText error;
-  const std::unique_ptr<WeftEncoded, decltype(&weft_encoded_free)> encoded(
-      weft_tokenizer_encode(tokenizer_.get(), &request, error.get()), &weft_encoded_free);
-  require(encoded != nullptr, "cannot tokenise the text: ", quote(error.str(), 300));
+  const Encoded result = encoded(tokenizer_.get(), texts.request(options, truncate_left_), where_);
   std::vector<Encoding> windows;
-  windows.reserve(weft_encoded_windows(encoded.get()));
-  for (std::size_t i = 0; i < weft_encoded_windows(encoded.get()); ++i) {
-    windows.push_back(texts.window(weft_encoded_window(encoded.get(), i)));
+  windows.reserve(weft_encoded_windows(result.get()));
+  for (std::size_t i = 0; i < weft_encoded_windows(result.get()); ++i) {
+    windows.push_back(texts.window(weft_encoded_window(result.get(), i)));
   }
   return windows;
 }
@@ -102,7 +127,12 @@ std::vector<Encoding> HuggingFaceTokenizer::encode_windows(std::string_view firs
 }
 
 std::vector<std::int64_t> HuggingFaceTokenizer::encode(std::string_view text) const {
-  return encode_windows(text, {.special_tokens = false}).front().ids;
+  const std::string repaired = valid_text(text);
+  const std::string_view given = repaired.empty() ? text : std::string_view(repaired);
+  const Encoded result =
+      encoded(tokenizer_.get(), {.first = bytes_of(given), .first_length = given.size(), .ids_only = true}, where_);
+  const WeftWindow window = weft_encoded_window(result.get(), 0);
+  return {window.ids, window.ids + window.length};
 }
 
 std::vector<std::uint32_t> HuggingFaceTokenizer::checked(const std::vector<std::int64_t>& ids) const {
@@ -119,9 +149,9 @@ std::string HuggingFaceTokenizer::decode(const std::vector<std::int64_t>& ids, b
   const std::vector<std::uint32_t> narrow = checked(ids);
   ForeignText result;
   ForeignText error;
-  require(
-      weft_tokenizer_decode(tokenizer_.get(), narrow.data(), narrow.size(), skip_special, result.get(), error.get()),
-      "cannot decode the tokens: ", quote(error.str(), 300));
+  const bool decoded =
+      weft_tokenizer_decode(tokenizer_.get(), narrow.data(), narrow.size(), skip_special, result.get(), error.get());
+  require(decoded, where_, ": cannot decode the tokens: ", quote(error.str(), 300));
   return result.str();
 }
 
@@ -138,8 +168,8 @@ std::string HuggingFaceTokenizer::join(const std::vector<std::string>& tokens) c
   }
   ForeignText result;
   ForeignText error;
-  require(weft_tokenizer_join(tokenizer_.get(), slices.data(), slices.size(), result.get(), error.get()),
-          "cannot join the tokens: ", quote(error.str(), 300));
+  const bool joined = weft_tokenizer_join(tokenizer_.get(), slices.data(), slices.size(), result.get(), error.get());
+  require(joined, where_, ": cannot join the tokens: ", quote(error.str(), 300));
   return result.str();
 }
 
@@ -172,7 +202,7 @@ std::string HuggingFaceTokenizer::model_json() const {
   ForeignText result;
   ForeignText error;
   if (!weft_tokenizer_model(tokenizer_.get(), result.get(), error.get())) {
-    fail(ErrorKind::kFormat, "cannot write the tokeniser's model: ", quote(error.str(), 300));
+    fail(ErrorKind::kFormat, where_, ": cannot write the tokeniser's model: ", quote(error.str(), 300));
   }
   return result.str();
 }

@@ -38,14 +38,15 @@ class HuggingFaceTokenizer final : public Tokenizer {
 
   /// A text as one window, or several that overlap by `options.stride` when it is longer than `options.max_length`. A
   /// byte that is not part of valid UTF-8 is read as U+FFFD and counts as one code point. What gives way is the end of
-  /// a text, or its beginning where tokenizer_config.json has truncation_side left. Errors: kArgument when the
-  /// options leave no room or the tokeniser's own rules fail on the text.
+  /// a text, or its beginning where tokenizer_config.json has truncation_side left. Errors: kArgument, naming the
+  /// tokeniser's file, when the options leave no room, the tokeniser's own rules fail on the text, or one of them takes
+  /// more memory or time than its bounds, which grow with the text (docs/tokenizers.md).
   std::vector<Encoding> encode_windows(std::string_view text, const EncodeOptions& options = {}) const;
   /// The same for two texts, as a question and the document that answers it.
   std::vector<Encoding> encode_windows(std::string_view first, std::string_view second,
                                        const EncodeOptions& options = {}) const;
 
-  /// The ids of a text without special tokens.
+  /// The ids of a text without special tokens, in a fraction of the memory of encode_windows(). Errors: as there.
   std::vector<std::int64_t> encode(std::string_view text) const override;
   std::string decode(const std::vector<std::int64_t>& ids) const override { return decode(ids, false); }
   /// The text of `ids`, without special tokens if so wanted. An id without a token is a kArgument error.
@@ -88,6 +89,7 @@ class HuggingFaceTokenizer final : public Tokenizer {
     void operator()(WeftTokenizer* tokenizer) const;
   };
   std::unique_ptr<WeftTokenizer, Free> tokenizer_;
+  std::string where_;                         // the file of the rules, for errors
   std::map<std::string, std::string> files_;  // name to content
   std::array<std::optional<std::int64_t>, kSpecialRoles> special_;
   std::int64_t maximum_length_ = 0;

@@ -12,7 +12,7 @@
 namespace weft::text {
 namespace {
 
-// The text with U+FFFD for every byte that is not part of valid UTF-8: as many code points as utf8.h counts.
+// As many code points as utf8.h counts.
 std::string repaired(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -42,14 +42,17 @@ std::vector<std::int64_t> code_point_starts(std::string_view text) {
 
 }  // namespace
 
+std::string valid_text(std::string_view text) {
+  require(text.size() < std::numeric_limits<std::int32_t>::max(), "a text must have less than 2 GiB, found ",
+          text.size(), " bytes");
+  return is_valid_utf8(text) ? std::string() : repaired(text);
+}
+
 RequestTexts::RequestTexts(std::string_view first, const std::string_view* second) : pair_(second != nullptr) {
   const std::string_view given[] = {first, pair_ ? *second : std::string_view()};
   for (std::size_t i = 0; i < 2; ++i) {
-    require(given[i].size() < std::numeric_limits<std::int32_t>::max(), "a text must have less than 2 GiB, found ",
-            given[i].size(), " bytes");
-    const bool valid = is_valid_utf8(given[i]);
-    repaired_[i] = valid ? std::string() : repaired(given[i]);
-    texts_[i] = valid ? given[i] : std::string_view(repaired_[i]);
+    repaired_[i] = valid_text(given[i]);
+    texts_[i] = repaired_[i].empty() ? given[i] : std::string_view(repaired_[i]);
     starts_[i] = code_point_starts(given[i]);
   }
 }
@@ -66,7 +69,8 @@ WeftRequest RequestTexts::request(const EncodeOptions& options, bool left) const
           .stride = static_cast<std::size_t>(options.stride),
           .strategy = static_cast<std::uint8_t>(options.truncation),
           .special = options.special_tokens,
-          .left = left};
+          .left = left,
+          .ids_only = false};
 }
 
 Encoding RequestTexts::window(const WeftWindow& window) const {

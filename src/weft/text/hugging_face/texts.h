@@ -13,6 +13,10 @@
 
 namespace weft::text {
 
+/// `text` with U+FFFD for every byte that is not part of valid UTF-8; empty where it is valid as it is. Errors:
+/// kArgument for a text of 2 GiB or more.
+std::string valid_text(std::string_view text);
+
 /// Valid UTF-8 in place of texts that may be anything: a byte that is not part of it is one code point here and there,
 /// so that offsets agree.
 class RequestTexts {

@@ -27,7 +27,8 @@ struct WeftRequest {
   std::size_t stride;
   std::uint8_t strategy;  ///< as text::Truncation counts
   bool special;
-  bool left;  ///< the beginning of a text gives way, not its end
+  bool left;      ///< the beginning of a text gives way, not its end
+  bool ids_only;  ///< of the first text the ids and nothing else, in one window without special tokens
 };
 
 struct WeftSlice {
@@ -35,7 +36,8 @@ struct WeftSlice {
   std::size_t length;
 };
 
-/// Arrays of `length` elements; `words` and `sequences` have -1 where there is none.
+/// Arrays of `length` elements, but for those that were not asked for; `words` and `sequences` have -1 where there is
+/// none.
 struct WeftWindow {
   const std::uint32_t* ids;
   const std::uint32_t* types;
