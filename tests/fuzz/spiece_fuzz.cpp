@@ -1,52 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as BigBird's spiece.model: either a one-line error, or a tokeniser that takes a text.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-#include <string_view>
-
-#include "weft/core/error.h"
+// Any bytes as BigBird's spiece.model, and as Weft's own tokenizer.model: either a one-line error, or a tokeniser that
+// takes a text.
+#include "fuzz/memory_file.h"
+#include "fuzz/tokenise.h"
 #include "weft/text/hugging_face/compose.h"
-#include "weft/text/hugging_face/tokenizers_c.h"
-
-namespace {
-
-void free_text(const WeftText& text) {
-  if (text.data != nullptr) {
-    weft_text_free(text);
-  }
-}
-
-void encode(const std::string& json) {
-  WeftText error{};
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(json.data());
-  WeftTokenizer* tokenizer = weft_tokenizer_load(bytes, json.size(), &error);
-  free_text(error);
-  if (tokenizer == nullptr) {
-    return;
-  }
-  constexpr std::string_view kText = "the loom [MASK]  weaves, twice";
-  const WeftRequest request{
-      reinterpret_cast<const std::uint8_t*>(kText.data()), kText.size(), nullptr, 0, 8, 1, 0, true};
-  WeftText refusal{};
-  WeftEncoded* encoded = weft_tokenizer_encode(tokenizer, &request, &refusal);
-  free_text(refusal);
-  weft_encoded_free(encoded);
-  weft_tokenizer_free(tokenizer);
-}
-
-}  // namespace
+#include "weft/text/tokenizer.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
+  constexpr std::string_view kText = "the loom [MASK]  weaves,\xFF twice 中";
+  weft::fuzz::one_line_errors([&] {
     weft::text::TokenizerSettings settings;
-    encode(weft::text::compose_big_bird({reinterpret_cast<const char*>(data), size}, settings, "fuzz"));
-  } catch (const weft::Error& error) {
-    if (std::string_view(error.what()).find('\n') != std::string_view::npos) {
-      std::abort();
-    }
-  }
+    weft::fuzz::tokenise(weft::text::compose_big_bird({reinterpret_cast<const char*>(data), size}, settings, "fuzz"),
+                         kText);
+  });
+  weft::fuzz::one_line_errors([&] {
+    const weft::fuzz::MemoryFile file(data, size);
+    const auto tokenizer = weft::text::load_sentencepiece(file.path());
+    tokenizer->decode(tokenizer->encode(kText));
+    tokenizer->encode(std::string(2000, 'a'));
+  });
   return 0;
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as RoBERTa's vocab.json, a NUL, its merges.txt, a NUL, and a text: either a one-line error, or a tokeniser
+// that takes the text.
+#include "fuzz/tokenise.h"
+#include "weft/text/hugging_face/compose.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto parts = weft::fuzz::parts_of(data, size, 3);
+  weft::fuzz::one_line_errors([&] {
+    weft::text::TokenizerSettings settings;
+    weft::fuzz::tokenise(weft::text::compose_roberta(parts[0], parts[1], settings, "fuzz"), parts[2]);
+  });
+  return 0;
+}
