@@ -99,7 +99,7 @@ class FusedForward {
     const std::int64_t key_head = place.head / (arguments_.heads / arguments_.key_heads);
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       const std::int64_t key_block = arguments_.layout.key_block[block];
-      add_block(block, keys_.get(place.batch, key_head, key_block), {place.batch, key_head, key_block * kTile});
+      add_block(block, keys_.get(place.batch, key_head, key_block), key_block * kTile);
     }
   }
 
@@ -112,12 +112,11 @@ class FusedForward {
     rows_.reset();
   }
 
-  void add_block(std::int64_t block, const KeyBlock<Unit>& keys, const RowIndex& first) noexcept {
+  void add_block(std::int64_t block, const KeyBlock<Unit>& keys, std::int64_t first_key) noexcept {
     const BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
     rows_.has_edges |= mask.sees();
-    each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) { add_panel(mask, panel, keys, first.row); });
+    each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) { add_panel(mask, panel, keys, first_key); });
     mark_keys(mask, keys.invalid_key);
-    mark_values(mask, keys.invalid_value, first);
   }
 
   void add_panel(const BlockMask<Isa>& mask, const Panel& panel, const KeyBlock<Unit>& keys,
@@ -144,6 +143,9 @@ class FusedForward {
          Packer::units(range.count())},
         {output_panels_.data() + panel.in_panels(arguments_.value_dim), kPanel, arguments_.value_dim, panel.vectors},
         Rescaled<Isa>{rows_.factor + panel.query});
+    if (keys.invalid_value != 0) {
+      add_values(mask, panel, keys.invalid_value, first_key);
+    }
   }
 
   // A row that attends to a key with NaN or infinity has no finite answer.
@@ -156,26 +158,34 @@ class FusedForward {
     }
   }
 
-  // NaN or infinity in a value is a column of the rows that attend to it.
-  void mark_values(const BlockMask<Isa>& mask, std::uint64_t invalid, const RowIndex& first) noexcept {
-    for (; invalid != 0; invalid &= invalid - 1) {
+  // Values with NaN or infinity, which the product took for zeros: their columns one by one, to the rows that attend to
+  // them alone.
+  void add_values(const BlockMask<Isa>& mask, const Panel& panel, std::uint64_t invalid,
+                  std::int64_t first_key) noexcept {
+    const std::int64_t key_head = place_.head / (arguments_.heads / arguments_.key_heads);
+    for (invalid &= low_bits(panel.range.end) & ~low_bits(panel.range.begin); invalid != 0; invalid &= invalid - 1) {
       const std::int64_t key = __builtin_ctzll(invalid);
-      const Memory* value = row_of<Storage>(arguments_.value, {first.batch, first.head, first.row + key});
+      const Memory* value = row_of<Storage>(arguments_.value, {place_.batch, key_head, first_key + key});
       for (std::int64_t column = 0; column < arguments_.value_dim; column += Isa::kLanes) {
-        mark_columns(mask.seen_by(key), column, widen_part<Isa>(value + column, arguments_.value_dim - column));
+        float numbers[Isa::kLanes];
+        Isa::store(numbers, widen_part<Isa>(value + column, arguments_.value_dim - column));
+        for (std::int64_t at = 0; at < smaller(Isa::kLanes, arguments_.value_dim - column); ++at) {
+          add_value(mask.seen_by(key) >> panel.query, panel, key, column + at, numbers[at]);
+        }
       }
     }
   }
 
-  void mark_columns(std::uint64_t seen_by, std::int64_t first, typename Isa::Vector value) noexcept {
-    float nothing[Isa::kLanes];  // NaN for what is not finite
-    Isa::store(nothing, Isa::multiply(value, Isa::zero()));
-    for (std::int64_t lane = 0; lane < smaller(Isa::kLanes, arguments_.value_dim - first); ++lane) {
-      for (std::int64_t query = 0; query < kTile && nothing[lane] != 0; query += Isa::kLanes) {
-        float* to = output_at(query, first + lane);
-        const auto rows = Isa::lanes_of(seen_by >> query);
-        Isa::store(to, Isa::select(rows, Isa::set(nothing[lane]), Isa::load(to)));
-      }
+  // One number of a value to its column of O^T.
+  void add_value(std::uint64_t seen_by, const Panel& panel, std::int64_t key, std::int64_t column,
+                 float number) noexcept {
+    const float* weights = scores_.data() + panel.lane() + key * kPanel;
+    float* sums = output_panels_.data() + panel.in_panels(arguments_.value_dim) + column * kPanel;
+    const auto spread = Isa::set(__builtin_isfinite(number) ? number : std::numeric_limits<float>::quiet_NaN());
+    for (std::int64_t lane = 0; lane < panel.vectors * Isa::kLanes; lane += Isa::kLanes) {
+      const auto added = Isa::multiply(Isa::load(weights + lane), spread);
+      Isa::store(sums + lane,
+                 Isa::add(Isa::load(sums + lane), Isa::select(Isa::lanes_of(seen_by >> lane), added, Isa::zero())));
     }
   }
 
