@@ -3,11 +3,13 @@
 import dataclasses
 import json
 import os
-import pathlib
 import subprocess
 import time
 
 from .documents import Problem
+
+DISAGREEMENT = ("THE TURNS DISAGREE: in one turn a program took half again as long as in another, so something else used the processor. "
+                "Take the times as rough, or run the demo again.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,10 +57,15 @@ class Weft:
 
 @dataclasses.dataclass(frozen=True)
 class Turns:
-    """Seconds of two programs that took turns, A B A B."""
+    """Seconds of two programs that took turns: A B A B."""
 
     first: list
     second: list
+    names: tuple = ("first", "second")
+
+    @property
+    def sides(self):
+        return list(zip(self.names, (self.first, self.second)))
 
     @property
     def ratio(self):
@@ -68,18 +75,17 @@ class Turns:
     @property
     def disagree(self):
         """Whether something else must have run: the slowest turn of a program took half again as long as its fastest."""
-        return any(max(seconds) > 1.5 * min(seconds) for seconds in (self.first, self.second))
+        return any(max(seconds) > 1.5 * min(seconds) for _, seconds in self.sides)
 
-    def lines(self):
-        """The spread, for a summary."""
-        spread = ", ".join(f"{name} {min(seconds):.2f} to {max(seconds):.2f} s" for name, seconds in
-                           (("the pattern", self.first), ("full attention", self.second)))
-        yield f"best of {len(self.first)} turns each, one after the other: {spread}"
-        if self.disagree:
-            yield "THE TURNS DISAGREE: something else used the processor meanwhile. Take these times as rough, or run the demo again."
+    def each(self):
+        for number, pair in enumerate(zip(self.first, self.second), 1):
+            yield f"    turn {number}: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in zip(self.names, pair))
+
+    def spread(self):
+        return f"best of {len(self.first)} turns: " + ", ".join(f"{name} {min(seconds):.2f} to {max(seconds):.2f} s" for name, seconds in self.sides)
 
 
-def take_turns(first, second, rounds):
-    """Calls two functions in turns; each returns a Finished whose figures hold "seconds"."""
-    finished = [(first(), second()) for _ in range(rounds)]
-    return Turns(*([turn.figures["seconds"] for turn in side] for side in zip(*finished))), finished[0]
+def take_turns(first, second, rounds, names):
+    """Calls two functions in turns, which return seconds."""
+    pairs = [(first(), second()) for _ in range(rounds)]
+    return Turns([one for one, _ in pairs], [two for _, two in pairs], tuple(names))

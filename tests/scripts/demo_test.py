@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """scripts/demo with settings so small that nothing is learned: what it shows, what it leaves behind, and how it fails. No figure is judged."""
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import random
@@ -12,11 +14,22 @@ import unittest
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from demonstrating import documents, figures, programs  # noqa: E402
+from demonstrating import documents, programs  # noqa: E402
+
+
+def load(path):
+    """A script without .py as a module."""
+    loader = importlib.machinery.SourceFileLoader(path.name, str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+scripts_demo = load(ROOT / "scripts/demo")
 
 
 def demo(folder, *arguments, **variables):
-    environment = {**os.environ, "WEFT_DEMO_OUT": str(folder / "out"), "WEFT_DEMO_MINUTES": "0.02", "WEFT_DEMO_DOCUMENTS": "3000,6000", **variables}
+    environment = {**os.environ, "WEFT_DEMO_OUT": str(folder / "out"), "WEFT_DEMO_MINUTES": "0.0001", "WEFT_DEMO_LENGTHS": "256,200,250,300,1000", **variables}
     return subprocess.run([sys.executable, ROOT / "scripts/demo", *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=400)
 
 
@@ -26,51 +39,57 @@ def text_of(size):
 
 
 class DocumentsTest(unittest.TestCase):
-    def test_quotations_stand_where_they_say(self):
-        text = text_of(60_000).encode()
-        document, quotations = documents.quoting(text, 50_000, 10_000, seed=1)
-        self.assertGreater(len(quotations), 20)
-        for quotation in quotations:
-            begin, end = quotation.begin, quotation.end
-            self.assertEqual(document[begin:end], document[begin - quotation.distance:end - quotation.distance])
-            self.assertLess(quotation.distance, 10_000)
-            self.assertEqual(document[begin - 5:begin], documents.OPENING)
-        self.assertEqual(documents.quoting(text, 50_000, 10_000, seed=1)[0], document)
-
-    def test_scores_are_counted_by_distance(self):
-        quotations = [documents.Quotation(100, 200, 90), documents.Quotation(5000, 5100, 4500)]
-        scores = [{"begin": at, "end": at + 2, "bits": 1.0 if at > 4000 else 3.0, "hit": at > 4000} for at in range(0, 6000, 2)]
-        found = figures.found_by_distance(scores, quotations)
-        near, far, outside = found[(0, 1000)], found[(4000, 10000)], found[None]
-        self.assertEqual((near.bytes, near.bits_per_byte, near.percent_right), (100 - figures.BEGINNING, 1.5, 0))
-        self.assertEqual((far.bytes, far.bits_per_byte, far.percent_right), (100 - figures.BEGINNING, 0.5, 100))
-        self.assertEqual(outside.bytes, 6000 - 200)
+    def test_headers_with_the_same_stem_stay_together(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "ops").mkdir()
+            (folder / "ops/generated.h").write_text("generated")
+            for number in range(500):
+                for twin in ("", "_inl"):
+                    (folder / f"h{number:03}{twin}.h").write_text(f"<{number}>")
+            train, held_out = documents.headers_text(folder)
+        self.assertEqual(held_out, b"<199><199>")
+        self.assertEqual(len(train) + len(held_out), 2 * sum(len(f"<{number}>") for number in range(500)))
 
 
 class TurnsTest(unittest.TestCase):
     def test_turns_that_agree_say_their_spread(self):
-        turns = programs.Turns([1.0, 1.1, 1.2], [4.0, 4.4, 4.1])
-        self.assertEqual(turns.ratio, 4.0)
-        self.assertEqual(len(list(turns.lines())), 1)
-        self.assertIn("1.00 to 1.20 s", next(turns.lines()))
+        turns = programs.Turns([1.0, 1.1, 1.2], [4.0, 4.4, 4.1], ("a", "b"))
+        self.assertEqual((turns.ratio, turns.disagree), (4.0, False))
+        self.assertEqual(turns.spread(), "best of 3 turns: a 1.00 to 1.20 s, b 4.00 to 4.40 s")
+        self.assertEqual(len(list(turns.each())), 3)
 
-    def test_turns_that_disagree_say_so(self):
+    def test_turns_that_lie_apart_disagree(self):
         for first, second in (([1.0, 1.6, 1.1], [4.0, 4.1, 4.2]), ([1.0, 1.1, 1.2], [4.0, 7.0, 4.1])):
-            lines = list(programs.Turns(first, second).lines())
-            self.assertEqual(len(lines), 2)
-            self.assertIn("THE TURNS DISAGREE", lines[1])
+            self.assertTrue(programs.Turns(first, second).disagree)
 
     def test_programs_take_turns(self):
         calls = []
 
         def program(name, seconds):
             calls.append(name)
-            return programs.Finished({"seconds": seconds + len(calls)}, 0.0, 0.0)
+            return seconds + len(calls)
 
-        turns, first = programs.take_turns(lambda: program("a", 10), lambda: program("b", 20), 3)
+        turns = programs.take_turns(lambda: program("a", 10), lambda: program("b", 20), 3, "ab")
         self.assertEqual(calls, ["a", "b"] * 3)
         self.assertEqual((turns.first, turns.second), ([11, 13, 15], [22, 24, 26]))
-        self.assertEqual([one.figures["seconds"] for one in first], [11, 22])
+
+
+def summary_of(step, turns):
+    """The summary of figures that no program measured."""
+    passes = {name: {length: programs.Finished({"seconds": 2.0}, 2.0, 0.5) for length in scripts_demo.LENGTHS} for name in ("pattern", "full")}
+    return list(scripts_demo.in_short(1e-6, step, {"pattern": (10, 2.0), "full": (2, 3.0)}, turns, passes))
+
+
+class SummaryTest(unittest.TestCase):
+    CALM, DISTURBED = programs.Turns([1.0, 1.1], [4.0, 4.1]), programs.Turns([1.0, 1.1], [4.0, 9.0])
+
+    def test_turns_that_agree_need_no_warning(self):
+        self.assertFalse([line for line in summary_of(self.CALM, self.CALM) if "DISAGREE" in line])
+
+    def test_turns_that_disagree_are_the_last_line(self):
+        for step, turns in ((self.CALM, self.DISTURBED), (self.DISTURBED, self.CALM)):
+            self.assertIn("THE TURNS DISAGREE", summary_of(step, turns)[-1])
 
 
 class DemoTest(unittest.TestCase):
@@ -91,10 +110,10 @@ class DemoTest(unittest.TestCase):
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
         summary = (self.folder / "out/summary.txt").read_text()
         self.assertIn(summary, process.stdout)
-        for part in ("bits per byte", "right at the first guess", "3,000 bytes", "6,000 bytes", "with the pattern", "with full attention, ",
-                     "best of 3 turns each", "not run", "largest error"):
+        for part in ("a document of 300 bytes", "a document of 1,000 bytes", "documents of 256 bytes", "the pattern", "full attention", "best of 3 turns",
+                     "times as fast", " GB", "not run", "bits per byte", "exact reference"):
             self.assertIn(part, summary)
-        for name in ("run/model.safetensors", "layer-0.png", "layer-1.png", "train.txt", "held-out.txt"):
+        for name in ("pattern/model.safetensors", "pattern.png", "time-by-length.svg", "train.txt", "held-out.txt"):
             self.assertTrue((self.folder / "out" / name).is_file(), name)
 
     def test_what_is_wrong_is_one_line(self):
@@ -102,8 +121,9 @@ class DemoTest(unittest.TestCase):
         (self.folder / "short.txt").write_text("short")
         self.assert_one_line(demo(self.folder, "--text", self.folder / "short.txt"), "5 bytes", "200,000 or more")
         self.assert_one_line(demo(self.folder, WEFT_BINARY=str(self.folder / "weft")), "is not built", "make build")
-        self.assert_one_line(demo(self.folder, "--text", self.folder / "text.txt", WEFT_DEMO_MINUTES="-1"), "weft train", "minutes")
-        self.assert_one_line(demo(self.folder, WEFT_DEMO_MINUTES="soon"), "WEFT_DEMO_MINUTES", "soon")
+        for given in ("soon", "-1", "1,2"):
+            self.assert_one_line(demo(self.folder, WEFT_DEMO_MINUTES=given), "WEFT_DEMO_MINUTES", given)
+        self.assert_one_line(demo(self.folder, "--text", self.folder / "text.txt", WEFT_THREADS="none"), "weft bench", "WEFT_THREADS")
         self.assertEqual(demo(self.folder, "--txt", "x").returncode, 2)
 
 
