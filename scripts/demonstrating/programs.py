@@ -19,6 +19,26 @@ class Finished:
     peak_gb: float
 
 
+def ending(code):
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def reason(log, shown=False):
+    """The line of a program's messages that says why it failed."""
+    lines = log.strip().splitlines()
+    errors = [line for line in lines if "error: " in line] or lines[-1:]
+    return "its messages are above" if shown else errors[0][:300] if errors else "it left no message; it may have run out of memory"
+
+
+def available_memory():
+    """Bytes that programs may take before the machine swaps; without end where the system does not say."""
+    try:
+        with open("/proc/meminfo") as lines:
+            return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return float("inf")
+
+
 class Weft:
     """The program, and the folder for what it prints."""
 
@@ -41,8 +61,7 @@ class Weft:
                 raise
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            lines = log.read_text(errors="replace").strip().splitlines() or ["it says why above"]
-            raise Problem(f"`weft {arguments[0]}` ended with {process.returncode}: {lines[-1][:300]}")
+            raise Problem(f"`weft {arguments[0]}` ended with {ending(process.returncode)}: {reason(log.read_text(errors='replace'), show)}")
         lines = [json.loads(line) for line in printed.read_text().splitlines() if line.startswith("{")]
         figures = {name: value for line in lines for name, value in line.items()}
         return Finished(figures, time.monotonic() - start, usage.ru_maxrss * 1024 / 1e9)
@@ -51,7 +70,7 @@ class Weft:
         """What a command prints for people."""
         process = subprocess.run([str(self.program), *map(str, arguments)], capture_output=True)
         if process.returncode != 0:
-            raise Problem(f"`weft {arguments[0]}` ended with {process.returncode}: {process.stderr.decode(errors='replace').strip()[-300:]}")
+            raise Problem(f"`weft {arguments[0]}` ended with {ending(process.returncode)}: {reason(process.stderr.decode(errors='replace'))}")
         return process.stdout.decode(errors="replace")
 
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """scripts/demo with settings so small that nothing is learned: what it shows, what it leaves behind, and how it fails. No figure is judged."""
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import pathlib
 import random
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -90,6 +93,19 @@ class SummaryTest(unittest.TestCase):
     def test_turns_that_disagree_are_the_last_line(self):
         for step, turns in ((self.CALM, self.DISTURBED), (self.DISTURBED, self.CALM)):
             self.assertIn("THE TURNS DISAGREE", summary_of(step, turns)[-1])
+
+
+class MachineTest(unittest.TestCase):
+    def test_a_document_that_memory_cannot_hold_is_halved_aloud(self):
+        printed = io.StringIO()
+        with mock.patch.object(programs, "available_memory", lambda: 2e9), contextlib.redirect_stdout(printed):
+            self.assertEqual(scripts_demo.fitting(scripts_demo.LENGTHS[-1]), 262_144)
+        self.assertIn("262,144 bytes and not 1,048,576", printed.getvalue())
+
+    def test_why_a_program_failed(self):
+        self.assertEqual(programs.reason("note\nweft: error: no room\nhint: make some\n"), "weft: error: no room")
+        self.assertIn("out of memory", programs.reason(""))
+        self.assertEqual(programs.ending(-9), "signal 9")
 
 
 class DemoTest(unittest.TestCase):
