@@ -139,7 +139,7 @@ class DemoTest(unittest.TestCase):
         self.assert_one_line(demo(self.folder, WEFT_BINARY=str(self.folder / "weft")), "is not built", "make build")
         for given in ("soon", "-1", "1,2"):
             self.assert_one_line(demo(self.folder, WEFT_DEMO_MINUTES=given), "WEFT_DEMO_MINUTES", given)
-        self.assert_one_line(demo(self.folder, "--text", self.folder / "text.txt", WEFT_THREADS="none"), "weft bench", "WEFT_THREADS")
+        self.assert_one_line(demo(self.folder, "--text", self.folder / "text.txt", WEFT_THREADS="none"), "`weft ", "WEFT_THREADS")
         self.assertEqual(demo(self.folder, "--txt", "x").returncode, 2)
 
 
