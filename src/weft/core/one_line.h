@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// `text` on one line: control characters, line ends and bytes that are not UTF-8 become '?', and "..." stands for what
-/// is beyond `maximum_bytes`.
+/// `text` on one line: control characters, line ends and bytes that are not UTF-8 become '?', and what is beyond
+/// `maximum_bytes` becomes "...".
 std::string one_line(std::string_view text, std::size_t maximum_bytes = 500);
 
 }  // namespace weft

@@ -78,7 +78,7 @@ Prepared prepare_from(const fs::path& directory, const Plan& plan) {
 }
 
 // A run's own training.json says both how many epochs it has and how many steps these are. What is given anew decides.
-void settle_length(Plan& plan, const Json& given) {
+void choose_length(Plan& plan, const Json& given) {
   if (given.contains("steps") && !given.contains("epochs")) {
     plan.task.epochs = 0;
   } else if (plan.task.epochs > 0 && !given.contains("steps")) {
@@ -104,7 +104,7 @@ Prepared prepare_resumption(const fs::path& run, const Json& given) {
   plan.task = training::resumed_settings<FineTuningConfig>(stands, rest, kChangeable, where);
   plan.data = training::resumed_settings<DataSettings>(stands, rest, kChangeable, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  settle_length(plan, given);
+  choose_length(plan, given);
   return prepare_from(training::checkpoint_to_resume(directory).path, plan);
 }
 

@@ -34,7 +34,7 @@ class Trainer {
   /// Errors: kArgument for a best_metric that the task's evaluations will not have, before anything is trained.
   static Trainer start(const std::filesystem::path& run, const TrainerConfig& config, std::shared_ptr<Task> task);
   /// Goes on after the last checkpoint of `run`, by `config`; `task` is as it was built at the start, its weights are
-  /// loaded here. Another length than the run had is said in one line, and in its metrics. Errors: kArgument when the
+  /// loaded here. A change of the run's length is reported in one line, and in its metrics. Errors: kArgument when the
   /// task's data are not those of the run, or the run is longer already; kFormat for a checkpoint that does not fit or
   /// whose files have not its digests.
   static Trainer resume(RunDirectory run, const TrainerConfig& config, std::shared_ptr<Task> task);

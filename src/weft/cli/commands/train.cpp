@@ -99,7 +99,7 @@ training::TrainResult resume(const TrainOptions& options, const Json& fields, st
         settings[length] = fields[length];
       }
     }
-    formats::update_from_json(trainer, settings, options.out);
+    formats::update_from_json(trainer, settings, (std::filesystem::path(options.out) / "training.json").string());
     announce(trainer, checkpoint::load_config(options.out), threads);
     std::cerr << "resuming after step " << digits(run->at("step").get<std::int64_t>()) << std::endl;
   }

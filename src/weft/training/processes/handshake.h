@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What processes that meet in a store settle first: that they belong to one run, and under which keys they speak. Other
-// programs may reach the store, too.
+// The first thing that processes do when they meet in a store: they find out whether they belong to one run, and under
+// which keys it writes. Other programs can reach the store, too.
 #pragma once
 
 #include <c10/util/intrusive_ptr.h>

@@ -126,8 +126,7 @@ ListeningSocket listen_at(const ProcessPlace& place) {
   const std::string text = concat("process 0 of ", place.size, " cannot listen at ", quote(place.address), ", port ",
                                   place.port, ": ", reason_of(reason));
   if (reason == EADDRNOTAVAIL) {
-    throw Error(ErrorKind::kArgument, text,
-                "MASTER_ADDR must name the machine of process 0 by one of its own addresses");
+    throw Error(ErrorKind::kArgument, text, "MASTER_ADDR must be an address of the machine that process 0 runs on");
   }
   throw Error(
       ErrorKind::kIo, text,
