@@ -12,7 +12,7 @@ set(WEFT_PUBLIC_HEADERS
     readers/reader.h readers/squad_reader.h readers/table_reader.h readers/text_reader.h
     metrics/answers.h metrics/classification.h metrics/correlation.h metrics/entities.h metrics/likelihood.h metrics/roc_auc.h)
 set(WEFT_PUBLIC_TORCH_HEADERS
-    attention/attention.h attention/global_projection.h attention/mechanism.h
+    attention/attend.h attention/attention.h attention/global_projection.h attention/mechanism.h
     layers/linear.h layers/linear_cross_entropy.h layers/precision.h layers/self_attention.h layers/transformer_block.h
     models/encoder_model.h models/families/family.h models/language_model.h models/transformer_config.h
     checkpoint/encoder_directory.h checkpoint/model_directory.h checkpoint/tensors.h

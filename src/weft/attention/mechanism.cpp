@@ -45,11 +45,15 @@ std::string_view first_name(std::string_view expression) {
   return expression.substr(begin, end - begin);
 }
 
+void check_site(const MechanismSite& site) {
+  require(site.heads > 0, "attention: heads must be positive, found ", site.heads);
+  require(site.dropout >= 0 && site.dropout < 1, "attention: dropout must be in [0, 1), found ", site.dropout);
+}
+
 }  // namespace
 
 std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, const MechanismSite& site) {
-  require(site.heads > 0, "attention: heads must be positive, found ", site.heads);
-  require(site.dropout >= 0 && site.dropout < 1, "attention: dropout must be in [0, 1), found ", site.dropout);
+  check_site(site);
   const std::string_view name = first_name(expression);
   for (const Mechanism& mechanism : kMechanisms) {
     if (mechanism.name == name) {
@@ -60,6 +64,11 @@ std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, con
     }
   }
   return std::make_shared<PatternAttention>(expression, site);
+}
+
+std::shared_ptr<AttentionImpl> make_attention(const pattern::Pattern& pattern, const MechanismSite& site) {
+  check_site(site);
+  return std::make_shared<PatternAttention>(pattern, site);
 }
 
 }  // namespace weft::attention

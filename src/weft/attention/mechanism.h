@@ -3,7 +3,6 @@
 // is here; a string that starts with none of them is a pattern expression.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,28 +10,9 @@
 #include <torch/nn/module.h>
 
 #include "weft/attention/attention.h"
+#include "weft/attention/mechanism_site.h"
 
 namespace weft::attention {
-
-/// What differs from call to call. A model passes it on and never asks which mechanism it has.
-struct AttentionContext {
-  at::Tensor key_keep;                    ///< bool [B, K], false marks a padded key; undefined keeps all
-  std::vector<pattern::RowBinding> rows;  ///< positions bound to `input` and lengths, one a batch row; empty when none
-  std::int64_t query_offset = 0;          ///< position of the first query; keys start at position 0
-  std::uint64_t seed = 0;                 ///< of the dropout in this call; the layer mixes in its number
-};
-
-/// What is fixed when a layer is built.
-struct MechanismSite {
-  std::int64_t heads = 1;
-  std::int64_t head_dim = 64;
-  std::int64_t layer = 0;
-  std::int64_t maximum_length = 0;
-  bool causal = false;   ///< a decoder: the mechanism must not see the future; a pattern is intersected with `causal`
-  double dropout = 0.0;  ///< on the attention probabilities while training
-  bool alibi = false;    ///< distance takes from scores, with the slopes of alibi_slopes()
-  std::filesystem::path directory = {};  ///< of the config: files that the expression names lie below it
-};
 
 class AttentionImpl : public torch::nn::Module {
  public:
@@ -48,5 +28,9 @@ class AttentionImpl : public torch::nn::Module {
 /// Builds the mechanism that `expression` names. Errors: kExpression with a caret, and those of a file that it names,
 /// as Pattern::parse.
 std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, const MechanismSite& site);
+
+/// The same for a pattern that is parsed, or built in C++ (pattern/build.h). `site.directory` is not looked at. Errors:
+/// as Pattern::check().
+std::shared_ptr<AttentionImpl> make_attention(const pattern::Pattern& pattern, const MechanismSite& site);
 
 }  // namespace weft::attention

@@ -35,9 +35,7 @@ bool implies_causal(const Node& node) {
   }
 }
 
-// Parsed alone first, so that an error points into what the user wrote.
-Pattern parse_for(const std::string& expression, const MechanismSite& site) {
-  Pattern pattern = Pattern::parse(expression, site.directory);
+Pattern joined_with_causal(const Pattern& pattern, const MechanismSite& site) {
   return site.causal && !implies_causal(pattern.root())
              ? Pattern(pattern::all_of({pattern::parse_node("causal"), pattern.node()}))
              : pattern;
@@ -47,9 +45,13 @@ bool has_own_length(const pattern::RowBinding& row) { return row.query_length ||
 
 }  // namespace
 
+// Parsed alone first, so that an error points into what the user wrote.
 PatternAttention::PatternAttention(const std::string& expression, const MechanismSite& site)
+    : PatternAttention(Pattern::parse(expression, site.directory), site) {}
+
+PatternAttention::PatternAttention(const Pattern& pattern, const MechanismSite& site)
     : site_(site),
-      pattern_(parse_for(expression, site)),
+      pattern_(joined_with_causal(pattern, site)),
       slopes_(site.alibi ? alibi_slopes(site.heads) : at::Tensor()) {
   const std::int64_t length = site.maximum_length > 0 ? site.maximum_length : 1;
   pattern_.check({.query_length = length,

@@ -10,6 +10,8 @@ class PatternAttention : public AttentionImpl {
  public:
   /// Errors: those of Pattern::parse.
   PatternAttention(const std::string& expression, const MechanismSite& site);
+  /// Errors: those of Pattern::check.
+  PatternAttention(const pattern::Pattern& pattern, const MechanismSite& site);
 
   at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionContext& context) override;

@@ -24,6 +24,7 @@ struct AnswerTaskOptions {
 /// model's length is read in windows that overlap, each with the whole question. The metadata has "no_answer":
 /// {"score", "logit"}. Errors: kArgument for a document without tokens, and a question that leaves no room; kNumeric;
 /// kInterrupted.
-std::vector<TaskResult> answer(TaskModel& task, std::span<const Document> documents, const AnswerTaskOptions& options);
+std::vector<TaskResult> answer(TaskModel& task, std::span<const Document> documents,
+                               const AnswerTaskOptions& options = {});
 
 }  // namespace weft::tasks

@@ -18,6 +18,6 @@ struct Question {
 /// [{"index", "choice", "score"}], best first; scores are a softmax over the choices. Each choice is the second text
 /// behind the prompt. `task` has a multiple-choice head. Errors: kArgument for less than two choices, and one that is
 /// too long together with the prompt; kNumeric.
-TaskResult choose(TaskModel& task, const Question& question, const RunOptions& options);
+TaskResult choose(TaskModel& task, const Question& question, const RunOptions& options = {});
 
 }  // namespace weft::tasks

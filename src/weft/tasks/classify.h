@@ -19,6 +19,7 @@ struct ClassifyOptions {
 
 /// For each document [{"label", "score"}], best first. `task` has a sequence-classification head. Errors: kArgument for
 /// a document that is too long; kNumeric; kInterrupted.
-std::vector<TaskResult> classify(TaskModel& task, std::span<const Document> documents, const ClassifyOptions& options);
+std::vector<TaskResult> classify(TaskModel& task, std::span<const Document> documents,
+                                 const ClassifyOptions& options = {});
 
 }  // namespace weft::tasks

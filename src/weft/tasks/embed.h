@@ -18,6 +18,6 @@ struct EmbedOptions {
 
 /// For each document a list of hidden_size numbers; any head will do. Errors: kArgument for a document that is too
 /// long; kNumeric; kInterrupted.
-std::vector<TaskResult> embed(TaskModel& task, std::span<const Document> documents, const EmbedOptions& options);
+std::vector<TaskResult> embed(TaskModel& task, std::span<const Document> documents, const EmbedOptions& options = {});
 
 }  // namespace weft::tasks

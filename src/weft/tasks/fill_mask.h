@@ -22,6 +22,6 @@ struct FillMaskOptions {
 /// several masks, in their order. `task` has a masked-LM head. Errors: kArgument for a document without a mask (naming
 /// it and the mask token), for one that is too long, and where no target has a token; kInterrupted.
 std::vector<TaskResult> fill_masks(TaskModel& task, std::span<const Document> documents,
-                                   const FillMaskOptions& options);
+                                   const FillMaskOptions& options = {});
 
 }  // namespace weft::tasks

@@ -22,6 +22,6 @@ struct TagOptions {
 /// "byte_start", "byte_end"}] in the order of the text. A text beyond the model's length is tagged in windows: with
 /// aggregation each by itself, and of entities that overlap the longest stays, as with the pipeline's stride; without,
 /// each token counts in the window where it has more around it. Errors: kArgument, kNumeric, kInterrupted.
-std::vector<TaskResult> tag(TaskModel& task, std::span<const Document> documents, const TagOptions& options);
+std::vector<TaskResult> tag(TaskModel& task, std::span<const Document> documents, const TagOptions& options = {});
 
 }  // namespace weft::tasks
