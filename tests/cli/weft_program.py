@@ -26,8 +26,8 @@ KEPT = ("PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR", "WEFT_ISA", "ATEN_CPU_CAPAB
 
 def environment(**extra):
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    # No calibration of this machine is found unless a test makes one.
-    return {**kept, "LC_ALL": "C.UTF-8", "XDG_CACHE_HOME": "/nonexistent", **extra}
+    # No calibration of this machine is found and no tokens are kept, unless a test says where.
+    return {**kept, "LC_ALL": "C.UTF-8", "XDG_CACHE_HOME": "/nonexistent", "WEFT_CACHE_GB": "0", **extra}
 
 
 def weft(*arguments, **keywords):

@@ -3,6 +3,7 @@
 #include "weft/core/environment.h"
 
 #include <cstdlib>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -28,6 +29,29 @@ TEST(Environment, WordsForTrue) {
   for (const char* word : {"", "0", "2", "off", "no", "false", "truee", "y", " 1"}) {
     EXPECT_FALSE(is_true(word)) << word;
   }
+}
+
+TEST(Environment, TheCacheIsWhereTheUserPutsCaches) {
+  const std::string home = environment("HOME").value_or("");
+  const std::string shared = environment("XDG_CACHE_HOME").value_or("");
+  const std::string own = environment("WEFT_CACHE").value_or("");
+  ::unsetenv("WEFT_CACHE");
+  ::unsetenv("XDG_CACHE_HOME");
+  ::setenv("HOME", "/users/someone", 1);
+  EXPECT_EQ(cache_directory(), "/users/someone/.cache/weft");
+  ::setenv("XDG_CACHE_HOME", "relative", 1);
+  EXPECT_EQ(cache_directory(), "/users/someone/.cache/weft");
+  ::setenv("XDG_CACHE_HOME", "/caches", 1);
+  EXPECT_EQ(cache_directory(), "/caches/weft");
+  ::setenv("WEFT_CACHE", "/large/disk", 1);
+  EXPECT_EQ(cache_directory(), "/large/disk");
+  for (const char* name : {"WEFT_CACHE", "XDG_CACHE_HOME", "HOME"}) {
+    ::unsetenv(name);
+  }
+  EXPECT_EQ(cache_directory(), std::nullopt);
+  ::setenv("HOME", home.c_str(), 1);
+  ::setenv("XDG_CACHE_HOME", shared.c_str(), 1);
+  ::setenv("WEFT_CACHE", own.c_str(), 1);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "weft/core/progress.h"
 
 #include <cstdlib>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -53,6 +54,64 @@ TEST(Progress, SilentWithoutATerminal) {
     bar.update(5, "note");
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+class WithRate {
+ public:
+  explicit WithRate(const char* seconds) { ::setenv("WEFT_PROGRESS_SECONDS", seconds, 1); }
+  ~WithRate() { ::unsetenv("WEFT_PROGRESS_SECONDS"); }
+  WithRate(const WithRate&) = delete;
+  WithRate& operator=(const WithRate&) = delete;
+};
+
+TEST(Progress, WithoutATerminalEveryUpdateIsALineAtARateOfZero) {
+  const WithRate rate("0");
+  ::testing::internal::CaptureStderr();
+  {
+    ProgressBar bar("training", 100, 50);
+    bar.update(50, "step 50");
+    bar.update(75, "step 75");
+  }
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(lines.starts_with("weft: training 50%  step 50  ")) << lines;
+  EXPECT_NE(lines.find("\nweft: training 75%  step 75  "), std::string::npos) << lines;
+  EXPECT_EQ(lines.find_first_of("\r\x1b["), std::string::npos) << "nothing that only a terminal understands: " << lines;
+}
+
+TEST(Progress, WorkThatSaysNothingOfItselfIsShownToo) {
+  const WithRate rate("0");
+  ::testing::internal::CaptureStderr();
+  {
+    ProgressBar bar("learning", 0);
+    bar.keep_showing();
+  }
+  EXPECT_TRUE(::testing::internal::GetCapturedStderr().starts_with("weft: learning  0s\n"));
+}
+
+TEST(Progress, ALogIsNotToldOfShortWork) {
+  ::testing::internal::CaptureStderr();
+  {
+    ProgressBar bar("learning", 2);
+    bar.update(1);
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Progress, EventsAreLinesUnlessBarsAreSwitchedOff) {
+  ::testing::internal::CaptureStderr();
+  report_progress("evaluation after step 5");
+  ::setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1", 1);
+  report_progress("evaluation after step 6");
+  ::unsetenv("HF_HUB_DISABLE_PROGRESS_BARS");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "weft: evaluation after step 5\n");
+}
+
+TEST(Progress, ARateThatIsNoNumberIsNamed) {
+  const WithRate rate("often");
+  ::testing::internal::CaptureStderr();
+  const ProgressBar bar("work", 10);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("WEFT_PROGRESS_SECONDS must be a number of seconds"),
+            std::string::npos);
 }
 
 TEST(Progress, DrawsOnATerminalAfterTwoSecondsAndCleansUp) {

@@ -2,10 +2,8 @@
 // A sign of life for work that says nothing of itself, such as a call into a library that takes minutes.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include "weft/core/progress.h"
 
@@ -14,19 +12,10 @@ namespace weft::cli {
 /// Shows "label  1m12s" on stderr, as ProgressBar and under its rules, until it is destroyed.
 class BusyBar {
  public:
-  explicit BusyBar(std::string label);
-  ~BusyBar();
-  BusyBar(const BusyBar&) = delete;
-  BusyBar& operator=(const BusyBar&) = delete;
+  explicit BusyBar(std::string label) : bar_(std::move(label), 0) { bar_.keep_showing(); }
 
  private:
-  void tick();
-
-  ProgressBar bar_;  // of the thread while that runs
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool done_ = false;
-  std::thread ticking_;
+  ProgressBar bar_;
 };
 
 }  // namespace weft::cli

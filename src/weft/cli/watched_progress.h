@@ -15,7 +15,9 @@ namespace weft::cli {
 class WatchedProgress {
  public:
   /// `unit` in the plural, for the message.
-  WatchedProgress(const std::string& label, std::string unit) : bar_(label, 1.0), unit_(std::move(unit)) {}
+  WatchedProgress(const std::string& label, std::string unit) : bar_(label, 1.0), unit_(std::move(unit)) {
+    bar_.keep_showing();  // what comes before the first call, such as opening a model, may be long
+  }
 
   /// To be called with what is done and the whole; refers to this. Throws kInterrupted, saying how far it came.
   std::function<void(std::int64_t done, std::int64_t total)> callback();

@@ -27,4 +27,17 @@ bool environment_is_true(const std::string& name) {
   return value && is_true(*value);
 }
 
+std::optional<std::filesystem::path> cache_directory() {
+  if (const std::string chosen = environment("WEFT_CACHE").value_or(""); !chosen.empty()) {
+    return chosen;
+  }
+  // The specification of XDG_CACHE_HOME ignores a relative path.
+  const std::filesystem::path shared = environment("XDG_CACHE_HOME").value_or("");
+  if (shared.is_absolute()) {
+    return shared / "weft";
+  }
+  const std::string home = environment("HOME").value_or("");
+  return home.empty() ? std::nullopt : std::optional(std::filesystem::path(home) / ".cache/weft");
+}
+
 }  // namespace weft

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment variables, read in one place. docs name those that Weft looks at: WEFT_ISA, WEFT_THREADS, WEFT_LOG, the
-// huggingface_hub ones and those of torchrun and mpirun.
+// Environment variables, read in one place. docs name those that Weft looks at: WEFT_ISA, WEFT_THREADS, WEFT_LOG,
+// WEFT_PROGRESS_SECONDS, WEFT_CACHE and WEFT_CACHE_GB, the huggingface_hub ones and those of torchrun and mpirun.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,5 +18,9 @@ bool is_true(std::string_view value) noexcept;
 
 /// Whether the variable is set to a true value.
 bool environment_is_true(const std::string& name);
+
+/// Where Weft keeps what it can make again: WEFT_CACHE, else weft in XDG_CACHE_HOME, else ~/.cache/weft. Nothing where
+/// none of WEFT_CACHE, XDG_CACHE_HOME and HOME is set. The directory need not be there.
+std::optional<std::filesystem::path> cache_directory();
 
 }  // namespace weft

@@ -72,7 +72,10 @@ void write_log(LogLevel level, std::string_view message) {
   if (level != LogLevel::kError && log_level() < level) {
     return;
   }
-  std::string line = concat("weft: ", kNames[static_cast<int>(level)], ": ", message, "\n");
+  write_line(concat("weft: ", kNames[static_cast<int>(level)], ": ", message, "\n"));
+}
+
+void write_line(std::string line) {
   Output& out = output();
   const std::lock_guard lock(out.mutex);
   // The status line is wiped, the message takes its place, and it is drawn again below.

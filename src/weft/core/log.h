@@ -3,6 +3,7 @@
 // unset. Nothing here goes to stdout, which belongs to results.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "weft/core/error.h"
@@ -22,6 +23,9 @@ void set_log_level(LogLevel level);
 
 /// Prints `message` as one line when `level` is on. Safe from several threads; a status line is redrawn below it.
 void write_log(LogLevel level, std::string_view message);
+
+/// Prints `line`, which ends with a line end, whatever the level. Safe from several threads, as write_log().
+void write_line(std::string line);
 
 /// Draws `line` as the last line of the terminal, in place of the one before; an empty line removes it. Only for a
 /// terminal: see core/progress.h.

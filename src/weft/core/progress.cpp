@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The progress bar: one line of text from a state, and when to draw it.
+// One line of text from a state, and when to show it.
 #include "weft/core/progress.h"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -12,7 +13,10 @@
 #include <unistd.h>
 
 #include "weft/core/environment.h"
+#include "weft/core/error.h"
 #include "weft/core/log.h"
+#include "weft/core/number.h"
+#include "weft/core/quote.h"
 
 namespace weft {
 namespace {
@@ -21,6 +25,28 @@ using std::chrono::milliseconds;
 // Work that is done sooner never shows a bar.
 constexpr milliseconds kSilence{2000};
 constexpr milliseconds kBetweenDraws{100};
+constexpr double kSecondsBetweenLines = 30;
+
+// Set once, by a process that leaves speaking to another.
+std::atomic<bool> silenced{false};
+
+bool is_silent() {
+  return silenced.load(std::memory_order_relaxed) || environment_is_true("HF_HUB_DISABLE_PROGRESS_BARS");
+}
+
+double seconds_between_lines() {
+  const std::string word = environment("WEFT_PROGRESS_SECONDS").value_or("");
+  const std::optional<double> seconds = real_of(word);
+  if (word.empty() || (seconds && *seconds >= 0 && *seconds <= 1e9)) {
+    return word.empty() ? kSecondsBetweenLines : *seconds;
+  }
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    log_warning("WEFT_PROGRESS_SECONDS must be a number of seconds, found ", quote(word), "; ", kSecondsBetweenLines,
+                " is used");
+  });
+  return kSecondsBetweenLines;
+}
 
 int terminal_width() {
   winsize size{};
@@ -89,32 +115,107 @@ std::string progress_line(const ProgressState& state, int width) {
   return (head + tail).substr(0, std::max(0, width - 1));
 }
 
+std::string progress_text(const ProgressState& state) {
+  std::string text(state.label);
+  if (state.total > 0) {
+    text += formatted(" %d%%", static_cast<int>(std::clamp(state.done / state.total, 0.0, 1.0) * 100));
+  }
+  text += state.note.empty() ? "" : "  " + std::string(state.note);
+  const double left = seconds_left(state);
+  return text + "  " + (left >= 0 ? duration_text(left) + " left" : duration_text(state.seconds));
+}
+
+void report_progress(std::string_view message) {
+  if (!is_silent() && log_level() >= LogLevel::kWarning) {
+    write_line(concat("weft: ", message, "\n"));
+  }
+}
+
+void silence_progress() { silenced.store(true, std::memory_order_relaxed); }
+
+ProgressBar::Shows ProgressBar::how_to_show() {
+  if (is_silent()) {
+    return Shows::kNothing;
+  }
+  if (::isatty(STDERR_FILENO) == 1) {
+    return Shows::kBar;
+  }
+  return log_level() >= LogLevel::kWarning ? Shows::kLines : Shows::kNothing;
+}
+
 ProgressBar::ProgressBar(std::string label, double total, double start)
     : label_(std::move(label)),
       total_(total),
       start_(start),
-      enabled_(::isatty(STDERR_FILENO) == 1 && !environment_is_true("HF_HUB_DISABLE_PROGRESS_BARS")),
+      done_(start),
+      shows_(how_to_show()),
+      between_(kBetweenDraws),
       began_(Clock::now()),
-      drawn_(began_) {}
+      drawn_(began_) {
+  if (shows_ == Shows::kLines) {
+    between_ = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds_between_lines()));
+  }
+}
 
 ProgressBar::~ProgressBar() { finish(); }
 
 void ProgressBar::update(double done, std::string_view note) {
-  if (!enabled_) {
+  if (shows_ == Shows::kNothing) {
     return;
   }
+  const std::lock_guard lock(mutex_);
+  done_ = done;
+  note_ = note;
+  show();
+}
+
+void ProgressBar::show() {
   const Clock::time_point now = Clock::now();
-  if (now - began_ < kSilence || now - drawn_ < kBetweenDraws) {
+  // A log is told after two seconds and then at its own rate; a rate that is faster than that holds from the start.
+  const Clock::duration silence =
+      std::min<Clock::duration>(kSilence, shows_ == Shows::kLines ? between_ : Clock::duration::max());
+  if (finished_ || now - began_ < silence || (shown_ && now - drawn_ < between_)) {
     return;
   }
   drawn_ = now;
   shown_ = true;
   const double seconds = std::chrono::duration<double>(now - began_).count();
-  show_status_line(progress_line({label_, total_, start_, done, seconds, note}, terminal_width()));
+  const ProgressState state = {label_, total_, start_, done_, seconds, note_};
+  if (shows_ == Shows::kBar) {
+    show_status_line(progress_line(state, terminal_width()));
+  } else {
+    write_line(concat("weft: ", progress_text(state), "\n"));
+  }
+}
+
+void ProgressBar::keep_showing() {
+  if (shows_ != Shows::kNothing && !ticking_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      show();
+    }
+    ticking_ = std::thread([this] { tick(); });
+  }
+}
+
+void ProgressBar::tick() {
+  constexpr milliseconds kBetweenTicks{200};
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, kBetweenTicks, [this] { return finished_; })) {
+    show();
+  }
 }
 
 void ProgressBar::finish() {
-  if (std::exchange(shown_, false)) {
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+  }
+  ended_.notify_one();
+  if (ticking_.joinable()) {
+    ticking_.join();
+  }
+  if (std::exchange(shown_, false) && shows_ == Shows::kBar) {
     show_status_line({});
   }
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A progress bar on stderr with the time that is left. Silent when stderr is no terminal or
-// HF_HUB_DISABLE_PROGRESS_BARS is true, and for work that is done within two seconds.
+// How far long work has come, on stderr: a bar with the time that is left on a terminal, a line now and then elsewhere.
+// Nothing is shown for work that is done within two seconds, or where HF_HUB_DISABLE_PROGRESS_BARS is true.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace weft {
 
@@ -22,10 +25,22 @@ struct ProgressState {
 /// One line of at most `width` columns: "label  42% [=====>      ] note  1m12s left".
 std::string progress_line(const ProgressState& state, int width);
 
+/// The same without the drawing, for a log: "label 42%  note  1m12s left".
+std::string progress_text(const ProgressState& state);
+
 /// "8s", "1m12s", "3h05m", "2d04h".
 std::string duration_text(double seconds);
 
-/// A bar that appears after two seconds of work, is redrawn by update() and goes with its destructor.
+/// Prints "weft: <message>" as one line on stderr, on a terminal or not: an event of a long run, such as an evaluation.
+/// Silent where bars are, and where WEFT_LOG is error.
+void report_progress(std::string_view message);
+
+/// No bar, line or event from now on: of several processes that work together, one speaks.
+void silence_progress();
+
+/// On a terminal, a bar that appears after two seconds of work and goes with the destructor. Elsewhere, the state as a
+/// line: after two seconds, and then every 30 seconds, or as often as WEFT_PROGRESS_SECONDS says (0: at every update,
+/// the first too). Safe from several threads.
 class ProgressBar {
  public:
   using Clock = std::chrono::steady_clock;
@@ -39,19 +54,33 @@ class ProgressBar {
 
   /// Cheap: draws at most ten times a second. `note` is free text such as "loss 2.31  12.3k tok/s".
   void update(double done, std::string_view note = {});
+  /// Shows the last state again and again from a thread, for work that says nothing of itself for minutes.
+  void keep_showing();
   /// Removes the bar. Idempotent.
   void finish();
-  /// Whether a bar may appear at all.
-  bool enabled() const noexcept { return enabled_; }
+  /// Whether a bar may appear: on a terminal.
+  bool enabled() const noexcept { return shows_ == Shows::kBar; }
 
  private:
+  enum class Shows { kNothing, kBar, kLines };
+  static Shows how_to_show();
+  void show();  // under the lock
+  void tick();
+
   std::string label_;
   double total_;
   double start_;
-  bool enabled_;
+  double done_;
+  std::string note_;
+  Shows shows_;
+  Clock::duration between_;
   bool shown_ = false;
   Clock::time_point began_;
   Clock::time_point drawn_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool finished_ = false;
+  std::thread ticking_;
 };
 
 }  // namespace weft

@@ -9,6 +9,8 @@
 
 #include "weft/core/descriptor.h"
 #include "weft/core/error.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/data/scratch_file.h"
 
@@ -34,35 +36,40 @@ class ByteTokens final : public TokenSource {
   std::shared_ptr<const TextCorpus> corpus_;
 };
 
-// What a tokeniser made of the text, 4 bytes an id in a scratch file.
+// What a tokeniser made of the text, 4 bytes an id in a file.
 class EncodedTokens final : public TokenSource {
  public:
-  EncodedTokens() : file_(scratch_file("tokens")) {}
-  std::int64_t size() const override { return size_; }
+  explicit EncodedTokens(StoredTokens stored) : stored_(std::move(stored)) {}
+  std::int64_t size() const override { return stored_.size; }
 
   void append(const std::vector<std::int64_t>& ids) {
     // No vocabulary has 2^31 entries.
     const std::vector<std::int32_t> narrow(ids.begin(), ids.end());
-    file_.write_all(narrow.data(), narrow.size() * sizeof(std::int32_t));
-    size_ += static_cast<std::int64_t>(ids.size());
+    stored_.file.write_all(narrow.data(), narrow.size() * sizeof(std::int32_t));
+    digest_.add(narrow.data(), narrow.size() * sizeof(std::int32_t));
+    stored_.size += static_cast<std::int64_t>(ids.size());
   }
 
   void read(std::int64_t begin, std::span<std::int64_t> ids) const override {
     const auto count = static_cast<std::int64_t>(ids.size());
-    require(begin >= 0 && begin <= size_ - count, "tokens ", begin, " to ", begin + count, " are not in a corpus of ",
-            size_, " tokens");
+    require(begin >= 0 && begin <= size() - count, "tokens ", begin, " to ", begin + count, " are not in a corpus of ",
+            size(), " tokens");
     std::vector<std::int32_t> narrow(ids.size());
     const std::size_t bytes = narrow.size() * sizeof(std::int32_t);
-    const std::uint64_t offset = static_cast<std::uint64_t>(begin) * sizeof(std::int32_t);
-    if (file_.read_at(offset, narrow.data(), bytes) != bytes) {
-      fail(ErrorKind::kIo, "the scratch file of tokens has shrunk");
+    const std::uint64_t place = stored_.offset + static_cast<std::uint64_t>(begin) * sizeof(std::int32_t);
+    if (stored_.file.read_at(place, narrow.data(), bytes) != bytes) {
+      fail(ErrorKind::kIo, quote(stored_.file.path().native(), 4096), ", a file of tokens, has shrunk");
     }
     std::copy(narrow.begin(), narrow.end(), ids.begin());
   }
 
+  const StoredTokens& stored() const noexcept { return stored_; }
+  /// Of what was appended.
+  formats::Digest content() const { return digest_.digest(); }
+
  private:
-  Descriptor file_;
-  std::int64_t size_ = 0;
+  StoredTokens stored_;
+  formats::Sha256 digest_;
 };
 
 // How much of `piece` to encode at once: up to its last line end, else up to a character's start.
@@ -79,7 +86,7 @@ std::size_t whole_lines(const std::string& piece) {
 }
 
 void encode_file(const TextCorpus& corpus, const TextFile& file, const text::Tokenizer& tokenizer,
-                 EncodedTokens& tokens) {
+                 EncodedTokens& tokens, ProgressBar& bar) {
   const std::int64_t end = file.begin + file.bytes;
   for (std::int64_t position = file.begin; position < end;) {
     std::string piece(static_cast<std::size_t>(std::min(kPieceBytes, end - position)), '\0');
@@ -90,21 +97,47 @@ void encode_file(const TextCorpus& corpus, const TextFile& file, const text::Tok
     }
     tokens.append(tokenizer.encode(piece));
     position += static_cast<std::int64_t>(piece.size());
+    bar.update(static_cast<double>(position));
   }
+}
+
+std::shared_ptr<EncodedTokens> encode(const TextCorpus& corpus, const text::Tokenizer& tokenizer) {
+  auto tokens = std::make_shared<EncodedTokens>(StoredTokens{scratch_file("tokens")});
+  ProgressBar bar("tokenising", static_cast<double>(corpus.bytes()));
+  bar.keep_showing();
+  for (const TextFile& file : corpus.files()) {
+    encode_file(corpus, file, tokenizer, *tokens, bar);
+  }
+  return tokens;
 }
 
 }  // namespace
 
-std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> corpus,
-                                            const text::Tokenizer& tokenizer) {
+std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> corpus, const text::Tokenizer& tokenizer,
+                                            const std::optional<TokenCache>& cache) {
   if (tokenizer.kind() == "bytes") {
     return std::make_shared<ByteTokens>(std::move(corpus));
   }
-  auto tokens = std::make_shared<EncodedTokens>();
-  for (const TextFile& file : corpus->files()) {
-    encode_file(*corpus, file, tokenizer, *tokens);
+  const std::optional<formats::Digest> key = cache ? token_key(*corpus, tokenizer) : std::nullopt;
+  if (key) {
+    if (std::optional<StoredTokens> kept = cache->find(*key, tokenizer.vocabulary_size())) {
+      report_progress(concat("the text was tokenised before: ", kept->size, " tokens from ",
+                             quote(cache->directory().native(), 4096)));
+      return std::make_shared<EncodedTokens>(*std::move(kept));
+    }
+  }
+  const std::shared_ptr<EncodedTokens> tokens = encode(*corpus, tokenizer);
+  if (key) {
+    cache->keep(*key, tokens->stored(), tokens->content());
   }
   return tokens;
+}
+
+std::shared_ptr<const TokenSource> tokenize_once(std::shared_ptr<const TextCorpus> corpus,
+                                                 const text::Tokenizer& tokenizer) {
+  constexpr std::int64_t kWorthKeeping = std::int64_t{1} << 20;  // about a second of work
+  const bool small = corpus->bytes() < kWorthKeeping || tokenizer.kind() == "bytes";
+  return tokenize(std::move(corpus), tokenizer, small ? std::nullopt : TokenCache::of_environment());
 }
 
 std::uint64_t fingerprint(const TokenSource& source) {

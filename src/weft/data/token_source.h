@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "weft/data/text_corpus.h"
+#include "weft/data/token_cache.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::data {
@@ -22,9 +24,15 @@ class TokenSource {
   virtual void read(std::int64_t begin, std::span<std::int64_t> ids) const = 0;
 };
 
-/// The corpus under `tokenizer`. Text is encoded a file at a time, in pieces of about a megabyte that end with a line.
+/// The corpus under `tokenizer`. Text is encoded a file at a time, in pieces of about a megabyte that end with a line,
+/// and progress is shown. With a cache, tokens of an earlier call are taken from there, and new ones are kept there.
 /// Errors: kIo, also when the scratch file (in the system's folder for temporary files) does not fit.
-std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> corpus, const text::Tokenizer& tokenizer);
+std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> corpus, const text::Tokenizer& tokenizer,
+                                            const std::optional<TokenCache>& cache = std::nullopt);
+
+/// tokenize() with the cache of the environment, for texts of a megabyte and more.
+std::shared_ptr<const TokenSource> tokenize_once(std::shared_ptr<const TextCorpus> corpus,
+                                                 const text::Tokenizer& tokenizer);
 
 /// A number that tells two sources apart: their length and ids at 256 places. Kept in checkpoints.
 std::uint64_t fingerprint(const TokenSource& source);

@@ -3,6 +3,7 @@
 #include "weft/training/best_figure.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,12 @@ void check_metric(const std::string& metric, Task& task) {
                 concat("best_metric: an evaluation has no figure ", quote(metric), "; it has ", joined(views, ", ")),
                 nearest.empty() ? "" : concat("did you mean ", nearest, "?"));
   }
+}
+
+bool measures_the_model(const std::string& figure) {
+  constexpr std::array<std::string_view, 8> kExtent = {"step",   "seconds", "bytes",         "characters",
+                                                       "tokens", "context", "masked_tokens", "best_threshold"};
+  return std::find(kExtent.begin(), kExtent.end(), figure) == kExtent.end();
 }
 
 bool BestFigure::consider(std::int64_t step, const Json& figures) {

@@ -19,6 +19,10 @@ bool smaller_is_better(const std::string& metric);
 /// asks for none.
 void check_metric(const std::string& metric, Task& task);
 
+/// Whether a figure of an evaluation measures the model. The others say how much was evaluated, and how: seconds,
+/// bytes, characters, tokens, context, thresholds.
+bool measures_the_model(const std::string& figure);
+
 /// Watches one figure of the evaluations.
 class BestFigure {
  public:

@@ -46,7 +46,7 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
 }
 
 data::WindowSampler LanguageModelTask::sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const {
-  return {data::tokenize(corpus, *tokenizer_),
+  return {data::tokenize_once(corpus, *tokenizer_),
           {config_.context, config_.batch_size, parts_per_step(config_), model_->config().is_decoder ? 1 : 0,
            static_cast<std::uint64_t>(config_.seed)}};
 }

@@ -34,6 +34,9 @@ class Task {
   virtual formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) = 0;
   /// Names of the figures that evaluate() gives, none without held-out data; nothing where the task cannot know them.
   virtual std::optional<std::vector<std::string>> figure_names() { return std::nullopt; }
+  /// What a report shows of the last evaluate() besides its figures, a bounded object; asked for in the first process
+  /// only. Empty where there is nothing.
+  virtual formats::Json review() const { return formats::Json::object(); }
   /// What must be the same when a run is resumed: named numbers that describe the data.
   virtual formats::Json data_identity() const = 0;
   /// What training.json holds beside the trainer's fields: settings of the task's own, "task" among them.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/files.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
@@ -31,10 +32,27 @@ namespace {
 
 using formats::Json;
 
-std::string progress_note(double loss, double tokens_per_second) {
+std::string progress_note(const RunState& state, double tokens_per_second) {
   char note[64];
-  std::snprintf(note, sizeof note, "loss %.3f  %.3g tok/s", loss, tokens_per_second);
-  return note;
+  char speed[32] = "";
+  std::snprintf(note, sizeof note, "step %lld  loss %.3f", static_cast<long long>(state.step), state.loss);
+  if (tokens_per_second > 0) {  // known once a step was logged
+    std::snprintf(speed, sizeof speed, "  %.0f tokens/s", tokens_per_second);
+  }
+  return concat(note, speed);
+}
+
+// "accuracy 0.9123, loss 0.2817": what the model is measured by, without the extent of the evaluation.
+std::string measures_text(const Json& evaluation) {
+  std::string text;
+  for (const auto& [name, value] : evaluation.items()) {
+    if (value.is_number() && measures_the_model(name)) {
+      char figure[32];
+      std::snprintf(figure, sizeof figure, "%.4f", value.get<double>());
+      text += concat(text.empty() ? "" : ", ", name, " ", figure);
+    }
+  }
+  return text;
 }
 
 // Before the first step: the last bits of a sum depend on the number of threads.
@@ -208,6 +226,7 @@ void Trainer::Loop::save() {
       return write_state(directory, state_, config_, *task_, update_.optimizer());
     });
   }
+  report_progress(concat("checkpoint after step ", state_.step));
   saved_step_ = state_.step;
   saved_seconds_ = state_.seconds;
 }
@@ -222,6 +241,7 @@ void Trainer::Loop::evaluate_if_due() {
     return;
   }
   ProgressBar bar("evaluating", 1.0);
+  bar.keep_showing();
   task_->set_training(false);
   evaluation_ = task_->evaluate([&](std::int64_t part, std::int64_t whole) {
     bar.update(static_cast<double>(part) / static_cast<double>(whole));
@@ -239,6 +259,7 @@ void Trainer::Loop::record_evaluation() {
   if (evaluation_.empty()) {
     return;
   }
+  report_progress(concat("evaluation after step ", state_.step, ": ", measures_text(evaluation_)));
   const bool better = best_.consider(state_.step, evaluation_);
   if (!metrics_) {
     return;
@@ -248,6 +269,10 @@ void Trainer::Loop::record_evaluation() {
     run_.save_best(best_.json(), [this](const std::filesystem::path& directory) { task_->save(directory); });
   }
   metrics_->evaluation(state_.step, evaluation_);
+  if (Json review = task_->review(); !review.empty()) {
+    review["step"] = state_.step;
+    write_file_atomically(run_.path() / "evaluation.json", formats::print_json(review) + "\n");
+  }
 }
 
 // What a resumed run's log knows of evaluations. The log is the first process's; the others are told.
@@ -287,11 +312,12 @@ TrainResult Trainer::Loop::result() const {
 
 void Trainer::Loop::train_on() {
   ProgressBar bar("training", total(), position());
+  bar.keep_showing();
   while (!done()) {
     clock_.start();
     advance();
     clock_.stop();
-    bar.update(position(), progress_note(state_.loss, speed_));
+    bar.update(position(), progress_note(state_, speed_));
     // The checkpoint first: an evaluation may be long, and a kill within it then costs no step.
     if (done() || checkpoint_due()) {
       save();

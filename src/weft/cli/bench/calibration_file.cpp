@@ -141,14 +141,8 @@ Calibration calibration_from_json(const Json& json, const std::string& where) {
 }
 
 std::optional<std::filesystem::path> calibration_path() {
-  constexpr const char* kFile = "weft/machine.json";
-  const std::string cache = environment("XDG_CACHE_HOME").value_or("");
-  // The specification ignores a relative path.
-  if (std::filesystem::path(cache).is_absolute()) {
-    return std::filesystem::path(cache) / kFile;
-  }
-  const std::string home = environment("HOME").value_or("");
-  return home.empty() ? std::nullopt : std::optional(std::filesystem::path(home) / ".cache" / kFile);
+  const std::optional<std::filesystem::path> directory = cache_directory();
+  return directory ? std::optional(*directory / "machine.json") : std::nullopt;
 }
 
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration) {

@@ -44,7 +44,7 @@ formats::Json calibration_json(const Calibration& calibration);
 /// Errors: kFormat and kArgument that name `where` and the field; kArgument for a measurement that is missing.
 Calibration calibration_from_json(const formats::Json& json, const std::string& where);
 
-/// weft/machine.json in XDG_CACHE_HOME, else in ~/.cache; nothing where neither variable is set.
+/// machine.json in weft::cache_directory(); nothing where there is no such directory.
 std::optional<std::filesystem::path> calibration_path();
 
 /// Writes the file atomically, and the folders above it where they are missing. Errors: kIo.

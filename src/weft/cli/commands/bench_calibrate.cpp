@@ -38,7 +38,9 @@ struct CalibrateConfig {
                 "about how long to measure; longer is more precise, below 15 only heads of 64 are measured; 0 times "
                 "each call once"}
               .range(0, 3600));
-    visit(Field{"out", &C::out, "file to write; by default weft/machine.json in XDG_CACHE_HOME or ~/.cache"});
+    visit(Field{"out", &C::out,
+                "file to write; else machine.json in the directory WEFT_CACHE, or weft/machine.json in XDG_CACHE_HOME "
+                "or ~/.cache"});
   }
 };
 
@@ -89,7 +91,8 @@ std::string calibration_table(const Calibration& calibration) {
 std::filesystem::path destination(const std::string& out) {
   const auto path = out.empty() ? calibration_path() : std::optional<std::filesystem::path>(out);
   if (!path) {
-    throw UsageError("neither XDG_CACHE_HOME nor HOME is set", "say where to write: weft bench calibrate --out FILE");
+    throw UsageError("none of WEFT_CACHE, XDG_CACHE_HOME and HOME is set",
+                     "say where to write: weft bench calibrate --out FILE");
   }
   return *path;
 }

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
@@ -119,7 +121,9 @@ void check_data(const DataOptions& options) {
   CheckConfig config;
   formats::update_from_json(config, options.given, "weft data check");
   const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
+  std::optional<BusyBar> bar("checking");
   const ReadReport report = count_records(config.format, files, {.skip_malformed = config.on_error == "skip"});
+  bar.reset();
   print_report(report, files.size(), options.json);
 }
 
@@ -134,6 +138,7 @@ void write_genome_documents(const DataOptions& options) {
   readers::GenomeDocumentOptions cut;
   cut.copies = config.copies;
   cut.seed = static_cast<std::uint64_t>(config.seed);
+  std::optional<BusyBar> bar("cutting sequences");
   std::int64_t documents = 0;
   std::int64_t sequences = 0;
   const ReadReport report = readers::for_each_record(
@@ -148,6 +153,7 @@ void write_genome_documents(const DataOptions& options) {
         });
       });
   out.commit();
+  bar.reset();
   if (options.json) {
     print_json({{"documents", documents}, {"sequences", report.records}, {"skipped", report.skipped}});
   } else {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/checkpoint/tensors.h"
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/output.h"
 #include "weft/core/joined.h"
@@ -56,6 +57,7 @@ std::string tensors_text(const formats::TensorFile& file) {
 }
 
 Json not_finite_json(const formats::TensorFile& file) {
+  const BusyBar bar("reading weights");
   Json found = Json::array();
   for (const formats::TensorInfo& info : file.tensors()) {
     const at::Tensor tensor = checkpoint::read_tensor(file, info);

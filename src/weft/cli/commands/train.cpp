@@ -26,6 +26,7 @@
 #include "weft/cli/training/train_config.h"
 #include "weft/cli/training/train_result.h"
 #include "weft/core/files.h"
+#include "weft/core/progress.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/train_language_model.h"
@@ -226,6 +227,9 @@ void train_as_asked(const TrainOptions& given) {
 // A process that fails lets the others know why they end.
 void run_train(const TrainOptions& options) {
   const training::JoinedProcesses joined;
+  if (!training::processes().is_first()) {
+    silence_progress();
+  }
   try {
     train_as_asked(options);
   } catch (const std::exception& error) {

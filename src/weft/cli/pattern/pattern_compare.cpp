@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -123,6 +125,7 @@ void compare(const CompareOptions& options) {
   }
   const BoundSite bound = bind_site(config, patterns);
   std::vector<Compared> compared;
+  std::optional<BusyBar> bar("measuring the graphs");
   for (const pattern::Pattern& pattern : patterns) {
     pattern::GraphRequest request{.site = bound.site};
     if (config.head >= 0) {
@@ -139,6 +142,7 @@ void compare(const CompareOptions& options) {
       write_file_atomically(sheet.png, png_sheet(entries));
     }
   }
+  bar.reset();
   if (options.json) {
     print_json(compare_json(compared));
     return;

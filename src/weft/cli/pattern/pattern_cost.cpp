@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/cli/bench/calibration_file.h"
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -136,6 +137,7 @@ void show_cost(const CostOptions& options) {
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   const pattern::ModelShape shape = shape_of(options, config);
   require_input(pattern, shape.input);
+  std::optional<BusyBar> bar("counting operations");
   const std::optional<pattern::LayerEstimates> sampled = estimated_works(pattern, shape, config.length);
   // Seconds follow the order of the blocks, which a sample does not know.
   const std::optional<pattern::MachineRates> rates = sampled ? std::nullopt : find_rates(config.rates, threads);
@@ -143,6 +145,7 @@ void show_cost(const CostOptions& options) {
   Costs costs{sparse_cost(shape, config.length, works, rates), dense_cost(shape, config.length, rates),
               rates.has_value(), sampled.has_value(),
               rates ? crossover_length(pattern, shape, *rates) : pattern::Crossover{}};
+  bar.reset();
   if (!options.json) {
     std::cout << pattern.to_string() << '\n' << cost_text(costs);
     return;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/cli/bench/calibration_file.h"
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -229,9 +230,11 @@ void show_stats(const StatsOptions& options) {
   if (config.head >= 0) {
     request.head = config.head;
   }
+  std::optional<BusyBar> bar("measuring the graph");
   const pattern::GraphStatistics found = graph_statistics(pattern, request);
   const std::optional<PredictedSeconds> seconds =
       found.is_measured ? predict(pattern, bound.site, stats, asked_threads(options.threads)) : std::nullopt;
+  bar.reset();
   if (options.json) {
     formats::Json json = stats_json(pattern.to_string(), found);
     json["seconds"] = seconds_json(seconds);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -147,8 +149,10 @@ void sweep(const SweepOptions& options) {
                             config.graphs, " is more than 1048576, which would take minutes"),
                      "for example: weft pattern sweep --length 4096 --width 24 --graphs 5");
   }
+  std::optional<BusyBar> bar("measuring the graphs");
   const pattern::SmallWorld world = sweep_small_world(request);
   const std::vector<pattern::Mixture> mixtures = mixtures_at_equal_density(request);
+  bar.reset();
   const pattern::Plot plot = plot_of(config, world, mixtures);
   if (!config.svg.empty()) {
     write_file_atomically(config.svg, svg_plot(plot));

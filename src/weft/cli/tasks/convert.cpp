@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft convert`: a long encoder out of a BERT or RoBERTa checkpoint.
 #include <memory>
+#include <optional>
 
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -52,10 +54,12 @@ void run_convert(const ConvertCommand& command) {
   options.attention_window = config.attention_window;
   options.block_size = config.block_size;
   options.random_blocks = config.random_blocks;
+  std::optional<BusyBar> bar("converting");
   const models::EncoderModel source = checkpoint::load_encoder(command.directory);
   const models::EncoderModel model = checkpoint::convert_encoder(source, options);
   checkpoint::save_encoder(command.out, model, command.directory);
   fit_tokenizer(command.out, config.length, source->config().model_type);
+  bar.reset();
   print_new_model(command.out, model, command.json);
 }
 

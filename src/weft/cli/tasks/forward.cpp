@@ -3,12 +3,14 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <c10/core/InferenceMode.h>
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/tensors.h"
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
@@ -71,6 +73,7 @@ formats::Json shapes_json(const checkpoint::NamedTensors& tensors) {
 void run_forward(const ForwardCommand& command) {
   const EncoderSettings settings = settle_encoder(command.encoder, "weft forward");
   const models::EncoderInput input = read_input(command.input);
+  std::optional<BusyBar> bar("computing");
   checkpoint::EncoderLoadOptions load;
   load.encoder = settings.encoder;
   load.dtype = settings.dtype;
@@ -90,6 +93,7 @@ void run_forward(const ForwardCommand& command) {
     said[name] = value;
   }
   checkpoint::save_tensors(command.output, tensors, metadata);
+  bar.reset();
   if (command.json) {
     print_json(said);
   }

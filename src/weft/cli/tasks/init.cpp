@@ -5,6 +5,7 @@
 
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/cli/busy_bar.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -94,9 +95,11 @@ void run_init(const InitCommand& command) {
     config.id2label = init.labels;
   }
   models::validate(config, "weft init");
+  std::optional<BusyBar> bar("making the model");
   const models::EncoderModel model =
       models::make_encoder(config, models::parse_head(init.head), static_cast<std::uint64_t>(init.seed));
   checkpoint::save_encoder(command.out, model, command.tokenizer);
+  bar.reset();
   print_new_model(command.out, model, command.json);
 }
 

@@ -59,7 +59,7 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
       trainer_(trainer),
       config_(config),
       masking_(*tokenizer_, model_->config().vocab_size, plan_of(trainer)),
-      sampler_(data::tokenize(std::make_shared<data::TextCorpus>(trainer.train_text), *tokenizer_),
+      sampler_(data::tokenize_once(std::make_shared<data::TextCorpus>(trainer.train_text), *tokenizer_),
                {room_for_text(model_->config(), masking_, trainer.context), trainer.batch_size, parts_per_step(trainer),
                 0, static_cast<std::uint64_t>(trainer.seed)}) {
   require(trainer.label_smoothing == 0.0, "label_smoothing is not for masked text that goes on from a model, found ",
