@@ -50,7 +50,7 @@ void read_metrics(RunFigures& run) {
       run.evaluation = entry["eval"];
       run.evaluation["step"] = step;
       add_points(run.evaluated, entry["eval"], step.get<double>());
-    } else if (entry.contains("loss")) {
+    } else if (entry.contains("loss")) {  // other entries tell of events
       run.last = entry;
       add_points(run.trained, entry, step.get<double>());
     }
@@ -107,11 +107,12 @@ RunFigures read_run(const fs::path& run) {
   require(fs::is_regular_file(run / "training.json"), quote(run.native(), 4096),
           " is no run directory: it has no training.json");
   RunFigures figures;
-  figures.path = run;
+  figures.path = run.has_filename() ? run : run.parent_path();  // without a slash at its end
   try {
     figures.training = formats::read_json(run / "training.json");
     figures.model = read_if_there(run / "config.json");
     figures.best = read_if_there(run / "best" / "best.json");
+    figures.review = read_if_there(run / "evaluation.json");
     read_metrics(figures);
   } catch (const Json::exception& error) {
     fail(ErrorKind::kFormat, quote(run.native(), 4096), ": ", error.what());

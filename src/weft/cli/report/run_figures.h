@@ -20,6 +20,7 @@ struct RunFigures {
   formats::Json last;            ///< last entry of a step: step, loss, seconds, tokens; null before the first
   formats::Json evaluation;      ///< last evaluation with its step; null without one
   formats::Json best;            ///< best/best.json; null without one
+  formats::Json review;          ///< evaluation.json: what a task says of its last evaluation; null without one
   std::vector<Curve> trained;    ///< each figure of training over the steps
   std::vector<Curve> evaluated;  ///< each figure of evaluation over the steps
 };

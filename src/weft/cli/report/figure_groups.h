@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last figures of a run, sorted for a reader: what training came to, what held-out data say, and the best of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weft/cli/report/run_figures.h"
+#include "weft/formats/config_json.h"
+
+namespace weft::cli {
+
+/// One figure under its name in the logs; seconds are "time".
+struct RunFigure {
+  std::string name;
+  formats::Json value;
+  bool measure = false;  ///< compares models; the others say how much was trained or evaluated
+};
+
+/// Figures under a heading.
+struct FigureGroup {
+  std::string title;
+  std::vector<RunFigure> figures;
+};
+
+/// "training", "evaluation" where there was one, and "best evaluation" where that was not the last one. No figure comes
+/// under two names: bits a character are left out where they are bits a byte, micro-averaged F1 where it is accuracy.
+std::vector<FigureGroup> figure_groups(const RunFigures& run);
+
+/// Whether `name` is in `evaluation` what another figure there says, too.
+bool repeats_a_figure(const std::string& name, const formats::Json& evaluation);
+
+}  // namespace weft::cli
