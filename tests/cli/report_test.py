@@ -4,9 +4,10 @@
 import html.parser
 import json
 import shlex
+import shutil
 import unittest
 
-from weft_program import Case, losses, weft, weft_json
+from weft_program import Case, environment, losses, weft, weft_json
 
 
 class Page(html.parser.HTMLParser):
@@ -14,13 +15,17 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.sources, self.text, self.open = [], [], "", []
+        self.tags, self.sources, self.text, self.open, self.rows = [], [], "", [], []
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
-        if tag not in ("meta", "img", "line", "path"):
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        if tag not in ("meta", "img", "line", "path", "circle"):
             self.open.append(tag)
         self.sources += [value for name, value in attributes if name in ("src", "href")]
 
@@ -30,6 +35,8 @@ class Page(html.parser.HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
 
 
 class ReportTest(Case):
@@ -41,9 +48,41 @@ class ReportTest(Case):
         self.assertEqual(page.open, [], "every tag is closed")
         self.assertTrue(all(source.startswith("data:") for source in page.sources))
         self.assertGreaterEqual(page.tags.count("svg"), 4)
+        self.assertIn("circle", page.tags, "evaluations are few: each has its dot")
         self.assertEqual(page.tags.count("img"), 1, "the pattern of both layers")
         for words in ("bits_per_byte", "best", "weft train", "learning_rate", "num_hidden_layers", "window(left=8)"):
             self.assertIn(words, page.text)
+
+    def test_one_evaluation_draws_no_empty_axes(self):
+        self.train("--steps", "12", "--eval-text", self.held_out)
+        weft_json("report", self.run_directory)
+        written = (self.run_directory / "report.html").read_text()
+        page = Page(written)
+        drawings = written.split("<svg")[1:]
+        self.assertEqual(len(drawings), page.tags.count("svg"))
+        self.assertTrue(all("L" in drawing.split('<path d="')[1].split('"')[0] for drawing in drawings), "a line in every drawing")
+        for name in ("bits_per_byte", "characters", "tokens", "bytes", "context", "seconds"):
+            self.assertNotIn(f"evaluation: {name}", page.text)
+            self.assertNotIn(f"training: {name}\n", page.text)
+        self.assertIn("bits_per_byte", page.text)
+        # ASCII has a byte a character: one figure, one name. The last evaluation is the only one, and so no best besides.
+        self.assertNotIn("bits_per_character", page.text)
+        self.assertNotRegex(page.text, r"\d\.\d{7}", "figures are rounded")
+
+    def test_a_page_names_settings_that_its_run_reads(self):
+        self.train("--steps", "2", "--optimizer", "adafactor")
+        weft_json("report", self.run_directory)
+        page = Page((self.run_directory / "report.html").read_text())
+        for read in ("learning_rate", "relative_steps", "steps"):
+            self.assertIn(read, page.text)
+        for passed_over in ("mask_probability", "masking", "span_boundary_objective", "beta2", "minutes", "epochs"):
+            self.assertNotIn(passed_over, [row[0] for row in page.rows])
+
+    def test_a_path_with_a_slash_at_its_end_is_the_same_run(self):
+        self.train("--steps", "2")
+        found = weft_json("report", f"{self.run_directory}/")
+        self.assertTrue(found["command"].endswith(f"--out {self.run_directory}-again"))
+        self.assertIn(f"Weft: {self.run_directory.name}", (self.run_directory / "report.html").read_text())
 
     def test_the_command_makes_the_run_again(self):
         self.train("--steps", "5", "--learning-rate", "0.002", "--seed", "4")
@@ -66,9 +105,47 @@ class ReportTest(Case):
         self.assertEqual([row["steps"] for row in rows], [5, 5])
         self.assertEqual([row["settings"] for row in rows], [{"seed": 1}, {"seed": 2}])
         self.assertNotEqual(rows[0]["eval bits_per_byte"], rows[1]["eval bits_per_byte"])
-        table = weft("compare", self.folder / "1", self.folder / "2").stdout.splitlines()
-        self.assertEqual(len(table), 3)
-        self.assertIn("seed", table[0])
+        table = weft("compare", self.folder / "1", self.folder / "2").stdout
+        lines = [line.split() for line in table.splitlines()]
+        self.assertEqual(lines[0], ["1", "2"], "a column a run, without the folder that they share")
+        self.assertIn(["seed", "1", "2"], lines)
+        self.assertIn(["steps", "5", "5"], lines)
+        self.assertNotIn("learning_rate", table)
+        best = min(rows, key=lambda row: row["eval bits_per_byte"])
+        bits = next(line for line in lines if line[:1] == ["bits_per_byte"])
+        self.assertEqual(bits[2:].index("*"), rows.index(best), f"the star is behind the smaller one: {bits}")
+        everything = weft("compare", self.folder / "1", self.folder / "2", "--all").stdout
+        self.assertRegex(everything, r"learning_rate +0.001 +0.001")
+        settings = weft_json("compare", self.folder / "1", self.folder / "2", "--all")[0]["settings"]
+        self.assertEqual((settings["seed"], settings["learning_rate"]), (1, 0.001))
+
+    def test_a_run_by_minutes_shows_the_steps_that_it_took(self):
+        self.train("--minutes", "0.02", out=self.folder / "timed")
+        self.train("--steps", "3", out=self.folder / "counted")
+        taken = losses(self.folder / "timed")[-1][0]
+        self.assertGreater(taken, 0)
+        lines = [line.split() for line in weft("compare", self.folder / "timed", self.folder / "counted").stdout.splitlines()]
+        self.assertIn(["steps", f"{taken:,}", "3"], lines)
+        self.assertIn(["minutes", "0.02", "-"], lines)
+
+    def test_many_runs_fit_the_terminal(self):
+        self.train("--steps", "1", out=self.folder / "run")
+        for number in range(12):
+            copy = self.folder / f"a-run-with-a-long-name-{number}"
+            shutil.copytree(self.folder / "run", copy)
+            settings = json.loads((copy / "training.json").read_text())
+            settings["seed"] = number
+            settings["best_metric"] = "\x1b[31mred"
+            (copy / "training.json").write_text(json.dumps(settings))
+        runs = sorted(self.folder.glob("a-run*"))
+        for width in (40, 80, 200):
+            table = weft("compare", *runs, env=environment(COLUMNS=str(width))).stdout
+            self.assertLessEqual(max(map(len, table.splitlines())), width)
+            seeds = [word for line in table.splitlines() if line.startswith("seed ") for word in line.split()[1:]]
+            self.assertEqual(sorted(seeds, key=int), [str(number) for number in range(12)])
+        shown = weft("compare", *runs, "--all").stdout
+        self.assertNotIn("\x1b", shown)
+        self.assertIn("\\x1b[31mred", shown)
 
     def test_seeds_repeat_a_run(self):
         arguments = self.train_arguments(self.run_directory, "--steps", "5", "--seed", "7", "--seeds", "3", "--eval-text",

@@ -11,6 +11,7 @@
 #include "weft/fine_tuning/scoring.h"
 #include "weft/fine_tuning/trained_leaves.h"
 #include "weft/training/leaves.h"
+#include "weft/training/processes/process_group.h"
 #include "weft/training/task_settings.h"
 
 namespace weft::fine_tuning {
@@ -106,7 +107,11 @@ Json EncoderTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>
   options.padding = padding_;
   options.dtype = plan_.trainer.dtype;
   options.progress = progress;
-  return objective_->figures(score_examples(*objective_, model_, options));
+  const std::vector<double> kept = score_examples(*objective_, model_, options);
+  if (training::processes().is_first()) {
+    review_ = objective_->review(kept);
+  }
+  return objective_->figures(kept);
 }
 
 // The figures of a model that says 0 to everything have the names of all others.

@@ -32,6 +32,7 @@ class EncoderTask final : public training::Task {
   std::int64_t tokens(std::int64_t step, std::int64_t part) override;
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
+  formats::Json review() const override { return review_; }
   formats::Json data_identity() const override { return identity_; }
   formats::Json settings() const override;
   void save(const std::filesystem::path& directory) const override;
@@ -47,6 +48,7 @@ class EncoderTask final : public training::Task {
   Padding padding_;
   data::LengthBatches batches_;
   std::unique_ptr<const text::SubwordSampler> subwords_;  // or none
+  formats::Json review_ = formats::Json::object();        // of the last evaluation, in the first process
   formats::Json identity_;                                // made once, over all tokens; every checkpoint holds it
 };
 

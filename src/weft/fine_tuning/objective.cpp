@@ -13,6 +13,7 @@
 #include "weft/fine_tuning/objectives/classify.h"
 #include "weft/fine_tuning/objectives/multilabel.h"
 #include "weft/fine_tuning/objectives/tag.h"
+#include "weft/fine_tuning/review.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -59,6 +60,13 @@ void Objective::add_row(Split split, const tasks::Document& document, ReadSummar
   summary.cut += encoded.left_out > 0 ? 1 : 0;
   summary.left_out += encoded.left_out;
   add_window(split, encoded.windows.front());
+}
+
+std::string Objective::row_text(Split split, std::int64_t row) const {
+  constexpr std::size_t kMostTokens = 400;  // no token has less than a character of what is shown
+  std::vector<std::int64_t> ids = rows(split).row(row).ids;
+  ids.resize(std::min(ids.size(), kMostTokens));
+  return shortened(setup_.model.tokenizer->decode(ids, true));
 }
 
 std::int64_t Objective::length(Split split, std::int64_t example) const {

@@ -75,6 +75,10 @@ class Objective {
   virtual formats::Json figures(Kept kept) const = 0;
   /// What `weft eval --json` says besides, label by label for instance; may be empty.
   virtual formats::Json details(Kept /*kept*/) const { return formats::Json::object(); }
+  /// What a report shows of held-out examples besides the figures: details(), for a classifier "confusion" (review.h),
+  /// and "errors", at most kMostErrors of {"text", "truth", "predicted"} and, where the task has them, "score" and
+  /// "question". The text is what the tokens say, shortened. One flat object, without text of more than a page.
+  virtual formats::Json review(Kept kept) const { return details(kept); }
   /// One line for each held-out record, in the order of the files.
   virtual void predictions(Kept kept, const WriteLine& write) const = 0;
   /// A number that tells two sets of training targets apart.
@@ -94,6 +98,8 @@ class Objective {
   const Setup& setup() const noexcept { return setup_; }
 
  protected:
+  /// The text of a row as its tokens say it, without special ones, shortened.
+  std::string row_text(Split split, std::int64_t row) const;
   /// Does what read() says for all records that takes() wants.
   virtual ReadSummary read_files(Split split, const std::vector<std::string>& paths) = 0;
   /// Counts a record, and says whether it belongs to the split that is being read.

@@ -48,21 +48,25 @@ struct EvalConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = EvalConfig;
-    visit(Field{"text", &C::text, "files and folders to score, in this order"});
-    visit(Field{"context", &C::context, "tokens the model sees at once; 0 is what it was made for"}.at_least(0));
-    visit(Field{"max_bytes", &C::max_bytes, "score only so many bytes from the start; 0 is all"}.at_least(0));
-    visit(Field{"dtype", &C::dtype, "products in float32 or bfloat16; auto is bfloat16 where that is fast"}.one_of(
-        {"auto", "float32", "bfloat16"}));
-    visit(
-        Field{"mask_probability", &C::mask_probability, "part of the tokens that an encoder predicts"}.range(0.001, 1));
-    visit(
-        Field{"masking", &C::masking, "what an encoder predicts: single tokens, whole words, or spans of words"}.one_of(
-            {"tokens", "words", "spans"}));
-    visit(Field{"seed", &C::seed, "of the tokens that an encoder predicts"}.at_least(0));
-    visit(
-        Field{"token_scores", &C::token_scores,
-              "file to write a JSON line to for each token that a decoder scores: place, bits, and whether it was the "
-              "likeliest"});
+    visit(Field{"text", &C::text, "text to score: files and folders, in this order"});
+    visit(Field{"context", &C::context, "tokens the model sees at once; 0 is the length that the model was made for"}
+              .at_least(0));
+    visit(Field{"max_bytes", &C::max_bytes, "bytes to score, counted from the start of the text; 0 is all of them"}
+              .at_least(0));
+    visit(Field{
+        "dtype", &C::dtype,
+        "number format of matrix products: float32 or bfloat16; auto is bfloat16 where this processor is fast at it"}
+              .one_of({"auto", "float32", "bfloat16"}));
+    visit(Field{"mask_probability", &C::mask_probability,
+                "share of the tokens that are masked, for an encoder to predict"}
+              .range(0.001, 1));
+    visit(Field{"masking", &C::masking, "what is masked for an encoder: single tokens, whole words, or spans of words"}
+              .one_of({"tokens", "words", "spans"}));
+    visit(Field{"seed", &C::seed, "random seed that chooses the masked tokens"}.at_least(0));
+    visit(Field{
+        "token_scores", &C::token_scores,
+        "file to write: a line of JSON for each token that a decoder scores, with place, bits, and whether it was the "
+        "likeliest"});
   }
 };
 
@@ -214,10 +218,11 @@ void add_eval(CLI::App& parent) {
       ->check(one_of("--task", tasks))
       ->option_text("NAME");
   add_fields<EvalConfig>(app, {.title = "Options"}, options->given);
-  app.add_option("--data", options->task.data, "labelled files and folders, as --train-data of weft train")
+  app.add_option("--data", options->task.data, "labelled files and folders, in the formats of weft train --train-data")
       ->option_text("PATH...")
       ->group("Data of a task");
-  app.add_option("--predictions", options->task.predictions, "file to write a JSON line to for each example")
+  app.add_option("--predictions", options->task.predictions,
+                 "file to write: a line of JSON for each example, with the prediction and the truth")
       ->option_text("FILE")
       ->group("Data of a task");
   add_example_flags(app, options->task.examples);

@@ -9,17 +9,20 @@
 #include <cstdio>
 #include <limits>
 
+#include "weft/cli/report/html.h"
+
 namespace weft::cli {
 namespace {
 
-constexpr double kWidth = 720;
-constexpr double kHeight = 260;
-constexpr double kLeft = 64;
-constexpr double kRight = 12;
+constexpr double kWidth = 440;
+constexpr double kHeight = 240;
+constexpr double kLeft = 58;
+constexpr double kRight = 14;
 constexpr double kTop = 34;
 constexpr double kBottom = 40;
+constexpr std::size_t kMostDots = 40;  // points of a curve that are told apart
 constexpr std::size_t kMostPoints = 1000;
-constexpr std::array<const char*, 6> kColours = {"#1f6fb2", "#d1495b", "#2e8b57", "#8a5fbf", "#c77d1e", "#4a4a4a"};
+constexpr std::array<const char*, 6> kColours = {"#3a86c8", "#d1495b", "#2e9b62", "#9a6fd0", "#c77d1e", "#808890"};
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -53,14 +56,18 @@ std::string number_text(const char* form, double value) {
 
 std::string coordinate(double value) { return number_text("%.1f", value); }
 
-std::string label(double x, double y, const std::string& anchor, const std::string& text, const char* colour = "#333") {
-  return "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + anchor + "\" fill=\"" +
-         colour + "\">" + html_text(text) + "</text>\n";
+// `look` is an attribute: a class, or a style with the colour of a curve.
+std::string label(double x, double y, const std::string& anchor, const std::string& text,
+                  const std::string& look = {}) {
+  return "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + anchor + "\"" + look + ">" +
+         html_text(text) + "</text>\n";
 }
+
+constexpr const char* kTick = " class=\"tick\"";
 
 std::string line(double x0, double y0, double x1, double y1) {
   return "<line x1=\"" + coordinate(x0) + "\" y1=\"" + coordinate(y0) + "\" x2=\"" + coordinate(x1) + "\" y2=\"" +
-         coordinate(y1) + "\" stroke=\"#ddd\"/>\n";
+         coordinate(y1) + "\" class=\"grid\"/>\n";
 }
 
 // Neighbours joined to their mean, until few enough are left. What is not finite stays as it is, alone.
@@ -95,46 +102,30 @@ std::string path_of(const std::vector<std::pair<double, double>>& points, const 
     }
     pen_down = is_drawn(point);
   }
-  return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.5\"/>\n";
+  std::string drawn = "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.5\"/>\n";
+  for (const auto& point : points) {
+    if (is_drawn(point) && points.size() <= kMostDots) {
+      drawn += "<circle cx=\"" + coordinate(axes.place_x(point.first)) + "\" cy=\"" +
+               coordinate(axes.place_y(point.second)) + "\" r=\"2.5\" fill=\"" + colour + "\"/>\n";
+    }
+  }
+  return drawn;
 }
 
 std::string frame(const CurveLabels& labels, const Axes& axes) {
   std::string svg = label(kLeft, 16, "start", labels.title);
   for (const double tick : round_ticks(axes.y.low, axes.y.high)) {
     svg += line(kLeft, axes.place_y(tick), kWidth - kRight, axes.place_y(tick));
-    svg += label(kLeft - 6, axes.place_y(tick) + 4, "end", number_text("%g", tick));
+    svg += label(kLeft - 6, axes.place_y(tick) + 4, "end", number_text("%g", tick), kTick);
   }
   for (const double tick : round_ticks(axes.x.low, axes.x.high)) {
     svg += line(axes.place_x(tick), kTop, axes.place_x(tick), kHeight - kBottom);
-    svg += label(axes.place_x(tick), kHeight - kBottom + 16, "middle", number_text("%g", tick));
+    svg += label(axes.place_x(tick), kHeight - kBottom + 16, "middle", number_text("%g", tick), kTick);
   }
-  return svg + label((kLeft + kWidth - kRight) / 2, kHeight - 6, "middle", labels.x_name);
+  return svg + label((kLeft + kWidth - kRight) / 2, kHeight - 6, "middle", labels.x_name, kTick);
 }
 
 }  // namespace
-
-std::string html_text(const std::string& text) {
-  std::string result;
-  for (const char byte : text) {
-    switch (byte) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += byte;
-    }
-  }
-  return result;
-}
 
 std::vector<double> round_ticks(double low, double high) {
   const double rough = (high - low) / 5;
@@ -156,8 +147,10 @@ std::vector<double> round_ticks(double low, double high) {
 std::string svg_curves(const CurveLabels& labels, const std::vector<Curve>& curves) {
   std::vector<std::vector<std::pair<double, double>>> lines;
   Axes axes;
+  bool has_a_line = false;
   for (const Curve& curve : curves) {
     lines.push_back(thinned(curve.points));
+    has_a_line = has_a_line || std::count_if(lines.back().begin(), lines.back().end(), is_drawn) >= 2;
     for (const auto& point : lines.back()) {
       if (is_drawn(point)) {
         axes.x.include(point.first);
@@ -165,21 +158,21 @@ std::string svg_curves(const CurveLabels& labels, const std::vector<Curve>& curv
       }
     }
   }
-  if (axes.x.low > axes.x.high) {
+  if (!has_a_line) {
     return {};
   }
   axes.x.open();
   axes.y.open();
   std::string svg =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 260\" font-family=\"sans-serif\" "
-      "font-size=\"11\" role=\"img\">\n" +
-      frame(labels, axes);
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 440 240\" font-family=\"sans-serif\" "
+      "font-size=\"12\" role=\"img\" aria-label=\"" +
+      html_text(labels.title) + "\">\n" + frame(labels, axes);
   double name_x = kWidth - kRight;
   for (std::size_t i = curves.size(); i-- > 0;) {
     const char* colour = kColours[i % kColours.size()];
     svg += path_of(lines[i], axes, colour);
-    svg += label(name_x, 16, "end", curves[i].name, colour);
-    name_x -= 8.0 * static_cast<double>(curves[i].name.size()) + 12;
+    svg += label(name_x, 16, "end", curves[i].name, std::string(" style=\"fill:") + colour + "\"");
+    name_x -= 7.0 * static_cast<double>(curves[i].name.size()) + 12;
   }
   return svg + "</svg>\n";
 }

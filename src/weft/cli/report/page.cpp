@@ -7,11 +7,16 @@
 #include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
+#include "weft/cli/report/figure_groups.h"
+#include "weft/cli/report/figure_text.h"
+#include "weft/cli/report/html.h"
+#include "weft/cli/report/review_section.h"
+#include "weft/cli/report/run_settings.h"
 #include "weft/core/error.h"
-#include "weft/core/progress.h"
 #include "weft/core/version.h"
 #include "weft/pattern/picture/canvas.h"
 #include "weft/pattern/picture/picture.h"
+#include "weft/training/best_figure.h"
 
 namespace weft::cli {
 namespace {
@@ -19,58 +24,47 @@ namespace {
 using formats::Json;
 constexpr std::int64_t kLongestPicture = 4096;  // positions that a picture shows
 
-constexpr const char* kStyle =
-    "body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}"
-    "h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em;border-bottom:1px solid #ccc}"
-    "table{border-collapse:collapse}td{padding:.15em 1.5em .15em 0;vertical-align:top}"
-    "td:first-child{color:#666;white-space:nowrap}svg,img{max-width:100%;height:auto}"
-    "pre{background:#f5f5f5;padding:.8em;white-space:pre-wrap;word-break:break-all}";
-
-std::string section(const std::string& title, const std::string& content) {
-  return content.empty() ? "" : "<h2>" + html_text(title) + "</h2>\n" + content;
-}
-
-std::string rows_table(const Rows& rows) {
-  std::string table = "<table>\n";
-  for (const auto& [name, value] : rows) {
-    table += "<tr><td>" + html_text(name) + "</td><td>" + html_text(value) + "</td></tr>\n";
-  }
-  return rows.empty() ? "" : table + "</table>\n";
-}
-
-std::string figure_text(const Json& value) {
-  if (value.is_string()) {
-    return value.get<std::string>();
-  }
-  if (value.is_number_integer()) {
-    return digits(value.get<std::int64_t>());
-  }
-  return value.is_null() ? "undefined" : value.dump();
-}
-
 std::string final_figures(const RunFigures& run) {
-  Rows rows;
-  const Json summary = summary_json(run);
-  for (const auto& [name, value] : summary.items()) {
-    if (name != "run" && !value.is_null()) {
-      rows.emplace_back(name, name == "seconds" ? duration_text(value.get<double>()) : figure_text(value));
+  std::string tables;
+  for (const FigureGroup& group : figure_groups(run)) {
+    Rows rows;
+    for (const RunFigure& figure : group.figures) {
+      if (!figure.value.is_null() || figure.measure) {
+        rows.emplace_back(figure.name, figure_text(figure.name, figure.value));
+      }
     }
+    tables += "<h3>" + html_text(group.title) + "</h3>\n" + html_rows(rows);
   }
-  if (run.best.is_object()) {
-    rows.emplace_back("best after step", figure_text(run.best.value("step", Json(nullptr))));
-  }
-  return rows_table(rows);
+  return tables;
 }
 
-std::string curve_section(const std::vector<Curve>& curves, const std::string& of,
-                          const std::vector<std::string>& left_out) {
-  std::string figures;
-  for (const Curve& curve : curves) {
-    if (std::find(left_out.begin(), left_out.end(), curve.name) == left_out.end()) {
-      figures += svg_curves({of + ": " + curve.name, "step"}, {{"", curve.points}});
+const Curve* curve_named(const std::vector<Curve>& curves, const std::string& name) {
+  const auto found = std::find_if(curves.begin(), curves.end(), [&](const Curve& curve) { return curve.name == name; });
+  return found == curves.end() ? nullptr : &*found;
+}
+
+// Losses of training and of evaluations on one sheet; then each other measure.
+std::string curve_charts(const RunFigures& run) {
+  std::string charts;
+  std::vector<Curve> losses;
+  for (const auto& [curves, name] : {std::pair{&run.trained, "training"}, {&run.evaluated, "held out"}}) {
+    if (const Curve* loss = curve_named(*curves, "loss")) {
+      losses.push_back({name, loss->points});
     }
   }
-  return figures;
+  charts += svg_curves({"loss", "step"}, losses);
+  for (const Curve& curve : run.evaluated) {
+    if (curve.name != "loss" && training::measures_the_model(curve.name) &&
+        !repeats_a_figure(curve.name, run.evaluation)) {
+      charts += svg_curves({"evaluation: " + curve.name, "step"}, {{"", curve.points}});
+    }
+  }
+  for (const Curve& curve : run.trained) {
+    if (curve.name != "loss" && training::measures_the_model(curve.name)) {
+      charts += svg_curves({"training: " + curve.name, "step"}, {{"", curve.points}});
+    }
+  }
+  return charts.empty() ? "" : "<div class=\"charts\">\n" + charts + "</div>\n";
 }
 
 std::string base64(const std::string& bytes) {
@@ -120,29 +114,35 @@ std::string patterns(const RunFigures& run) {
   return pictures;
 }
 
-std::string settings(const Json& json) {
+std::string settings_rows(const Json& settings) {
   Rows rows;
-  if (json.is_object()) {
-    for (const auto& [name, value] : json.items()) {
-      rows.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
-    }
+  for (const auto& [name, value] : settings.items()) {
+    rows.emplace_back(name, setting_text(value));
   }
-  return rows_table(rows);
+  return html_rows(rows);
+}
+
+std::string settings_section(const RunFigures& run) {
+  const std::string training = settings_rows(training_settings(run));
+  const std::string model = settings_rows(model_settings(run));
+  return "<details open><summary>Training</summary>\n" + training + "</details>\n" +
+         (model.empty() ? "" : "<details open><summary>Model</summary>\n" + model + "</details>\n");
 }
 
 }  // namespace
 
 std::string report_page(const RunFigures& run) {
   const std::string title = "Weft: " + run.path.filename().string();
-  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html_text(title) +
-         "</title><style>" + kStyle + "</style></head><body>\n<h1>" + html_text(title) + "</h1>\n" +
-         section("Figures", final_figures(run)) +
-         section("Evaluation", curve_section(run.evaluated, "evaluation", {"seconds", "bytes", "context"})) +
-         section("Training", curve_section(run.trained, "training", {"seconds", "tokens"})) +
-         section("Attention", patterns(run)) +
-         section("Repeat", "<pre>" + html_text(command_to_repeat(run)) + "</pre>\n") +
-         section("Training settings", settings(run.training)) + section("Model settings", settings(run.model)) +
-         "<p>Weft " + std::string(kVersion) + "</p>\n</body></html>\n";
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+         "content=\"width=device-width,initial-scale=1\"><title>" +
+         html_text(title) + "</title><style>" + std::string(page_style()) + "</style></head><body>\n<h1>" +
+         html_text(title) + "</h1>\n<p class=\"note\">Task: " + html_text(task_of(run)) + "</p>\n" +
+         html_section("Figures", final_figures(run)) + html_section("Curves", curve_charts(run)) +
+         review_section(run.review, (run.path / "evaluation.json").string()) +
+         html_section("Attention", patterns(run)) +
+         html_section("The command that repeats this run", "<pre>" + html_text(command_to_repeat(run)) + "</pre>\n") +
+         html_section("Settings", settings_section(run)) + "<p class=\"note\">Weft " + std::string(kVersion) +
+         "</p>\n</body></html>\n";
 }
 
 }  // namespace weft::cli

@@ -8,8 +8,9 @@
 
 namespace weft::cli {
 
-/// Final figures, curves, the picture of what each group of layers attends to, all settings, and the command that makes
-/// the run again. Errors: kExpression for a model whose attention does not parse.
+/// Final figures, curves of what was measured twice or more, what the last evaluation of a fine-tuned model showed, the
+/// picture of what each group of layers attends to, the command that makes the run again, and the settings that its
+/// task reads. Errors: kExpression for a model whose attention does not parse; kFormat.
 std::string report_page(const RunFigures& run);
 
 }  // namespace weft::cli

@@ -12,6 +12,7 @@
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/record_reading.h"
+#include "weft/fine_tuning/review.h"
 #include "weft/metrics/answers.h"
 #include "weft/tasks/decode/answers.h"
 #include "weft/tasks/task_run.h"
@@ -46,6 +47,15 @@ std::optional<std::pair<std::int64_t, std::int64_t>> tokens_of(const text::Encod
   }
   const bool whole = first >= 0 && seen_begin <= begin && seen_end >= end;
   return whole ? std::optional(std::pair(first, last)) : std::nullopt;
+}
+
+// A document from shortly before its answer on, or from its start.
+std::string text_around_answer(const readers::Question& question) {
+  constexpr std::int64_t kBefore = 100;  // code points
+  const std::int64_t answer = question.answers.empty() ? 0 : question.answers.front().start;
+  const auto first = static_cast<std::size_t>(std::max<std::int64_t>(0, answer - kBefore));
+  const std::string_view rest = std::string_view(*question.context).substr(text::byte_offset(*question.context, first));
+  return (first > 0 ? "..." : "") + shortened(rest);
 }
 
 std::vector<std::string> answer_texts(const readers::Question& question) {
@@ -193,6 +203,28 @@ Json AnswerObjective::figures(Kept kept) const {
                     {"best_threshold", report.best_f1.threshold}});
   }
   return figures;
+}
+
+Json AnswerObjective::review(Kept kept) const {
+  const std::vector<Found> answers = find_answers(kept);
+  const bool may_lack = std::any_of(questions_.begin(), questions_.end(),
+                                    [](const HeldOut& held_out) { return held_out.question.answers.empty(); });
+  const metrics::AnswerRules rules = may_lack ? metrics::AnswerRules::kSquad2 : metrics::AnswerRules::kSquad1;
+  Json errors = Json::array();
+  for (std::size_t i = 0; i < answers.size() && errors.size() < kMostErrors; ++i) {
+    const readers::Question& question = questions_[i].question;
+    const std::vector<std::string> truth = answer_texts(question);
+    const bool none = may_lack && answers[i].no_answer() > setup().data.null_threshold;
+    const std::string found = none ? std::string() : answers[i].text;
+    if (metrics::score_answer(found, truth, rules).exact > 0) {
+      continue;
+    }
+    errors.push_back({{"question", shortened(question.question)},
+                      {"text", text_around_answer(question)},
+                      {"truth", truth.empty() ? "no answer" : shortened(truth.front())},
+                      {"predicted", found.empty() ? "no answer" : shortened(found)}});
+  }
+  return {{"errors", errors}};
 }
 
 void AnswerObjective::predictions(Kept kept, const WriteLine& write) const {

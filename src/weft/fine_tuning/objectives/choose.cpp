@@ -8,6 +8,7 @@
 #include "weft/core/random.h"
 #include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/record_reading.h"
+#include "weft/fine_tuning/review.h"
 #include "weft/metrics/classification.h"
 #include "weft/readers/json_lines_reader.h"
 
@@ -97,6 +98,24 @@ Json ChooseObjective::figures(Kept kept) const {
   const auto width = static_cast<std::size_t>(choices_);
   return {{"accuracy", metrics::accuracy(truth, best_labels(kept, width))},
           {"loss", mean_cross_entropy(kept, width, truth)}};
+}
+
+Json ChooseObjective::review(Kept kept) const {
+  const std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kHeldOut)];
+  const auto width = static_cast<std::size_t>(choices_);
+  const std::vector<std::int64_t> chosen = best_labels(kept, width);
+  Json errors = Json::array();
+  for (std::size_t i = 0; i < truth.size() && errors.size() < kMostErrors; ++i) {
+    if (chosen[i] == truth[i]) {
+      continue;
+    }
+    const auto first = static_cast<std::int64_t>(i) * choices_;
+    errors.push_back({{"text", row_text(Split::kHeldOut, first + truth[i])},
+                      {"truth", concat("choice ", truth[i])},
+                      {"predicted", concat("choice ", chosen[i], ": ", row_text(Split::kHeldOut, first + chosen[i]))},
+                      {"score", probabilities(kept.subspan(i * width, width))[static_cast<std::size_t>(chosen[i])]}});
+  }
+  return {{"errors", errors}};
 }
 
 void ChooseObjective::predictions(Kept kept, const WriteLine& write) const {

@@ -23,6 +23,7 @@ class ChooseObjective final : public Objective {
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
+  formats::Json review(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
   std::uint64_t fingerprint() const override;
 

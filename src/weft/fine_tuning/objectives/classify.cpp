@@ -13,6 +13,7 @@
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/label_logits.h"
+#include "weft/fine_tuning/review.h"
 #include "weft/metrics/classification.h"
 #include "weft/metrics/correlation.h"
 #include "weft/metrics/sums.h"
@@ -165,6 +166,45 @@ Json ClassifyObjective::details(Kept kept) const {
                       {"support", one.counts.actual}});
   }
   return {{"labels", labels}};
+}
+
+Json ClassifyObjective::review(Kept kept) const {
+  const auto split = static_cast<std::size_t>(Split::kHeldOut);
+  Json errors = Json::array();
+  const auto add = [&](std::size_t example, Json error) {
+    Json shown = {{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(example))}};
+    shown.update(error);
+    errors.push_back(std::move(shown));
+  };
+  if (regression_) {
+    std::vector<double> distances;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      distances.push_back(std::abs(kept[i] - values_[split][i]));
+    }
+    for (const std::size_t example : largest(distances, kMostErrors)) {
+      add(example, {{"truth", values_[split][example]}, {"predicted", kept[example]}});
+    }
+    return {{"errors", errors}};
+  }
+  const std::vector<std::int64_t> predicted = predicted_labels(kept);
+  const std::size_t width = labels_.names().size();
+  std::vector<double> scores(predicted.size(), -1.0);  // of wrong labels
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    if (predicted[i] != truth_[split][i]) {
+      scores[i] = probabilities(kept.subspan(i * width, width))[static_cast<std::size_t>(predicted[i])];
+    }
+  }
+  for (const std::size_t example : largest(scores, kMostErrors)) {
+    if (scores[example] >= 0) {
+      add(example, {{"truth", labels_.names()[static_cast<std::size_t>(truth_[split][example])]},
+                    {"predicted", labels_.names()[static_cast<std::size_t>(predicted[example])]},
+                    {"score", scores[example]}});
+    }
+  }
+  Json review = details(kept);
+  review["confusion"] = confusion_json(truth_[split], predicted, labels_.names());
+  review["errors"] = std::move(errors);
+  return review;
 }
 
 void ClassifyObjective::predictions(Kept kept, const WriteLine& write) const {

@@ -13,6 +13,7 @@
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/label_logits.h"
+#include "weft/fine_tuning/review.h"
 #include "weft/fine_tuning/text_records.h"
 #include "weft/metrics/classification.h"
 #include "weft/metrics/sums.h"
@@ -192,6 +193,33 @@ Json MultilabelObjective::details(Kept kept) const {
                       {"support", counts[label].counts.actual}});
   }
   return {{"labels", labels}};
+}
+
+Json MultilabelObjective::review(Kept kept) const {
+  const std::vector<std::uint8_t> predicted = predicted_matrix(kept);
+  const std::vector<std::uint8_t> truth = truth_matrix();
+  const auto labels = static_cast<std::size_t>(width());
+  const auto names_in = [&](const std::vector<std::uint8_t>& matrix, std::size_t row) {
+    std::string names;
+    for (std::size_t label = 0; label < labels; ++label) {
+      if (matrix[row * labels + label] != 0) {
+        names += (names.empty() ? "" : ", ") + labels_.names()[label];
+      }
+    }
+    return shortened(names);
+  };
+  Json errors = Json::array();
+  for (std::size_t row = 0; row < positives_[kHeld].size() && errors.size() < kMostErrors; ++row) {
+    const auto begin = static_cast<std::ptrdiff_t>(row * labels);
+    if (!std::equal(truth.begin() + begin, truth.begin() + begin + width(), predicted.begin() + begin)) {
+      errors.push_back({{"text", row_text(Split::kHeldOut, static_cast<std::int64_t>(row))},
+                        {"truth", names_in(truth, row)},
+                        {"predicted", names_in(predicted, row)}});
+    }
+  }
+  Json review = details(kept);
+  review["errors"] = std::move(errors);
+  return review;
 }
 
 void MultilabelObjective::predictions(Kept kept, const WriteLine& write) const {

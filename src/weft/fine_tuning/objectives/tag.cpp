@@ -11,6 +11,7 @@
 #include "weft/core/random.h"
 #include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/record_reading.h"
+#include "weft/fine_tuning/review.h"
 #include "weft/metrics/entities.h"
 #include "weft/metrics/sums.h"
 #include "weft/tasks/decode/scores.h"
@@ -210,6 +211,31 @@ Json TagObjective::details(Kept kept) const {
     types.push_back(std::move(one));
   }
   return {{"types", types}};
+}
+
+Json TagObjective::review(Kept kept) const {
+  const Scored scored = score(kept);
+  Json errors = Json::array();
+  for (std::size_t i = 0; i < sentences_.size() && errors.size() < kMostErrors; ++i) {
+    if (scored.tags[i] == sentences_[i].tags) {
+      continue;
+    }
+    std::string text;
+    std::string truth;
+    std::string predicted;
+    for (std::size_t word = 0; word < sentences_[i].words.size(); ++word) {
+      text += (text.empty() ? "" : " ") + sentences_[i].words[word];
+      if (sentences_[i].tags[word] != scored.tags[i][word]) {
+        const std::string blank = truth.empty() ? "" : ", ";
+        truth += blank + sentences_[i].words[word] + " " + sentences_[i].tags[word];
+        predicted += blank + sentences_[i].words[word] + " " + scored.tags[i][word];
+      }
+    }
+    errors.push_back({{"text", shortened(text)}, {"truth", shortened(truth)}, {"predicted", shortened(predicted)}});
+  }
+  Json review = details(kept);
+  review["errors"] = std::move(errors);
+  return review;
 }
 
 void TagObjective::predictions(Kept kept, const WriteLine& write) const {

@@ -21,6 +21,7 @@ class TagObjective final : public Objective {
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
   formats::Json details(Kept kept) const override;
+  formats::Json review(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
   std::uint64_t fingerprint() const override;
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables that fit a terminal, figures as people read them, and text from elsewhere in a page.
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "weft/cli/report/curves.h"
+#include "weft/cli/report/figure_text.h"
+#include "weft/cli/report/html.h"
+#include "weft/cli/report/side_by_side.h"
+#include "weft/text/utf8.h"
+
+namespace weft::cli {
+namespace {
+
+TEST(SideBySide, AColumnEach) {
+  EXPECT_EQ(side_by_side({"one", "two"}, {{"figures", {}}, {"steps", {"5", "1,000"}}, {"loss", {"2.5 *", "3.1"}}}, 80),
+            "       one    two\n"
+            "figures\n"
+            "steps  5      1,000\n"
+            "loss   2.5 *  3.1\n");
+}
+
+TEST(SideBySide, WhatDoesNotFitGoesIntoAnotherTable) {
+  EXPECT_EQ(side_by_side({"first-run", "second-run"}, {{"seed", {"1", "2"}}}, 20),
+            "      first-run\n"
+            "seed  1\n"
+            "\n"
+            "      second-run\n"
+            "seed  2\n");
+}
+
+TEST(SideBySide, ALongCellGoesOnInTheNextLine) {
+  EXPECT_EQ(side_by_side({"a"}, {{"attention", {"causal & window(left=8)"}}, {"seed", {"1"}}}, 22),
+            "           a\n"
+            "attention  causal &\n"
+            "           window(lef\n"
+            "           t=8)\n"
+            "seed       1\n");
+}
+
+TEST(SideBySide, NoLineIsWiderThanTheTerminalAndNothingIsLost) {
+  for (const std::int64_t width : {20, 33, 80}) {
+    std::string all;
+    std::istringstream lines(
+        side_by_side({"窓", "b"}, {{"text", {std::string(100, 'x'), "ü ü ü ü ü ü ü ü ü ü ü ü"}}}, width));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(static_cast<std::int64_t>(text::code_point_count(line)), width);
+      all += line;
+    }
+    const auto tables = std::count(all.begin(), all.end(), 't') / 2;  // each says "text"
+    EXPECT_EQ(std::count(all.begin(), all.end(), 'x'), 100 + tables);
+  }
+}
+
+TEST(FigureText, AsPeopleReadThem) {
+  EXPECT_EQ(figure_text("accuracy", 0.30000000000000004), "0.3000");
+  EXPECT_EQ(figure_text("steps", 1234567), "1,234,567");
+  EXPECT_EQ(figure_text("learning_rate", 5.3333333333e-5), "5.333e-05");
+  EXPECT_EQ(figure_text("seconds", 72.3), "1m12s");
+  EXPECT_EQ(figure_text("pearson", nullptr), "undefined");
+  EXPECT_EQ(setting_text(0.1 + 0.2), "0.3");
+  EXPECT_EQ(setting_text(formats::Json::array({"a", "b"})), "a, b");
+  EXPECT_EQ(setting_text(formats::Json::array()), "none");
+  EXPECT_EQ(printable("it's a \\ and \x1b[31m"), "it's a \\ and \\x1b[31m");
+}
+
+TEST(Html, TextCanAddNothingToThePage) {
+  EXPECT_EQ(html_text("<b a=\"1\" c='2'>&</b>"), "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;&lt;/b&gt;");
+  EXPECT_EQ(html_text("a\x1b\xffz\xc3\xa9"), "a\xEF\xBF\xBD\xEF\xBF\xBDz\xc3\xa9");
+}
+
+TEST(Curves, OneFigureIsNoCurve) {
+  EXPECT_EQ(svg_curves({"loss", "step"}, {{"", {{4, 0.5}}}}), "");
+  EXPECT_EQ(svg_curves({"loss", "step"}, {{"", {{4, 0.5}, {8, std::nan("")}}}}), "");
+  const std::string drawn =
+      svg_curves({"loss", "step"}, {{"training", {{4, 0.5}, {8, 0.4}}}, {"held out", {{8, 0.6}}}});
+  EXPECT_NE(drawn.find("<circle"), std::string::npos);
+  EXPECT_NE(drawn.find("held out"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::cli
