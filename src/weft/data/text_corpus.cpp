@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/data/scratch_file.h"
 #include "weft/readers/file_list.h"
@@ -59,6 +60,7 @@ std::int64_t TextCorpus::unpack(readers::ByteSource& source) {
     scratch_ = scratch_file("text");
   }
   std::vector<char> piece(kUnpackedAtOnce);
+  ProgressBar bar("unpacking text", 0);
   const std::int64_t before = unpacked_;
   const std::int64_t room = maximum_ - bytes_;
   for (std::size_t got = 1; got > 0 && unpacked_ - before < room;) {
@@ -66,6 +68,7 @@ std::int64_t TextCorpus::unpack(readers::ByteSource& source) {
     got = std::min(got, static_cast<std::size_t>(room - (unpacked_ - before)));
     scratch_.write_all(piece.data(), got);
     unpacked_ += static_cast<std::int64_t>(got);
+    bar.update(static_cast<double>(unpacked_ - before));
   }
   return unpacked_ - before;
 }

@@ -86,9 +86,10 @@ void TrainerConfig::data_fields(Visitor&& visit) {
   using C = TrainerConfig;
   visit(Field{"train_text", &C::train_text, "files and folders to train on"});
   visit(Field{"eval_text", &C::eval_text, "held-out files and folders to evaluate on; none leaves evaluation out"});
-  visit(Field{"context", &C::context, "tokens in a training window"}.range(1, kMostTokens));
-  visit(Field{"batch_size", &C::batch_size, "training windows in a batch"}.range(1, kMostRows));
-  visit(Field{"gradient_accumulation", &C::gradient_accumulation, "batches in a step"}.range(1, kMostRows));
+  visit(Field{"context", &C::context, "tokens of a training window"}.range(1, kMostTokens));
+  visit(Field{"batch_size", &C::batch_size, "windows of a batch"}.range(1, kMostRows));
+  visit(Field{"gradient_accumulation", &C::gradient_accumulation, "batches whose gradients are added up for one step"}
+            .range(1, kMostRows));
   visit(Field{"steps", &C::steps, "steps to train for; 0 to train by minutes"}.range(0, kMostSteps));
   visit(Field{"minutes", &C::minutes, "minutes of training wall time to train for; 0 to train by steps"}.range(0, 1e9));
 }
@@ -98,38 +99,43 @@ void TrainerConfig::optimizer_fields(Visitor&& visit) {
   using C = TrainerConfig;
   visit(Field{"learning_rate", &C::learning_rate, "peak learning rate"}.range(0, 10));
   visit(
-      Field{"min_learning_rate_ratio", &C::min_learning_rate_ratio, "last learning rate, as a share of the peak"}.range(
-          0, 1));
+      Field{"min_learning_rate_ratio", &C::min_learning_rate_ratio, "learning rate at the end, as a share of the peak"}
+          .range(0, 1));
   visit(Field{"optimizer", &C::optimizer, "how gradients become updates"}.one_of({"adamw", "adafactor", "lamb"}));
   visit(Field{"schedule", &C::schedule, "decay of the learning rate after warm-up"}.one_of(
       {"cosine", "linear", "inverse_sqrt", "constant"}));
   visit(Field{"warmup_steps", &C::warmup_steps, "steps of linear warm-up; 0 to use warmup_ratio"}.range(0, kMostSteps));
-  visit(Field{"warmup_ratio", &C::warmup_ratio, "share of the run in which the learning rate rises linearly"}.range(0,
-                                                                                                                    1));
-  visit(Field{"weight_decay", &C::weight_decay, "decay of matrices (not norms, biases, embeddings)"}.at_least(0));
+  visit(Field{"warmup_ratio", &C::warmup_ratio, "share of the run that is linear warm-up"}.range(0, 1));
+  visit(Field{"weight_decay", &C::weight_decay, "weight decay of matrices; norms, biases and embeddings have none"}
+            .at_least(0));
   visit(Field{"beta1", &C::beta1, "decay rate of the first moment (adamw, lamb)"}.range(0, 0.999999));
   visit(Field{"beta2", &C::beta2, "decay rate of the second moment (adamw, lamb)"}.range(0, 0.999999));
   visit(Field{"epsilon", &C::epsilon, "added to the root of the second moment (adamw, lamb)"}.range(1e-30, 1));
-  visit(Field{"relative_steps", &C::relative_steps, "learning rate times the size of a parameter (adafactor)"});
-  visit(
-      Field{"layer_decay", &C::layer_decay, "learning rate of a layer, as a share of that of the layer above it"}.range(
-          0.01, 1));
-  visit(Field{"freeze", &C::freeze, "names of parameters that are not trained; * matches any letters"});
+  visit(Field{"relative_steps", &C::relative_steps,
+              "adafactor: the learning rate is multiplied by the size of each parameter"});
+  visit(Field{"layer_decay", &C::layer_decay, "learning rate of a layer, as a share of the rate of the layer above it"}
+            .range(0.01, 1));
+  visit(Field{"freeze", &C::freeze, "parameters that do not train, by name; * stands for any letters"});
   visit(Field{"label_smoothing", &C::label_smoothing, "share of each target that is spread over the vocabulary"}.range(
       0, 0.999));
-  visit(Field{"clip_norm", &C::clip_norm, "largest global norm of the gradient; 0 leaves it as it is"}.at_least(0));
-  visit(Field{"dtype", &C::dtype, "products in float32 or bfloat16; auto is bfloat16 where that is fast"}.one_of(
-      {"auto", "float32", "bfloat16"}));
-  visit(Field{"seed", &C::seed, "seed of the initial weights, the data order and dropout"}.at_least(0));
+  visit(Field{"clip_norm", &C::clip_norm,
+              "largest norm of the whole gradient: a larger one is scaled down; 0 never scales"}
+            .at_least(0));
+  visit(Field{
+      "dtype", &C::dtype,
+      "number format of matrix products: float32 or bfloat16; auto is bfloat16 where this processor is fast at it"}
+            .one_of({"auto", "float32", "bfloat16"}));
+  visit(Field{"seed", &C::seed, "random seed of initial weights, data order and dropout"}.at_least(0));
 }
 
 template <typename Visitor>
 void TrainerConfig::text_fields(Visitor&& visit) {
   using C = TrainerConfig;
-  visit(Field{"mask_probability", &C::mask_probability, "share of the tokens that an encoder learns to predict"}.range(
-      0.001, 1));
-  visit(Field{"masking", &C::masking, "what an encoder predicts: single tokens, whole words, or spans of words"}.one_of(
-      {"tokens", "words", "spans"}));
+  visit(
+      Field{"mask_probability", &C::mask_probability, "share of the tokens that are masked, for an encoder to predict"}
+          .range(0.001, 1));
+  visit(Field{"masking", &C::masking, "what is masked for an encoder: single tokens, whole words, or spans of words"}
+            .one_of({"tokens", "words", "spans"}));
   visit(Field{"bpe_dropout", &C::bpe_dropout,
               "probability that a merge of a BPE tokeniser is left out in training text; 0 leaves out none"}
             .range(0, 0.99));
@@ -149,7 +155,7 @@ void TrainerConfig::habit_fields(Visitor&& visit) {
   visit(Field{"eval_every", &C::eval_every, "steps between evaluations; 0 for only at the end"}.at_least(0));
   visit(Field{"max_eval_bytes", &C::max_eval_bytes, "held-out bytes an evaluation reads; 0 for all"}.at_least(0));
   visit(Field{"best_metric", &C::best_metric,
-              "figure by which the best evaluated model is kept in best/; none keeps none"});
+              "figure that decides which evaluated model is kept in RUN/best; without one none is kept"});
   visit(Field{"early_stopping", &C::early_stopping,
               "stop after so many evaluations in a row without a better best_metric; 0 never stops early"}
             .at_least(0));
@@ -157,9 +163,9 @@ void TrainerConfig::habit_fields(Visitor&& visit) {
   visit(
       Field{"threads", &C::threads, "threads to compute with; 0 leaves the choice to WEFT_THREADS and LibTorch"}.range(
           0, 4096));
-  visit(Field{
-      "processes", &C::processes,
-      "a step has so many times gradient_accumulation batches, shared out over the processes; 0 for the number started"}
+  visit(Field{"processes", &C::processes,
+              "processes that a step is made for: it has gradient_accumulation batches for each; 0 counts those that "
+              "begin the run"}
             .range(0, kMostRows));
 }
 

@@ -11,8 +11,8 @@ std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"train", "train a language model, or an encoder for a task"},
       Command{"eval", "measure a model: bits per byte or masked tokens of a text, or the metrics of a task"},
-      Command{"report", "a run as one HTML page: figures, curves, pattern, settings"},
-      Command{"compare", "runs side by side: last figures, the best of each, settings that differ"},
+      Command{"report", "write a run as one HTML page: figures, curves, errors, pattern, settings"},
+      Command{"compare", "show runs side by side: last figures, the best of each, settings that differ"},
       Command{"generate", "continue a prompt with a trained decoder"},
       Command{"tokenizer", "train a tokeniser", add_tokenizer},
       Command{"data", "check data sets, and cut genomes into documents", add_data},

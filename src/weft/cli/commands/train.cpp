@@ -246,11 +246,12 @@ void add_train(CLI::App& parent) {
   app.add_option("--out", options->out, "run directory to make, or to go on with")->required()->option_text("RUN");
   app.add_flag(
       "--resume", options->resume,
-      "go on with the run in --out; flags given must be those of the run, but --steps, --minutes and --epochs may "
-      "make it longer");
-  app.add_option(
-         "--seeds", options->seeds,
-         "train from so many seeds, --seed and those that follow, in RUN/seed-N; says mean and deviation (default 1)")
+      "go on with the run in --out. Flags that are given again must have the values of the run; --steps, --minutes and "
+      "--epochs may make it longer");
+  app.add_option("--seeds", options->seeds,
+                 "number of runs: one with --seed and one with each seed that follows, in RUN/seed-N; prints mean and "
+                 "deviation of "
+                 "every figure (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10000}))
       ->option_text("N");
   app.add_option("--config", options->config_file, "JSON file with any of the fields below, as field_name; flags win")
