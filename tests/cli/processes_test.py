@@ -145,6 +145,8 @@ class ProcessesTest(Case):
             self.assertNotEqual(client.connect_ex(("127.0.0.2", port)), 0, "nobody asked for this address")
         with socket.socket() as client:
             self.assertEqual(client.connect_ex(("127.0.0.1", port)), 0)
+        process.kill()
+        process.communicate()
 
 
 if __name__ == "__main__":
