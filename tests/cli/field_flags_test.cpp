@@ -107,7 +107,7 @@ TEST_F(FieldFlags, AChoiceThatIsNearlyRightIsSuggested) {
     EXPECT_EQ(error.hint(), "did you mean 'hard'?");
   }
   EXPECT_EQ(did_you_mean("classfiy", {"classify", "tag"}), "did you mean 'classify'?");
-  EXPECT_EQ(did_you_mean("nope", {"full", "none"}), "");
+  EXPECT_EQ(did_you_mean("nope", {"full", "file"}), "");
 }
 
 TEST_F(FieldFlags, HelpSaysRulesChoicesAndDefaults) {

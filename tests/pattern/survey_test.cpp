@@ -83,7 +83,7 @@ TEST(Survey, RowsThatSeeEverythingAreNotMissed) {
 }
 
 TEST(Survey, RefusesWhatCannotBeCounted) {
-  test::expect_error(ErrorKind::kArgument, {"4 heads of 2147483648 x 2147483648", "--head 0"},
+  test::expect_error(ErrorKind::kArgument, {"4 heads of 2147483648 x 2147483648", "fewer heads"},
                      [] { survey_layout(Pattern::parse("full"), square(kLongest, 4)); });
   test::expect_error(ErrorKind::kArgument, {"draws or reads about 1048576 keys", "fewer keys"},
                      [] { survey_layout(Pattern::parse("random(1048576)"), square(kLongest)); });

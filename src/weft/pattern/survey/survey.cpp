@@ -207,7 +207,7 @@ class Survey {
     pairs_ = static_cast<double>(shown) * static_cast<double>(site.query_length) * static_cast<double>(site.key_length);
     require(pairs_ <= std::ldexp(1.0, 62), "pattern: ", shown, shown == 1 ? " head of " : " heads of ",
             site.query_length, " x ", site.key_length,
-            " pairs are too many to count (at most 2^62); take one head with ", "--head 0, or a shorter length");
+            " pairs are too many to count (at most 2^62); take fewer heads or a shorter length");
     result_.possible_blocks = shown * rows_ * ceil_divide(site.key_length, kSide);
     result_.groups = std::ssize(groups_);
     check_listed(pattern, site);
