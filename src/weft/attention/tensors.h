@@ -34,17 +34,21 @@ inline at::Tensor empty_heads(at::IntArrayRef sizes, const at::TensorOptions& op
   return at::empty({sizes[0], sizes[2], sizes[1], sizes[3]}, options).transpose(1, 2);
 }
 
-/// `tensor` [B, H, N, C] in that order: itself where it has these strides, else a copy.
-inline at::Tensor in_memory_order(const at::Tensor& tensor) {
-  const auto room = [&](std::int64_t dimension) { return std::max<std::int64_t>(tensor.size(dimension), 1); };
-  const std::int64_t row = room(1) * room(3);
-  const bool has_it = tensor.stride(3) == 1 && tensor.stride(1) == room(3) && tensor.stride(2) == row &&
-                      tensor.stride(0) == room(2) * row;
-  if (has_it) {
-    return tensor;
+/// `tensor` with the strides of a new one: itself, or a copy. contiguous() keeps others where a dimension is 1.
+inline at::Tensor with_new_strides(const at::Tensor& tensor) {
+  std::int64_t stride = 1;
+  for (std::int64_t dimension = tensor.dim() - 1; dimension >= 0; --dimension) {
+    if (tensor.stride(dimension) != stride) {
+      return tensor.clone(at::MemoryFormat::Contiguous);
+    }
+    stride *= std::max<std::int64_t>(tensor.size(dimension), 1);
   }
-  at::Tensor copy = empty_heads(tensor.sizes(), tensor.options().requires_grad(false));
-  return copy.copy_(tensor);
+  return tensor;
+}
+
+/// `tensor` [B, H, N, C] in the order of empty_heads().
+inline at::Tensor in_memory_order(const at::Tensor& tensor) {
+  return with_new_strides(tensor.transpose(1, 2)).transpose(1, 2);
 }
 
 /// [B, H_kv, N, C] -> [B, heads, N, C]: each key head once for every query head of its group.

@@ -56,7 +56,7 @@ Results compute_attention(const at::Tensor& query, const at::Tensor& key, const 
   const Call call =
       with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}, {}}, key_keep, dropout, seed, slopes);
   const Forward forward = run_forward(call, settled_path(call, path));
-  return {in_memory_order(forward.output), forward.log_sum_exp.contiguous()};
+  return {in_memory_order(forward.output), with_new_strides(forward.log_sum_exp)};
 }
 
 GradientResults compute_attention_backward(const at::Tensor& output_gradient, const at::Tensor& query,
