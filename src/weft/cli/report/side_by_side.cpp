@@ -10,10 +10,10 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::size_t kBetween = 2;    // blanks before a column
-constexpr std::size_t kWidest = 32;    // of a column: longer cells are broken
-constexpr std::size_t kReadable = 16;  // columns are not made narrower than this to have two of them side by side
-constexpr std::size_t kNarrowest = 8;
+constexpr std::size_t kBetween = 2;        // blanks before a column
+constexpr std::size_t kWidestColumn = 32;  // of a column: longer cells are broken
+constexpr std::size_t kReadable = 16;      // columns are not made narrower than this to have two of them side by side
+constexpr std::size_t kNarrowestColumn = 8;
 
 std::size_t columns_of(std::string_view text) { return text::code_point_count(text); }
 
@@ -95,10 +95,10 @@ std::string side_by_side(const std::vector<std::string>& columns, const std::vec
   for (const SideBySideRow& row : rows) {
     name_width = row.cells.empty() ? name_width : std::max(name_width, columns_of(row.name));
   }
-  const std::size_t whole = std::max(static_cast<std::size_t>(width), name_width + kBetween + kNarrowest);
+  const std::size_t whole = std::max(static_cast<std::size_t>(width), name_width + kBetween + kNarrowestColumn);
   const std::size_t room = whole - name_width;
   const std::size_t two = room / 2 > kBetween ? room / 2 - kBetween : 0;
-  const std::size_t widest = std::min({kWidest, room - kBetween, std::max(kReadable, two)});
+  const std::size_t widest = std::min({kWidestColumn, room - kBetween, std::max(kReadable, two)});
   std::string text;
   for (std::size_t column = 0; column < columns.size();) {
     Table table(name_width, column);
