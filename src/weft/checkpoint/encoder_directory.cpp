@@ -8,6 +8,7 @@
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
+#include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -87,18 +88,19 @@ void refuse_other_weights(const std::filesystem::path& directory) {
 }  // namespace
 
 bool is_encoder_directory(const std::filesystem::path& directory) {
-  const Json json = formats::read_json(config_path(directory));
-  const auto found = json.is_object() ? json.find("model_type") : json.end();
-  if (json.is_object() && found != json.end() && *found == "weft") {
+  const Json json = read_model_config(directory);
+  if (is_own_model(json)) {
     return false;
   }
+  require_encoder(json, directory);
   encoder_config_from_json(json, config_path(directory).string());
   return true;
 }
 
 EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
-  const std::filesystem::path file = config_path(directory);
-  EncoderConfig config = encoder_config_from_json(formats::read_json(file), file.string());
+  const Json json = read_model_config(directory);
+  require_encoder(json, directory);
+  EncoderConfig config = encoder_config_from_json(json, config_path(directory).string());
   config.directory = directory;
   return config;
 }

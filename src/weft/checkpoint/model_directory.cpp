@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/checkpoint/attention_files.h"
+#include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
@@ -37,15 +38,6 @@ std::string config_text(const TransformerConfig& config) {
   return json.dump(2) + "\n";
 }
 
-void check_model_type(const Json& json, const std::string& where) {
-  const auto found = json.is_object() ? json.find("model_type") : json.end();
-  const bool named = json.is_object() && found != json.end() && found->is_string();
-  if (!named || found->get<std::string>() != kModelType) {
-    fail(ErrorKind::kFormat, where, ": model_type must be \"weft\", found ",
-         named ? quote(found->get<std::string>()) : "none");
-  }
-}
-
 // A config of another version may lack a field whose default has changed since: none is filled in silently.
 void check_present(const Json& json, const std::string& where) {
   TransformerConfig::fields([&](const auto& field) {
@@ -63,13 +55,6 @@ void check_architectures(const Json& json, const TransformerConfig& config, cons
          config.is_decoder ? "true" : "false", ", found ",
          quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));
   }
-}
-
-void check_tokenizer(const TransformerConfig& config, const text::Tokenizer& tokenizer) {
-  require(config.tokenizer_class == tokenizer.kind(), "tokenizer_class is ", config.tokenizer_class,
-          ", but the tokeniser is ", tokenizer.kind());
-  require(config.vocab_size >= tokenizer.vocabulary_size(), "vocab_size ", config.vocab_size,
-          " is smaller than the tokeniser's ", tokenizer.vocabulary_size());
 }
 
 void write_weights(const std::filesystem::path& directory, const models::LanguageModel& model) {
@@ -108,11 +93,18 @@ void withdraw_other_model(const std::filesystem::path& directory, const Transfor
 
 }  // namespace
 
+void check_tokenizer(const TransformerConfig& config, const text::Tokenizer& tokenizer, std::string_view where) {
+  require(config.tokenizer_class == tokenizer.kind(), where, ": tokenizer_class is ", config.tokenizer_class,
+          ", but the tokeniser is ", tokenizer.kind());
+  require(config.vocab_size >= tokenizer.vocabulary_size(), where, ": vocab_size ", config.vocab_size,
+          " is smaller than the tokeniser's ", tokenizer.vocabulary_size());
+}
+
 TransformerConfig load_config(const std::filesystem::path& directory) {
   const std::filesystem::path file = directory / kConfigFile;
   const std::string where = file.string();
-  const Json json = formats::parse_json(read_file(file), where);
-  check_model_type(json, where);
+  const Json json = read_model_config(directory);
+  require_own_model(json, directory);
   TransformerConfig config;
   formats::update_from_json(config, json, where, {"architectures", "model_type", "weft_version"});
   check_present(json, where);
@@ -124,7 +116,7 @@ TransformerConfig load_config(const std::filesystem::path& directory) {
 
 void save_model(const std::filesystem::path& directory, const models::LanguageModel& model,
                 const text::Tokenizer& tokenizer) {
-  check_tokenizer(model->config(), tokenizer);
+  check_tokenizer(model->config(), tokenizer, "model config");
   if (!std::filesystem::exists(directory)) {
     write_directory_atomically(directory,
                                [&](const std::filesystem::path& fresh) { write_files(fresh, model, tokenizer); });

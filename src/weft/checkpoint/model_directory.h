@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include <torch/types.h>
 
@@ -15,6 +16,10 @@ namespace weft::checkpoint {
 /// Reads and validates `directory`/config.json. Errors: kIo, kFormat or kArgument naming the file, the field and the
 /// rule.
 models::TransformerConfig load_config(const std::filesystem::path& directory);
+
+/// Errors: kArgument naming `where` for a tokeniser of another kind than config.json says, or with more ids than the
+/// model has rows.
+void check_tokenizer(const models::TransformerConfig& config, const text::Tokenizer& tokenizer, std::string_view where);
 
 /// Writes config.json, model.safetensors and the tokeniser's file. A new directory appears whole; in one that exists
 /// (which may hold other files) each file is replaced atomically, config.json last. Errors: kIo; kArgument when the

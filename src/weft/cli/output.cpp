@@ -70,6 +70,16 @@ std::string counted(std::int64_t number, std::string_view noun) {
   return digits(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
+std::string score_text(double value) {
+  constexpr double kSmallest = 0.00095;  // two digits are left of what is larger: 0.0010
+  if (value == 0 || std::abs(value) >= kSmallest) {
+    return fixed(value, 4);
+  }
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.2g", value);
+  return text.data();
+}
+
 void add_json_flag(CLI::App& app, bool& json) { app.add_flag("--json", json, "print the result as one line of JSON"); }
 
 }  // namespace weft::cli

@@ -41,6 +41,10 @@ std::string duration(double seconds);
 /// "1 head", "2 heads".
 std::string counted(std::int64_t number, std::string_view noun);
 
+/// A score with four places behind the point, or with two significant digits where these would leave less of it:
+/// 0.5123, 0.00032, 4.1e-07.
+std::string score_text(double value);
+
 /// Adds the flag --json.
 void add_json_flag(CLI::App& app, bool& json);
 

@@ -14,6 +14,7 @@
 #include "weft/fine_tuning/objectives/multilabel.h"
 #include "weft/fine_tuning/objectives/tag.h"
 #include "weft/fine_tuning/review.h"
+#include "weft/training/processes/process_group.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -35,6 +36,9 @@ ReadSummary Objective::read(Split split, const std::vector<std::string>& paths) 
   ReadSummary summary = read_files(split, paths);
   summary.examples = taken_;
   bar_.reset();
+  if (training::processes().is_first()) {
+    setup_.model.unknown->warn(split == Split::kTraining ? "of the training data" : "of the data");
+  }
   return summary;
 }
 

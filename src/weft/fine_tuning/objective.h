@@ -107,7 +107,10 @@ class Objective {
   /// Tokenises a text as one row, cut where that is allowed, and counts what was cut. Errors: kArgument naming it.
   void add_row(Split split, const tasks::Document& document, ReadSummary& summary);
   /// A window that is tokenised already as one row.
-  void add_window(Split split, const text::Encoding& window) { rows_[static_cast<std::size_t>(split)].add(window); }
+  void add_window(Split split, const text::Encoding& window) {
+    tasks::take_note(setup_.model, window, "an example");
+    rows_[static_cast<std::size_t>(split)].add(window);
+  }
 
  private:
   Setup setup_;

@@ -29,7 +29,7 @@ Json answer_json(const AnswerSpan& span, const std::string& document) {
 }
 
 Answers answers_of(const EncodedDocument& encoded, const std::vector<KeptLogits>& logits,
-                   const AnswerTaskOptions& options, const std::string& name) {
+                   const AnswerTaskOptions& options) {
   std::vector<AnswerWindow> windows;
   windows.reserve(logits.size());
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -40,9 +40,18 @@ Answers answers_of(const EncodedDocument& encoded, const std::vector<KeptLogits>
   select.max_answer_tokens = options.max_answer_len;
   select.may_be_unanswerable = options.handle_impossible_answer;
   select.null_threshold = options.null_threshold;
+  return select_answers(windows, select);
+}
+
+// An error names the document, and one about numbers the model too.
+Answers named_answers_of(const TaskModel& task, const std::string& name, const EncodedDocument& encoded,
+                         const std::vector<KeptLogits>& logits, const AnswerTaskOptions& options) {
   try {
-    return select_answers(windows, select);
+    return answers_of(encoded, logits, options);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kNumeric) {
+      throw named_numeric_error(task, name, error);
+    }
     throw Error(error.kind(), concat(name, ": ", error.what()), error.hint());
   }
 }
@@ -58,7 +67,7 @@ std::vector<TaskResult> answer(TaskModel& task, std::span<const Document> docume
   });
   std::vector<TaskResult> results(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    const Answers found = answers_of(encoded[i], kept[i], options, documents[i].name);
+    const Answers found = named_answers_of(task, documents[i].name, encoded[i], kept[i], options);
     Json list = Json::array();
     for (const AnswerSpan& span : found.best) {
       list.push_back(answer_json(span, *documents[i].second));

@@ -2,6 +2,7 @@
 // A document is tokenised whole first, so that its length is known before anything is cut.
 #include "weft/tasks/documents.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "weft/core/error.h"
@@ -9,10 +10,29 @@
 namespace weft::tasks {
 namespace {
 
+// Errors name the document.
 std::vector<text::Encoding> encode_pieces(const text::HuggingFaceTokenizer& tokenizer, const Document& document,
                                           const text::EncodeOptions& options) {
-  return document.second ? tokenizer.encode_windows(document.first, *document.second, options)
-                         : tokenizer.encode_windows(document.first, options);
+  try {
+    return document.second ? tokenizer.encode_windows(document.first, *document.second, options)
+                           : tokenizer.encode_windows(document.first, options);
+  } catch (const Error& error) {
+    throw Error(error.kind(), concat(document.name, ": ", error.what()), error.hint());
+  }
+}
+
+// Where the last token of text in a window begins.
+std::int64_t last_place(const text::Encoding& window) {
+  const auto last = std::find(window.special_mask.rbegin(), window.special_mask.rend(), 0);
+  const auto behind = static_cast<std::size_t>(window.special_mask.rend() - last);
+  return behind == 0 ? 0 : window.byte_offsets[behind - 1].begin;
+}
+
+// Windows in the order of the text. With truncation_side left the tokeniser gives the end first.
+void order_windows(std::vector<text::Encoding>& windows) {
+  std::stable_sort(windows.begin(), windows.end(), [](const text::Encoding& left, const text::Encoding& right) {
+    return last_place(left) < last_place(right);
+  });
 }
 
 [[noreturn]] void fail_on_length(std::string_view where, std::int64_t tokens, std::int64_t maximum) {
@@ -37,12 +57,10 @@ EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, con
   const bool windows = plan.overflow == Overflow::kWindows;
   const text::EncodeOptions options{
       .max_length = plan.maximum, .stride = windows ? plan.stride : 0, .truncation = plan.side};
-  try {
-    encoded.windows = encode_pieces(tokenizer, document, options);
-  } catch (const Error& error) {
-    throw Error(error.kind(), concat(document.name, ": ", error.what()), error.hint());
-  }
-  if (!windows) {
+  encoded.windows = encode_pieces(tokenizer, document, options);
+  if (windows) {
+    order_windows(encoded.windows);
+  } else {
     encoded.windows.resize(1);
     encoded.left_out = encoded.tokens - static_cast<std::int64_t>(encoded.windows.front().ids.size());
   }

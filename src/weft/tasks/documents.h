@@ -35,9 +35,9 @@ struct EncodePlan {
 
 /// A document's tokens: one window, or several.
 struct EncodedDocument {
-  std::vector<text::Encoding> windows;
-  std::int64_t tokens = 0;    ///< of the whole document, special ones included
-  std::int64_t left_out = 0;  ///< of these, how many no window holds: not 0 after truncation only
+  std::vector<text::Encoding> windows;  ///< in the order of the text
+  std::int64_t tokens = 0;              ///< of the whole document, special ones included
+  std::int64_t left_out = 0;            ///< of these, how many no window holds: not 0 after truncation only
 };
 
 /// Tokenises `document`. Errors: kArgument naming the document with its tokens and the maximum where it is too long and

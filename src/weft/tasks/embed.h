@@ -16,8 +16,9 @@ struct EmbedOptions {
   RunOptions run = {};
 };
 
-/// For each document a list of hidden_size numbers; any head will do. Errors: kArgument for a document that is too
-/// long; kNumeric; kInterrupted.
+/// For each document a list of hidden_size numbers; any head will do. A text beyond the model's length is read in
+/// windows: the mean counts each token once, in the window where it has more around it; with kCls it is the mean of the
+/// windows' first tokens. Errors: kArgument for a maximum that leaves no room for the stride; kNumeric; kInterrupted.
 std::vector<TaskResult> embed(TaskModel& task, std::span<const Document> documents, const EmbedOptions& options = {});
 
 }  // namespace weft::tasks

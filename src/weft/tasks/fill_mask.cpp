@@ -2,6 +2,11 @@
 // The masks of a window, the scores there, and the texts with each token put in.
 #include "weft/tasks/fill_mask.h"
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
@@ -36,14 +41,77 @@ std::vector<std::int64_t> target_ids(const text::HuggingFaceTokenizer& tokenizer
   return ids;
 }
 
-std::vector<std::int64_t> mask_positions(const text::Encoding& encoding, std::int64_t mask) {
-  std::vector<std::int64_t> positions;
-  for (std::size_t token = 0; token < encoding.ids.size(); ++token) {
-    if (encoding.ids[token] == mask) {
-      positions.push_back(static_cast<std::int64_t>(token));
+// A mask of a document: the window that answers for it, and its token there.
+struct MaskPlace {
+  std::int64_t byte = 0;  // in the text
+  std::size_t window = 0;
+  std::int64_t position = 0;
+  std::int64_t around = 0;  // tokens of text on the side of it that has fewer
+};
+
+bool is_mask(const text::Encoding& encoding, std::size_t token, std::int64_t mask) {
+  return encoding.ids[token] == mask && encoding.special_mask[token] == 0;
+}
+
+// Tokens of text before and behind `token` in its window.
+std::int64_t tokens_around(const text::Encoding& window, std::size_t token) {
+  const auto begin = window.special_mask.begin();
+  const auto here = begin + static_cast<std::ptrdiff_t>(token);
+  return std::min(std::count(begin, here, 0), std::count(here, window.special_mask.end(), 0) - 1);
+}
+
+// The masks of all windows in the order of the text, each in the window where it has the most around it.
+std::vector<MaskPlace> mask_places(const EncodedDocument& document, std::int64_t mask) {
+  std::map<std::int64_t, MaskPlace> places;
+  for (std::size_t window = 0; window < document.windows.size(); ++window) {
+    const text::Encoding& encoding = document.windows[window];
+    for (std::size_t token = 0; token < encoding.ids.size(); ++token) {
+      if (!is_mask(encoding, token, mask)) {
+        continue;
+      }
+      const MaskPlace place = {encoding.byte_offsets[token].begin, window, static_cast<std::int64_t>(token),
+                               tokens_around(encoding, token)};
+      const auto [known, fresh] = places.emplace(place.byte, place);
+      if (!fresh && place.around > known->second.around) {
+        known->second = place;
+      }
     }
   }
-  return positions;
+  std::vector<MaskPlace> result;
+  result.reserve(places.size());
+  std::transform(places.begin(), places.end(), std::back_inserter(result),
+                 [](const auto& entry) { return entry.second; });
+  return result;
+}
+
+// Masks of the whole text, also where the model reads less of it.
+std::int64_t masks_of_text(const TaskModel& task, const Document& document, std::int64_t mask) {
+  const text::Encoding whole = std::move(task.tokenizer->encode_windows(document.first).front());
+  std::int64_t count = 0;
+  for (std::size_t token = 0; token < whole.ids.size(); ++token) {
+    count += is_mask(whole, token, mask) ? 1 : 0;
+  }
+  return count;
+}
+
+// Says what truncation did to the masks: none left is an error, fewer left a warning.
+void check_masks(const TaskModel& task, const Document& document, const EncodedDocument& encoded, std::int64_t mask,
+                 std::size_t found) {
+  const std::int64_t all =
+      encoded.left_out > 0 ? masks_of_text(task, document, mask) : static_cast<std::int64_t>(found);
+  require(all > 0, document.name, ": has no mask; ", quote(task.tokenizer->token(mask)),
+          " stands for a word to be found");
+  const std::int64_t cut = all - static_cast<std::int64_t>(found);
+  if (found == 0) {
+    throw Error(ErrorKind::kArgument,
+                concat(document.name, ": its ", all == 1 ? "mask is" : concat(all, " masks are"),
+                       " behind the cut: --truncate left ", encoded.windows.front().ids.size(), " of ", encoded.tokens,
+                       " tokens"),
+                "without --truncate the text is read in windows");
+  }
+  if (cut > 0) {
+    log_warning(document.name, ": ", cut, " of ", all, " masks were cut off");
+  }
 }
 
 // The text with `id` at `position`. Other masks stay visible, so special tokens go only when there is one mask.
@@ -59,21 +127,37 @@ Json proposition(const text::HuggingFaceTokenizer& tokenizer, std::vector<std::i
           {"sequence", tokenizer.display(ids, single)}};
 }
 
-// Rows [masks, vocabulary] of scores to lists of propositions.
-Json propositions(const TaskModel& task, const text::Encoding& encoding, const std::vector<std::int64_t>& positions,
-                  const at::Tensor& logits, std::int64_t top_k, std::span<const std::int64_t> targets) {
-  // Rows of the embedding without a token (vocabularies are rounded up) cannot be said, and are no candidates.
-  const std::int64_t sayable = task.tokenizer->vocabulary_size();
-  Json lists = Json::array();
-  for (std::size_t mask = 0; mask < positions.size(); ++mask) {
-    const at::Tensor row = logits.select(0, static_cast<std::int64_t>(mask)).contiguous();
-    Json list = Json::array();
-    for (const Scored& scored : best_tokens(numbers(row), {top_k, sayable, targets})) {
-      list.push_back(proposition(*task.tokenizer, encoding.ids, positions[mask], scored, positions.size() == 1));
-    }
-    lists.push_back(std::move(list));
+// The tokens for one mask, from its row of scores.
+Json propositions(const TaskModel& task, const text::Encoding& encoding, const MaskPlace& place, const at::Tensor& row,
+                  const TokenChoice& choice, bool single) {
+  Json list = Json::array();
+  for (const Scored& scored : best_tokens(numbers(row), choice)) {
+    list.push_back(proposition(*task.tokenizer, encoding.ids, place.position, scored, single));
   }
-  return lists;
+  return list;
+}
+
+// The masks that window `window` answers for, as numbers in the list of its document.
+std::vector<std::size_t> masks_in(const std::vector<MaskPlace>& masks, std::size_t window) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t number = 0; number < masks.size(); ++number) {
+    if (masks[number].window == window) {
+      numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+
+// Scores over the vocabulary [masks, vocabulary] at some masks of one window.
+at::Tensor scores_at(TaskModel& task, const at::Tensor& hidden, const std::vector<MaskPlace>& masks,
+                     const std::vector<std::size_t>& wanted) {
+  std::vector<std::int64_t> positions;
+  positions.reserve(wanted.size());
+  for (const std::size_t number : wanted) {
+    positions.push_back(masks[number].position);
+  }
+  const at::Tensor rows = hidden.index_select(0, at::tensor(positions, at::kLong)).to(task.dtype);
+  return task.model->vocabulary_logits(rows).to(at::kFloat);
 }
 
 }  // namespace
@@ -82,21 +166,33 @@ std::vector<TaskResult> fill_masks(TaskModel& task, std::span<const Document> do
                                    const FillMaskOptions& options) {
   const std::int64_t mask = mask_id(task);
   const std::vector<std::int64_t> targets = target_ids(*task.tokenizer, options.targets);
-  EncodedBatch encoded(task, documents, whole_texts(task, options.run));
+  EncodedBatch encoded(task, documents, windowed_texts(task, options.run, text::Truncation::kOnlyFirst));
+  std::vector<std::vector<MaskPlace>> masks(documents.size());
+  std::vector<std::vector<Json>> lists(documents.size());
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    masks[i] = mask_places(encoded[i], mask);
+    check_masks(task, documents[i], encoded[i], mask, masks[i].size());
+    lists[i].resize(masks[i].size());
+  }
+  // Rows of the embedding without a token (vocabularies are rounded up) cannot be said, and are no candidates.
+  const TokenChoice choice = {options.top_k, task.tokenizer->vocabulary_size(), targets};
+  const auto consume = [&](const EncodedBatch::Place& place, const WindowOutput& output) {
+    const std::vector<MaskPlace>& own = masks[place.document];
+    const std::vector<std::size_t> numbers = masks_in(own, place.window);
+    const at::Tensor logits = scores_at(task, output.hidden, own, numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const at::Tensor row = logits.select(0, static_cast<std::int64_t>(i)).contiguous();
+      lists[place.document][numbers[i]] =
+          propositions(task, encoded.encoding(place), own[numbers[i]], row, choice, own.size() == 1);
+    }
+  };
+  const auto has_masks = [&](const EncodedBatch::Place& place) {
+    return !masks_in(masks[place.document], place.window).empty();
+  };
+  encoded.run(task, options.run.batch, true, consume, has_masks);
   std::vector<TaskResult> results(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    require(!mask_positions(encoded[i].windows.front(), mask).empty(), documents[i].name, ": has no mask; ",
-            quote(task.tokenizer->token(mask)), " stands for a word to be found");
-  }
-  encoded.run(task, options.run.batch, true, [&](const EncodedBatch::Place& place, const WindowOutput& output) {
-    const text::Encoding& encoding = encoded.encoding(place);
-    const std::vector<std::int64_t> positions = mask_positions(encoding, mask);
-    const at::Tensor rows = output.hidden.index_select(0, at::tensor(positions, at::kLong)).to(task.dtype);
-    const at::Tensor logits = task.model->vocabulary_logits(rows).to(at::kFloat);
-    Json lists = propositions(task, encoding, positions, logits, options.top_k, targets);
-    results[place.document].result = lists.size() == 1 ? Json(lists[0]) : std::move(lists);
-  });
-  for (std::size_t i = 0; i < documents.size(); ++i) {
+    results[i].result = lists[i].size() == 1 ? std::move(lists[i].front()) : Json(std::move(lists[i]));
     results[i].metadata = encoded.metadata(i);
   }
   return results;

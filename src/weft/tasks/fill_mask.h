@@ -19,8 +19,10 @@ struct FillMaskOptions {
 };
 
 /// For each document [{"score", "token", "token_str", "sequence"}], best first; a list of such lists when it has
-/// several masks, in their order. `task` has a masked-LM head. Errors: kArgument for a document without a mask (naming
-/// it and the mask token), for one that is too long, and where no target has a token; kInterrupted.
+/// several masks, in their order. `task` has a masked-LM head. A text beyond the model's length is read in windows:
+/// each mask is answered in the window where it has the most around it, and `sequence` is the text of that window.
+/// Errors: kArgument for a document without a mask (naming it and the mask token), for one whose masks were all cut
+/// off, and where no target has a token; kNumeric; kInterrupted.
 std::vector<TaskResult> fill_masks(TaskModel& task, std::span<const Document> documents,
                                    const FillMaskOptions& options = {});
 

@@ -2,8 +2,11 @@
 // Everything small is checked before the weights are read.
 #include "weft/tasks/task_model.h"
 
+#include <algorithm>
+
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/training/processes/process_group.h"
 
 namespace weft::tasks {
 namespace {
@@ -39,11 +42,25 @@ std::int64_t longest_input(const models::EncoderConfig& config, const text::Hugg
 
 }  // namespace
 
+void take_note(const TaskModel& task, const text::Encoding& encoding, const std::string& where) {
+  const auto largest = std::max_element(encoding.ids.begin(), encoding.ids.end());
+  if (largest != encoding.ids.end() && *largest >= task.rows) {
+    fail(ErrorKind::kFormat, where, ": the token ", quote(task.tokenizer->token(*largest)), " has the id ", *largest,
+         ", but the model of ", task.name, " has ", task.rows, " rows: the tokeniser is another model's");
+  }
+  task.unknown->add(encoding.ids, encoding.special_mask);
+}
+
 TaskModel describe_task_model(const std::filesystem::path& directory, const TaskModelOptions& options) {
   TaskModel task;
   task.name = quote(directory.native(), 4096);
   const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
   task.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory);
+  task.unknown = std::make_shared<text::UnknownTokens>(*task.tokenizer, task.name);
+  task.rows = config.vocab_size;
+  if (training::processes().is_first()) {
+    text::warn_of_small_vocabulary(*task.tokenizer, task.rows, task.name);
+  }
   task.maximum = longest_input(config, *task.tokenizer, options.max_length, task.name);
   task.type_ids = passes_types(config, *task.tokenizer);
   task.dtype = options.dtype;

@@ -11,6 +11,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/models/encoder_model.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/unknown_tokens.h"
 
 namespace weft::tasks {
 
@@ -25,11 +26,17 @@ struct TaskModelOptions {
 struct TaskModel {
   models::EncoderModel model{nullptr};
   std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer;
-  std::string name;          ///< of the directory, for messages
-  std::int64_t maximum = 0;  ///< tokens of a window, special ones included
+  std::shared_ptr<text::UnknownTokens> unknown;  ///< of all texts that were read
+  std::string name;                              ///< of the directory, for messages
+  std::int64_t maximum = 0;                      ///< tokens of a window, special ones included
+  std::int64_t rows = 0;                         ///< of the embedding: ids are below it
   at::ScalarType dtype = at::kFloat;
   bool type_ids = false;  ///< whether token types are passed on, as the tokeniser of `transformers` does
 };
+
+/// Counts the tokens of `encoding` as text that the model reads. Errors: kFormat naming `where`, the token and the
+/// model for an id that the model has no row for.
+void take_note(const TaskModel& task, const text::Encoding& encoding, const std::string& where);
 
 /// `directory` without its weights and whatever its head: `model` is empty. Errors: as open_task_model, but for heads.
 TaskModel describe_task_model(const std::filesystem::path& directory, const TaskModelOptions& options);

@@ -9,28 +9,48 @@ namespace weft::tasks {
 EncodedBatch::EncodedBatch(const TaskModel& task, std::span<const Document> documents, const EncodePlan& plan)
     : dtype_(task.dtype), computed_(documents.size()) {
   encoded_.reserve(documents.size());
+  names_.reserve(documents.size());
   for (const Document& document : documents) {
     encoded_.push_back(encode_document(*task.tokenizer, document, plan));
     require(!encoded_.back().windows.front().ids.empty(), document.name,
             ": no tokens, and the tokeniser puts none around a text");
+    for (const text::Encoding& window : encoded_.back().windows) {
+      take_note(task, window, document.name);
+    }
+    names_.push_back(document.name);
+  }
+  task.unknown->warn("read so far");
+}
+
+void EncodedBatch::consume_window(const TaskModel& task, const Place& place, const WindowOutput& output,
+                                  const Consume& consume) {
+  if (computed_[place.document].empty()) {
+    computed_[place.document] = *output.computed;
+  }
+  try {
+    consume(place, output);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kNumeric) {
+      throw;
+    }
+    throw named_numeric_error(task, names_[place.document], error);
   }
 }
 
-void EncodedBatch::run(TaskModel& task, const BatchLimits& limits, bool hidden, const Consume& consume) {
+void EncodedBatch::run(TaskModel& task, const BatchLimits& limits, bool hidden, const Consume& consume,
+                       const Wanted& wanted) {
   std::vector<const text::Encoding*> windows;
   std::vector<Place> places;
   for (std::size_t document = 0; document < encoded_.size(); ++document) {
     for (std::size_t window = 0; window < encoded_[document].windows.size(); ++window) {
-      windows.push_back(&encoded_[document].windows[window]);
-      places.push_back({document, window});
+      if (!wanted || wanted({document, window})) {
+        windows.push_back(&encoded_[document].windows[window]);
+        places.push_back({document, window});
+      }
     }
   }
   const auto keep = [&](std::size_t index, const WindowOutput& output) {
-    const Place& place = places[index];
-    if (place.window == 0) {
-      computed_[place.document] = *output.computed;
-    }
-    consume(place, output);
+    consume_window(task, places[index], output, consume);
   };
   EncoderRunner runner(task, limits);
   if (hidden) {
@@ -61,6 +81,11 @@ EncodePlan windowed_texts(const TaskModel& task, const RunOptions& options, text
           .stride = options.stride < 0 ? default_stride(task.maximum) : options.stride,
           .overflow = options.truncate ? Overflow::kTruncate : Overflow::kWindows,
           .side = side};
+}
+
+Error named_numeric_error(const TaskModel& task, const std::string& document, const Error& error) {
+  return {error.kind(), concat(document, ", model ", task.name, ": ", error.what()),
+          "--check-tensors tells whether the model's weights hold NaN or infinity"};
 }
 
 std::span<const float> numbers(const at::Tensor& tensor) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/formats/config_json.h"
@@ -36,18 +37,23 @@ class EncodedBatch {
     std::size_t window = 0;
   };
   using Consume = std::function<void(const Place& place, const WindowOutput& output)>;
+  using Wanted = std::function<bool(const Place& place)>;
 
   EncodedBatch(const TaskModel& task, std::span<const Document> documents, const EncodePlan& plan);
 
   const EncodedDocument& operator[](std::size_t document) const { return encoded_[document]; }
   const text::Encoding& encoding(const Place& place) const { return encoded_[place.document].windows[place.window]; }
-  /// Runs every window; `hidden` for the last hidden states in place of the head's output. Keeps what was computed.
-  void run(TaskModel& task, const BatchLimits& limits, bool hidden, const Consume& consume);
+  /// Runs every window, or those that are `wanted`; `hidden` for the last hidden states in place of the head's output.
+  /// Keeps what was computed. Errors: those of `consume` about numbers, with the names of the document and the model.
+  void run(TaskModel& task, const BatchLimits& limits, bool hidden, const Consume& consume, const Wanted& wanted = {});
   /// The metadata of a document; complete once run() is done.
   formats::Json metadata(std::size_t document) const;
 
  private:
+  void consume_window(const TaskModel& task, const Place& place, const WindowOutput& output, const Consume& consume);
+
   std::vector<EncodedDocument> encoded_;
+  std::vector<std::string> names_;
   at::ScalarType dtype_;
   std::vector<Computed> computed_;  // by document; windows of one are of one length but the last
 };
@@ -56,6 +62,9 @@ class EncodedBatch {
 EncodePlan whole_texts(const TaskModel& task, const RunOptions& options);
 /// The plan for a task that can.
 EncodePlan windowed_texts(const TaskModel& task, const RunOptions& options, text::Truncation side);
+
+/// A kNumeric error about the model's output, with the names of the document and the model that it came from.
+Error named_numeric_error(const TaskModel& task, const std::string& document, const Error& error);
 
 /// A tensor's numbers; valid as long as it lives. It must be float32 and contiguous.
 std::span<const float> numbers(const at::Tensor& tensor);

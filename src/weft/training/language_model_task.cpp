@@ -4,11 +4,15 @@
 
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
+#include "weft/data/unknown_share.h"
+#include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/leaves.h"
+#include "weft/training/processes/process_group.h"
 #include "weft/training/task_settings.h"
 
 namespace weft::training {
@@ -35,6 +39,11 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
       began_with_(std::move(began_with)),
       sampler_(sampler_over(std::make_shared<data::TextCorpus>(config.train_text))) {
   check_vocabulary(model_->config(), *tokenizer_);
+  if (processes().is_first()) {
+    const std::string where = began_with_.empty() ? "the run" : quote(began_with_, 4096);
+    text::warn_of_small_vocabulary(*tokenizer_, model_->config().vocab_size, where);
+    data::warn_of_unknown_tokens(sampler_.source(), *tokenizer_, where, "of the training text");
+  }
   if (!model_->config().is_decoder) {
     masking_ = data::masking_options(*tokenizer_, model_->config().vocab_size - 1, config.mask_probability,
                                      config.masking, config.seed);

@@ -3,6 +3,7 @@
 // documents of BigBird's figure 7.
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,10 +16,12 @@
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/core/files.h"
+#include "weft/core/joined.h"
 #include "weft/readers/conll_reader.h"
 #include "weft/readers/fasta_reader.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/genome_documents.h"
+#include "weft/readers/input/file_format.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/squad_reader.h"
 #include "weft/readers/table_reader.h"
@@ -32,22 +35,23 @@ using readers::ReadOptions;
 using readers::ReadReport;
 
 constexpr std::string_view kCheckExamples =
-    "  weft data check train.jsonl --format jsonl\n"
+    "  weft data check train.jsonl held-out.csv\n"
     "  weft data check squad/dev-v2.0.json --format squad --on-error skip --json";
 constexpr std::string_view kGenomeExamples =
     "  weft data genome genome.fa.gz --out documents.txt\n"
     "  weft tokenizer train documents.txt --dna --vocabulary-size 32000 --out dna";
 
 struct CheckConfig {
-  std::string format = "text";
+  std::string format = "auto";
   std::string on_error = "fail";
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = CheckConfig;
-    visit(Field{"format", &C::format, "what the files are"}.one_of(
-        {"text", "lines", "jsonl", "csv", "tsv", "conll", "squad", "fasta"}));
-    visit(Field{"on_error", &C::on_error, "what a malformed record does"}.one_of({"fail", "skip"}));
+    visit(
+        Field{"format", &C::format, "what the files are; auto goes by each file's name, then by its first line"}.one_of(
+            {"auto", "text", "lines", "jsonl", "csv", "tsv", "conll", "squad", "fasta"}));
+    visit(Field{"on_error", &C::on_error, "malformed records are an error, or only counted"}.one_of({"fail", "skip"}));
   }
 };
 
@@ -74,42 +78,68 @@ struct DataOptions {
 };
 
 template <typename ReaderType, typename... More>
-ReadReport count(const std::vector<std::filesystem::path>& files, const ReadOptions& options, const More&... more) {
+ReadReport count(const std::filesystem::path& file, const ReadOptions& options, const More&... more) {
   return readers::for_each_record(
-      files, [&](const std::filesystem::path& file) { return std::make_unique<ReaderType>(file, more..., options); },
+      std::vector{file},
+      [&](const std::filesystem::path& path) { return std::make_unique<ReaderType>(path, more..., options); },
       [](const auto&) {});
 }
 
-ReadReport count_records(const std::string& format, const std::vector<std::filesystem::path>& files,
-                         const ReadOptions& options) {
+ReadReport count_records(const std::string& format, const std::filesystem::path& file, const ReadOptions& options) {
   if (format == "jsonl") {
-    return count<readers::JsonLinesReader>(files, options);
+    return count<readers::JsonLinesReader>(file, options);
   }
   if (format == "csv" || format == "tsv") {
-    return count<readers::TableReader>(files, options, readers::TableOptions::of("table." + format));
+    return count<readers::TableReader>(file, options, readers::TableOptions::of("table." + format));
   }
   if (format == "conll") {
-    return count<readers::ConllReader>(files, options, readers::ConllOptions{});
+    return count<readers::ConllReader>(file, options, readers::ConllOptions{});
   }
   if (format == "squad") {
-    return count<readers::SquadReader>(files, options);
+    return count<readers::SquadReader>(file, options);
   }
   if (format == "fasta") {
-    return count<readers::FastaReader>(files, options);
+    return count<readers::FastaReader>(file, options);
   }
-  return count<readers::TextReader>(files, options,
+  return count<readers::TextReader>(file, options,
                                     format == "lines" ? readers::TextUnit::kLine : readers::TextUnit::kFile);
 }
 
-void print_report(const ReadReport& report, std::size_t files, bool json) {
+// What was found in all files.
+struct Check {
+  std::map<std::string, std::int64_t> formats;  // files of each
+  ReadReport report;
+};
+
+Check check_files(const std::vector<std::filesystem::path>& files, const std::string& format) {
+  Check check;
+  for (const std::filesystem::path& file : files) {
+    const std::string found = format == "auto" ? readers::format_of_file(file) : format;
+    ++check.formats[found];
+    const ReadReport report = count_records(found, file, {.skip_malformed = true});
+    check.report.first_skipped = check.report.skipped == 0 ? report.first_skipped : check.report.first_skipped;
+    check.report.records += report.records;
+    check.report.skipped += report.skipped;
+  }
+  return check;
+}
+
+void print_check(const Check& check, std::size_t files, bool json) {
+  const ReadReport& report = check.report;
   if (json) {
     print_json({{"files", files},
+                {"formats", check.formats},
                 {"records", report.records},
                 {"skipped", report.skipped},
                 {"first_skipped", report.skipped == 0 ? Json(nullptr) : Json(report.first_skipped)}});
     return;
   }
   Rows rows = {{"records", concat(digits(report.records), " in ", files, files == 1 ? " file" : " files")},
+               {"format", joined(check.formats, ", ",
+                                 [&](const auto& row) {
+                                   return check.formats.size() == 1 ? row.first
+                                                                    : concat(row.first, " (", row.second, ")");
+                                 })},
                {"skipped", digits(report.skipped)}};
   if (report.skipped > 0) {
     rows.emplace_back("the first", report.first_skipped);
@@ -117,14 +147,23 @@ void print_report(const ReadReport& report, std::size_t files, bool json) {
   std::cout << name_table(rows);
 }
 
+// All records are read before a malformed one is an error, so that the error says how many there are.
 void check_data(const DataOptions& options) {
   CheckConfig config;
   formats::update_from_json(config, options.given, "weft data check");
   const std::vector<std::filesystem::path> files = readers::list_files(options.paths);
   std::optional<BusyBar> bar("checking");
-  const ReadReport report = count_records(config.format, files, {.skip_malformed = config.on_error == "skip"});
+  const Check check = check_files(files, config.format);
   bar.reset();
-  print_report(report, files.size(), options.json);
+  const ReadReport& report = check.report;
+  const bool fails = report.skipped > 0 && config.on_error == "fail";
+  if (options.json || !fails) {
+    print_check(check, files.size(), options.json);
+  }
+  if (fails) {
+    fail(ErrorKind::kFormat, digits(report.skipped), " of ", digits(report.records + report.skipped),
+         " records are malformed; the first: ", report.first_skipped);
+  }
 }
 
 void write_genome_documents(const DataOptions& options) {

@@ -22,6 +22,7 @@
 #include "weft/data/text_corpus.h"
 #include "weft/fine_tuning/masked_text/masked_text_task.h"
 #include "weft/tasks/task_model.h"
+#include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 
@@ -84,7 +85,11 @@ void check_task(const std::string& run, const std::string& task, bool is_decoder
 }
 
 // Cut while reading: --max-bytes of a large corpus reads no more than that.
-std::string text_of(const EvalConfig& config) { return data::TextCorpus(config.text).text(config.max_bytes); }
+std::string text_of(const EvalConfig& config, const std::string& run, const text::Tokenizer& tokenizer) {
+  std::string text = data::TextCorpus(config.text, config.max_bytes).text();
+  text::warn_of_unknown_text(tokenizer, text, quote(run, 4096));
+  return text;
+}
 
 void require_no_token_scores(const std::string& run, const EvalConfig& config) {
   require(config.token_scores.empty(), "--token-scores is for decoders, and ", quote(run, 4096), " is an encoder");
@@ -96,22 +101,23 @@ Json evaluate_encoder(const std::string& run, const EvalConfig& config, const tr
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
   const tasks::TaskModel model = tasks::open_task_model(run, open);
-  return training::to_json(fine_tuning::evaluate_masked_text(
-      model.model, *model.tokenizer, text_of(config), {config.mask_probability, config.masking, config.seed}, options));
+  return training::to_json(
+      fine_tuning::evaluate_masked_text(model.model, *model.tokenizer, text_of(config, run, *model.tokenizer),
+                                        {config.mask_probability, config.masking, config.seed}, options));
 }
 
 // With config.token_scores, each token's score as a line of that file.
-Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const EvalConfig& config,
-                      training::EvaluateOptions options) {
+Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const std::string& text,
+                      const EvalConfig& config, training::EvaluateOptions options) {
   if (config.token_scores.empty()) {
-    return training::to_json(training::evaluate(model, tokenizer, text_of(config), options));
+    return training::to_json(training::evaluate(model, tokenizer, text, options));
   }
   AtomicFile out(config.token_scores);
   options.scored = [&out](const training::TokenScore& score) {
     const Json line = {{"begin", score.begin}, {"end", score.end}, {"bits", score.bits}, {"hit", score.hit}};
     out.write(formats::print_json(line) + "\n");
   };
-  const Json result = training::to_json(training::evaluate(model, tokenizer, text_of(config), options));
+  const Json result = training::to_json(training::evaluate(model, tokenizer, text, options));
   out.commit();
   return result;
 }
@@ -119,13 +125,16 @@ Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer&
 Json evaluate_own(const models::LanguageModel& model, const std::string& run, const EvalConfig& config,
                   const training::EvaluateOptions& options) {
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
+  checkpoint::check_tokenizer(model->config(), *tokenizer, quote(run, 4096));
+  text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(run, 4096));
+  const std::string text = text_of(config, run, *tokenizer);
   if (model->config().is_decoder) {
-    return evaluate_decoder(model, *tokenizer, config, options);
+    return evaluate_decoder(model, *tokenizer, text, config, options);
   }
   require_no_token_scores(run, config);
   const data::MaskingOptions masking = data::masking_options(*tokenizer, model->config().vocab_size - 1,
                                                              config.mask_probability, config.masking, config.seed);
-  return training::to_json(training::evaluate_masked(model, *tokenizer, text_of(config), masking, options));
+  return training::to_json(training::evaluate_masked(model, *tokenizer, text, masking, options));
 }
 
 Json evaluate(const std::string& run, const std::string& task, const EvalConfig& config) {

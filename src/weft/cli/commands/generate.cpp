@@ -13,10 +13,12 @@
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
-#include "weft/core/files.h"
 #include "weft/core/interrupt.h"
+#include "weft/core/quote.h"
 #include "weft/generation/generate.h"
+#include "weft/readers/input/whole_text.h"
 #include "weft/text/stream_decoder.h"
+#include "weft/text/unknown_tokens.h"
 
 namespace weft::cli {
 namespace {
@@ -70,7 +72,9 @@ generation::GenerationResult stream(const models::LanguageModel& model, const te
 }
 
 std::string prompt_of(const GenerateOptions& options) {
-  const std::string prompt = options.prompt_file.empty() ? options.prompt : read_file(options.prompt_file);
+  const std::string prompt = options.prompt_file.empty()
+                                 ? options.prompt
+                                 : readers::read_whole_text(readers::ByteSource::stream(options.prompt_file));
   if (prompt.empty()) {
     throw UsageError("weft generate needs a prompt of at least one byte", "give --prompt TEXT or --prompt-file FILE");
   }
@@ -84,6 +88,9 @@ void run_generate(const GenerateOptions& options) {
   settle_threads(options.threads);
   const models::LanguageModel model = checkpoint::load_model(options.run);
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.run);
+  checkpoint::check_tokenizer(model->config(), *tokenizer, quote(options.run, 4096));
+  text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(options.run, 4096));
+  text::warn_of_unknown_text(*tokenizer, prompt, quote(options.run, 4096));
   if (!options.json) {
     std::cout << prompt << std::flush;
   }
@@ -110,7 +117,8 @@ void add_generate(CLI::App& parent) {
   CLI::App& app = add_command(parent, "generate", std::string(kGenerateExamples));
   app.add_option("RUN", options->run, "run or model directory")->required();
   CLI::Option* prompt = app.add_option("--prompt", options->prompt, "text to continue")->option_text("TEXT");
-  app.add_option("--prompt-file", options->prompt_file, "file that holds the text to continue")
+  app.add_option("--prompt-file", options->prompt_file,
+                 "file that holds the text to continue, plain or gzip; - is standard input")
       ->option_text("FILE")
       ->excludes(prompt);
   add_fields<generation::SamplingConfig>(app, {.title = "Sampling"}, options->given);

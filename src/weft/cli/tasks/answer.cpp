@@ -48,7 +48,7 @@ struct AnswerCommand {
 // "the weaver 0.8123 (120-130)"; "no answer 0.7" for an empty one.
 std::string one_answer(const formats::Json& answer) {
   const auto text = answer["answer"].get<std::string>();
-  const std::string score = fixed(answer["score"].get<double>(), 4);
+  const std::string score = score_text(answer["score"].get<double>());
   return text.empty() ? "no answer " + score
                       : concat(text, "  ", score, " (", answer["start"].get<std::int64_t>(), "-",
                                answer["end"].get<std::int64_t>(), ")");

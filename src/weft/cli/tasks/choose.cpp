@@ -29,7 +29,7 @@ struct ChooseCommand {
 // "1 0.8123  She begins to weave.": the best choice only.
 std::string choose_line(const Json& result) {
   const Json& best = result.front();
-  return concat(best["index"].get<std::int64_t>(), " ", fixed(best["score"].get<double>(), 4), "  ",
+  return concat(best["index"].get<std::int64_t>(), " ", score_text(best["score"].get<double>()), "  ",
                 best["choice"].get<std::string>());
 }
 
@@ -71,6 +71,7 @@ void run_choose(const ChooseCommand& command) {
 void add_choose(CLI::App& parent) {
   auto command = std::make_shared<ChooseCommand>();
   CLI::App& app = add_command(parent, "choose", kChooseExamples);
+  command->source.reading.format = "lines";  // each is parsed here: its fields are not those of a text
   add_task_directory(app, command->flags);
   app.add_option("--prompt", command->prompt, "the text that every choice continues")->option_text("TEXT");
   app.add_option("--choice", command->choices, "a choice; given at least twice")

@@ -40,7 +40,7 @@ struct ClassifyCommand {
 
 std::string classify_line(const formats::Json& result) {
   return joined(result, "  ", [](const formats::Json& label) {
-    return label["label"].get<std::string>() + " " + fixed(label["score"].get<double>(), 4);
+    return label["label"].get<std::string>() + " " + score_text(label["score"].get<double>());
   });
 }
 

@@ -110,7 +110,7 @@ void add_embed(CLI::App& parent) {
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
   add_fields<EmbedConfig>(app, {.title = "Options"}, command->given);
-  add_task_flags(app, command->flags, false);
+  add_task_flags(app, command->flags, true);
   app.callback([command] { run_embed(*command); });
 }
 

@@ -41,7 +41,7 @@ struct FillMaskCommand {
 std::string fill_mask_line(const formats::Json& result) {
   const bool several = !result.empty() && result.front().is_array();
   const auto one = [](const formats::Json& token) {
-    return token["token_str"].get<std::string>() + " " + fixed(token["score"].get<double>(), 4);
+    return token["token_str"].get<std::string>() + " " + score_text(token["score"].get<double>());
   };
   return joined(several ? result : formats::Json::array({result}), " | ",
                 [&](const formats::Json& list) { return joined(list, "  ", one); });
@@ -66,7 +66,7 @@ void add_fill_mask(CLI::App& parent) {
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
   add_fields<FillMaskConfig>(app, {.title = "Options"}, command->given);
-  add_task_flags(app, command->flags, false);
+  add_task_flags(app, command->flags, true);
   app.callback([command] { run_fill_mask(*command); });
 }
 

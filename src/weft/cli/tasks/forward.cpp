@@ -62,6 +62,16 @@ models::EncoderInput read_input(const std::string& path) {
   return input;
 }
 
+// The model says which input is wrong; the user wants to know in which file.
+checkpoint::NamedTensors named_forward(models::EncoderModel& model, const models::EncoderInput& input,
+                                       const std::string& path) {
+  try {
+    return model->forward(input).named();
+  } catch (const Error& error) {
+    throw Error(error.kind(), concat(quote(path, 4096), ": ", error.what()), error.hint());
+  }
+}
+
 formats::Json shapes_json(const checkpoint::NamedTensors& tensors) {
   formats::Json shapes = formats::Json::object();
   for (const auto& [name, tensor] : tensors) {
@@ -81,7 +91,7 @@ void run_forward(const ForwardCommand& command) {
   models::EncoderModel model = checkpoint::load_encoder(command.directory, load);
   const c10::InferenceMode no_graph;
   const auto start = std::chrono::steady_clock::now();
-  const checkpoint::NamedTensors tensors = model->forward(input).named();
+  const checkpoint::NamedTensors tensors = named_forward(model, input, command.input);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   formats::Metadata metadata{{"dtype", dtype_text(settings.dtype)}};
   formats::Json said = {{"outputs", shapes_json(tensors)},

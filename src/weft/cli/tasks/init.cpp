@@ -5,6 +5,7 @@
 
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/model_kind.h"
 #include "weft/cli/busy_bar.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -54,6 +55,9 @@ models::EncoderConfig first_config(const InitCommand& command) {
     return models::base_config(command.family.empty() ? "bert" : command.family);
   }
   std::filesystem::path file = command.config;
+  if (!std::filesystem::exists(file)) {
+    checkpoint::check_model_directory(file);  // says how to get one
+  }
   if (std::filesystem::is_directory(file)) {
     file /= "config.json";
   }
@@ -88,6 +92,7 @@ void run_init(const InitCommand& command) {
   require_no_model(command.out);
   models::EncoderConfig config = first_config(command);
   if (!command.tokenizer.empty()) {
+    checkpoint::check_model_directory(command.tokenizer);
     fit_vocabulary(config, text::HuggingFaceTokenizer(command.tokenizer), command.shape);
   }
   formats::update_from_json(config, command.shape, "weft init");

@@ -2,15 +2,15 @@
 // Lines are bytes: what is no UTF-8 is the tokeniser's business, which keeps offsets right.
 #include "weft/cli/tasks/text_input.h"
 
-#include <filesystem>
-#include <iostream>
-#include <iterator>
-
 #include <unistd.h>
 
+#include <CLI/Validators.hpp>
+
 #include "weft/cli/failure.h"
-#include "weft/core/files.h"
+#include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/readers/byte_source.h"
+#include "weft/readers/input/whole_text.h"
 
 namespace weft::cli {
 namespace {
@@ -21,24 +21,23 @@ void refuse_terminal() {
   }
 }
 
-void open_lines(std::ifstream& file, const std::string& path) {
-  std::error_code error;
-  const bool directory = std::filesystem::is_directory(path, error);
-  if (!directory) {
-    file.open(path, std::ios::binary);
-  }
-  if (directory || !file) {
-    fail(ErrorKind::kIo, quote(path, 4096), directory ? ": is a directory, expected a file" : ": cannot be read");
-  }
-}
-
 }  // namespace
 
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
-  app.add_option("TEXT", source.texts, "texts; without any, one text a line of --file or standard input");
-  app.add_option("--file", source.file, "file with one text a line; - is standard input")->option_text("FILE");
+  app.add_option("TEXT", source.texts, "texts; without any, those of --file or of standard input");
+  app.add_option("--file", source.file, "file of texts, plain or gzip; - is standard input")->option_text("FILE");
+  app.add_option("--format", source.reading.format,
+                 "what the file is: a text a line, JSON lines, a table or FASTA; auto goes by its name, then by its "
+                 "first line (default auto)")
+      ->check(CLI::IsMember({"auto", "lines", "jsonl", "csv", "tsv", "fasta"}))
+      ->option_text("NAME");
+  app.add_option("--text-field", source.reading.text_field,
+                 "column or JSON field of the text; without it text, sentence, sequence, review or content")
+      ->option_text("NAME");
   if (with_pairs) {
-    app.add_flag("--pairs", source.pairs, "each text is two, with a tab between them");
+    app.add_flag("--pairs", source.reading.pairs, "each text is two, in a line with a tab between them");
+    app.add_option("--pair-field", source.reading.pair_field, "with --pairs: column or JSON field of the second text")
+        ->option_text("NAME");
   }
 }
 
@@ -49,71 +48,44 @@ DocumentReader::DocumentReader(const TextSource& source) : source_(source) {
     }
     return;
   }
-  kind_ = "line";
-  if (source.file.empty() || source.file == "-") {
+  const bool standard_input = source.file.empty() || source.file == "-";
+  if (standard_input) {
     refuse_terminal();
-    lines_ = &std::cin;
-    return;
   }
-  open_lines(file_, source.file);
-  lines_ = &file_;
+  records_.emplace(readers::ByteSource::stream(standard_input ? "-" : source.file), source.reading);
 }
 
-bool DocumentReader::read_text(std::string& text) {
-  if (lines_ == nullptr) {
-    const bool more = number_ < static_cast<std::int64_t>(source_.texts.size());
-    text = more ? source_.texts[static_cast<std::size_t>(number_)] : std::string();
-    return more;
+bool DocumentReader::read(readers::InputText& text) {
+  if (records_) {
+    return records_->next(text);
   }
-  if (!std::getline(*lines_, text)) {
-    if (lines_->bad()) {
-      fail(ErrorKind::kIo, "reading line ", number_ + 1, " failed");
-    }
+  if (number_ == source_.texts.size()) {
     return false;
   }
-  if (text.ends_with('\r')) {
-    text.pop_back();
+  text = {source_.texts[number_], {}, concat("text ", number_ + 1)};
+  if (source_.reading.pairs) {
+    readers::split_pair(text);
   }
   return true;
 }
 
-tasks::Document DocumentReader::document_of(std::string text) const {
-  tasks::Document document;
-  document.name = concat(kind_, " ", number_);
-  if (source_.pairs) {
-    const std::size_t tab = text.find('\t');
-    require(tab != std::string::npos && text.find('\t', tab + 1) == std::string::npos, document.name,
-            ": --pairs expects two texts with one tab between them");
-    document.second = text.substr(tab + 1);
-    text.resize(tab);
-  }
-  document.first = std::move(text);
-  return document;
-}
-
 std::vector<tasks::Document> DocumentReader::next(std::size_t count) {
   std::vector<tasks::Document> documents;
-  std::string text;
-  while (documents.size() < count && read_text(text)) {
-    ++number_;
-    documents.push_back(document_of(std::move(text)));
+  for (readers::InputText text; documents.size() < count && read(text); ++number_) {
+    documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where)});
   }
-  require(number_ > 0, "no text was given: ", source_.file.empty() ? "standard input" : quote(source_.file, 4096),
-          " has no line");
+  require(number_ > 0, "no text was given: ",
+          source_.file.empty() || source_.file == "-" ? "standard input" : quote(source_.file, 4096), " is empty");
   return documents;
 }
 
 std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths) {
   std::vector<tasks::Document> documents;
   for (const std::string& path : paths) {
+    readers::ByteSource source = readers::ByteSource::stream(path);
     tasks::Document document;
-    if (path == "-") {
-      document.first.assign(std::istreambuf_iterator<char>(std::cin), {});
-      document.name = "standard input";
-    } else {
-      document.first = read_file(path);
-      document.name = quote(path, 4096);
-    }
+    document.name = source.name();
+    document.first = readers::read_whole_text(std::move(source));
     documents.push_back(std::move(document));
   }
   return documents;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint/model_kind.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -146,6 +147,7 @@ void print_decoded(const text::HuggingFaceTokenizer& tokenizer, const TokenizeOp
 void run_tokenize(const TokenizeOptions& options) {
   TokenizeConfig config;
   formats::update_from_json(config, options.given, "weft tokenize");
+  checkpoint::check_model_directory(options.directory);
   const text::HuggingFaceTokenizer tokenizer(options.directory);
   if (options.decode) {
     print_decoded(tokenizer, options, !config.special_tokens);

@@ -2,6 +2,7 @@
 // A dtype that runs emulated is said to be: nobody should wonder why bfloat16 is no faster.
 #include "weft/cli/training/announcement.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "weft/cli/commands/attention_summary.h"
@@ -12,6 +13,7 @@
 #include "weft/core/progress.h"
 #include "weft/data/text_corpus.h"
 #include "weft/models/language_model.h"
+#include "weft/readers/input/file_format.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::cli {
@@ -20,8 +22,12 @@ namespace {
 // Looks at the files once more, cheaply, so that a wrong path fails before a model is built.
 std::string text_size(const std::vector<std::string>& paths) {
   const data::TextCorpus corpus(paths);
+  const bool headers = std::any_of(corpus.files().begin(), corpus.files().end(), [](const data::TextFile& file) {
+    return readers::format_of_name(file.path) == "fasta";
+  });
   return concat(digits(corpus.bytes()), " bytes in ", corpus.files().size(),
-                corpus.files().size() == 1 ? " file" : " files");
+                corpus.files().size() == 1 ? " file" : " files",
+                headers ? "; FASTA headers are text here, weft data genome leaves them out" : "");
 }
 
 /// Parameters of a model that is never filled: nothing is allocated for it.

@@ -7,11 +7,15 @@
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
+#include "weft/data/unknown_share.h"
 #include "weft/fine_tuning/trained_leaves.h"
+#include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluation_mode.h"
 #include "weft/training/leaves.h"
+#include "weft/training/processes/process_group.h"
 #include "weft/training/task_settings.h"
 
 namespace weft::fine_tuning {
@@ -64,6 +68,11 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
                 0, static_cast<std::uint64_t>(trainer.seed)}) {
   require(trainer.label_smoothing == 0.0, "label_smoothing is not for masked text that goes on from a model, found ",
           trainer.label_smoothing);
+  if (training::processes().is_first()) {
+    const std::string where = quote(config.model, 4096);
+    text::warn_of_small_vocabulary(*tokenizer_, model_->config().vocab_size, where);
+    data::warn_of_unknown_tokens(sampler_.source(), *tokenizer_, where, "of the training text");
+  }
   model_->set_gradient_checkpointing(config.gradient_checkpointing);
   subwords_ = training::subword_sampler(trainer, *tokenizer_);
   if (!trainer.eval_text.empty()) {

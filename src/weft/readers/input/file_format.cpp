@@ -27,9 +27,11 @@ std::string extension_of(const std::filesystem::path& file) {
   return name.extension().string();
 }
 
-bool is_whole_object(std::string_view line) {
+// One of many objects, a line each. A data set of SQuAD is one object with a list, on one line or on many.
+bool is_record(std::string_view line) {
   try {
-    return formats::parse_json(line, "").is_object();
+    const formats::Json json = formats::parse_json(line, "");
+    return json.is_object() && !(json.contains("data") && json["data"].is_array());
   } catch (const Error&) {
     return false;
   }
@@ -59,7 +61,7 @@ std::string format_of_file(const std::filesystem::path& file) {
   ByteSource bytes(file);
   const std::string_view line = bytes.first_line(kLongestLine);
   if (extension_of(file) == ".json") {
-    return is_whole_object(line) ? "jsonl" : "squad";
+    return is_record(line) ? "jsonl" : "squad";
   }
   const std::string begun = format_of_line(line);
   return begun.empty() ? "text" : begun;

@@ -21,7 +21,7 @@ std::string format_of_name(const std::filesystem::path& file);
 std::string format_of_line(std::string_view line);
 
 /// The format of a regular file for a program that must not guess wrong about a malformed one: what the name says; for
-/// a name that says nothing (and for .json, SQuAD's when its first line is no whole object) what the first line says;
+/// a name that says nothing what the first line says; .json is SQuAD's unless its first line is a record by itself;
 /// else text. Errors: as ByteSource.
 std::string format_of_file(const std::filesystem::path& file);
 

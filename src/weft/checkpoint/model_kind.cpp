@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of models are no paths: a name without its directory is the first mistake that everybody makes.
+#include "weft/checkpoint/model_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using formats::Json;
+
+constexpr std::string_view kOwn = "weft";
+constexpr std::array<std::string_view, 4> kEncoders = {"bert", "roberta", "longformer", "big_bird"};
+constexpr const char* kOpened =
+    "Weft opens what weft train made, and encoders of the types bert, roberta, longformer and big_bird";
+
+std::string quoted(const std::filesystem::path& path) { return quote(path.native(), 4096); }
+
+std::string type_of(const Json& config) { return config.at("model_type").get<std::string>(); }
+
+bool is_encoder(const std::string& type) {
+  return std::find(kEncoders.begin(), kEncoders.end(), type) != kEncoders.end();
+}
+
+// "bert-base-uncased" or "allenai/longformer-base-4096": letters, digits and a few signs, one slash at most.
+bool looks_like_a_name(std::string_view path) {
+  const auto fits = [](char byte) {
+    return std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '-' || byte == '_' || byte == '.' ||
+           byte == '/';
+  };
+  return !path.empty() && std::isalnum(static_cast<unsigned char>(path.front())) != 0 &&
+         std::all_of(path.begin(), path.end(), fits) && std::count(path.begin(), path.end(), '/') <= 1;
+}
+
+std::string how_to_get(const std::filesystem::path& directory) {
+  constexpr std::string_view kWhat =
+      "a model is a directory with config.json, the weights and the tokeniser's files, given by its path";
+  // A path that was made absolute on its way here is shown as it was given.
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  const std::string name = (error || directory.is_relative() ? directory : directory.lexically_relative(here)).string();
+  if (!looks_like_a_name(name)) {
+    return std::string(kWhat);
+  }
+  return concat(kWhat, "; to download one by its name: hf download ", name, " --local-dir ",
+                directory.filename().string());
+}
+
+}  // namespace
+
+void check_model_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(directory, error);
+  if (std::filesystem::is_directory(status)) {
+    return;
+  }
+  const bool there = std::filesystem::exists(status);
+  const std::string reason = there ? "is a file, expected a directory"
+                             : status.type() == std::filesystem::file_type::not_found ? "there is no such directory"
+                                                                                      : error.message();
+  throw Error(ErrorKind::kIo, concat("cannot open the model ", quoted(directory), ": ", reason),
+              there ? "give the directory that the file lies in" : how_to_get(directory));
+}
+
+Json read_model_config(const std::filesystem::path& directory) {
+  check_model_directory(directory);
+  const std::filesystem::path file = directory / "config.json";
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(file, error)) && !error) {
+    throw Error(ErrorKind::kIo, concat("cannot open the model ", quoted(directory), ": it has no config.json"),
+                "a model is a directory with config.json, the weights and the tokeniser's files");
+  }
+  Json config = formats::read_json(file);
+  const auto type = config.is_object() ? config.find("model_type") : config.end();
+  if (!config.is_object() || type == config.end() || !type->is_string()) {
+    throw Error(ErrorKind::kFormat, concat(file.string(), ": expected a string at model_type, found none"), kOpened);
+  }
+  return config;
+}
+
+bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
+
+void require_encoder(const Json& config, const std::filesystem::path& directory) {
+  const std::string file = (directory / "config.json").string();
+  const std::string type = type_of(config);
+  if (type == kOwn) {
+    const auto decoder = config.find("is_decoder");
+    const bool decodes = decoder == config.end() || *decoder == true;
+    throw Error(
+        ErrorKind::kUnsupported,
+        concat(file, ": is a ", decodes ? "decoder" : "masked language model",
+               " that weft train made (model_type weft); expected an encoder of the types bert, roberta, "
+               "longformer or big_bird"),
+        concat(decodes ? "weft generate continues a text with it, weft eval measures it" : "weft eval measures it",
+               "; for a task, weft train --task NAME --model ENCODER trains an encoder"));
+  }
+  if (!is_encoder(type)) {
+    throw Error(ErrorKind::kUnsupported,
+                concat(file, ": model_type must be one of bert, roberta, longformer, big_bird, found ", quote(type)),
+                kOpened);
+  }
+}
+
+void require_own_model(const Json& config, const std::filesystem::path& directory) {
+  const std::string type = type_of(config);
+  if (type == kOwn) {
+    return;
+  }
+  throw Error(ErrorKind::kUnsupported,
+              concat((directory / "config.json").string(),
+                     ": model_type must be weft, a model that weft train made, found ", quote(type)),
+              is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
+                               : kOpened);
+}
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user's DIR turns out to be, before anything of it is used: a model of Weft's own, an encoder, a model that
+// Weft does not open, or no model at all. Each error says what to do next.
+#pragma once
+
+#include <filesystem>
+
+#include "weft/formats/config_json.h"
+
+namespace weft::checkpoint {
+
+/// Errors: kIo unless `directory` is a directory, with a hint how to get a model whose name was given in its place.
+void check_model_directory(const std::filesystem::path& directory);
+
+/// `directory`/config.json. Errors: as check_model_directory; kIo when the file is not there; kFormat when it is no
+/// JSON object or names no model_type.
+formats::Json read_model_config(const std::filesystem::path& directory);
+
+/// Whether the config is that of a model of Weft's own (a decoder or encoder that `weft train` made of nothing).
+bool is_own_model(const formats::Json& config);
+
+/// Errors: kUnsupported unless the config is of one of the encoder families; it names the file, the model_type found
+/// and the commands that open such a model.
+void require_encoder(const formats::Json& config, const std::filesystem::path& directory);
+
+/// Errors: kUnsupported unless is_own_model(), in the same way.
+void require_own_model(const formats::Json& config, const std::filesystem::path& directory);
+
+}  // namespace weft::checkpoint
