@@ -41,7 +41,7 @@ class Edges final : public RowLists {
     const std::int64_t queries = context.query_offset + context.query_length;
     if (queries > list_.queries || context.key_length > list_.keys) {
       fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " has ", list_.queries, " query and ", list_.keys,
-           " key positions, but the call has ", queries, " and ", context.key_length);
+           " key positions, but the call needs ", queries, " and ", context.key_length);
     }
   }
   void print(Printer& printer) const override {

@@ -130,7 +130,7 @@ class Axial final : public Node {
     const std::int64_t positions = saturating_product(rows_.at(context), columns_.at(context));
     const std::int64_t needed = std::max(context.key_length, context.query_offset + context.query_length);
     if (needed > positions) {
-      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " has ", positions, " positions, but the call has ",
+      fail(ErrorKind::kExpression, "pattern: ", to_string(*this), " has ", positions, " positions, but the call needs ",
            needed);
     }
   }
