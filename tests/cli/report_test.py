@@ -168,7 +168,7 @@ class ReportTest(Case):
         self.assertAlmostEqual(found["bits_per_byte"], best["value"], 4)
         wrong = weft(*self.train_arguments(self.folder / "wrong", "--steps", "4", "--eval-text", self.held_out,
                                            "--best-metric", "f1"))
-        self.assert_fails(wrong, 1, "best_metric", "bits_per_byte")
+        self.assert_fails(wrong, 2, "--best-metric", "bits_per_byte")
 
 
 if __name__ == "__main__":

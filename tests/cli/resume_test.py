@@ -100,7 +100,7 @@ class ResumeTest(Case):
         self.assertEqual(losses(out)[:40], before)
         again = weft("train", "--resume", "--out", out)
         self.assertNotIn("learning rate follows", again.stderr)
-        self.assert_fails(weft("train", "--resume", "--out", out, "--steps", "50"), 1, "steps", "at least 60", "found 50")
+        self.assert_fails(weft("train", "--resume", "--out", out, "--steps", "50"), 2, "--steps", "at least 60", "found 50")
         both = weft("train", "--resume", "--out", out, "--minutes", "1")
         self.assert_fails(both, 1, "one of steps and minutes")
         self.assertEqual(weft("report", out).returncode, 0)

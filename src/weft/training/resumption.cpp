@@ -6,6 +6,7 @@
 #include <array>
 
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/schedule.h"
 
@@ -40,10 +41,10 @@ void check_same(const formats::Json& stands, const formats::Json& given, std::sp
   for (const auto& [name, value] : stands.items()) {
     const bool may_change = std::find(changeable.begin(), changeable.end(), name) != changeable.end();
     if (!may_change && given.at(name) != value) {
-      throw Error(
-          ErrorKind::kArgument,
-          concat(where, ": ", name, " is ", value.dump(), " in this run, and ", given.at(name).dump(), " was given"),
-          "leave it out to go on with the run, or begin a new one");
+      throw Error(ErrorKind::kArgument,
+                  concat(quote(where.native(), 4096), ": ", name, " is ", value.dump(), " in this run, and ",
+                         given.at(name).dump(), " was given"),
+                  "leave it out to go on with the run, or begin a new one");
     }
   }
 }
@@ -88,7 +89,7 @@ TrainerConfig resumed_trainer(const TrainerConfig& stands, formats::Json& given,
   TrainerConfig merged = stands;
   formats::update_from_json(merged, take_fields<TrainerConfig>(given), "training");
   check_same(formats::to_json(stands), formats::to_json(settled(merged)), kChangeable, where);
-  check_config(merged, where.string());
+  check_config(merged, quote(where.native(), 4096));
   return settled(merged);
 }
 

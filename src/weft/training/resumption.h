@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/core/quote.h"
 #include "weft/formats/config_json.h"
 #include "weft/training/run_directory.h"
 #include "weft/training/trainer_config.h"
@@ -35,7 +36,7 @@ template <typename Config>
 Config resumed_settings(const formats::Json& stands, formats::Json& given, std::span<const std::string_view> changeable,
                         const std::filesystem::path& where) {
   Config config;
-  formats::update_from_json(config, formats::only_fields_of<Config>(stands), where.string());
+  formats::update_from_json(config, formats::only_fields_of<Config>(stands), quote(where.native(), 4096));
   Config merged = config;
   formats::update_from_json(merged, take_fields<Config>(given), "training");
   merged = settled(merged);

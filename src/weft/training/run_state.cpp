@@ -97,10 +97,11 @@ Json training_json(const TrainerConfig& config, const Task& task) {
 
 TrainerConfig config_from_json(const Json& json, const std::filesystem::path& where) {
   TrainerConfig config;
+  const std::string named = quote(where.native(), 4096);
   const bool has_settings = json.is_object() && json.contains("task");
-  formats::update_from_json(config, has_settings ? formats::only_fields_of<TrainerConfig>(json) : json, where.string(),
+  formats::update_from_json(config, has_settings ? formats::only_fields_of<TrainerConfig>(json) : json, named,
                             {"weft_version", "torch_version"});
-  check_config(config, where.string());
+  check_config(config, named);
   // A run of a version that knew one process only.
   config.processes = std::max<std::int64_t>(config.processes, 1);
   return config;

@@ -27,6 +27,7 @@
 #include "weft/cli/training/train_result.h"
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
+#include "weft/core/quote.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/train_language_model.h"
@@ -100,7 +101,7 @@ training::TrainResult resume(const TrainOptions& options, const Json& fields, st
         settings[length] = fields[length];
       }
     }
-    formats::update_from_json(trainer, settings, (std::filesystem::path(options.out) / "training.json").string());
+    formats::update_from_json(trainer, settings, quote(options.out + "/training.json", 4096));
     announce(trainer, checkpoint::load_config(options.out), threads);
     std::cerr << "resuming after step " << digits(run->at("step").get<std::int64_t>()) << std::endl;
   }
