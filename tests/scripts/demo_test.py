@@ -32,7 +32,7 @@ scripts_demo = load(ROOT / "scripts/demo")
 
 
 def demo(folder, *arguments, **variables):
-    environment = {**os.environ, "WEFT_DEMO_OUT": str(folder / "out"), "WEFT_DEMO_MINUTES": "0.0001", "WEFT_DEMO_LENGTHS": "256,200,250,300,1000", **variables}
+    environment = {**os.environ, "WEFT_DEMO_OUT": str(folder / "out"), "WEFT_THREADS": "1", "WEFT_DEMO_MINUTES": "0.0001", "WEFT_DEMO_LENGTHS": "256,200,250,300,1000", **variables}
     return subprocess.run([sys.executable, ROOT / "scripts/demo", *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=400)
 
 
