@@ -98,7 +98,7 @@ TEST_F(EncoderDirectory, AGraphOfTheAttentionComesAlong) {
   // A converted model and a copy carry it on.
   ConvertOptions longer;
   longer.to = "big_bird";
-  longer.length = 256;
+  longer.length = 128;  // the positions of the graph
   longer.block_size = 4;
   save_encoder(folder_ / "longer", convert_encoder(load_encoder(directory_), longer));
   EXPECT_EQ(read_file(folder_ / "longer/graphs/own.mtx"), kOwnGraph);
@@ -112,7 +112,14 @@ TEST_F(EncoderDirectory, AnExpressionBesideTheConfigReadsTheWorkingDirectory) {
   write_file_atomically(directory_ / "own.mtx", kOwnGraph);
   EncoderLoadOptions options;
   options.encoder.attention = "edges(\"own.mtx\")";
-  expect_refused(ErrorKind::kIo, {"own.mtx"}, options);
+  // A pattern's message shows the place below its first line.
+  try {
+    load_encoder(directory_, options);
+    ADD_FAILURE() << "the working directory has no such graph";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kIo);
+    EXPECT_NE(std::string(error.what()).find("cannot open 'own.mtx'"), std::string::npos) << error.what();
+  }
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(directory_);
   const EncoderModel loaded = load_encoder(directory_, options);

@@ -246,6 +246,8 @@ TEST_F(ModelDirectory, FieldsOfHowAModelRunsMayBeLeftOut) {
 }
 
 TEST_F(ModelDirectory, MissingFilesAreNamed) {
+  expect_refused(ErrorKind::kIo, {"there is no such directory"});
+  std::filesystem::create_directory(directory_);
   expect_refused(ErrorKind::kIo, {"config.json"});
   save();
   std::filesystem::remove(directory_ / "model.safetensors");

@@ -190,7 +190,7 @@ class OtherTasksTest(FineTuningCase):
 class ResumptionTest(FineTuningCase):
     def test_a_killed_run_goes_on_to_the_same_bits(self):
         model = self.model("model", "--hidden-dropout-prob", "0.1", family="roberta")
-        more = ["--bpe-dropout", "0.2", "--steps", "30", "--checkpoint-every", "3", "--eval-every", "5", "--batch-tokens", "60"]
+        more = ["--bpe-dropout", "0.2", "--steps", "150", "--checkpoint-every", "3", "--eval-every", "5", "--batch-tokens", "60"]
         self.assertEqual(weft(*self.arguments(self.folder / "whole", *more, model=model)).returncode, 0)
         self.kill_at(self.arguments(self.run_directory, *more, model=model), "step-6")
         resumed = weft("train", "--resume", "--out", self.run_directory)

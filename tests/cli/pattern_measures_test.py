@@ -101,7 +101,7 @@ class SweepTest(Case):
         self.assertLess(paths[-1], found["ring"]["path"] / 2)
         self.assertEqual([row["mixture"] for row in found["mixtures"]], ["R", "W", "R+W", "W+G", "R+W+G"])
         self.assertEqual(png.read_bytes()[:4], b"\x89PNG")
-        self.assert_fails(weft("pattern", "sweep", "--length", "64", "--width", "64"), 1, "width")
+        self.assert_fails(weft("pattern", "sweep", "--length", "64", "--width", "64"), 2, "--width must be below --length 64, found 64")
         self.assert_fails(weft("pattern", "sweep", "--length", "16384", "--width", "8192"), 2, "minutes", "--length 4096")
 
 

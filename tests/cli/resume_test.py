@@ -102,7 +102,7 @@ class ResumeTest(Case):
         self.assertNotIn("learning rate follows", again.stderr)
         self.assert_fails(weft("train", "--resume", "--out", out, "--steps", "50"), 2, "--steps", "at least 60", "found 50")
         both = weft("train", "--resume", "--out", out, "--minutes", "1")
-        self.assert_fails(both, 1, "one of steps and minutes")
+        self.assert_fails(both, 2, "--minutes", "is given in steps", "make it longer with --steps N")
         self.assertEqual(weft("report", out).returncode, 0)
 
     def test_resumptions_leave_no_temporary_files(self):

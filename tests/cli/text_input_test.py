@@ -265,6 +265,7 @@ class ModelsThatAreNoneTest(EncoderCase):
 
     def test_a_name_is_no_directory(self):
         name = "nobody-has-this-model"
+        self.assert_fails(weft("classify", name + "/", "a", cwd=self.folder), 1, f"hf download {name} --local-dir {name}")
         for arguments in (("classify", name, "a"), ("embed", name, "a", "--json"), ("tokenize", name, "a"), ("info", name), ("eval", name, "--text", self.train_text),
                           ("generate", name, "--prompt", "a"), ("convert", name, "--to", "longformer", "--out", "x"),
                           ("init", "--config", name, "--out", "x"), ("bench", "model", name, "--length", "8"),

@@ -6,6 +6,7 @@ set(prefix ${stage}/installed)
 set(weft ${prefix}/bin/weft)
 file(REMOVE_RECURSE ${stage})
 set(ENV{CMAKE_PREFIX_PATH} "")
+unset(ENV{LD_LIBRARY_PATH})
 
 function(step)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)

@@ -64,6 +64,8 @@ TEST(SentencePieceCheck, Pieces) {
   for (const char* text : {"<0x-1>", "<0x1>", "<0xGG>", "<0x100>", "a"}) {
     expect_refused(piece(text, 0, PieceType::kByte), {"byte piece 0"});
   }
+  // A second type that no piece has does not take the first one back.
+  expect_refused(bytes_field(1, bytes_field(1, "a") + varint_field(3, 6) + varint_field(3, 99)), {"byte piece 0"});
 }
 
 TEST(SentencePieceCheck, BrokenMessages) {

@@ -2,6 +2,9 @@
 //! How deep a regular expression nests repetitions without an end. One attempt to match goes over the text as often as its length to the
 //! power of that depth, less one, without going back: what goes back is counted by the engine, what goes ahead is not.
 
+/// A higher count is as good as no end: the engine allows 100,000.
+const HIGHEST_COUNT: u32 = 16;
+
 struct Walk<'a> {
     rest: std::str::Chars<'a>,
     /// The depth of every open group so far.
@@ -29,7 +32,8 @@ impl Walk<'_> {
 
     fn escape(&mut self) -> Result<(), Doubt> {
         match self.rest.next().ok_or(Doubt)? {
-            '1'..='9' | 'k' | 'g' | 'X' => return Err(Doubt),
+            // References, and control characters that may be brackets.
+            '1'..='9' | 'k' | 'g' | 'X' | 'c' | 'C' | 'M' => return Err(Doubt),
             'p' | 'P' | 'x' | 'o' | 'u' if self.eat('{') => self.skip_to('}')?,
             _ => {}
         }
@@ -103,7 +107,8 @@ impl Walk<'_> {
         self.deepen(self.last + 1)
     }
 
-    /// "{2,}" is without an end, "{2,3}" is not, and "{a" is no repetition.
+    /// "{2,}" is without an end, "{2,3}" is not, and "{a" is no repetition. A "+" behind braces is a repetition of its own:
+    /// they have no possessive form.
     fn braces(&mut self) -> Result<(), Doubt> {
         let text = self.rest.as_str();
         let Some((inside, _)) = text.split_once('}') else {
@@ -116,7 +121,13 @@ impl Walk<'_> {
             return Ok(());
         }
         self.skip_to('}')?;
-        if inside.ends_with(',') { self.repeat() } else { Ok(()) }
+        let _ = self.eat('?');
+        let most = inside.rsplit(',').next().and_then(|count| count.parse::<u32>().ok());
+        if most.is_some_and(|most| most <= HIGHEST_COUNT) {
+            Ok(())
+        } else {
+            self.deepen(self.last + 1)
+        }
     }
 
     fn run(&mut self) -> Result<(), Doubt> {
@@ -171,12 +182,12 @@ mod tests {
 
     #[test]
     fn repetitions_in_repetitions_are_counted() {
-        for pattern in ["(a+)+", "(?:x*y|x)*z", "(?:(?=[^b]*+)a)*b", "a{2,}{3,}", "(a{2,})*", "(?i)(a+b)+", "(?<=a+)*"] {
+        for pattern in ["(a+)+", "(?:x*y|x)*z", "(?:(?=[^b]*+)a)*b", "a{2,}{3,}", "a{2,}+", "(a{0,100000})*", "(a{2,})*", "(?i)(a+b)+", "(?<=a+)*"] {
             assert_eq!(depth(pattern), Some(2), "{pattern}");
         }
         assert_eq!(depth("((a+b)*c)+"), Some(3));
         assert_eq!(depth("a{2,3}b?"), Some(0));
-        for pattern in [r"(a*)\1", r"(?<p>a\g<p>|b)", "(?~abc)", "(?x) ( # ) \n a", "(", ")", "[a", "(*FAIL)"] {
+        for pattern in [r"(a*)\1", r"(?<p>a\g<p>|b)", "(?~abc)", "(?x) ( # ) \n a", "(", ")", "[a", "(*FAIL)", r"(\c)a+\c()+"] {
             assert_eq!(depth(pattern), None, "{pattern}");
         }
     }

@@ -35,7 +35,8 @@ class Attend {
 
   /// The canonical string of what is computed, `causal &` included.
   std::string description() const;
-  /// The module behind it, for whoever registers it in a model.
+  /// The module behind it, for whoever registers it in a model. It is shared: train() on that model turns dropout on in
+  /// every copy.
   const std::shared_ptr<AttentionImpl>& impl() const noexcept { return impl_; }
 
  private:

@@ -39,7 +39,8 @@ bool looks_like_a_name(std::string_view path) {
          std::all_of(path.begin(), path.end(), fits) && std::count(path.begin(), path.end(), '/') <= 1;
 }
 
-std::string how_to_get(const std::filesystem::path& directory) {
+std::string how_to_get(const std::filesystem::path& given) {
+  const std::filesystem::path directory = given.has_filename() ? given : given.parent_path();  // "name/" is "name"
   constexpr std::string_view kWhat =
       "a model is a directory with config.json, the weights and the tokeniser's files, given by its path";
   // A path that was made absolute on its way here is shown as it was given.
@@ -80,7 +81,10 @@ Json read_model_config(const std::filesystem::path& directory) {
   Json config = formats::read_json(file);
   const auto type = config.is_object() ? config.find("model_type") : config.end();
   if (!config.is_object() || type == config.end() || !type->is_string()) {
-    throw Error(ErrorKind::kFormat, concat(file.string(), ": expected a string at model_type, found none"), kOpened);
+    const bool named = config.is_object() && type != config.end();
+    throw Error(ErrorKind::kFormat,
+                concat(file.string(), ": expected a string at model_type, found ", named ? type->type_name() : "none"),
+                kOpened);
   }
   return config;
 }
@@ -113,7 +117,7 @@ void require_own_model(const Json& config, const std::filesystem::path& director
   if (type == kOwn) {
     return;
   }
-  throw Error(ErrorKind::kUnsupported,
+  throw Error(ErrorKind::kFormat,
               concat((directory / "config.json").string(),
                      ": model_type must be weft, a model that weft train made, found ", quote(type)),
               is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -66,6 +67,25 @@ std::string formatted(const char* format, Values... values) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, values...);
   return text.data();
+}
+
+// Bars may lie within one another, an evaluation within a training: the innermost one has the line.
+std::mutex open_bars_mutex;
+std::vector<const ProgressBar*> open_bars;
+
+void enter(const ProgressBar* bar) {
+  const std::lock_guard lock(open_bars_mutex);
+  open_bars.push_back(bar);
+}
+
+void leave(const ProgressBar* bar) {
+  const std::lock_guard lock(open_bars_mutex);
+  open_bars.erase(std::remove(open_bars.begin(), open_bars.end(), bar), open_bars.end());
+}
+
+bool is_innermost(const ProgressBar* bar) {
+  const std::lock_guard lock(open_bars_mutex);
+  return !open_bars.empty() && open_bars.back() == bar;
 }
 
 }  // namespace
@@ -152,6 +172,7 @@ ProgressBar::ProgressBar(std::string label, double total, double start)
       between_(kBetweenDraws),
       began_(Clock::now()),
       drawn_(began_) {
+  enter(this);
   if (shows_ == Shows::kLines) {
     between_ = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds_between_lines()));
   }
@@ -174,7 +195,7 @@ void ProgressBar::show() {
   // A log is told after two seconds and then at its own rate; a rate that is faster than that holds from the start.
   const Clock::duration silence =
       std::min<Clock::duration>(kSilence, shows_ == Shows::kLines ? between_ : Clock::duration::max());
-  if (finished_ || now - began_ < silence || (shown_ && now - drawn_ < between_)) {
+  if (finished_ || now - began_ < silence || (shown_ && now - drawn_ < between_) || !is_innermost(this)) {
     return;
   }
   drawn_ = now;
@@ -202,7 +223,9 @@ void ProgressBar::tick() {
   constexpr milliseconds kBetweenTicks{200};
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, kBetweenTicks, [this] { return finished_; })) {
-    show();
+    if (between_ > Clock::duration::zero()) {  // else each update has its line, and nothing else has one
+      show();
+    }
   }
 }
 
@@ -211,6 +234,7 @@ void ProgressBar::finish() {
     const std::lock_guard lock(mutex_);
     finished_ = true;
   }
+  leave(this);
   ended_.notify_one();
   if (ticking_.joinable()) {
     ticking_.join();

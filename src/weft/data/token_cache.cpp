@@ -6,7 +6,10 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -31,7 +34,7 @@ namespace fs = std::filesystem;
 using formats::Digest;
 using formats::Sha256;
 
-constexpr std::string_view kForm = "weft-tokens-1\n\0\0";  // to be raised when pieces are cut or stored otherwise
+constexpr std::string_view kForm{"weft-tokens-1\n\0\0", 16};  // to be raised when pieces are cut or stored otherwise
 constexpr const char* kEnding = ".tokens";
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
@@ -43,30 +46,32 @@ struct Header {
 };
 static_assert(sizeof(Header) == 88, "no padding: the header is written as it lies in memory");
 
-// The tokeniser's files in a folder that goes with this object.
-class TokenizerFiles {
- public:
-  explicit TokenizerFiles(const text::Tokenizer& tokenizer)
-      : folder_(temporary_name(fs::temp_directory_path() / "tokenizer")) {
-    fs::create_directory(folder_);
-    tokenizer.save(folder_);
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
-      files_.push_back(entry.path());
+// The tokeniser's files by name. Their folder is gone before the text is read.
+std::map<std::string, std::string> files_of(const text::Tokenizer& tokenizer) {
+  struct Folder {
+    std::string path;
+    ~Folder() {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
     }
-    std::sort(files_.begin(), files_.end());
+  };
+  std::error_code error;
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (error) {
+    fail(ErrorKind::kIo, "there is no folder for temporary files (TMPDIR): ", error.message());
   }
-  ~TokenizerFiles() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+  std::string name = (temporary / "weft-tokenizer-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    fail_io("write", name, errno);
   }
-  TokenizerFiles(const TokenizerFiles&) = delete;
-  TokenizerFiles& operator=(const TokenizerFiles&) = delete;
-  const std::vector<fs::path>& files() const noexcept { return files_; }
-
- private:
-  fs::path folder_;
-  std::vector<fs::path> files_;
-};
+  const Folder folder{name};
+  tokenizer.save(folder.path);
+  std::map<std::string, std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path)) {
+    files.emplace(entry.path().filename().string(), read_file(entry.path()));
+  }
+  return files;
+}
 
 // Whether one text may get other tokens each time.
 bool draws_at_random(const text::Tokenizer& tokenizer) {
@@ -153,8 +158,8 @@ std::string gigabytes(std::uint64_t bytes) {
 }  // namespace
 
 std::optional<Digest> token_key(const TextCorpus& corpus, const text::Tokenizer& tokenizer) {
-  const TokenizerFiles saved(tokenizer);
-  if (saved.files().empty() || draws_at_random(tokenizer)) {
+  const std::map<std::string, std::string> saved = files_of(tokenizer);
+  if (saved.empty() || draws_at_random(tokenizer)) {
     return std::nullopt;
   }
   Sha256 digest;
@@ -162,11 +167,11 @@ std::optional<Digest> token_key(const TextCorpus& corpus, const text::Tokenizer&
     digest.add_number(part.size());
     digest.add(part);
   }
-  digest.add_number(saved.files().size());
-  for (const fs::path& file : saved.files()) {
-    for (const std::string& part : {file.filename().string(), read_file(file)}) {
-      digest.add_number(part.size());
-      digest.add(part);
+  digest.add_number(saved.size());
+  for (const auto& [name, content] : saved) {
+    for (const std::string* part : {&name, &content}) {
+      digest.add_number(part->size());
+      digest.add(*part);
     }
   }
   add_text(digest, corpus);

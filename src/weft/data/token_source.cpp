@@ -127,7 +127,8 @@ std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> co
     }
   }
   const std::shared_ptr<EncodedTokens> tokens = encode(*corpus, tokenizer);
-  if (key) {
+  // A text that changed since its digest was taken must not be found under it.
+  if (key && token_key(*corpus, tokenizer) == key) {
     cache->keep(*key, tokens->stored(), tokens->content());
   }
   return tokens;

@@ -30,7 +30,9 @@ Json identity_of(const Objective& objective) {
 
 data::LengthBatches length_batches(const Objective& objective, const Plan& plan) {
   const std::int64_t examples = objective.examples(Split::kTraining);
-  require(examples > 0, "train_data: ", quoted_list(plan.task.train_data, 3), " has no example");
+  if (examples == 0) {
+    fail(ErrorKind::kFormat, "train_data: ", quoted_list(plan.task.train_data, 3), " has no example");
+  }
   std::vector<std::int32_t> lengths;
   lengths.reserve(static_cast<std::size_t>(examples));
   for (std::int64_t example = 0; example < examples; ++example) {

@@ -58,9 +58,10 @@ Prepared prepare_from(const fs::path& directory, const Plan& plan) {
     prepared.held_out =
         objective->read(Split::kHeldOut, plan.data.folds > 0 ? plan.task.train_data : plan.task.eval_data);
     const bool folds = plan.data.folds > 0;
-    require(objective->rows(Split::kHeldOut).size() > 0,
-            folds ? "fold " : "eval_data: ", folds ? concat(plan.data.fold, " of ", plan.data.folds, " of ") : "",
-            quoted_list(folds ? plan.task.train_data : plan.task.eval_data, 3), " has no example");
+    if (objective->rows(Split::kHeldOut).size() == 0) {
+      fail(ErrorKind::kFormat, folds ? concat("fold ", plan.data.fold, " of ", plan.data.folds, " of ") : "eval_data: ",
+           quoted_list(folds ? plan.task.train_data : plan.task.eval_data, 3), " has no example");
+    }
   }
   prepared.plan.trainer.processes = plan.trainer.processes == 0 ? training::processes().size() : plan.trainer.processes;
   // Settled before the task keeps it: the batches of a step depend on the number of processes.
@@ -83,6 +84,7 @@ void choose_length(Plan& plan, const Json& given) {
     plan.task.epochs = 0;
   } else if (plan.task.epochs > 0 && !given.contains("steps")) {
     plan.trainer.steps = 0;
+    plan.trainer.minutes = given.contains("epochs") && !given.contains("minutes") ? 0 : plan.trainer.minutes;
   }
 }
 
@@ -125,7 +127,9 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   Measured measured;
   measured.read = objective->read(Split::kHeldOut, measurement.data);
   measured.rows = objective->rows(Split::kHeldOut).size();
-  require(measured.rows > 0, "data: ", quoted_list(measurement.data, 3), " has no example");
+  if (measured.rows == 0) {
+    fail(ErrorKind::kFormat, "data: ", quoted_list(measurement.data, 3), " has no example");
+  }
   ScoringOptions scoring;
   scoring.padding = {task.model->config().pad_token_id, task.type_ids};
   scoring.tokens = measurement.batch_tokens;

@@ -83,6 +83,7 @@ std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step, BrokenLines
   const std::string where = quote(file_.path().native(), 4096);
   std::string_view rest = whole_lines(text);
   std::int64_t removed = 0;
+  std::string cut;  // a broken line with no whole one between it and what is kept
   while (!rest.empty()) {
     const std::string_view line = last_line(rest);
     std::string error;
@@ -92,8 +93,12 @@ std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step, BrokenLines
     if (found && *found <= step) {
       break;
     }
+    cut = entry ? "" : error;
     rest.remove_suffix(line.size());
     ++removed;
+  }
+  if (!cut.empty()) {
+    log_warning(cut, "; it is cut off with what lies behind step ", step);
   }
   file_.truncate(rest.size());
   size_ = rest.size();

@@ -222,7 +222,12 @@ std::string_view ByteSource::first_line(std::size_t limit) {
     line_.append(piece.data(), got);
     end = line_.find('\n', before);
   }
-  return std::string_view(line_).substr(0, std::min(limit, end == std::string::npos ? line_.size() : end + 1));
+  std::string_view line =
+      std::string_view(line_).substr(0, std::min(limit, end == std::string::npos ? line_.size() : end + 1));
+  if (line.starts_with("\xEF\xBB\xBF")) {  // a byte order mark, which TextSource leaves out, too
+    line.remove_prefix(3);
+  }
+  return line;
 }
 
 }  // namespace weft::readers

@@ -62,7 +62,7 @@ std::int64_t tokens_around(const text::Encoding& window, std::size_t token) {
 
 // The masks of all windows in the order of the text, each in the window where it has the most around it.
 std::vector<MaskPlace> mask_places(const EncodedDocument& document, std::int64_t mask) {
-  std::map<std::int64_t, MaskPlace> places;
+  std::map<std::pair<std::int64_t, std::int64_t>, MaskPlace> places;  // by text and byte
   for (std::size_t window = 0; window < document.windows.size(); ++window) {
     const text::Encoding& encoding = document.windows[window];
     for (std::size_t token = 0; token < encoding.ids.size(); ++token) {
@@ -71,7 +71,7 @@ std::vector<MaskPlace> mask_places(const EncodedDocument& document, std::int64_t
       }
       const MaskPlace place = {encoding.byte_offsets[token].begin, window, static_cast<std::int64_t>(token),
                                tokens_around(encoding, token)};
-      const auto [known, fresh] = places.emplace(place.byte, place);
+      const auto [known, fresh] = places.emplace(std::pair(std::int64_t{encoding.sequences[token]}, place.byte), place);
       if (!fresh && place.around > known->second.around) {
         known->second = place;
       }
@@ -86,7 +86,10 @@ std::vector<MaskPlace> mask_places(const EncodedDocument& document, std::int64_t
 
 // Masks of the whole text, also where the model reads less of it.
 std::int64_t masks_of_text(const TaskModel& task, const Document& document, std::int64_t mask) {
-  const text::Encoding whole = std::move(task.tokenizer->encode_windows(document.first).front());
+  std::vector<text::Encoding> windows = document.second
+                                            ? task.tokenizer->encode_windows(document.first, *document.second)
+                                            : task.tokenizer->encode_windows(document.first);
+  const text::Encoding whole = std::move(windows.front());
   std::int64_t count = 0;
   for (std::size_t token = 0; token < whole.ids.size(); ++token) {
     count += is_mask(whole, token, mask) ? 1 : 0;

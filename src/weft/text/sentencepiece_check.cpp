@@ -35,6 +35,8 @@ bool is_byte_piece(std::string_view text) {
   return text.size() == 6 && text.starts_with("<0x") && is_digit(text[3]) && is_digit(text[4]) && text[5] == '>';
 }
 
+bool is_type(std::uint64_t value) { return value >= 1 && value <= 6; }
+
 void check_piece(std::string_view message, std::int64_t index, std::string_view where) {
   WireReader reader(message);
   std::string_view text;
@@ -43,7 +45,7 @@ void check_piece(std::string_view message, std::int64_t index, std::string_view 
     if (field->number == kPieceText && field->kind == WireField::Kind::kBytes) {
       text = field->bytes;
     } else if (field->number == kPieceType && field->kind == WireField::Kind::kVarint) {
-      type = field->value;
+      type = is_type(field->value) ? field->value : type;  // as the model is read
     } else if (field->number == kPieceScore && field->kind == WireField::Kind::kFixed32 &&
                !std::isfinite(std::bit_cast<float>(static_cast<std::uint32_t>(field->value)))) {
       reject(where, "the score of piece ", index, " is not finite");

@@ -3,6 +3,7 @@
 // no vocabulary has.
 #include "weft/text/unknown_tokens.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "weft/core/log.h"
@@ -29,7 +30,11 @@ std::optional<std::int64_t> unknown_id(const Tokenizer& tokenizer) {
     return std::nullopt;
   }
   const std::vector<std::int64_t> ids = tokenizer.encode(kNobodysCharacter);
-  return ids.empty() || ids.size() >= kFewestByteTokens ? std::nullopt : std::optional(ids.back());
+  if (ids.empty() || ids.size() >= kFewestByteTokens) {
+    return std::nullopt;
+  }
+  // A blank may come before it or behind it; the unknown piece has a lower id than the pieces that stand for text.
+  return *std::min_element(ids.begin(), ids.end());
 }
 
 UnknownTokens::UnknownTokens(const Tokenizer& tokenizer, std::string where)

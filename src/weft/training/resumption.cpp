@@ -89,6 +89,13 @@ TrainerConfig resumed_trainer(const TrainerConfig& stands, formats::Json& given,
   TrainerConfig merged = stands;
   formats::update_from_json(merged, take_fields<TrainerConfig>(given), "training");
   check_same(formats::to_json(stands), formats::to_json(settled(merged)), kChangeable, where);
+  if (merged.steps > 0 && merged.minutes > 0) {
+    const char* const had = stands.steps > 0 ? "steps" : "minutes";
+    throw Error(ErrorKind::kArgument,
+                concat(stands.steps > 0 ? "minutes" : "steps", ": the length of this run is given in ", had, " (",
+                       quote(where.native(), 4096), " has ", length_text(stands), ")"),
+                concat("make it longer with --", had, " N"));
+  }
   check_config(merged, quote(where.native(), 4096));
   return settled(merged);
 }

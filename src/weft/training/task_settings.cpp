@@ -17,12 +17,16 @@ std::unique_ptr<const text::SubwordSampler> subword_sampler(const TrainerConfig&
 
 std::shared_ptr<const data::TextCorpus> held_out_text(const TrainerConfig& config, const text::Tokenizer& tokenizer,
                                                       std::size_t least) {
-  constexpr std::int64_t kEnough = 4096;  // bytes: no tokeniser makes a single token of them
+  constexpr std::int64_t kEnough = 4096;  // bytes that nearly always are tokens enough
   auto corpus = std::make_shared<data::TextCorpus>(config.eval_text);
-  const std::int64_t most = config.max_eval_bytes == 0 ? kEnough : std::min(config.max_eval_bytes, kEnough);
-  const std::size_t found = tokenizer.encode(first_bytes(corpus->text(most + 4), most, tokenizer)).size();
-  require(found >= least, "eval_text: held-out text must have at least ", least, " tokens, found ", found,
-          " in its first ", std::min(most, corpus->bytes()), " bytes");
+  const std::int64_t all = config.max_eval_bytes == 0 ? corpus->bytes() : config.max_eval_bytes;
+  const auto tokens_in = [&](std::int64_t most) {
+    return tokenizer.encode(first_bytes(corpus->text(most + 4), most, tokenizer)).size();
+  };
+  std::size_t found = tokens_in(std::min(all, kEnough));
+  found = found < least && all > kEnough ? tokens_in(all) : found;
+  require(found >= least, "eval_text: ", quoted_list(config.eval_text, 3), " must have at least ", least,
+          " tokens, found ", found);
   return corpus;
 }
 

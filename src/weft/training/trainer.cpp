@@ -264,15 +264,15 @@ void Trainer::Loop::record_evaluation() {
   if (!metrics_) {
     return;
   }
-  // The model before the line: a kill in between evaluates once more.
+  // The model and the review before the line: a kill in between evaluates once more.
   if (better) {
     run_.save_best(best_.json(), [this](const std::filesystem::path& directory) { task_->save(directory); });
   }
-  metrics_->evaluation(state_.step, evaluation_);
   if (Json review = task_->review(); !review.empty()) {
     review["step"] = state_.step;
     write_file_atomically(run_.path() / "evaluation.json", formats::print_json(review) + "\n");
   }
+  metrics_->evaluation(state_.step, evaluation_);
 }
 
 // What a resumed run's log knows of evaluations. The log is the first process's; the others are told.

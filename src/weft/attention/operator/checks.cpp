@@ -80,8 +80,8 @@ void check_tensors(const at::Tensor& query, const at::Tensor& key, const at::Ten
     return;
   }
   require(key_keep.scalar_type() == at::kBool && key_keep.device() == key.device() && key_keep.layout() == at::kStrided,
-          "attention: key_keep must be a dense bool tensor on ", key.device(), ", found ", key_keep.scalar_type(),
-          " on ", key_keep.device());
+          "attention: key_keep must be a dense bool tensor on ", key.device(), ", found ", key_keep.scalar_type(), " (",
+          key_keep.layout(), ") on ", key_keep.device());
   if (sized && have_sizes({key_keep})) {
     require(key_keep.dim() == 2 && key_keep.size(0) == key.size(0) && key_keep.size(1) == key.size(2),
             "attention: key_keep must be [batch, key length] = [", key.size(0), ", ", key.size(2), "], found ",

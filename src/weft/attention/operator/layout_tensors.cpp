@@ -93,8 +93,6 @@ void check_layout_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
 }
 
 void check_counts(const pattern::BlockLayout& layout) {
-  require(layout.tile.query >= 1 && layout.tile.query <= 4096 && layout.tile.key >= 1 && layout.tile.key <= 4096,
-          "attention: the layout's tile must be 1 to 4096, found ", layout.tile.query, " x ", layout.tile.key);
   require(layout.query_length >= 0 && layout.key_length >= 0 && layout.heads >= 1 && layout.batch >= 1 &&
               layout.groups >= 0,
           "attention: the layout's lengths, heads, batch and groups must not be negative");
@@ -135,7 +133,7 @@ void check_indices(const pattern::BlockLayout& layout) {
                         return pattern::is_full(kind) || (pattern::is_partial(kind) && inside(kind, masks)) ||
                                (pattern::is_weighted(kind) && inside(pattern::weight_index(kind), weights));
                       }),
-          "attention: the layout's kind names a mask or weight that it has not");
+          "attention: the layout's kind names a mask or weight that the layout does not have");
 }
 
 // Whether every tensor and size is the layout's own, and not a mixture of several.
@@ -163,6 +161,8 @@ LayoutPtr from_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
     return found;
   }
   pattern::BlockLayout layout;
+  require(sizes[0] >= 1 && sizes[0] <= 4096 && sizes[1] >= 1 && sizes[1] <= 4096,
+          "attention: the layout's tile must be 1 to 4096, found ", sizes[0], " x ", sizes[1]);
   layout.tile = {static_cast<std::int32_t>(sizes[0]), static_cast<std::int32_t>(sizes[1])};
   layout.query_length = sizes[2];
   layout.key_length = sizes[3];

@@ -140,7 +140,9 @@ void show_cost(const CostOptions& options) {
   std::optional<BusyBar> bar("counting operations");
   const std::optional<pattern::LayerEstimates> sampled = estimated_works(pattern, shape, config.length);
   // Seconds follow the order of the blocks, which a sample does not know.
-  const std::optional<pattern::MachineRates> rates = sampled ? std::nullopt : find_rates(config.rates, threads);
+  const std::optional<pattern::MachineRates> measured =
+      sampled && config.rates.empty() ? std::nullopt : find_rates(config.rates, threads);
+  const std::optional<pattern::MachineRates> rates = sampled ? std::nullopt : measured;
   const std::vector<pattern::LayoutWork> works = sampled ? *sampled : layer_works(pattern, shape, config.length);
   Costs costs{sparse_cost(shape, config.length, works, rates), dense_cost(shape, config.length, rates),
               rates.has_value(), sampled.has_value(),

@@ -141,6 +141,11 @@ void sweep(const SweepOptions& options) {
   request.length = config.length;
   request.width = config.width;
   request.graphs = config.graphs;
+  if (config.width >= config.length) {
+    throw UsageError(
+        concat("weft pattern sweep: --width must be below --length ", config.length, ", found ", config.width),
+        concat("for example: --length ", 2 * config.width, " --width ", config.width));
+  }
   constexpr double kMost = 1 << 20;  // keys of all graphs of one point: some seconds for the whole sweep
   const double keys =
       static_cast<double>(config.length) * static_cast<double>(config.width) * static_cast<double>(config.graphs);

@@ -4,9 +4,8 @@
 
 #include <unistd.h>
 
-#include <CLI/Validators.hpp>
-
 #include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/readers/byte_source.h"
@@ -29,7 +28,7 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   app.add_option("--format", source.reading.format,
                  "what the file is: a text a line, JSON lines, a table or FASTA; auto goes by its name, then by its "
                  "first line (default auto)")
-      ->check(CLI::IsMember({"auto", "lines", "jsonl", "csv", "tsv", "fasta"}))
+      ->check(one_of("--format", {"auto", "lines", "jsonl", "csv", "tsv", "fasta"}))
       ->option_text("NAME");
   app.add_option("--text-field", source.reading.text_field,
                  "column or JSON field of the text; without it text, sentence, sequence, review or content")

@@ -13,13 +13,33 @@
 #include "weft/core/temporary_name.h"
 
 namespace weft {
+namespace {
+
+// Piece by piece: what is linked elsewhere is the weights of a model.
+void copy_file_atomically(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const Descriptor source = Descriptor::open_regular(from);
+  const std::uint64_t size = source.size();
+  std::string piece(std::size_t{1} << 20, '\0');
+  AtomicFile copy(to);
+  for (std::uint64_t at = 0; at < size;) {
+    const std::size_t got = source.read_at(at, piece.data(), piece.size());
+    if (got == 0) {
+      fail_io("read", from, EIO);
+    }
+    copy.write(piece.data(), got);
+    at += got;
+  }
+  copy.commit();
+}
+
+}  // namespace
 
 void replace_by_link(const std::filesystem::path& from, const std::filesystem::path& to) {
   const std::filesystem::path temporary = temporary_name(to);
   std::error_code error;
   std::filesystem::create_hard_link(from, temporary, error);
   if (error) {
-    write_file_atomically(to, read_file(from));
+    copy_file_atomically(from, to);
     return;
   }
   const int reason = ::rename(temporary.c_str(), to.c_str()) == 0 ? 0 : errno;

@@ -205,9 +205,9 @@ class Survey {
       shown += std::ssize(heads);
     }
     pairs_ = static_cast<double>(shown) * static_cast<double>(site.query_length) * static_cast<double>(site.key_length);
-    require(pairs_ <= std::ldexp(1.0, 62), "pattern: ", shown, shown == 1 ? " head of " : " heads of ",
-            site.query_length, " x ", site.key_length,
-            " pairs are too many to count (at most 2^62); take fewer heads or a shorter length");
+    too_many_ =
+        concat("pattern: ", shown, shown == 1 ? " head of " : " heads of ", site.query_length, " x ", site.key_length,
+               " pairs have more edges than can be counted (2^62); take fewer heads or a ", "shorter length");
     result_.possible_blocks = shown * rows_ * ceil_divide(site.key_length, kSide);
     result_.groups = std::ssize(groups_);
     check_listed(pattern, site);
@@ -291,6 +291,7 @@ class Survey {
   void finish(const Total& odd, const Total& even) {
     RowCount shown = odd.shown;
     shown.add(even.shown, 1);
+    require(shown.slots < std::ldexp(1.5, 62), too_many_);
     const bool is_exact = odd.is_exact && even.is_exact;
     result_.sampled = is_exact ? 0 : odd.looked_at + even.looked_at;
     result_.edges_error = is_exact ? 0 : 1.96 * std::sqrt(odd.variance + even.variance);
@@ -317,6 +318,7 @@ class Survey {
   std::vector<GroupSurvey> groups_;
   std::int64_t rows_;
   double pairs_ = 0;
+  std::string too_many_;
   LayoutSurvey result_;
 };
 

@@ -87,7 +87,7 @@ std::string settled_format(ByteSource& bytes, const InputTextOptions& options) {
   if (named == "jsonl" || named == "fasta") {
     return named;
   }
-  const std::string begun = format_of_line(bytes.first_line(2));
+  const std::string begun = format_of_line(bytes.first_line(5));  // a byte order mark and two bytes
   if (begun == "fasta") {
     log_warning(bytes.name(), ": begins with '>', so it is read as FASTA; --format lines reads each line as a text");
     return begun;

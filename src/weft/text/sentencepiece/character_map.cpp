@@ -103,7 +103,8 @@ std::optional<CharacterMap::Replacement> CharacterMap::find(std::string_view tex
   }
   const DoubleArray trie(trie_);
   std::size_t node = trie.base(0);
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  const std::size_t most = std::min(text.size(), kLongestReplaced);
+  for (std::size_t i = 0; i < most; ++i) {
     const auto label = static_cast<unsigned char>(text[i]);
     node ^= label;
     const std::uint32_t unit = trie.unit(node);

@@ -112,9 +112,14 @@ void SentencePieceModel::read_trainer(std::string_view message) {
 }
 
 void SentencePieceModel::index(std::string_view where) {
+  constexpr std::size_t kLongestUserDefined = 1024;  // bytes: they are looked for at every place of a text, twice
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     const auto id = static_cast<std::int32_t>(i);
+    if (piece.type == PieceType::kUserDefined && piece.text.size() > kLongestUserDefined) {
+      reject(where, "the user-defined piece ", i, " has ", piece.text.size(), " bytes, more than ",
+             kLongestUserDefined);
+    }
     const bool is_reserved =
         piece.type == PieceType::kUnknown || piece.type == PieceType::kControl || piece.type == PieceType::kByte;
     if (!(is_reserved ? reserved : ordinary).emplace(piece.text, id).second) {
