@@ -37,8 +37,8 @@ TEST(SideBySide, ALongCellGoesOnInTheNextLine) {
   EXPECT_EQ(side_by_side({"a"}, {{"attention", {"causal & window(left=8)"}}, {"seed", {"1"}}}, 22),
             "           a\n"
             "attention  causal &\n"
-            "           window(lef\n"
-            "           t=8)\n"
+            "           window(left\n"
+            "           =8)\n"
             "seed       1\n");
 }
 

@@ -74,7 +74,7 @@ Json read_model_config(const std::filesystem::path& directory) {
   check_model_directory(directory);
   const std::filesystem::path file = directory / "config.json";
   std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(file, error)) && !error) {
+  if (std::filesystem::symlink_status(file, error).type() == std::filesystem::file_type::not_found) {
     throw Error(ErrorKind::kIo, concat("cannot open the model ", quoted(directory), ": it has no config.json"),
                 "a model is a directory with config.json, the weights and the tokeniser's files");
   }

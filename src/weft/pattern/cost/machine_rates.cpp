@@ -29,7 +29,7 @@ AttentionRates attention_rates(const MachineRates& rates, std::string_view dtype
       measured.push_back(&each);
     }
   }
-  require(!measured.empty(), "the calibration has no measured attention in ", dtype);
+  require(!measured.empty(), "the calibration: attention in ", dtype, " was not measured");
   if (measured.size() == 1) {
     return measured.front()->rates;
   }
@@ -49,7 +49,7 @@ AttentionRates attention_rates(const MachineRates& rates, std::string_view dtype
 const LayerRates& layer_rates(const MachineRates& rates, std::string_view dtype) {
   const auto found = std::find_if(rates.layers.begin(), rates.layers.end(),
                                   [&](const LayerRates& each) { return each.dtype == dtype; });
-  require(found != rates.layers.end(), "the calibration has no measured layers in ", dtype);
+  require(found != rates.layers.end(), "the calibration: layers in ", dtype, " were not measured");
   return *found;
 }
 
