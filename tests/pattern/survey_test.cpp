@@ -144,9 +144,9 @@ TEST(Survey, AZoomOfALongSequenceIsExact) {
 TEST(Survey, BlocksNestAtNoCost) {
   std::string nested = "window(3)";
   for (int depth = 0; depth < 60; ++depth) {
-    nested = "block(1, " + nested + ")";
+    nested.insert(0, "block(1, ").append(")");
   }
-  nested = "block(2, block(3, " + nested + "))";
+  nested.insert(0, "block(2, block(3, ").append("))");
   EXPECT_EQ(Pattern::parse(nested).to_string(), nested);
   const Site site = square(100);
   for (std::int64_t query = 0; query < 100; query += 7) {

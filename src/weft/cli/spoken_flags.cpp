@@ -98,7 +98,7 @@ SpokenError in_flags(const std::string& message, std::string_view command, const
 void rethrow_in_flags(const Error& error, const CLI::App& command, const std::string& name) {
   const auto flags = notes().flags.find(&command);
   if (flags == notes().flags.end() || is_about_a_config(error.what())) {
-    throw error;
+    throw;
   }
   const SpokenError spoken = in_flags(error.what(), name, flags->second, notes().from_file);
   if (spoken.names_a_flag && error.kind() == ErrorKind::kArgument) {

@@ -32,7 +32,8 @@ struct SpokenError {
 SpokenError in_flags(const std::string& message, std::string_view command, const FlagsOfFields& flags,
                      const FlagsOfFields& from_file = {});
 
-/// Throws `error` in the words of the command line: UsageError where a flag that was given or is missing is wrong.
+/// To be called where `error` is caught. Throws it in the words of the command line: UsageError where a flag that was
+/// given or is missing is wrong.
 [[noreturn]] void rethrow_in_flags(const Error& error, const CLI::App& command, const std::string& name);
 
 }  // namespace weft::cli

@@ -28,7 +28,7 @@ bool environment_is_true(const std::string& name) {
 }
 
 std::optional<std::filesystem::path> cache_directory() {
-  if (const std::string chosen = environment("WEFT_CACHE").value_or(""); !chosen.empty()) {
+  if (std::string chosen = environment("WEFT_CACHE").value_or(""); !chosen.empty()) {
     return chosen;
   }
   // The specification of XDG_CACHE_HOME ignores a relative path.

@@ -80,14 +80,14 @@ std::string settled_format(ByteSource& bytes, const InputTextOptions& options) {
   if (options.format != "auto") {
     return options.format;
   }
-  const std::string named = format_of_name(bytes.path());
+  std::string named = format_of_name(bytes.path());
   if (named == "csv" || named == "tsv") {
     return format_of_table(named, bytes, options);
   }
   if (named == "jsonl" || named == "fasta") {
     return named;
   }
-  const std::string begun = format_of_line(bytes.first_line(5));  // a byte order mark and two bytes
+  std::string begun = format_of_line(bytes.first_line(5));  // a byte order mark and two bytes
   if (begun == "fasta") {
     log_warning(bytes.name(), ": begins with '>', so it is read as FASTA; --format lines reads each line as a text");
     return begun;

@@ -205,7 +205,7 @@ class Merger {
     if (left.text.empty() || right.text.empty() || left.text.size() + right.text.size() != pair.size) {
       return;
     }
-    left.text = std::string_view(left.text.data(), pair.size);
+    left.text = std::string_view(&left.text.front(), pair.size);  // the two lie side by side
     left.next = right.next;
     if (right.next >= 0) {
       at(right.next).previous = pair.left;
