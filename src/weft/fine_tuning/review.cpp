@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "weft/text/hugging_face/texts.h"
 #include "weft/text/utf8.h"
 
 namespace weft::fine_tuning {
@@ -18,20 +19,6 @@ constexpr std::size_t kMostLabels = 30;
 constexpr std::size_t kMostPairs = 30;
 
 using LabelPairs = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;  // (truth, predicted) to count
-
-std::string valid_text(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t valid = text::valid_utf8_prefix(text);
-    result += text.substr(0, valid);
-    text.remove_prefix(valid);
-    if (!text.empty()) {
-      result += "\xEF\xBF\xBD";
-      text.remove_prefix(1);
-    }
-  }
-  return result;
-}
 
 Json frequent_confusions(const LabelPairs& counts, const std::vector<std::string>& names) {
   std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::int64_t>> wrong;
@@ -51,7 +38,9 @@ Json frequent_confusions(const LabelPairs& counts, const std::vector<std::string
 
 std::string shortened(std::string_view text, std::size_t most) {
   const std::size_t end = text::byte_offset(text, most);
-  return valid_text(text.substr(0, end)) + (end < text.size() ? "..." : "");
+  const std::string_view shown = text.substr(0, end);
+  const std::string repaired = text::valid_text(shown);  // empty where nothing is to be repaired
+  return (repaired.empty() ? std::string(shown) : repaired) + (end < text.size() ? "..." : "");
 }
 
 Json confusion_json(std::span<const std::int64_t> truth, std::span<const std::int64_t> predicted,
