@@ -24,4 +24,9 @@ function(weft_fuzzers)
     set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120
                          ENVIRONMENT "ASAN_OPTIONS=${options};UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1")
   endforeach()
+  # Rooms that see LibTorch have readers that do not: these files are compiled here by themselves.
+  set(rooms ${PROJECT_SOURCE_DIR}/src/weft)
+  target_sources(fuzz_model_config PRIVATE ${rooms}/checkpoint/model_kind.cpp ${rooms}/training/run_directory.cpp
+                 ${rooms}/training/run/checkpoint_manifest.cpp)
+  target_sources(fuzz_processes PRIVATE ${rooms}/training/processes/environment.cpp)
 endfunction()

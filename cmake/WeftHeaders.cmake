@@ -2,9 +2,9 @@
 # Which headers are installed: the public ones listed here, and what they include. The rest may change at any time.
 set(WEFT_PUBLIC_HEADERS
     core/cpu.h core/error.h core/fields.h core/files.h core/interrupt.h core/log.h core/progress.h core/random.h core/version.h
-    pattern/build.h pattern/cost/layout_work.h pattern/cost/model_cost.h pattern/graph/statistics.h pattern/graph/sweep.h pattern/layout.h
-    pattern/pattern.h pattern/picture/canvas.h pattern/picture/picture.h pattern/picture/plot.h pattern/picture/sheet.h
-    pattern/picture/terminal.h pattern/syntax.h
+    pattern/build.h pattern/layout.h pattern/pattern.h pattern/syntax.h
+    inspect/cost/layout_work.h inspect/cost/model_cost.h inspect/graph/statistics.h inspect/graph/sweep.h inspect/picture/canvas.h
+    inspect/picture/picture.h inspect/picture/plot.h inspect/picture/terminal.h
     kernels/arguments.h kernels/fused.h kernels/workspace.h
     formats/config_json.h formats/event_file.h formats/npy.h formats/safetensors.h formats/tensor_file.h
     text/hugging_face.h text/stream_decoder.h text/tokenizer.h text/train_tokenizer.h
@@ -13,9 +13,10 @@ set(WEFT_PUBLIC_HEADERS
     metrics/answers.h metrics/classification.h metrics/correlation.h metrics/entities.h metrics/likelihood.h metrics/roc_auc.h)
 set(WEFT_PUBLIC_TORCH_HEADERS
     attention/attend.h attention/attention.h attention/global_projection.h attention/mechanism.h
-    layers/linear.h layers/linear_cross_entropy.h layers/precision.h layers/self_attention.h layers/transformer_block.h
-    models/encoder_model.h models/families/family.h models/language_model.h models/transformer_config.h
-    checkpoint/encoder_directory.h checkpoint/model_directory.h checkpoint/tensors.h
+    layers/attention/cross_attention.h layers/attention/self_attention.h layers/linear.h layers/linear_cross_entropy.h layers/precision.h
+    layers/transformer_block.h
+    models/encoder_decoder.h models/encoder_model.h models/families/family.h models/language_model.h models/stack/stack.h models/transformer_config.h
+    checkpoint/encoder_directory.h checkpoint/model_directory.h checkpoint/open_model.h checkpoint/tensors.h
     data/masking.h data/text_corpus.h data/window_sampler.h
     generation/generate.h
     training/optimizers/optimizer.h training/optimizers/parameter_groups.h training/processes/process_group.h training/run_directory.h

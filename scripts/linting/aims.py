@@ -1,37 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The aims: reported, never enforced."""
+"""The aims: printed as a table of what the tree has today and what it should have, never enforced."""
 import re
 import statistics
 
 COMMENT = re.compile(r"^\s*//")
-PLAIN_COMMENT = re.compile(r"^\s*//(?!/)")
+WALK = re.compile(r"^### Walk: `([^`]+)`.*at most (\d+) files")
+STEP = re.compile(r"^\d+\. `([^`]+\.(?:h|cpp))`")
+RECIPES = {"mechanism": "add-a-mechanism", "model family": "add-a-model", "task": "add-a-task", "command": "add-a-command"}
 
 
 def percentile(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else 0
 
 
-def summary(files, functions):
-    """One line on the library's sources, and one on comments and tests."""
+def percent(part, whole):
+    return f"{100 * part / max(1, whole):.1f}%"
+
+
+def table(files, functions):
+    """Rows (what, today, aim) over the library, its functions, the tests and the documents."""
     library = [file for file in files if file.is_cpp and file.path.startswith("src/")]
     tests = [file for file in files if file.path.startswith("tests/") and (file.is_cpp or file.is_python)]
+    documents = {file.path: file for file in files if file.path.startswith("docs/")}
+    yield from file_rows(library)
+    yield from function_rows([function for function in functions if function.path.startswith("src/")])
+    ratio = sum(len(file.lines) for file in tests) / max(1, sum(len(file.lines) for file in library))
+    yield "test lines to a source line", f"{ratio:.2f}", "0.6"
+    yield from path_rows(documents)
+
+
+def file_rows(library):
     lengths = [len(file.lines) for file in library]
-    return (
-        f"aims: files median {int(statistics.median(lengths or [0]))} lines (110), 90% under {percentile(lengths, 0.9)} (300); "
-        f"{function_summary([function for function in functions if function.path.startswith('src/')])}\n"
-        f"aims: one line in {share(library, COMMENT)} is a comment (7), one in {share(library, PLAIN_COMMENT)} a plain one; "
-        f"tests {sum(len(file.lines) for file in tests) / max(1, sum(lengths)):.2f} lines a source line (0.6)"
-    )
+    comments = sum(1 for file in library for line in file.lines if COMMENT.match(line))
+    yield "lines of a source file, median", int(statistics.median(lengths or [0])), "90 to 120"
+    yield "lines of a source file, 90% under", percentile(lengths, 0.9), "300"
+    yield "source files under 40 lines", percent(sum(length < 40 for length in lengths), len(lengths)), "under 12%"
+    yield "lines of comment", percent(comments, sum(lengths)), "12 to 15%"
 
 
-def share(files, kind):
-    """n where one line in n is of this kind; code with a comment behind it does not count."""
-    matching = sum(1 for file in files for line in file.lines if kind.match(line))
-    return f"{sum(len(file.lines) for file in files) / max(1, matching):.1f}"
+def function_rows(functions):
+    yield "functions over 25 lines", percent(sum(function.lines > 25 for function in functions), len(functions)), "under 5%"
+    for name, aim in (("parameters", "4"), ("complexity", "6")):
+        yield f"{name} of a function, 90% under", percentile([getattr(function, name) for function in functions], 0.9), aim
 
 
-def function_summary(functions):
-    lines, parameters, complexity = (
-        percentile([getattr(function, name) for function in functions], 0.9) for name in ("lines", "parameters", "complexity")
-    )
-    return f"functions 90% under {lines} lines (25), {parameters} parameters (4), complexity {complexity} (6)"
+def path_rows(documents):
+    """How far an addition and a reader have to go, by what the documents say."""
+    for thing, recipe in RECIPES.items():
+        page = documents.get(f"docs/recipes/{recipe}.md")
+        if page:
+            yield f"files to add a {thing}, besides tests and documents", touched(page) or "not counted", "3"
+    for command, most, count in walks(documents.get("docs/architecture.md")):
+        yield f"files from main to the kernel: {command}", count, most
+
+
+def touched(recipe):
+    """How many files the line "**Files:** `a`, `b`" of a recipe names, {h,cpp} as one."""
+    line = next((line for line in recipe.lines if line.startswith("**Files:**")), "")
+    return len(re.findall(r"`([^`]+)`", line))
+
+
+def walks(architecture):
+    """(command, aim, files) of each walk in docs/architecture.md: a heading "### Walk: `weft ...`, at most N files" and numbered files."""
+    found = []
+    for line in architecture.lines if architecture else []:
+        heading, step = WALK.match(line), STEP.match(line)
+        if heading:
+            found.append((heading.group(1), heading.group(2), []))
+        elif line.startswith("#") and found:
+            found.append(("", "", []))
+        elif step and found:
+            found[-1][2].append(step.group(1))
+    return [(command, most, len(set(steps))) for command, most, steps in found if command]
+
+
+def summary(files, functions):
+    rows = [("aims", "today", "aim"), *((str(cell) for cell in row) for row in table(files, functions))]
+    rows = [tuple(row) for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    return "\n".join(f"{what:{widths[0]}}  {today:>{widths[1]}}  {aim}" for what, today, aim in rows)

@@ -76,6 +76,38 @@ TEST(Layout, NodesThatPrintAlikeShareNone) {
   EXPECT_EQ(both.to_string(), "heads(one_key, one_key)");
 }
 
+// Its key is the layer's, of which its text says nothing.
+class KeyOfTheLayer final : public pattern::Node {
+ public:
+  int multiplicity(const pattern::Context& context, std::int64_t, std::int64_t key) const override {
+    return key == context.layer;
+  }
+  int uniform(const pattern::Context& context, const pattern::Range&, const pattern::Range& key) const override {
+    return key.size() == 1 ? key.begin == context.layer : pattern::kMixed;
+  }
+  std::uint64_t row_bits(const pattern::Context& context, std::int64_t, std::int64_t first, int count) const override {
+    return pattern::interval_bits(context.layer, context.layer, first, count);
+  }
+  void signature(const pattern::Context& context, const pattern::Range&, const pattern::Range& key,
+                 pattern::Signature& numbers) const override {
+    numbers.push_back(context.layer - key.begin);
+  }
+  pattern::EdgeKind edge_kind(const pattern::Context&, std::int64_t, std::int64_t) const override { return {}; }
+  std::int64_t period(const pattern::Context&) const override { return 0; }
+  void print(pattern::Printer& printer) const override { printer.text("key"); }
+};
+
+TEST(Layout, ANodeThatReadsTheLayerHasOneForEach) {
+  const pattern::Pattern own(std::make_shared<KeyOfTheLayer>());
+  pattern::Site site;
+  site.query_length = site.key_length = 40;
+  const auto first = attention::cached_layout(own, site, {64, 64});
+  site.layer = 5;
+  const auto sixth = attention::cached_layout(own, site, {64, 64});
+  EXPECT_NE(first->blocks().mask_bits, sixth->blocks().mask_bits);
+  EXPECT_EQ(attention::cached_layout(own, site, {64, 64}), sixth);
+}
+
 TEST(Layout, CausalNeedsEqualLengthsFromTheStart) {
   pattern::Site site;
   site.query_length = 10;

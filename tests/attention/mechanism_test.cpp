@@ -78,8 +78,8 @@ TEST(Mechanism, FilesOfAnExpressionLieInTheDirectoryOfItsConfig) {
   site.directory = folder.path();
   const auto mechanism = make_attention("edges(\"graph.mtx\")", site);
   EXPECT_EQ(mechanism->description().substr(0, 26), "causal & edges(\"graph.mtx\"");
-  ASSERT_EQ(mechanism->files().size(), 1U);
-  EXPECT_EQ(mechanism->files()[0].name, "graph.mtx");
+  ASSERT_EQ(mechanism->spec().files.size(), 1U);
+  EXPECT_EQ(mechanism->spec().files[0].name, "graph.mtx");
   const Tensors tensors = random_tensors({1, 1, 20, 8});
   const at::Tensor output = mechanism->forward(tensors.query, tensors.key, tensors.value, {});
   EXPECT_TRUE(at::allclose(output[0][0][8], tensors.value[0][0][1]));
@@ -168,6 +168,51 @@ TEST(Mechanism, DropsOnlyWhileTrainingAndByTheSeed) {
   EXPECT_FALSE(at::equal(with_seed(1), with_seed(2)));
   mechanism->eval();
   EXPECT_TRUE(at::equal(with_seed(1), with_seed(2)));
+}
+
+TEST(Mechanism, SaysWhatItIsBeforeItIsBuilt) {
+  const attention::MechanismSpec window = attention::parse_mechanism(" window( 8 )|global(input) ");
+  EXPECT_EQ(window.description, "window(8) | global(input)");
+  EXPECT_TRUE(window.needs_input);
+  ASSERT_TRUE(window.pattern);
+  EXPECT_EQ(at_site(window, site_of(1, true)).description, "causal & (window(8) | global(input))");
+  EXPECT_TRUE(at_site(window, site_of(1, true)).needs_input);
+  EXPECT_EQ(forward_operations(window, site_of(1), 100), std::nullopt);
+  const attention::MechanismSpec linear = attention::parse_mechanism(" linear ");
+  EXPECT_EQ(linear.name, "linear");
+  EXPECT_FALSE(linear.pattern || linear.needs_input);
+  EXPECT_EQ(linear.projections, attention::Projections::kSeparate);
+  EXPECT_TRUE(linear.parameters.empty() && linear.files.empty());
+  MechanismSite site = site_of(1);
+  site.head_dim = 64;
+  EXPECT_EQ(forward_operations(linear, site, 100), 100.0 * 4 * 64 * 64);
+  site.causal = true;
+  EXPECT_EQ(forward_operations(linear, site, 100), 100.0 * 8 * 64 * 64);
+}
+
+TEST(Mechanism, ASiteThatAsksForTooMuchIsRefusedInOneLine) {
+  attention::MechanismSpec spec = attention::parse_mechanism("linear");
+  spec.limits = {"its landmarks are means over the whole text", "they move with every token", "there is one length",
+                 "it has no scores"};
+  const auto refusal = [&](bool MechanismSite::* asked) {
+    MechanismSite site = site_of(2);
+    site.*asked = true;
+    try {
+      at_site(spec, site);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(&MechanismSite::causal),
+            "attention: `linear` cannot be part of a decoder, because its landmarks are means over the whole text");
+  EXPECT_EQ(refusal(&MechanismSite::incremental),
+            "attention: `linear` cannot go on token by token, because they move with every token");
+  EXPECT_EQ(refusal(&MechanismSite::cross),
+            "attention: `linear` cannot attend to another sequence, because there is one length");
+  EXPECT_EQ(refusal(&MechanismSite::alibi),
+            "attention: `linear` cannot be given ALiBi positions, because it has no scores");
+  EXPECT_NO_THROW(at_site(spec, site_of(2)));
 }
 
 TEST(Mechanism, KnownNamesThatAreNotHereYetSaySo) {

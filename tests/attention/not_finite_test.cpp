@@ -10,6 +10,7 @@
 #include <random>
 
 #include "attention/small_calls.h"
+#include "weft/core/error.h"
 
 namespace weft::test {
 namespace {

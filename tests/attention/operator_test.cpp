@@ -3,8 +3,10 @@
 // it is, autocast, determinism, no second derivative, bounded memory.
 #include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/record_function.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/forward_grad.h>
 
 #include <limits>
 
@@ -252,6 +254,34 @@ TEST(Operator, SecondDerivativeIsAClearError) {
   const auto first = torch::autograd::grad({output.square().sum()}, {tensors.query}, {}, true, true);
   expect_error(ErrorKind::kUnsupported, {"second derivative"},
                [&] { torch::autograd::grad({first[0].sum()}, {tensors.query}); });
+}
+
+TEST(Operator, ATangentIsAnErrorAndNoConstant) {
+  const auto level = torch::autograd::ForwardADLevel::get_next_idx();
+  for (const std::int64_t queries : {20, 1}) {
+    for (at::Tensor Tensors::* followed : {&Tensors::query, &Tensors::key, &Tensors::value}) {
+      Tensors tensors = random_tensors({1, 1, queries, 4});
+      tensors.*followed = at::_make_dual(tensors.*followed, at::ones({1, 1, queries, 4}), 0);
+      const at::NoGradGuard no_grad;  // which tangents do not ask
+      EXPECT_THROW(run(tensors, layout_of("window(5)", queries, 1, {queries == 1 ? 1 : 64, 64})), c10::Error);
+    }
+  }
+  torch::autograd::ForwardADLevel::release_idx(level);
+}
+
+TEST(Operator, ProfilersNameUntracedCalls) {
+  static int calls = 0;
+  calls = 0;
+  const auto handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback([](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
+        calls += std::string_view(function.name()) == "weft::attention" ? 1 : 0;
+        return nullptr;
+      }));
+  for (const std::int64_t queries : {20, 1}) {
+    run(random_tensors({1, 1, queries, 4}), layout_of("window(5)", queries, 1, {queries == 1 ? 1 : 64, 64}));
+  }
+  at::removeCallback(handle);
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(Operator, GradientsOnlyWhereTheyAreAskedFor) {

@@ -57,6 +57,10 @@ class MisuseTest(Case):
         self.assert_fails(weft("eval", "x", "--task", "clasify"), 2, "found 'clasify'", "did you mean 'classify'?")
         self.assert_fails(weft("train", "--out", "x", "--dtype", "floot32"), 2, "--dtype must be one of", "did you mean 'float32'?")
         self.assertNotIn("did you mean", weft("train", "--out", "x", "--task", "nope").stderr)
+        config = self.folder / "choice.json"
+        config.write_text('{"schedule": "cosin"}')
+        process = weft("train", "--out", "x", "--train-text", self.train_text, "--steps", "1", "--config", config)
+        self.assert_fails(process, 1, f"'{config}': schedule must be one of", "did you mean 'cosine'?")
 
     def test_errors_name_what_was_typed(self):
         arguments = ["train", "--out", self.run_directory, "--train-text", self.train_text]

@@ -140,6 +140,17 @@ class DirectoryTest(Case):
         self.assert_fails(weft("init", "--hidden-size", "30", "--num-attention-heads", "4", "--out", self.folder / "x"), 2, "--hidden-size 30", "--num-attention-heads 4")
         self.assertFalse((self.folder / "x").exists())
 
+    def test_convert_to_another_mechanism(self):
+        short = make_model(self.folder / "roberta", "roberta", "masked-lm")
+        for expression in ("linear", "window(8)"):
+            out = self.folder / expression
+            weft_json("convert", short, "--attention", expression, "--length", "128", "--out", out)
+            self.assertEqual(weft_json("info", out)["attention"], expression)
+            (found,) = results("embed", out, TEXT)
+            (asked,) = results("embed", short, TEXT, "--attention", expression)
+            for one, other in zip(found["result"], asked["result"]):
+                self.assertAlmostEqual(one, other, places=5)
+
     def test_convert_serves_long_texts(self):
         for source, to, more in (("roberta", "longformer", ("--attention-window", "8")), ("bert", "big_bird", ("--block-size", "4", "--random-blocks", "1"))):
             short = make_model(self.folder / source, source, "token-classification")

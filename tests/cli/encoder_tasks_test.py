@@ -96,7 +96,7 @@ class FillMaskTest(EncoderCase):
     def test_a_target_that_is_no_token_is_said(self):
         process = weft("fill-mask", self.model("masked-lm"), "a [MASK]", "--targets", "looms", "--json")
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertIn("'loom' stands for it", process.stderr)
+        self.assertIn("Weft scores its first token, 'loom'", process.stderr)
 
     def test_errors(self):
         model = self.model("masked-lm")

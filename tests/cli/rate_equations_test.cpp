@@ -2,19 +2,19 @@
 // A made-up machine whose rates are known: the equations find them again, and noise makes no rate negative.
 #include <gtest/gtest.h>
 
-#include "weft/cli/bench/rate_equations.h"
+#include "weft/cli/bench/calibrate.h"
 
 namespace weft::cli {
 namespace {
 
-constexpr pattern::KernelRates kMachine{.row_seconds = 3e-6,
+constexpr inspect::KernelRates kMachine{.row_seconds = 3e-6,
                                         .key_seconds = 1e-7,
                                         .masked_seconds = 2e-6,
                                         .weighted_seconds = 7e-6,
                                         .masked_key_seconds = 1.5e-7,
                                         .refill_seconds = 4e-6};
 
-TimedWork timed(const pattern::LayoutWork& work) { return {work, forward_seconds(work, kMachine)}; }
+TimedWork timed(const inspect::LayoutWork& work) { return {work, forward_seconds(work, kMachine)}; }
 
 TimedCalls made_up_calls() {
   TimedCalls calls;
@@ -29,8 +29,8 @@ TimedCalls made_up_calls() {
 }
 
 TEST(RateEquations, FindTheRatesOfAMachine) {
-  const pattern::KernelRates found = kernel_rates(made_up_calls());
-  pattern::KernelRates::fields([&](const auto& field) {
+  const inspect::KernelRates found = kernel_rates(made_up_calls());
+  inspect::KernelRates::fields([&](const auto& field) {
     EXPECT_NEAR(found.*field.member, kMachine.*field.member, 1e-6 * (kMachine.*field.member)) << field.name;
   });
 }
@@ -41,16 +41,16 @@ TEST(RateEquations, NoRateIsNegative) {
   calls.narrow.seconds = 1e-9;    // less than its rows
   calls.weighted.seconds = 1e-9;  // less than its keys
   calls.scattered.seconds = 1e-9;
-  const pattern::KernelRates found = kernel_rates(calls);
-  pattern::KernelRates::fields([&](const auto& field) { EXPECT_GE(found.*field.member, 0) << field.name; });
+  const inspect::KernelRates found = kernel_rates(calls);
+  inspect::KernelRates::fields([&](const auto& field) { EXPECT_GE(found.*field.member, 0) << field.name; });
   EXPECT_NEAR(forward_seconds(calls.full.work, found), calls.full.seconds, 1e-9) << "the larger call is still met";
   EXPECT_NEAR(forward_seconds(calls.masked.work, found), calls.masked.seconds, 1e-9);
 }
 
 TEST(RateEquations, DenseAttentionIsALineAndASquare) {
-  const pattern::DenseRates machine{.query_seconds = 2e-7, .pair_seconds = 3e-9};
-  const auto seconds = [&](double length) { return pattern::dense_seconds(4, length, machine); };
-  const pattern::DenseRates found = dense_rates({4, 1024, seconds(1024), 2048, seconds(2048)});
+  const inspect::DenseRates machine{.query_seconds = 2e-7, .pair_seconds = 3e-9};
+  const auto seconds = [&](double length) { return inspect::dense_seconds(4, length, machine); };
+  const inspect::DenseRates found = dense_rates({4, 1024, seconds(1024), 2048, seconds(2048)});
   EXPECT_NEAR(found.query_seconds, machine.query_seconds, 1e-12);
   EXPECT_NEAR(found.pair_seconds, machine.pair_seconds, 1e-14);
   EXPECT_EQ(dense_rates({4, 1024, 1e-9, 2048, 1}).query_seconds, 0);

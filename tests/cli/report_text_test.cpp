@@ -7,10 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "weft/cli/report/curves.h"
+#include "weft/cli/report/comparison.h"
 #include "weft/cli/report/figure_text.h"
 #include "weft/cli/report/html.h"
-#include "weft/cli/report/side_by_side.h"
 #include "weft/text/utf8.h"
 
 namespace weft::cli {

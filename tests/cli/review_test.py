@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page of a fine-tuned model shows of its held-out examples, whatever labels and texts hold."""
+"""What the page of a fine-tuned model shows of its held-out examples, whatever labels and texts hold; and files of a run that somebody has
+edited: a field of another type is one line that names the file and the field."""
 
 import json
 import re
@@ -7,7 +8,7 @@ import unittest
 
 from fine_tuning_test import FAST, FineTuningCase
 from report_test import Page
-from weft_program import weft, weft_json
+from weft_program import Case, weft, weft_json
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -121,6 +122,96 @@ class ReviewTest(FineTuningCase):
         self.assertIn("prefers-color-scheme:dark", written)
         self.assertIn('name="viewport"', written)
         self.assertIsNone(re.search(r"(?:src|href)=\"(?!data:)", written))
+
+
+def put(file, *keys, value):
+    """Sets a field of a JSON file; returns the text it had."""
+    before = file.read_text()
+    whole = json.loads(before)
+    place = whole
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    file.write_text(json.dumps(whole))
+    return before
+
+
+class DamagedCase(Case):
+    def refused(self, file, *keys, value, by, found):
+        """Each command of `by` refuses the run whose `file` has `value` at `keys`, and names both."""
+        path = self.run_directory / file
+        before = put(path, *keys, value=value)
+        for command in by:
+            self.assert_fails(weft(*command), 1, f"{file}'", f"{keys[-1]} must be", found)
+        path.write_text(before)
+
+
+class LanguageModelRun(DamagedCase):
+    def test_a_field_of_another_type_is_named(self):
+        self.train("--steps", "2", "--eval-text", self.held_out, "--best-metric", "bits_per_byte")
+        info, report = ["info", self.run_directory], ["report", self.run_directory]
+        resume = ["train", "--resume", "--out", self.run_directory]
+        for value, found in ((3, "found 3"), (["a"], "found an array"), (None, "found null")):
+            self.refused("training.json", "task", value=value, by=[info, report, resume], found=found)
+        self.refused("training.json", "steps", value="2", by=[info, resume], found="the string '2'")
+        self.refused("training.json", "context", value="32", by=[report, resume], found="the string '32'")
+        self.refused("training.json", "train_text", value={}, by=[info, resume], found="found an object")
+        self.refused("config.json", "is_decoder", value="yes", by=[report], found="the string 'yes'")
+        self.refused("best/best.json", "metric", value=7, by=[["compare", self.run_directory, "--json"]], found="found 7")
+
+    def test_a_checkpoint_of_another_form_is_named(self):
+        self.train("--steps", "2")
+        state = "checkpoints/step-2/state.json"
+        resume = ["train", "--resume", "--steps", "3", "--out", self.run_directory]
+        self.refused(state, "tokens", value="many", by=[["info", self.run_directory]], found="the string 'many'")
+        before = put(self.run_directory / state, "digests", value=7)
+        self.assert_fails(weft(*resume), 1, "state.json'", "digests must be an object, found 7")
+        (self.run_directory / state).write_text(before)
+        put(self.run_directory / state, "files", value=[])
+        told = weft("info", self.run_directory)
+        self.assertEqual(told.returncode, 0, "the checkpoint before it is whole")
+        self.assertIn("files must be an object, found an array", told.stderr)
+
+    def test_a_file_that_is_no_object_is_named(self):
+        self.train("--steps", "2")
+        (self.run_directory / "training.json").write_text("[1]")
+        for command in (["info", self.run_directory], ["report", self.run_directory], ["train", "--resume", "--out", self.run_directory]):
+            self.assert_fails(weft(*command), 1, "training.json'", "must be a JSON object, found an array")
+
+
+class FineTunedRun(DamagedCase, FineTuningCase):
+    def test_stored_settings_are_the_files_and_no_flags(self):
+        table = self.table
+        process = weft(*self.arguments(self.run_directory, "--steps", "1"))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        measure = ["eval", self.run_directory, "--task", "classify", "--data", table, "--dtype", "float32"]
+        resume = ["train", "--resume", "--steps", "2", "--out", self.run_directory]
+        self.refused("training.json", "text_field", value=[], by=[measure, resume], found="a string, found an array")
+        put(self.run_directory / "training.json", "text_field", value="words")
+        self.assert_fails(weft(*measure), 1, "texts.tsv", "text_field 'words' is not a column", "text_field is from", "training.json",
+                          "--text-field replaces it")
+        given = weft(*measure, "--text-field", "text")
+        self.assertEqual(given.returncode, 0, given.stderr)
+        self.assert_fails(weft(*measure, "--text-field", "word"), 2, "--text-field 'word' is not a column")
+        put(self.run_directory / "training.json", "text_field", value="")
+        put(self.run_directory / "training.json", "folds", value=1)
+        self.assert_fails(weft(*measure), 1, "training.json': folds must be 0, or 2 and more")
+
+    def test_a_review_of_another_form_is_named(self):
+        process = weft(*self.arguments(self.run_directory, "--steps", "1"))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        report = ["report", self.run_directory]
+        self.refused("evaluation.json", "step", value="1", by=[report], found="the string '1'")
+        self.refused("evaluation.json", "labels", value=3, by=[report], found="a list, found 3")
+        self.refused("evaluation.json", "errors", value={}, by=[report], found="a list, found an object")
+        put(self.run_directory / "evaluation.json", "confusion", "counts", value=[[1]])
+        self.assert_fails(weft(*report), 1, "evaluation.json': confusion: counts must have a row for each of 2 labels, found 1")
+
+    def test_data_without_two_labels_are_named(self):
+        self.table.write_text("text\tlabel\nthe loom\tgood\n")
+        process = weft("train", "--task", "classify", "--model", self.model(), "--train-data", self.table, *FAST, "--steps", "1", "--out",
+                       self.run_directory)
+        self.assert_fails(process, 1, "texts.tsv", "at least two labels, found 1")
 
 
 if __name__ == "__main__":

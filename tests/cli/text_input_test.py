@@ -189,7 +189,7 @@ class LongTextsTest(EncoderCase):
     def test_a_mask_behind_the_cut_is_said(self):
         model = self.model("masked-lm")
         process = weft("fill-mask", model, LONG + " [MASK]", "--truncate")
-        self.assert_fails(process, 1, "text 1", "its mask is behind the cut", "62 of 163 tokens", "without --truncate")
+        self.assert_fails(process, 1, "text 1", "its mask was cut off", "62 of 163 tokens", "without --truncate")
         process = weft("fill-mask", model, "[MASK] " + LONG + " [MASK]", "--truncate", "--json")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("1 of 2 masks were cut off", process.stderr)

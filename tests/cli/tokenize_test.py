@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft tokenize`: texts from everywhere, windows, offsets, and what must not hurt."""
 
+import resource
 import unittest
 
 from encoder_program import TOKENIZERS, results
@@ -53,6 +54,17 @@ class TokenizeTest(Case):
         self.assertEqual(len(found), 3)
         self.assertEqual(found[1]["result"][0]["tokens"], ["[CLS]", "[SEP]"])
         self.assertEqual(found[0]["result"][0]["offset_mapping"][-2], [6, 7])
+
+    def test_bytes_that_are_no_text_need_bounded_memory(self):
+        """Each byte becomes U+FFFD, three tokens of a byte-level vocabulary, and nine values of the result."""
+        path = self.folder / "noise"
+        path.write_bytes(b"\xff" * 250_000)
+        (found,) = results("tokenize", TOKENIZERS / "roberta", "--file", path)
+        window = found["result"][0]
+        self.assertEqual({len(window[name]) for name in window}, {750_002})
+        self.assertEqual(window["byte_offsets"][-2:], [[249_999, 250_000], [0, 0]])
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # of all commands that this process ran
+        self.assertLess(peak, 600_000, "KB; a tree of JSON values took 1,100,000")
 
     def test_mistakes(self):
         empty = self.folder / "empty.txt"

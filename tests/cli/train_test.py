@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import unittest
 
-from weft_program import Case, weft, weft_json
+from weft_program import Case, losses, weft, weft_json
 
 
 class TrainTest(Case):
@@ -42,6 +42,25 @@ class TrainTest(Case):
         self.train("--steps", "1", "--attention", "full", "window(left=4)")
         layers = weft_json("info", self.run_directory)["attention"]
         self.assertEqual([entry["layers"] for entry in layers], [[0, 0], [1, 1]])
+
+    def test_linear_attention(self):
+        for kind in ((), ("--encoder",)):
+            run = self.folder / ("linear" + "".join(kind))
+            process = self.train("--steps", "8", "--attention", "linear", "--eval-text", self.held_out, *kind, out=run)
+            self.assertIn("of full attention", process.stderr)
+            (attention,) = weft_json("info", run)["attention"]
+            self.assertEqual((attention["effective"], attention["density"]), ("linear", None))
+            self.assertGreater(attention["flops"], 0)
+            trained = [loss for _, loss in losses(run)]
+            self.assertLess(trained[-1], trained[0])
+        found = weft_json("generate", self.folder / "linear", "--prompt", "graph", "--max-new-tokens", "90", "--seed", "3")
+        self.assertEqual(found["new_tokens"], 90)
+        mixed = self.folder / "mixed"
+        self.train("--steps", "2", "--attention", "linear", "window(8)", out=mixed)
+        self.assertEqual(weft_json("generate", mixed, "--prompt", "graph", "--max-new-tokens", "9")["new_tokens"], 9)
+        self.assert_fails(weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "linear", "--position-embedding", "alibi")),
+                          2, "linear", "because it computes no scores")
+        self.assertFalse(self.run_directory.exists())
 
     def test_equal_seeds_give_equal_runs(self):
         for name in ("one", "two"):
@@ -115,14 +134,14 @@ class RefusalTest(Case):
     def test_what_can_be_known_is_refused_before_the_training(self):
         evaluation = ["--steps", "2", "--eval-text", self.held_out]
         wrong = weft(*self.train_arguments(self.run_directory, *evaluation, "--best-metric", "bits_per_bite"))
-        self.assert_fails(wrong, 2, "--best-metric", "'bits_per_bite'", "did you mean bits_per_byte?")
+        self.assert_fails(wrong, 2, "--best-metric", "'bits_per_bite'", "did you mean 'bits_per_byte'?")
         unmeasured = weft(*self.train_arguments(self.run_directory, "--steps", "2", "--best-metric", "loss"))
-        self.assert_fails(unmeasured, 2, "--best-metric", "no held-out data")
+        self.assert_fails(unmeasured, 2, "--best-metric", "without held-out data")
         (self.folder / "short.txt").write_text("x")
         short = weft(*self.train_arguments(self.run_directory, "--steps", "2", "--eval-text", self.folder / "short.txt"))
         self.assert_fails(short, 2, "--eval-text", "at least 2 tokens", "found 1")
         below = weft(*self.train_arguments(self.train_text / "run", "--steps", "2"))
-        self.assert_fails(below, 1, "is no folder")
+        self.assert_fails(below, 1, "is not a folder")
         self.assertNotIn("parameters", below.stderr, "nothing was announced")
         (self.run_directory / "seed-2").mkdir(parents=True)
         (self.run_directory / "seed-2/file").write_text("mine")
@@ -155,6 +174,21 @@ class RefusalTest(Case):
         self.assert_fails(process, 1, "contxt", "context", str(config))
         config.write_text('{"context": "long"}')
         self.assert_fails(weft("train", "--config", config, "--out", self.run_directory), 1, f"{config}': context must be")
+
+    def test_a_task_that_contradicts_the_files(self):
+        config = self.folder / "config.json"
+        config.write_text('{"task": "clasify"}')
+        self.assert_fails(weft(*self.train_arguments(self.run_directory, "--config", config)), 1, "clasify", "classify")
+        config.write_text('{"model": ["dir"]}')
+        self.assert_fails(weft(*self.train_arguments(self.run_directory, "--config", config)), 1, "model must be a string")
+        process = weft(*self.train_arguments(self.run_directory, "--task", "lm", "--encoder"))
+        self.assert_fails(process, 2, "--encoder", "the task is lm")
+        self.train("--steps", "1")
+        for asked in (("--encoder",), ("--task", "mlm")):
+            process = weft("train", "--resume", "--out", self.run_directory, "--steps", "2", *asked)
+            self.assert_fails(process, 2, asked[0], "learns lm")
+        config.write_text('{"learning_rate": "x"}')  # the mistake is the config file's, not that of the run's settings
+        self.assert_fails(weft("train", "--resume", "--out", self.run_directory, "--config", config), 1, f"{config}")
 
     def test_a_tokenizer_json_is_the_vocabulary(self):
         tokenizer = pathlib.Path(os.environ["WEFT_TEST_DATA_DIR"]) / "tokenizers/json/tokenizer.json"

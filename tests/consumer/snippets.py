@@ -34,7 +34,7 @@ def snippets(path):
 def write(out, name, found):
     """A program of the snippets in `found`, and what it prints."""
     includes = sorted({line for _, code, _ in found for line in code.splitlines() if line.startswith("#include")})
-    parts = [*includes, "#include <iostream>", ""]
+    parts = [*includes, ""]
     for snippet, code, _ in found:
         body = "\n".join(line for line in code.splitlines() if not line.startswith("#include"))
         parts.append(f"static void {snippet}() {{\n{body}\n}}\n")
@@ -56,6 +56,9 @@ def main():
     found = [snippet for path in documents(source) for snippet in snippets(path)]
     if len(found) < 4:
         raise SystemExit(f"snippets: found {len(found)} in README.md and docs/*.md, expected 4 or more")
+    for snippet, code, _ in found:
+        if "std::cout" in code and "#include <iostream>" not in code:
+            raise SystemExit(f"snippets: {snippet} prints with std::cout and does not include <iostream>")
     core = [each for each in found if not re.search(r"#include [<\"](torch|weft/(attention|models|checkpoint|tasks|training))/", each[1])]
     write(out, "core", core)
     write(out, "torch", [each for each in found if each not in core])

@@ -57,5 +57,18 @@ TEST(Fields, ChoicesAreListed) {
                      [&] { check_fields(sample, "here"); });
 }
 
+TEST(Fields, AChoiceThatIsNearlyRightIsSuggested) {
+  Sample sample;
+  for (const auto& [given, hint] : {std::pair("cosin", "did you mean 'cosine'?"), std::pair("step", "")}) {
+    sample.schedule = given;
+    try {
+      check_fields(sample, "here");
+      FAIL() << given << " is no choice";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.hint(), hint);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -13,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
-#include "weft/data/permutation.h"
 
 namespace weft::data {
 namespace {

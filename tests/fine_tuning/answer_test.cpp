@@ -70,7 +70,7 @@ TEST_F(Answer, WindowsOfADocumentShareItsAnswer) {
   given["max_length"] = 13;  // of 16: the context in windows
   given["stride"] = 3;
   given["steps"] = 2;
-  const Prepared prepared = prepare(make_plan(given, "test"));
+  const Prepared prepared = prepare(make_settings(given, "test"));
   EXPECT_EQ(prepared.training.records.records, 12);
   EXPECT_GE(prepared.task->objective().rows(Split::kTraining).size(), 24);
   const training::TrainResult result = train(given);

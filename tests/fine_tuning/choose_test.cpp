@@ -31,7 +31,7 @@ TEST_F(Choose, LearnsAsTransformersDoes) {
 TEST_F(Choose, ABatchHoldsWholeQuestions) {
   Json given = puzzles();
   given["batch_tokens"] = 90;
-  const Prepared prepared = prepare(make_plan(given, "test"));
+  const Prepared prepared = prepare(make_settings(given, "test"));
   const Objective& objective = prepared.task->objective();
   EXPECT_EQ(objective.examples(Split::kTraining), 12);
   EXPECT_EQ(objective.rows(Split::kTraining).size(), 36);

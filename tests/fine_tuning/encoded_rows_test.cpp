@@ -45,7 +45,7 @@ TEST(EncodedRows, AFingerprintKnowsEveryToken) {
   EncodedRows same = first;
   EXPECT_EQ(same.fingerprint(), first.fingerprint());
   EXPECT_NE(cut_elsewhere.fingerprint(), first.fingerprint());
-  test::expect_error(ErrorKind::kArgument, {"row 2", "no tokens"}, [&] { first.add(encoding_of({}, {})); });
+  test::expect_error(ErrorKind::kArgument, {"row 2", "empty text"}, [&] { first.add(encoding_of({}, {})); });
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class EncoderTaskTest : public test::SmallTask {
     given.update(changes);
     return given;
   }
-  static Prepared prepared(const Json& given) { return prepare(make_plan(given, "test")); }
+  static Prepared prepared(const Json& given) { return prepare(make_settings(given, "test")); }
 };
 
 TEST_F(EncoderTaskTest, ALossIsAFunctionOfStepAndPart) {

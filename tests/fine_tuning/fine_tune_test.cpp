@@ -74,15 +74,16 @@ TEST_F(FineTune, EpochsBecomeSteps) {
   Json given = shuffled();
   given["steps"] = 0;
   given["epochs"] = 2;
-  const Prepared prepared = prepare(make_plan(given, "test"));
-  EXPECT_EQ(prepared.plan.trainer.steps, 6);  // 12 examples in batches of 5
+  const Prepared prepared = prepare(make_settings(given, "test"));
+  EXPECT_EQ(prepared.settings.trainer.steps, 6);  // 12 examples in batches of 5
   EXPECT_EQ(prepared.epoch_steps, 3);
   given["gradient_accumulation"] = 4;
-  EXPECT_EQ(prepare(make_plan(given, "test")).plan.trainer.steps, 2);
+  EXPECT_EQ(prepare(make_settings(given, "test")).settings.trainer.steps, 2);
   given["steps"] = 7;
-  test::expect_error(ErrorKind::kArgument, {"epochs 2", "2 steps", "7"}, [&] { prepare(make_plan(given, "test")); });
+  test::expect_error(ErrorKind::kArgument, {"epochs 2", "2 steps", "7"},
+                     [&] { prepare(make_settings(given, "test")); });
   given["minutes"] = 1.0;
-  test::expect_error(ErrorKind::kArgument, {"epochs", "steps", "minutes"}, [&] { make_plan(given, "test"); });
+  test::expect_error(ErrorKind::kArgument, {"epochs", "steps", "minutes"}, [&] { make_settings(given, "test"); });
 }
 
 TEST_F(FineTune, ARunCanGoOnForMoreEpochsOrSteps) {
@@ -111,27 +112,27 @@ TEST_F(FineTune, AWrongFigureIsRefusedBeforeTheTraining) {
   EXPECT_FALSE(fs::exists(folder_ / "run"));
   given.erase("eval_data");
   given["best_metric"] = "accuracy";
-  test::expect_error(ErrorKind::kArgument, {"accuracy", "no held-out data"}, [&] { train(given); });
+  test::expect_error(ErrorKind::kArgument, {"accuracy", "without held-out data"}, [&] { train(given); });
 }
 
 TEST_F(FineTune, ABatchIsCountedInTokensOrExamples) {
   Json given = shuffled();
   given["batch_tokens"] = 40;
-  const Prepared prepared = prepare(make_plan(given, "test"));
+  const Prepared prepared = prepare(make_settings(given, "test"));
   for (std::int64_t step = 0; step < 10; ++step) {
     EXPECT_LE(prepared.task->tokens(step, 0), 40);
   }
   given["batch_tokens"] = 10;
-  test::expect_error(ErrorKind::kArgument, {"10", "budget"}, [&] { prepare(make_plan(given, "test")); });
+  test::expect_error(ErrorKind::kArgument, {"10", "budget"}, [&] { prepare(make_settings(given, "test")); });
 }
 
 TEST_F(FineTune, TextsBeyondTheModelAreAnErrorOrAreCut) {
   Json given = shuffled();
   given["max_length"] = 12;
   test::expect_error(ErrorKind::kArgument, {"pairs.csv' line", "tokens", "at most 12"},
-                     [&] { prepare(make_plan(given, "test")); });
+                     [&] { prepare(make_settings(given, "test")); });
   given["truncate"] = true;
-  const Prepared prepared = prepare(make_plan(given, "test"));
+  const Prepared prepared = prepare(make_settings(given, "test"));
   EXPECT_GT(prepared.training.cut, 0);
   EXPECT_GT(prepared.training.left_out, prepared.training.cut);
   EXPECT_EQ(prepared.training.records.records, 12);
@@ -140,7 +141,7 @@ TEST_F(FineTune, TextsBeyondTheModelAreAnErrorOrAreCut) {
 TEST_F(FineTune, ANewHeadIsNamedAndDependsOnTheSeed) {
   Json given = shuffled();
   given["steps"] = 1;
-  const Prepared prepared = prepare(make_plan(given, "test"));
+  const Prepared prepared = prepare(make_settings(given, "test"));
   EXPECT_TRUE(prepared.head.fresh);
   EXPECT_EQ(prepared.new_tensors, (std::vector<std::string>{"classifier.weight", "classifier.bias"}));
   EXPECT_EQ(prepared.head.labels, (std::vector<std::string>{"bad", "fair", "good"}));
@@ -169,29 +170,30 @@ TEST_F(FineTune, TheSettingsOfARunSayWhatItWas) {
   Json fields = settings;
   fields.erase("weft_version");
   fields.erase("torch_version");
-  const Plan again = make_plan(fields, "test");
+  const RunSettings again = make_settings(fields, "test");
   EXPECT_EQ(formats::to_json(again.task), formats::only_fields_of<FineTuningConfig>(settings));
   EXPECT_EQ(formats::to_json(again.trainer), formats::only_fields_of<training::TrainerConfig>(settings));
 }
 
 TEST_F(FineTune, APresetIsATableThatFlagsWinOver) {
   const Json given = {{"task", "classify"}, {"model", "m"}, {"train_data", {"d"}}, {"preset", "bigbird-imdb"}};
-  const Plan plan = make_plan(given, "test");
-  EXPECT_EQ(plan.trainer.steps, 16000);
-  EXPECT_EQ(plan.trainer.warmup_steps, 1000);
-  EXPECT_EQ(plan.trainer.learning_rate, 1e-5);
-  EXPECT_EQ(plan.trainer.weight_decay, 0.01);
-  EXPECT_EQ(plan.data.max_length, 4096);
-  EXPECT_TRUE(plan.data.truncate);
+  const RunSettings settings = make_settings(given, "test");
+  EXPECT_EQ(settings.trainer.steps, 16000);
+  EXPECT_EQ(settings.trainer.warmup_steps, 1000);
+  EXPECT_EQ(settings.trainer.learning_rate, 1e-5);
+  EXPECT_EQ(settings.trainer.weight_decay, 0.01);
+  EXPECT_EQ(settings.data.max_length, 4096);
+  EXPECT_TRUE(settings.data.truncate);
   Json shorter = given;
   shorter["epochs"] = 2;
   shorter["batch_size"] = 4;
-  EXPECT_EQ(make_plan(shorter, "test").trainer.steps, 0);
-  EXPECT_EQ(make_plan(shorter, "test").trainer.batch_size, 4);
+  EXPECT_EQ(make_settings(shorter, "test").trainer.steps, 0);
+  EXPECT_EQ(make_settings(shorter, "test").trainer.batch_size, 4);
   shorter["task"] = "answer";
-  test::expect_error(ErrorKind::kArgument, {"bigbird-imdb", "classify", "answer"}, [&] { make_plan(shorter, "test"); });
+  test::expect_error(ErrorKind::kArgument, {"bigbird-imdb", "classify", "answer"},
+                     [&] { make_settings(shorter, "test"); });
   shorter["preset"] = "bert-squad2";
-  EXPECT_EQ(make_plan(shorter, "test").data.stride, 128);
+  EXPECT_EQ(make_settings(shorter, "test").data.stride, 128);
 }
 
 TEST_F(FineTune, EveryPresetIsForOneTask) {
@@ -200,7 +202,7 @@ TEST_F(FineTune, EveryPresetIsForOneTask) {
     for (const std::string_view task : task_names()) {
       const Json given = {{"task", task}, {"model", "m"}, {"train_data", {"d"}}, {"preset", name}, {"steps", 1}};
       try {
-        EXPECT_EQ(make_plan(given, "test").trainer.steps, 1) << name;
+        EXPECT_EQ(make_settings(given, "test").trainer.steps, 1) << name;
         ++accepted;
       } catch (const Error& error) {
         EXPECT_NE(std::string_view(error.what()).find(name), std::string_view::npos) << error.what();
@@ -217,7 +219,7 @@ TEST_F(FineTune, FoldsHoldEveryRecordOutOnce) {
   std::int64_t held_out = 0;
   for (std::int64_t fold = 0; fold < 5; ++fold) {
     given["fold"] = fold;
-    const Prepared prepared = prepare(make_plan(given, "test"));
+    const Prepared prepared = prepare(make_settings(given, "test"));
     EXPECT_EQ(prepared.training.examples + prepared.held_out.examples, 12);
     EXPECT_GE(prepared.held_out.examples, 2);
     held_out += prepared.held_out.examples;
@@ -228,13 +230,13 @@ TEST_F(FineTune, FoldsHoldEveryRecordOutOnce) {
   measurement.task = "classify";
   measurement.directory = folder_ / "run";
   measurement.data = {(test::kFineTuning / "pairs.csv").string()};
-  measurement.settings = make_plan(given, "test").data;
+  measurement.settings = make_settings(given, "test").data;
   EXPECT_LE(measure(measurement).read.examples, 3);
   given["fold"] = 5;
-  test::expect_error(ErrorKind::kArgument, {"fold 5", "folds 5"}, [&] { make_plan(given, "test"); });
+  test::expect_error(ErrorKind::kArgument, {"fold 5", "folds 5"}, [&] { make_settings(given, "test"); });
   given["fold"] = 0;
   given["eval_data"] = {"x"};
-  test::expect_error(ErrorKind::kArgument, {"folds", "eval_data"}, [&] { make_plan(given, "test"); });
+  test::expect_error(ErrorKind::kArgument, {"folds", "eval_data"}, [&] { make_settings(given, "test"); });
 }
 
 TEST_F(FineTune, PlansAreChecked) {
@@ -242,7 +244,7 @@ TEST_F(FineTune, PlansAreChecked) {
     Json given = shuffled();
     given[field] = value;
     try {
-      make_plan(given, "flags");
+      make_settings(given, "flags");
       ADD_FAILURE() << field << " was taken";
     } catch (const Error& error) {
       for (const std::string_view word : words) {

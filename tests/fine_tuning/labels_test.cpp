@@ -28,34 +28,34 @@ LabelNames names_of(const std::vector<std::string>& names) {
 
 TEST(LabelNames, SortsNamesAndNumbers) {
   const models::EncoderConfig bare = config_with({"LABEL_0", "LABEL_1"}, "BertForMaskedLM");
-  HeadPlan plan = names_of({"pos", "neg", "pos"}).plan(bare, kClasses);
-  EXPECT_EQ(plan.labels, (std::vector<std::string>{"neg", "pos"}));
-  EXPECT_TRUE(plan.fresh);
-  plan = names_of({"10", "9", "-1"}).plan(bare, kClasses);
-  EXPECT_EQ(plan.labels, (std::vector<std::string>{"-1", "9", "10"}));
+  HeadChoice choice = names_of({"pos", "neg", "pos"}).choose_head(bare, kClasses);
+  EXPECT_EQ(choice.labels, (std::vector<std::string>{"neg", "pos"}));
+  EXPECT_TRUE(choice.fresh);
+  choice = names_of({"10", "9", "-1"}).choose_head(bare, kClasses);
+  EXPECT_EQ(choice.labels, (std::vector<std::string>{"-1", "9", "10"}));
 }
 
 TEST(LabelNames, AHeadKeepsItsLabels) {
   const models::EncoderConfig trained = config_with({"pos", "neg", "none"}, "BertForSequenceClassification");
   LabelNames labels = names_of({"neg", "pos"});
-  const HeadPlan plan = labels.plan(trained, kClasses);
-  EXPECT_FALSE(plan.fresh);
-  EXPECT_EQ(plan.labels, trained.id2label);
-  EXPECT_EQ(labels.settle(plan.labels), (std::vector<std::int64_t>{1, 0}));
+  const HeadChoice choice = labels.choose_head(trained, kClasses);
+  EXPECT_FALSE(choice.fresh);
+  EXPECT_EQ(choice.labels, trained.id2label);
+  EXPECT_EQ(labels.fix_order(choice.labels), (std::vector<std::int64_t>{1, 0}));
   EXPECT_EQ(labels.number("none", "here"), 2);
   test::expect_error(ErrorKind::kArgument, {"line 3", "'new'", "'pos', 'neg', 'none'"},
                      [&] { labels.number("new", "line 3"); });
   test::expect_error(ErrorKind::kArgument, {"'other'", "'pos', 'neg', 'none'"},
-                     [&] { names_of({"other", "pos"}).plan(trained, kClasses); });
+                     [&] { names_of({"other", "pos"}).choose_head(trained, kClasses); });
 }
 
 TEST(LabelNames, LabelsThatNeverHadNamesGetThem) {
   const models::EncoderConfig unnamed = config_with({"LABEL_0", "LABEL_1"}, "BertForSequenceClassification");
-  const HeadPlan plan = names_of({"pos", "neg"}).plan(unnamed, kClasses);
-  EXPECT_EQ(plan.labels, (std::vector<std::string>{"neg", "pos"}));
-  EXPECT_FALSE(plan.fresh);
+  const HeadChoice choice = names_of({"pos", "neg"}).choose_head(unnamed, kClasses);
+  EXPECT_EQ(choice.labels, (std::vector<std::string>{"neg", "pos"}));
+  EXPECT_FALSE(choice.fresh);
   test::expect_error(ErrorKind::kArgument, {"'a'", "'LABEL_0'"},
-                     [&] { names_of({"a", "b", "c"}).plan(unnamed, kClasses); });
+                     [&] { names_of({"a", "b", "c"}).choose_head(unnamed, kClasses); });
 }
 
 TEST(LabelWeights, AreGivenOrBalanced) {

@@ -124,7 +124,7 @@ TEST_F(MaskedText, WindowsAreAsLongAsTheModelWhereNothingIsSaid) {
   Json fields = text_fields(encoder("roberta", models::Head::kNone));
   fields.erase("context");
   const PreparedText run = prepare_masked_text(fields, "test");
-  EXPECT_EQ(run.trainer.context, 39);  // one row of the positions is padding's
+  EXPECT_EQ(run.text.context, 39);  // one row of the positions is padding's
   EXPECT_EQ(run.trainer.schedule, "linear");
   EXPECT_EQ(run.trainer.batch_size, 2);
   EXPECT_FALSE(run.new_tensors.empty());
@@ -147,7 +147,7 @@ TEST_F(MaskedText, AnInterruptedRunGoesOn) {
   fs::remove_all(folder_ / "run/checkpoints/step-6");
   const std::vector<double> losses = test::logged_losses(folder_ / "run");
   const PreparedText again = prepare_masked_text_resumption(folder_ / "run", {{"threads", 1}});
-  EXPECT_EQ(again.trainer.context, 18);
+  EXPECT_EQ(again.text.context, 18);
   resume_masked_text(folder_ / "run", again);
   EXPECT_EQ(test::logged_losses(folder_ / "run"), losses);
   test::expect_error(ErrorKind::kArgument, {"gradient_checkpointing"},

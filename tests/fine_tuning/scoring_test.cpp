@@ -17,7 +17,7 @@ class Scoring : public test::SmallTask {
     setup.config = checkpoint::load_encoder_config(folder_ / "classify");
     setup.data.pair_field = "other";
     objective_ = make_objective(std::move(setup));
-    objective_->settle();
+    objective_->choose_head();
     objective_->read(Split::kHeldOut, {(test::kFineTuning / "pairs.csv").string()});
     model_ = checkpoint::load_encoder(folder_ / "classify");
   }

@@ -19,28 +19,28 @@ using formats::Json;
 Json least() { return {{"model", "m"}, {"train_data", {"d.csv"}}, {"epochs", 1}}; }
 
 TEST(FineTuningSettings, BeginFromDefaultsOfTheirOwn) {
-  const Plan plan = make_plan(least(), "flags");
-  EXPECT_EQ(plan.trainer.learning_rate, 5e-5);
-  EXPECT_EQ(plan.trainer.schedule, "linear");
-  EXPECT_EQ(plan.trainer.batch_size, 32);
-  EXPECT_EQ(plan.trainer.beta2, 0.999);
+  const RunSettings settings = make_settings(least(), "flags");
+  EXPECT_EQ(settings.trainer.learning_rate, 5e-5);
+  EXPECT_EQ(settings.trainer.schedule, "linear");
+  EXPECT_EQ(settings.trainer.batch_size, 32);
+  EXPECT_EQ(settings.trainer.beta2, 0.999);
   Json given = least();
   given["learning_rate"] = 1e-3;
   given["beta2"] = 0.95;
-  EXPECT_EQ(make_plan(given, "flags").trainer.learning_rate, 1e-3);
-  EXPECT_EQ(make_plan(given, "flags").trainer.beta2, 0.95);
+  EXPECT_EQ(make_settings(given, "flags").trainer.learning_rate, 1e-3);
+  EXPECT_EQ(make_settings(given, "flags").trainer.beta2, 0.95);
 }
 
 TEST(FineTuningSettings, PlacesAreAbsoluteAndKeepTheirLabels) {
   Json given = least();
   given["train_data"] = {"1=a/../tata.fa", "other.fa"};
   given["label_groups"] = "groups.json";
-  const Plan plan = make_plan(given, "flags");
+  const RunSettings settings = make_settings(given, "flags");
   const std::string here = std::filesystem::current_path().string() + "/";
-  EXPECT_EQ(plan.task.model, here + "m");
-  EXPECT_EQ(plan.task.train_data, (std::vector<std::string>{"1=" + here + "tata.fa", here + "other.fa"}));
-  EXPECT_EQ(plan.data.label_groups, here + "groups.json");
-  EXPECT_EQ(settled(plan.task).train_data, plan.task.train_data);
+  EXPECT_EQ(settings.task.model, here + "m");
+  EXPECT_EQ(settings.task.train_data, (std::vector<std::string>{"1=" + here + "tata.fa", here + "other.fa"}));
+  EXPECT_EQ(settings.data.label_groups, here + "groups.json");
+  EXPECT_EQ(resolved(settings.task).train_data, settings.task.train_data);
 }
 
 TEST(FineTuningSettings, ALabelStandsBeforeTheFirstEqualsSign) {
@@ -72,11 +72,11 @@ TEST(FineTuningSettings, EveryTaskIsInTheTableAndNamesItsFormats) {
 TEST(FineTuningSettings, ARunEndsInOneWay) {
   Json given = least();
   given["minutes"] = 2.0;
-  test::expect_error(ErrorKind::kArgument, {"epochs 1", "minutes 2"}, [&] { make_plan(given, "flags"); });
+  test::expect_error(ErrorKind::kArgument, {"epochs 1", "minutes 2"}, [&] { make_settings(given, "flags"); });
   given.erase("epochs");
-  EXPECT_EQ(make_plan(given, "flags").trainer.minutes, 2.0);
+  EXPECT_EQ(make_settings(given, "flags").trainer.minutes, 2.0);
   given.erase("minutes");
-  test::expect_error(ErrorKind::kArgument, {"epochs", "steps", "minutes"}, [&] { make_plan(given, "flags"); });
+  test::expect_error(ErrorKind::kArgument, {"epochs", "steps", "minutes"}, [&] { make_settings(given, "flags"); });
 }
 
 TEST(FineTuningSettings, FoldsAreTwoOrMore) {

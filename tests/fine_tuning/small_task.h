@@ -75,7 +75,7 @@ class SmallTask : public ::testing::Test {
   }
 
   training::TrainResult train(const formats::Json& fields, const std::string& run = "run") const {
-    return fine_tuning::fine_tune(folder_ / run, fine_tuning::prepare(fine_tuning::make_plan(fields, "test")));
+    return fine_tuning::fine_tune(folder_ / run, fine_tuning::prepare(fine_tuning::make_settings(fields, "test")));
   }
 
   /// The run's losses beside the reference's. Both compute in float32 in orders of their own, and Adam's first steps

@@ -93,7 +93,7 @@ TEST_F(TextRecords, FoldersAndFilesOfAClass) {
   EXPECT_EQ(read({(folder_ / "reviews/neg/").string(), (folder_ / "reviews/pos").string()}),
             (Lines{"dull\n>neg,", "bright\n>pos,"}));
   write("reviews/README", "what this is\n");
-  test::expect_error(ErrorKind::kFormat, {"README", "classes"}, [&] { read({(folder_ / "reviews").string()}); });
+  test::expect_error(ErrorKind::kFormat, {"README", "LABEL=PATH"}, [&] { read({(folder_ / "reviews").string()}); });
   settings_.on_error = "skip";
   EXPECT_EQ(read({(folder_ / "reviews/").string()}).size(), 2U);
   EXPECT_EQ(report_.skipped, 1);

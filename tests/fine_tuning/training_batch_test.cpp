@@ -68,7 +68,7 @@ class SubwordTasks : public test::SmallTask {
     given["model"] = directory.string();
     given["bpe_dropout"] = dropout;
     given["eval_data"] = formats::Json::array();
-    return prepare(make_plan(given, "test"));
+    return prepare(make_settings(given, "test"));
   }
 };
 
@@ -94,7 +94,7 @@ TEST_F(SubwordTasks, ATokeniserOfAnotherKindIsRefused) {
   formats::Json given = fields("classify", "classify", "pairs.csv");
   given["bpe_dropout"] = 0.1;
   test::expect_error(ErrorKind::kUnsupported, {"bpe_dropout", "BPE", "WordPiece"},
-                     [&] { prepare(make_plan(given, "test")); });
+                     [&] { prepare(make_settings(given, "test")); });
 }
 
 }  // namespace

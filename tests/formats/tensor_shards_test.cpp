@@ -134,6 +134,14 @@ TEST_F(Shards, LinksStayInTheDirectoryOrTheHubCache) {
   EXPECT_EQ(open_tensor_directory(snapshot)->tensors().size(), 3U);
 }
 
+TEST_F(Shards, ANameThatNoFileCanHave) {
+  std::filesystem::remove(directory_ / kSecond);
+  for (const char* ending : {"", "-00001-of-00002.safetensors"}) {
+    write_index({{"a", kFirst}, {"b", kFirst}, {"c", std::string(200'000, 'a') + ending}});
+    expect_refused({"cannot open the shard"}, ErrorKind::kIo);
+  }
+}
+
 TEST_F(Shards, AShardThatIsNoFile) {
   std::filesystem::remove(directory_ / kSecond);
   ASSERT_EQ(::mkfifo((directory_ / kSecond).c_str(), 0600), 0);

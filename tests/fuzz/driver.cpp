@@ -29,7 +29,8 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 
-// Most inputs stay small, so that many are run; some grow far enough to show what does not grow with its input.
+// Most inputs stay small, or as long as what they began with, so that many are run; some grow far enough to show what
+// does not grow with its input.
 constexpr std::size_t kUsualInput = 4096;
 constexpr std::size_t kLargestInput = 65536;
 constexpr std::string_view kCrashFile = "fuzz-crash.bin";
@@ -152,8 +153,9 @@ class Mutator {
   /// A corpus entry with one to eight changes.
   Input next() {
     Input input = corpus_[below(corpus_.size())];
+    const std::size_t longest = std::max(kUsualInput, input.size());
     for (std::size_t count = 1 + below(8); count > 0; --count) change(input);
-    if (input.size() > kUsualInput) input.resize(kUsualInput);
+    if (input.size() > longest) input.resize(longest);
     if (below(16) == 0) expand(input);
     return input;
   }

@@ -2,6 +2,7 @@
 // The generation loop: seeds, cache, streaming, ends, errors.
 #include <gtest/gtest.h>
 
+#include <ATen/ops/one_hot.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
@@ -48,7 +49,7 @@ Ids without_cache(models::LanguageModel model, const SamplingConfig& config) {
 }
 
 TEST(Generate, EqualsGenerationWithoutACache) {
-  for (const std::string attention : {"full", "strided(6)", "window(8) | global(1)"}) {
+  for (const std::string attention : {"full", "strided(6)", "window(8) | global(1)", "linear"}) {
     const models::LanguageModel model = model_with(attention);
     EXPECT_EQ(generate(model, kPrompt, sampling(40)).ids, without_cache(model, sampling(40))) << attention;
     SamplingConfig greedy = sampling(20);
@@ -79,6 +80,26 @@ TEST(Generate, DoesNotTouchModeOrGlobalRandomState) {
   generate(model, kPrompt, sampling(3));
   EXPECT_TRUE(test::random_ids(1, 4).equal(expected));
   EXPECT_TRUE(model->is_training());
+}
+
+// Scores of its own and no model: the next token is the number of tokens so far.
+class Counting final : public Decoder {
+ public:
+  layers::DecodingState initial_state() override { return layers::DecodingState({}); }
+  at::Tensor step(const at::Tensor& tokens, layers::DecodingState& state) override {
+    state.advance(tokens.size(1));
+    return at::one_hot(at::tensor({state.length()}, at::kLong), 100).to(at::kFloat);
+  }
+  std::optional<std::int64_t> longest() const override { return 50; }
+};
+
+TEST(Generate, NeedsAStateAndAStepOnly) {
+  Counting decoder;
+  SamplingConfig greedy = sampling(4);
+  greedy.temperature = 0.0;
+  EXPECT_EQ(generate(decoder, kPrompt, greedy).ids, (Ids{5, 6, 7, 8}));
+  test::expect_error(ErrorKind::kArgument, {"max_new_tokens = 47", "50"},
+                     [&] { generate(decoder, kPrompt, sampling(47)); });
 }
 
 TEST(Generate, StreamsAndStops) {

@@ -18,12 +18,12 @@
 #include "support/expect_error.h"
 #include "support/torch_gradcheck.h"
 #include "weft/layers/activation.h"
+#include "weft/layers/attention/split_heads.h"
 #include "weft/layers/dropout.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
 #include "weft/layers/recompute.h"
 #include "weft/layers/rotary.h"
-#include "weft/layers/split_heads.h"
 
 namespace weft::layers {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <cmath>
 
+#include "weft/layers/attention/split_heads.h"
 #include "weft/layers/rotary.h"
-#include "weft/layers/split_heads.h"
 
 namespace weft::layers {
 namespace {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding from a cache gives what a forward pass over the whole text gives.
+// Decoding behind a state gives what a forward pass over the whole text gives.
 #include <gtest/gtest.h>
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
 #include "models/small_model.h"
@@ -18,7 +20,7 @@ using test::small_config;
 // float32 sums in another order, through two layers of values near 1
 constexpr double kTolerance = 2e-4;
 
-void expect_cache_equals_whole(const TransformerConfig& config, std::initializer_list<std::int64_t> pieces) {
+void expect_state_equals_whole(const TransformerConfig& config, std::initializer_list<std::int64_t> pieces) {
   const at::NoGradGuard without_gradients;
   LanguageModel model = make_model(config);
   std::int64_t length = 0;
@@ -27,26 +29,27 @@ void expect_cache_equals_whole(const TransformerConfig& config, std::initializer
   }
   const at::Tensor ids = random_ids(2, length);
   const at::Tensor whole = model->logits(input_of(ids));
-  layers::DecodingCache cache;
+  layers::DecodingState state = model->initial_state();
   std::int64_t at = 0;
   for (const std::int64_t piece : pieces) {
-    const at::Tensor logits = model->decode(ids.narrow(1, at, piece), cache);
+    const at::Tensor logits = model->decode(ids.narrow(1, at, piece), state);
     at += piece;
-    EXPECT_EQ(cache.length(), at);
+    EXPECT_EQ(state.length(), at);
     const double difference = (logits - whole.select(1, at - 1)).abs().max().item<double>();
     EXPECT_LT(difference, kTolerance) << config.attention.front() << " after " << at << " tokens";
   }
 }
 
 TEST(Decoding, EqualsTheWholeForEveryPattern) {
-  for (const std::string attention : {"full", "causal", "window(6)", "window(left=9)", "window(8, dilation=3)",
-                                      "strided(5)", "strided(4, split=true)", "fixed(6, 2)", "fixed(6, 2, split=true)",
-                                      "window(4) | global(2)", "heads(window(6), stride(3))", "!window(4)",
-                                      "block(4, window(3))", "block(3, block(2, causal & window(3)) | global(1))",
-                                      "window(3) | !block(5, window(left=1))", "heads(block(4, causal), stride(3))"}) {
+  for (const std::string attention :
+       {"full", "causal", "window(6)", "window(left=9)", "window(8, dilation=3)", "strided(5)",
+        "strided(4, split=true)", "fixed(6, 2)", "fixed(6, 2, split=true)", "window(4) | global(2)",
+        "heads(window(6), stride(3))", "!window(4)", "block(4, window(3))",
+        "block(3, block(2, causal & window(3)) | global(1))", "window(3) | !block(5, window(left=1))",
+        "heads(block(4, causal), stride(3))", "linear"}) {
     TransformerConfig config = small_config();
     config.attention = {attention};
-    expect_cache_equals_whole(config, {5, 1, 1, 3, 1, 1, 1, 7, 1});
+    expect_state_equals_whole(config, {5, 1, 1, 3, 1, 1, 1, 7, 1});
   }
 }
 
@@ -58,43 +61,82 @@ TEST(Decoding, EqualsTheWholeForEveryKindOfModel) {
       config.norm_position = norm;
       config.num_key_value_heads = 1;
       config.attention = {"window(6)", "strided(4)"};
-      expect_cache_equals_whole(config, {1, 1, 4, 1, 6, 1});
+      expect_state_equals_whole(config, {1, 1, 4, 1, 6, 1});
+      if (position != "alibi") {
+        config.attention = {"linear", "window(6)"};
+        expect_state_equals_whole(config, {1, 1, 4, 1, 6, 1});
+      }
     }
   }
 }
 
 TEST(Decoding, EqualsTheWholeOverManyBlocks) {
   TransformerConfig config = small_config();
-  for (const std::string attention : {"strided(40)", "block(48, window(3))"}) {
+  for (const std::string attention : {"strided(40)", "block(48, window(3))", "linear"}) {
     config.attention = {attention};
-    expect_cache_equals_whole(config, {200, 1, 1, 55, 1, 1, 1});
+    expect_state_equals_whole(config, {200, 1, 1, 55, 1, 1, 1});
   }
 }
 
-TEST(Decoding, ContinuesFromATruncatedCache) {
+TEST(Decoding, ContinuesFromATruncatedState) {
   const at::NoGradGuard without_gradients;
   LanguageModel model = make_model(small_config());
   const at::Tensor ids = random_ids(1, 12);
-  layers::DecodingCache cache;
-  model->decode(ids, cache);
-  cache.truncate(7);
-  const at::Tensor again = model->decode(ids.narrow(1, 7, 5), cache);
+  layers::DecodingState state = model->initial_state();
+  model->decode(ids, state);
+  state.truncate(7);
+  const at::Tensor again = model->decode(ids.narrow(1, 7, 5), state);
   EXPECT_LT((again - model->logits(input_of(ids)).select(1, 11)).abs().max().item<double>(), kTolerance);
+}
+
+TEST(Decoding, RowsGoOnFromOthersAndSavedStatesFromFiles) {
+  const at::NoGradGuard without_gradients;
+  TransformerConfig config = small_config();
+  config.attention = {"linear", "window(6)"};
+  LanguageModel model = make_model(config);
+  const at::Tensor ids = random_ids(3, 9);
+  const at::Tensor rows = at::tensor({2, 0, 0}, at::kLong);
+  layers::DecodingState state = model->initial_state();
+  model->decode(ids, state);
+  state.reorder(rows);
+  layers::DecodingState loaded = model->initial_state();
+  loaded.load(state.save());
+  const at::Tensor more = random_ids(3, 2);
+  const at::Tensor whole = model->logits(input_of(at::cat({ids.index_select(0, rows), more}, 1))).select(1, 10);
+  EXPECT_LT((model->decode(more, state) - whole).abs().max().item<double>(), kTolerance);
+  EXPECT_LT((model->decode(more, loaded) - whole).abs().max().item<double>(), kTolerance);
+}
+
+TEST(Decoding, SumsTakeNoMoreMemoryOfALongerText) {
+  const at::NoGradGuard without_gradients;
+  TransformerConfig config = small_config();
+  config.attention = {"linear"};
+  LanguageModel model = make_model(config);
+  layers::DecodingState state = model->initial_state();
+  model->decode(random_ids(1, 3), state);
+  const std::size_t bytes = state.bytes();
+  EXPECT_EQ(bytes, 2U * 2U * 8U * 9U * 4U) << "layers, heads, features, columns of values and one of ones, float32";
+  model->decode(random_ids(1, 300), state);
+  EXPECT_EQ(state.bytes(), bytes);
 }
 
 TEST(Decoding, RefusesEncodersAndTooManyLearnedPositions) {
   TransformerConfig config = small_config();
   config.is_decoder = false;
-  layers::DecodingCache cache;
-  test::expect_error(ErrorKind::kUnsupported, {"is_decoder"},
-                     [&] { make_model(config)->decode(random_ids(1, 3), cache); });
+  LanguageModel encoder = make_model(config);
+  layers::DecodingState none = encoder->initial_state();
+  test::expect_error(ErrorKind::kUnsupported, {"is_decoder"}, [&] { encoder->decode(random_ids(1, 3), none); });
   config.is_decoder = true;
   config.position_embedding = "learned";
   LanguageModel model = make_model(config);
-  model->decode(random_ids(1, 60), cache);
-  test::expect_error(ErrorKind::kArgument, {"learned", "65"}, [&] { model->decode(random_ids(1, 5), cache); });
-  EXPECT_EQ(cache.length(), 60);
-  EXPECT_NO_THROW(model->decode(random_ids(1, 4), cache));
+  layers::DecodingState state = model->initial_state();
+  model->decode(random_ids(1, 60), state);
+  test::expect_error(ErrorKind::kArgument, {"learned", "65"}, [&] { model->decode(random_ids(1, 5), state); });
+  EXPECT_EQ(state.length(), 60);
+  EXPECT_NO_THROW(model->decode(random_ids(1, 4), state));
+  config.attention = {"linear"};
+  layers::DecodingState other = make_model(config)->initial_state();
+  test::expect_error(ErrorKind::kArgument, {"another mechanism"}, [&] { model->decode(random_ids(1, 4), other); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "models/small_encoder.h"
 #include "support/expect_error.h"
+#include "weft/models/families/family.h"
 
 namespace weft::models {
 namespace {
@@ -23,6 +24,8 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
   expect_invalid("bert", {"id2label"}, [](auto& c) { c.id2label.clear(); });
   expect_invalid("bert", {"problem_type", "'guess'"}, [](auto& c) { c.problem_type = "guess"; });
   expect_invalid("bert", {"attention must list", "found 3"}, [](auto& c) { c.attention = {"full", "full", "full"}; });
+  expect_invalid("big_bird", {"attention of layer 1 is empty"}, [](auto& c) { c.attention = {"window(4)", ""}; });
+  expect_invalid("bert", {"attention of layer 0 is empty"}, [](auto& c) { c.attention = {""}; });
   expect_invalid("roberta", {"pad_token_id"}, [](auto& c) { c.pad_token_id = -1; });
   expect_invalid("roberta", {"max_position_embeddings 2", "padding"}, [](auto& c) { c.max_position_embeddings = 2; });
   expect_invalid("longformer", {"attention_window", "found 3"}, [](auto& c) { c.attention_window = {2, 2, 2}; });
@@ -41,6 +44,15 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
   EXPECT_EQ(base_config("longformer").maximum_length(), 4096);
   EXPECT_EQ(base_config("big_bird").maximum_length(), 4096);
   test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
+}
+
+TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
+  std::vector<std::string_view> names;
+  for (const EncoderFamily* family : encoder_families()) {
+    names.push_back(family->model_type);
+  }
+  EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
+  EXPECT_EQ(encoder_types(" and "), "bert, roberta, longformer and big_bird");
 }
 
 TEST(EncoderHeads, AreNamedAsInArchitectures) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The span-boundary objective: which tokens it predicts, its loss against one written out from LibTorch's functions,
 // and that it trains what it should and stays out of evaluation.
-#include "weft/models/span_boundary.h"
+#include "weft/models/heads/span_boundary.h"
 
 #include <gtest/gtest.h>
 

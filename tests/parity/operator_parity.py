@@ -37,11 +37,39 @@ class Operator(unittest.TestCase):
         layout, sizes, mask = banded_layout(length, heads, 1)
         return (*tensors, None, layout, sizes, 0.25), mask
 
-    def test_opcheck(self):
+    def check(self, arguments, **options):
         for dtype in (torch.float32, torch.bfloat16):
-            arguments, _ = self.arguments(dtype=dtype)
-            torch.library.opcheck(torch.ops.weft.attention.default, arguments)
-            torch.library.opcheck(torch.ops.weft.attention.default, arguments, {"slopes": torch.tensor([0.5, 0.25])})
+            cast = [each.detach().to(dtype).requires_grad_() for each in arguments[:3]]
+            torch.library.opcheck(torch.ops.weft.attention.default, (*cast, *arguments[3:]), options)
+
+    def test_opcheck(self):
+        arguments, _ = self.arguments()
+        self.check(arguments)
+        self.check(arguments, slopes=torch.tensor([0.5, 0.25]))
+
+    def test_opcheck_of_views_that_models_pass(self):
+        """Heads split by a transposed view, values narrower than keys, one key head for both query heads."""
+        _, _, _, _, layout, sizes, scale = self.arguments()[0]
+        query = torch.randn(2, 200, 2, 16).transpose(1, 2)
+        key = torch.randn(2, 200, 1, 16).transpose(1, 2)
+        value = torch.randn(2, 200, 1, 24).transpose(1, 2)
+        keep = torch.ones(2, 200, dtype=torch.bool)
+        keep[1, 150:] = False
+        self.check((query, key, value, keep, layout, sizes, scale))
+
+    def test_opcheck_of_one_token(self):
+        self.check(self.arguments(length=1)[0])
+
+    def test_opcheck_of_rows_without_edges(self):
+        (query, key, value, keep, layout, sizes, scale), _ = self.arguments()
+        row_begin = layout[1].clone()
+        row_begin[1:] -= row_begin[1].item()  # the first block of queries has no keys
+        blocks = row_begin[-1].item()
+        bare = [layout[0], row_begin, layout[2][-blocks:].clone(), layout[3][-blocks:].clone(), *layout[4:]]
+        arguments = (query, key, value, keep, bare, sizes, scale)
+        output, log_sum_exp = torch.ops.weft.attention(*arguments)
+        self.assertTrue(bool((output[:, :, :TILE] == 0).all() and (log_sum_exp[:, :, :TILE] == -torch.inf).all()))
+        self.check(arguments)
 
     def test_equals_masked_attention(self):
         arguments, mask = self.arguments()

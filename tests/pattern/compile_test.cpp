@@ -61,6 +61,17 @@ TEST(Compile, FullBlocksAreFullAtShortEnds) {
       << "a shorter row ends inside a block";
 }
 
+// What a cache of layouts asks: one layout may serve all layers only where none is named.
+TEST(Compile, PatternsSayWhetherTheyDependOnTheLayer) {
+  for (const char* expression : {"window(layer)", "random(3, seed=layer) | window(4)", "bigbird", "longformer(layer)",
+                                 "block(4, window(3) | heads(full, global(layer)))"}) {
+    EXPECT_TRUE(Pattern::parse(expression).depends_on_layer()) << expression;
+  }
+  for (const char* expression : {"full", "random(3, seed=7)", "bigbird(seed=3)", "strided(8)"}) {
+    EXPECT_FALSE(Pattern::parse(expression).depends_on_layer()) << expression;
+  }
+}
+
 TEST(Compile, StatisticsSumOverHeads) {
   const BlockLayout layout = layout_of("heads(causal, window(1))", square(128, 2));
   const LayoutStatistics figures = statistics(layout);

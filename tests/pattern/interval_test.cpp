@@ -43,6 +43,11 @@ TEST(Interval, CoverAndBitsOfAPeriodicSet) {
           for (std::int64_t size = 1; size <= 20; ++size) {
             ASSERT_EQ(periodic_cover({first, first + size}, period, start, length),
                       brute_cover({first, first + size}, contains));
+            std::int64_t next = first;
+            while (next < first + size && !contains(next)) {
+              ++next;
+            }
+            ASSERT_EQ(periodic_first({first, first + size}, period, start, length), next);
           }
           const std::uint64_t bits = periodic_bits(period, start, length, first, 64);
           for (std::int64_t i = 0; i < 64; ++i) {
@@ -59,6 +64,7 @@ TEST(Interval, NothingOverflowsAtTheLargestSizes) {
   EXPECT_EQ(periodic_bits(kMaximumSize, 0, 1, kPosition, 64), 0U);
   EXPECT_EQ(periodic_bits(kMaximumSize, kMaximumSize, 1, 0, 64), 1U);
   EXPECT_EQ(periodic_cover({kPosition, kPosition + 5}, kMaximumSize, kMaximumSize - 1, 1), 0);
+  EXPECT_EQ(periodic_first({kPosition, kPosition + 5}, kMaximumSize, kMaximumSize, 1), kPosition + 5);
   EXPECT_EQ(interval_bits(-kMaximumSize, kMaximumSize, kPosition, 64), ~std::uint64_t{0});
   EXPECT_EQ(saturating_product(kMaximumSize, kMaximumSize), kMaximumSize);
   EXPECT_EQ(saturating_product(3, 5), 15);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is compressed is told by its first bytes and by them alone; what Weft does not read is refused with the command
 // that decompresses it.
-#include "weft/readers/compression.h"
+#include "weft/readers/byte_source.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,8 +16,7 @@
 
 #include "readers/reading.h"
 #include "weft/core/files.h"
-#include "weft/readers/byte_source.h"
-#include "weft/readers/input/whole_text.h"
+#include "weft/readers/input/input_texts.h"
 
 namespace weft::readers {
 namespace {

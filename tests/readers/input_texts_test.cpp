@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "readers/reading.h"
-#include "weft/readers/input/file_format.h"
 
 namespace weft::readers {
 namespace {

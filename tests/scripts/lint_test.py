@@ -54,6 +54,18 @@ class LintTest(unittest.TestCase):
             "tests/core/sample_test.py": "# SPDX-License-Identifier: Apache-2.0\nprint(1)\n",
         })
 
+    def test_paths_in_documents(self):
+        page = "Read `src/weft/core/sample.h`, `core/sample.h`, `src/weft/core/*.h` and [the page](docs/page.md#part).\n"
+        page += "Write `src/weft/core/<name>.{h,cpp}` and `<name>.h`; `torch/nn/module.h` is not ours.\n"
+        tree = {"src/weft/core/sample.h": HEADER, "docs/page.md": "[back](../README.md)\n"}
+        self.assert_clean({**tree, "README.md": page})
+        for broken in (
+            "src/weft/core/other.h", "`other.h`", "`core/other.h`", "tests/core/sample_test.py.", "`src/weft/core/sample.{h,cpp}`",
+            "`src/weft/text/<name>.h`", "`docs/*.txt`", "[a page](docs/other.md)",
+        ):
+            self.assert_refused("document-path", "README.md", {**tree, "README.md": broken + "\n"})
+        self.assert_refused("document-path", "docs/recipes/a.md", {**tree, "docs/recipes/a.md": "[a page](page.md)\n"})
+
     def test_file_lines(self):
         self.assert_clean({"src/weft/core/sample.cpp": OPENING + "int x;\n" * 498})
         self.assert_text_refused("file-lines", OPENING + "int x;\n" * 499)
@@ -132,6 +144,19 @@ class LintTest(unittest.TestCase):
         }
         self.assert_refused("kernel-container", "src/weft/kernels/sample_avx2.cpp", through)
         self.assert_clean({"src/weft/kernels/sample.cpp": OPENING + "#include <vector>\n"})
+
+    def test_aims(self):
+        walk = "### Walk: `weft sample`, at most 3 files\n\n1. `core/one.cpp` begins.\n2. `core/two.cpp` goes on.\n3. `core/one.cpp` ends.\n"
+        recipe = "# Add a task\n\n**Files:** `src/weft/core/<name>.{h,cpp}`, `src/weft/core/one.cpp`, and tests.\n"
+        _, output = lint({
+            "src/weft/core/one.cpp": OPENING + function(50), "src/weft/core/two.cpp": OPENING + function(4),
+            "docs/architecture.md": walk, "docs/recipes/add-a-task.md": recipe,
+        })
+        rows = {line[:line.rindex("  ")].rsplit("  ", 1)[0].strip(): line.split()[-2:] for line in output.splitlines() if "  " in line}
+        self.assertEqual(rows["files from main to the kernel: weft sample"], ["2", "3"])
+        self.assertEqual(rows["files to add a task, besides tests and documents"], ["2", "3"])
+        self.assertRegex(output, r"source files under 40 lines +50\.0%")
+        self.assertRegex(output, r"functions over 25 lines +50\.0%")
 
     def test_private_names(self):
         private = OPENING + "namespace {\nint sample(int x) {\n  return x;\n}\n}  // namespace\n"

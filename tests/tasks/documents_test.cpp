@@ -42,9 +42,9 @@ TEST(EncodeDocument, WhatDoesNotFitIsAnErrorUnlessAllowed) {
 
 TEST(EncodeDocument, WindowsCoverAllOfADocumentAndTheWholeQuestion) {
   const Document document{"we see", kEight, "story"};
-  const EncodePlan plan{
+  const LengthRule rule{
       .maximum = 9, .stride = 2, .overflow = Overflow::kWindows, .side = text::Truncation::kOnlySecond};
-  const EncodedDocument encoded = encode_document(bert(), document, plan);
+  const EncodedDocument encoded = encode_document(bert(), document, rule);
   EXPECT_EQ(encoded.left_out, 0);
   EXPECT_EQ(encoded.windows.size(), 3U);
   std::set<std::int64_t> places;
@@ -62,9 +62,9 @@ TEST(EncodeDocument, WindowsCoverAllOfADocumentAndTheWholeQuestion) {
 
 TEST(EncodeDocument, AQuestionThatLeavesNoRoom) {
   const Document document{kEight, "the loom", "story"};
-  const EncodePlan plan{
+  const LengthRule rule{
       .maximum = 10, .stride = 0, .overflow = Overflow::kWindows, .side = text::Truncation::kOnlySecond};
-  expect_error(ErrorKind::kArgument, {"story"}, [&] { encode_document(bert(), document, plan); });
+  expect_error(ErrorKind::kArgument, {"story"}, [&] { encode_document(bert(), document, rule); });
   expect_error(ErrorKind::kArgument, {"story", "room"}, [&] {
     encode_document(bert(), {kEight, {}, "story"}, {.maximum = 5, .stride = 3, .overflow = Overflow::kWindows});
   });

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
-#include "weft/tasks/batches.h"
 #include "weft/tasks/decode/pooling.h"
 #include "weft/tasks/documents.h"
+#include "weft/tasks/encoder_runner.h"
 
 namespace weft::tasks {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "support/expect_error.h"
 #include "weft/formats/config_json.h"
-#include "weft/text/hugging_face/added_tokens.h"
 #include "weft/text/hugging_face/compose.h"
+#include "weft/text/hugging_face/vocabulary.h"
 
 namespace weft::text {
 namespace {
@@ -58,6 +58,9 @@ TEST(TokenizerSettings, WhatShapesAnEncoding) {
   EXPECT_FALSE(read({}).type_ids.has_value());
   expect_error(ErrorKind::kFormat, {"truncation_side", "'up'"}, [] { read_config(R"({"truncation_side": "up"})"); });
   expect_error(ErrorKind::kFormat, {"model_input_names", "list"}, [] { read_config(R"({"model_input_names": 1})"); });
+  EXPECT_EQ(read_config(R"({"model_max_length": null})").maximum_length, 0);
+  expect_error(ErrorKind::kFormat, {"model_max_length must be a number, found string"},
+               [] { read_config(R"({"model_max_length": "512"})"); });
 }
 
 TEST(TokenizerSettings, TheOlderFilesCountUnlessTheDecoderIsThere) {

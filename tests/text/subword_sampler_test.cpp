@@ -12,8 +12,8 @@
 #include "support/rust_threads.h"
 #include "support/temporary_directory.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/tokenizer.h"
 #include "weft/text/train_tokenizer.h"
-#include "weft/text/word_beginnings.h"
 
 namespace weft::text {
 namespace {

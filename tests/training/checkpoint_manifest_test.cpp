@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +80,21 @@ TEST_F(Manifest, AChangedManifestIsFound) {
   changed["digests"] = {"none"};
   write_file_atomically(at(5) / kManifestFile, formats::print_json(changed));
   expect_found({"step-5/state.json", "digests must be an object"});
+}
+
+TEST_F(Manifest, OfAnotherFormIsNoCheckpoint) {
+  const Json whole = fifth().state;
+  for (const auto& [field, value] :
+       {std::pair<const char*, Json>{"files", {1}}, {"files", {{"a", "x"}}}, {"step", "5"}}) {
+    Json changed = whole;
+    changed[field] = value;
+    write_file_atomically(at(5) / kManifestFile, formats::print_json(changed));
+    ::testing::internal::CaptureStderr();
+    EXPECT_FALSE(read_checkpoint(at(5)));
+    const std::string warning = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(warning.find(std::string("state.json': ") + field), std::string::npos) << warning;
+    EXPECT_EQ(warning.find("json.exception"), std::string::npos) << warning;
+  }
 }
 
 TEST_F(Manifest, OfAnEarlierVersionHasNoDigests) {

@@ -62,6 +62,7 @@ class FakeTask final : public training::Task {
   }
   std::optional<std::vector<std::string>> figure_names() override { return names; }
   formats::Json data_identity() const override { return {{"tokens", data}}; }
+  formats::Json settings() const override { return {{"train_text", {"/text"}}}; }
   void save(const std::filesystem::path& directory) const override {
     checkpoint::save_tensors(directory / "model.safetensors", parameters());
   }
@@ -97,10 +98,9 @@ class FakeTask final : public training::Task {
   at::Tensor bias_;
 };
 
-/// A config for it: `steps` steps, some text named, a checkpoint only at the end.
+/// A config for it: `steps` steps, a checkpoint only at the end.
 inline training::TrainerConfig fake_config(std::int64_t steps) {
   training::TrainerConfig config;
-  config.train_text = {"/text"};
   config.steps = steps;
   config.learning_rate = 0.01;
   config.checkpoint_minutes = 0;

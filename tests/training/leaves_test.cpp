@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters go in by name and stay the tensors that they were.
-#include "weft/training/leaves.h"
+#include "weft/training/task.h"
 
 #include <gtest/gtest.h>
 

@@ -108,7 +108,7 @@ TEST(RunDirectory, RefusesAPlaceThatIsTaken) {
 TEST(RunDirectory, APlaceBelowAFileIsRefusedBeforeTheTraining) {
   const test::TemporaryDirectory folder;
   test::write_text(folder / "file", "mine");
-  test::expect_error(ErrorKind::kArgument, {"file/run", "is no folder"},
+  test::expect_error(ErrorKind::kArgument, {"file/run", "is not a folder"},
                      [&] { RunDirectory::check_free(folder / "file/run"); });
   RunDirectory::check_free(folder / "deep/er/run");
   RunDirectory::check_free("run-in-the-working-directory");
@@ -125,7 +125,7 @@ TEST(RunDirectory, OpensOnlyRunsAndOnlyOnce) {
   }
   open("run");
   fs::remove_all(folder / "run/checkpoints");
-  test::expect_error(ErrorKind::kFormat, {"checkpoints", "no whole checkpoint"},
+  test::expect_error(ErrorKind::kFormat, {"checkpoints", "no complete checkpoint"},
                      [&] { RunDirectory::open(folder / "run").latest(); });
 }
 

@@ -45,18 +45,18 @@ class TrainLanguageModel : public ::testing::Test {
     test::write_text(folder_ / "train/a.txt", test::random_text(3000, 1));
     test::write_text(folder_ / "train/b.txt", test::random_text(3000, 1));
     test::write_text(folder_ / "held_out.txt", test::random_text(700, 1));
-    config_.train_text = {(folder_ / "train").string()};
-    config_.eval_text = {(folder_ / "held_out.txt").string()};
-    config_.context = 32;
-    config_.batch_size = 4;
-    config_.steps = 12;
-    config_.learning_rate = 0.01;
-    config_.threads = 2;
-    config_.checkpoint_every = 4;
+    run_.text.train_text = {(folder_ / "train").string()};
+    run_.text.eval_text = {(folder_ / "held_out.txt").string()};
+    run_.text.context = 32;
+    run_.trainer.batch_size = 4;
+    run_.trainer.steps = 12;
+    run_.trainer.learning_rate = 0.01;
+    run_.trainer.threads = 2;
+    run_.trainer.checkpoint_every = 4;
   }
 
   TrainResult train(const std::string& name, const models::TransformerConfig& model) const {
-    return train_language_model(folder_ / name, config_, model, text::make_byte_tokenizer());
+    return train_language_model(folder_ / name, run_, model, text::make_byte_tokenizer());
   }
   // Leaves a run that is interrupted after `step`, by a task as train_language_model makes it.
   void train_until(const std::string& name, std::int64_t step) const {
@@ -76,6 +76,7 @@ class TrainLanguageModel : public ::testing::Test {
         return task_->evaluate(progress);
       }
       Json data_identity() const override { return task_->data_identity(); }
+      Json settings() const override { return task_->settings(); }
       void save(const fs::path& directory) const override { task_->save(directory); }
       void load(const fs::path& directory) override { task_->load(directory); }
 
@@ -83,20 +84,21 @@ class TrainLanguageModel : public ::testing::Test {
       std::shared_ptr<Task> task_;
       std::int64_t step_;
     };
-    torch::manual_seed(static_cast<std::uint64_t>(config_.seed));
+    torch::manual_seed(static_cast<std::uint64_t>(run_.trainer.seed));
     const models::LanguageModel model(tiny_model());
-    auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), settled(config_));
+    auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), resolved(run_.trainer),
+                                                    resolved(run_.text));
     auto stopping = std::make_shared<Stopping>(std::move(task), step);
     test::expect_error(ErrorKind::kInterrupted, {concat("step ", step)},
-                       [&] { Trainer::start(folder_ / name, config_, stopping).run(); });
+                       [&] { Trainer::start(folder_ / name, run_.trainer, stopping).run(); });
   }
 
   test::TemporaryDirectory folder_;
-  TrainerConfig config_;
+  TextRun run_;
 };
 
 TEST_F(TrainLanguageModel, LeavesAModelThatLearntSomething) {
-  config_.steps = 60;
+  run_.trainer.steps = 60;
   const TrainResult result = train("run", tiny_model());
   const std::vector<double> losses = test::logged_losses(folder_ / "run");
   EXPECT_NEAR(losses.front(), std::log(256.0), 0.3);  // an untrained model is near uniform
@@ -124,7 +126,7 @@ TEST_F(TrainLanguageModel, RepeatsAndResumesToTheLastBit) {
     EXPECT_EQ(test::logged_losses(folder_ / "one"), test::logged_losses(folder_ / other)) << other;
     EXPECT_EQ(read_file(folder_ / "one/model.safetensors"), read_file(folder_ / other / "model.safetensors")) << other;
   }
-  config_.seed = 1;
+  run_.trainer.seed = 1;
   train("other", tiny_model());
   EXPECT_NE(test::logged_losses(folder_ / "one"), test::logged_losses(folder_ / "other"));
 }
@@ -152,7 +154,7 @@ TEST_F(TrainLanguageModel, TrainsAnEncoderOnMaskedText) {
   test::expect_error(ErrorKind::kArgument, {"vocab_size", "257", "256"}, [&] { train("small", model); });
   EXPECT_FALSE(fs::exists(folder_ / "small"));
   model.vocab_size = 257;
-  config_.steps = 40;
+  run_.trainer.steps = 40;
   const TrainResult result = train("run", model);
   EXPECT_LT(result.evaluation.at("loss").get<double>(), std::log(257.0) - 1);
   test::expect_error(ErrorKind::kUnsupported, {"encoder"},
@@ -161,13 +163,14 @@ TEST_F(TrainLanguageModel, TrainsAnEncoderOnMaskedText) {
 
 TEST_F(TrainLanguageModel, TextThatGoesAwayEndsTheRunAndTheCheckpointStands) {
   test::write_text(folder_ / "one.txt", test::random_text(3000, 1));
-  config_.train_text = {(folder_ / "one.txt").string()};
+  run_.text.train_text = {(folder_ / "one.txt").string()};
   torch::manual_seed(0);
   const models::LanguageModel model(tiny_model());
-  auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), settled(config_));
-  Trainer trainer = Trainer::start(folder_ / "run", config_, task);
+  auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), resolved(run_.trainer),
+                                                  resolved(run_.text));
+  Trainer trainer = Trainer::start(folder_ / "run", run_.trainer, task);
   fs::resize_file(folder_ / "one.txt", 100);
-  test::expect_error(ErrorKind::kIo, {"one.txt", "shrunk", "step-", "stands"}, [&] { trainer.run(); });
+  test::expect_error(ErrorKind::kIo, {"one.txt", "shrunk", "the last checkpoint is", "step-"}, [&] { trainer.run(); });
 }
 
 }  // namespace

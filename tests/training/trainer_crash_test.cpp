@@ -155,7 +155,8 @@ void train_through_full_disk(const fs::path& run, rlim_t bytes, TrainerConfig co
       limit = std::make_unique<FileSizeLimit>(bytes);
     }
   };
-  test::expect_error(ErrorKind::kIo, {file, "step-18", "stands"}, [&] { Trainer::start(run, config, task).run(); });
+  test::expect_error(ErrorKind::kIo, {file, "the last checkpoint is", "step-18"},
+                     [&] { Trainer::start(run, config, task).run(); });
   limit.reset();
   EXPECT_EQ(RunDirectory::open(run).latest().step, 18);
   start_or_resume(run);

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "weft/attention/attention.h"
-#include "weft/attention/mechanism_site.h"
+#include "weft/attention/context.h"
+#include "weft/attention/mechanisms/spec.h"
 
 namespace weft::attention {
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front door: says what does not fit, applies autocast, chooses a path, and calls the operator.
+// The front door: says what does not fit, applies autocast, chooses a path, and goes to it.
 #include "weft/attention/attention.h"
 
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <cmath>
@@ -39,28 +40,34 @@ AttentionResult device_dense(const Call& call) {
 
 AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const LayoutPtr& layout, const AttentionOptions& options) {
-  check_tensors(query, key, value, options.key_keep);
-  require(layout != nullptr, "attention: a layout must be given");
-  layout->check(query.size(0), query.size(1), query.size(2), key.size(2));
-  Call call{autocast(query), autocast(key), autocast(value), options.key_keep, layout};
+  refuse_gradient_of(options.slopes);
+  Call call{.query = query,
+            .key = key,
+            .value = value,
+            .key_keep = options.key_keep,
+            .layout = layout,
+            .dropout = {static_cast<float>(options.dropout), options.seed, 0},
+            .slopes = options.slopes,
+            .path = options.path};
+  check_call(call);
   call.scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(3))));
   check_numbers(call.scale, options.dropout);
-  call.dropout = {static_cast<float>(options.dropout), options.seed, 0};
-  refuse_gradient_of(options.slopes);
-  call.slopes = checked_slopes(options.slopes, query);
-  if (options.path == Path::kAuto && is_decoding(call)) {
+  for (at::Tensor* tensor : {&call.query, &call.key, &call.value}) {
+    *tensor = autocast(*tensor);
+  }
+  if (call.path == Path::kAuto && is_decoding(call) && is_plain(call.query)) {
+    RECORD_FUNCTION("weft::attention", c10::ArrayRef<const c10::IValue>());
     const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
     if (const auto decoded = decode_forward(call)) {
       return {in_memory_order(decoded->output), decoded->log_sum_exp, Path::kDecode};
     }
   }
-  const Path path = options.path == Path::kAuto ? choose_path(call) : options.path;
-  check_path(call, path);
-  if (path == Path::kDense && !call.query.is_cpu()) {
+  call.path = chosen_path(call);
+  if (call.path == Path::kDense && !call.query.is_cpu()) {
     return device_dense(call);
   }
-  const Forward result = call_operator(call, path);
-  return {result.output, result.log_sum_exp, path};
+  const Forward result = attend_call(call);
+  return {result.output, result.log_sum_exp, call.path};
 }
 
 }  // namespace weft::attention

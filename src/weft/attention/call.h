@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attention call as every path sees it, after validation, and what a path returns. Paths know nothing of autograd.
+// One attention call: what every path is given, and what travels from the front door or the dispatcher to a kernel and
+// on to the backward pass. Paths know nothing of autograd.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/attention/attention.h"
 #include "weft/attention/layout.h"
 #include "weft/kernels/arguments.h"
 
@@ -18,7 +20,8 @@ struct Call {
   LayoutPtr layout;
   double scale = 1.0;
   kernels::Dropout dropout;
-  at::Tensor slopes;  ///< of the position bias: float32 [1 to 3, H] on the device of query, or undefined
+  at::Tensor slopes;        ///< of the position bias: float32 [1 to 3, H] on the device of query, or undefined
+  Path path = Path::kAuto;  ///< of a checked call never kAuto
 };
 
 /// output [B, H, Q, D_v] in the dtype of query; log_sum_exp [B, H, Q] in float32 (float64 for float64).

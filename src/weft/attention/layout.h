@@ -40,8 +40,8 @@ class Layout {
 
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-/// compile() behind a least-recently-used cache (64 layouts or 256 MB), keyed by pattern, site, tile and rows.
-/// Thread-safe.
+/// compile() behind least-recently-used caches, keyed by pattern, site, tile and rows: one of 64 layouts or 256 MB, one
+/// of 16 or 16 MB for layouts of a single query, which decoding asks for once a token. Thread-safe.
 LayoutPtr cached_layout(const pattern::Pattern& pattern, const pattern::Site& site, pattern::Tile tile,
                         std::span<const pattern::RowBinding> rows = {});
 

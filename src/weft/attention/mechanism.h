@@ -1,36 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mechanisms: one string names how a layer attends, in configs, on the command line and in Python. The table of names
-// is here; a string that starts with none of them is a pattern expression.
+// Mechanisms: one string names how a layer attends, in configs, on the command line and in Python. A string that begins
+// with none of the registry's names (mechanisms/registry.cpp) is a pattern expression.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include <torch/nn/module.h>
 
-#include "weft/attention/attention.h"
-#include "weft/attention/mechanism_site.h"
+#include "weft/attention/context.h"
+#include "weft/attention/mechanisms/spec.h"
+#include "weft/attention/state/attention_state.h"
 
 namespace weft::attention {
 
 class AttentionImpl : public torch::nn::Module {
  public:
+  /// `spec` as at_site() gives it.
+  AttentionImpl(MechanismSpec spec, const MechanismSite& site) : spec_(std::move(spec)), site_(site) {}
+
   /// query [B, H, Q, D], key and value [B, H_kv, K, D] -> [B, H, Q, D].
   virtual at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                              const AttentionContext& context) = 0;
-  /// The canonical string of what is computed, `causal &` included.
-  virtual std::string description() const = 0;
-  /// The files that the expression names, for whoever saves the config elsewhere.
-  virtual std::vector<pattern::PatternFile> files() const { return {}; }
+
+  /// What step() remembers, before the first token.
+  virtual std::unique_ptr<AttentionState> initial_state() const;
+  /// forward() for tokens behind those of `state`, which takes them in: key and value [B, H_kv, Q, D] are those of the
+  /// queries, `context.query_offset` is state.length(), and `context.key_keep` is over the tokens before, too. Errors:
+  /// kArgument for the state of another mechanism, and as AttentionState::append().
+  virtual at::Tensor step(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                          const AttentionContext& context, AttentionState& state);
+
+  /// What is computed here.
+  const MechanismSpec& spec() const noexcept { return spec_; }
+  /// Where it computes.
+  const MechanismSite& site() const noexcept { return site_; }
+  /// Its canonical string, `causal &` included.
+  const std::string& description() const noexcept { return spec_.description; }
+
+ private:
+  MechanismSpec spec_;
+  MechanismSite site_;
 };
 
-/// Builds the mechanism that `expression` names. Errors: kExpression with a caret, and those of a file that it names,
-/// as Pattern::parse.
-std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, const MechanismSite& site);
+/// Builds the module of a mechanism. What it learns has storage as `options` say (device, dtype, meta). Errors: those
+/// of at_site().
+std::shared_ptr<AttentionImpl> make_attention(const MechanismSpec& spec, const MechanismSite& site,
+                                              const at::TensorOptions& options = {});
 
-/// The same for a pattern that is parsed, or built in C++ (pattern/build.h). `site.directory` is not looked at. Errors:
-/// as Pattern::check().
+/// parse_mechanism() and the above; files lie below `site.directory`.
+std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, const MechanismSite& site,
+                                              const at::TensorOptions& options = {});
+
+/// The same for a pattern that is parsed, or built in C++.
 std::shared_ptr<AttentionImpl> make_attention(const pattern::Pattern& pattern, const MechanismSite& site);
 
 }  // namespace weft::attention

@@ -45,7 +45,7 @@ at::Tensor checked_slopes(const at::Tensor& slopes, const at::Tensor& query) {
   require(fits && slopes.size(-1) == heads && at::isFloatingType(slopes.scalar_type()),
           "attention: slopes must be floating [heads], [2, heads] or [3, heads] for ", heads, " heads, found ",
           slopes.scalar_type(), " ", slopes.sizes());
-  require(all_finite(slopes), "attention: slopes must be finite");
+  require(all_finite({slopes}), "attention: slopes must be finite");
   return slopes.detach().to(query.device(), at::kFloat).view({-1, heads}).contiguous();
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/repeat_interleave.h>
 
@@ -70,10 +72,22 @@ inline at::Tensor without_padding(const at::Tensor& tensor, const at::Tensor& ke
   return key_keep.defined() ? tensor.masked_fill(key_keep.logical_not().unsqueeze(1).unsqueeze(-1), 0.0) : tensor;
 }
 
-/// Whether no entry is NaN or infinite, in one reduction: both survive a sum. False may also mean that the sum left the
-/// range of the dtype; true is certain.
-inline bool all_finite(const at::Tensor& tensor) {
-  return std::isfinite(tensor.sum(accumulation_type(tensor)).item<double>());
+/// Whether autograd follows one of them: backwards, or by a tangent forwards, which no_grad does not turn off.
+inline bool any_is_followed(std::initializer_list<at::Tensor> tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+    return (at::GradMode::is_enabled() && tensor.requires_grad()) || tensor._fw_grad(0).defined();
+  });
+}
+
+/// Whether no entry is NaN or infinite, in one reduction a tensor and one question to the device: both survive sums.
+/// False may also mean that a sum left the range of the dtype; true is certain.
+inline bool all_finite(std::initializer_list<at::Tensor> tensors) {
+  at::Tensor sum;
+  for (const at::Tensor& tensor : tensors) {
+    const at::Tensor own = tensor.sum(accumulation_type(tensor));
+    sum = sum.defined() ? sum + own : own;
+  }
+  return std::isfinite(sum.item<double>());
 }
 
 }  // namespace weft::attention

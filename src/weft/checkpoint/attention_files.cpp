@@ -13,7 +13,7 @@ void write_attention_files(const std::filesystem::path& directory, const torch::
     if (mechanism == nullptr) {
       continue;
     }
-    for (const pattern::PatternFile& file : mechanism->files()) {
+    for (const pattern::PatternFile& file : mechanism->spec().files) {
       std::filesystem::create_directories((directory / file.name).parent_path());
       write_file_atomically(directory / file.name, file.content);
     }

@@ -54,6 +54,10 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   }
   config.block_size = options.block_size;
   config.num_random_blocks = options.random_blocks;
+  if (!options.attention.empty()) {
+    config.attention = options.attention;
+    config.directory.clear();  // files that it names lie in the working directory
+  }
   // BigBird tells a question from its text by the token type.
   config.type_vocab_size =
       options.to == "big_bird" ? std::max<std::int64_t>(2, source.type_vocab_size) : source.type_vocab_size;

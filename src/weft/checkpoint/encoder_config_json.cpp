@@ -3,7 +3,6 @@
 #include "weft/checkpoint/encoder_config_json.h"
 
 #include <algorithm>
-#include <array>
 
 #include "weft/core/error.h"
 #include "weft/core/number.h"
@@ -17,26 +16,13 @@ using formats::Json;
 using models::EncoderConfig;
 using models::Head;
 
-/// Fields that only some families have; the others are everybody's.
-struct OwnField {
-  std::string_view name;
-  std::string_view families;
-};
-constexpr std::array kOwnFields{
-    OwnField{"attention_window", "longformer"},
-    OwnField{"attention_type", "big_bird"},
-    OwnField{"block_size", "big_bird"},
-    OwnField{"num_random_blocks", "big_bird"},
-    OwnField{"use_bias", "big_bird"},
-    OwnField{"rescale_embeddings", "big_bird"},
-    OwnField{"sep_token_id", "longformer big_bird"},
-    OwnField{"classifier_dropout", "bert roberta big_bird"},
-};
-
+/// Whether a field is the family's, or everybody's.
 bool family_has(std::string_view model_type, std::string_view field) {
-  const auto row =
-      std::find_if(kOwnFields.begin(), kOwnFields.end(), [&](const OwnField& own) { return own.name == field; });
-  return row == kOwnFields.end() || row->families.find(model_type) != std::string_view::npos;
+  const auto has = [&](const models::EncoderFamily* family) {
+    return std::find(family->own_fields.begin(), family->own_fields.end(), field) != family->own_fields.end();
+  };
+  const auto all = models::encoder_families();
+  return has(&models::find_family(model_type)) || std::none_of(all.begin(), all.end(), has);
 }
 
 /// Whether a field may be null in JSON, which is -1 here.
@@ -44,7 +30,12 @@ bool may_be_null(std::string_view field) { return field == "classifier_dropout" 
 
 void refuse_true(const Json& json, std::string_view where, const char* field) {
   const auto found = json.find(field);
-  if (found != json.end() && *found == true) {
+  if (found == json.end() || found->is_null()) {
+    return;
+  }
+  bool value = false;
+  formats::read_value(*found, concat(where, ": ", field), value);
+  if (value) {
     fail(ErrorKind::kUnsupported, where, ": ", field, " is true, but Weft opens encoders only");
   }
 }
@@ -187,7 +178,7 @@ const char* dtype_text(at::ScalarType dtype) {
 EncoderConfig encoder_config_from_json(const Json& json, std::string_view where) {
   const auto found = json.is_object() ? json.find("model_type") : json.end();
   if (!json.is_object() || found == json.end() || !found->is_string()) {
-    fail(ErrorKind::kFormat, where, ": model_type must be one of bert, roberta, longformer, big_bird, found none");
+    fail(ErrorKind::kFormat, where, ": model_type must be one of ", models::encoder_types(", "), ", found none");
   }
   refuse_what_changes_the_result(json, where);
   EncoderConfig config;

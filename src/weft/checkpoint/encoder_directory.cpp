@@ -8,7 +8,6 @@
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
-#include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -19,7 +18,6 @@
 namespace weft::checkpoint {
 namespace {
 
-using formats::Json;
 using models::EncoderConfig;
 using models::EncoderModel;
 using models::Head;
@@ -87,39 +85,32 @@ void refuse_other_weights(const std::filesystem::path& directory) {
 
 }  // namespace
 
-bool is_encoder_directory(const std::filesystem::path& directory) {
-  const Json json = read_model_config(directory);
-  if (is_own_model(json)) {
-    return false;
-  }
-  require_encoder(json, directory);
-  encoder_config_from_json(json, config_path(directory).string());
-  return true;
-}
+bool is_encoder_directory(const std::filesystem::path& directory) { return open_model(directory).is_encoder(); }
 
 EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
-  const Json json = read_model_config(directory);
-  require_encoder(json, directory);
-  EncoderConfig config = encoder_config_from_json(json, config_path(directory).string());
-  config.directory = directory;
-  return config;
+  return open_model(directory).encoder_config();
 }
 
-EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options) {
-  const EncoderConfig read = load_encoder_config(directory);
-  const Head head = options.head ? *options.head : read.head(config_path(directory).string() + ": architectures");
-  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory);
+EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions& options) {
+  const EncoderConfig& read = directory.encoder_config();
+  const Head head = options.head ? *options.head : directory.head();
+  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
   EncoderFile file = describe_encoder_file(*opened, read, head);
   file.new_head = options.allow_new_head;
   const EncoderConfig config = settle(read, head, file, options);
+  const WeightMap map = encoder_weight_map(file, config, head);
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   const EncoderModel shape(config, head, options.encoder, at::TensorOptions(at::kMeta).dtype(options.dtype));
-  const std::vector<std::string> missing = check_encoder_weights(*shape, file);
+  const std::vector<std::string> missing = check_weights(*shape, *opened, map);
   EncoderModel model(config, head, options.encoder, at::TensorOptions(options.dtype));
-  read_encoder_weights(*model, file, missing, options.check_finite);
+  read_weights(*model, *opened, options.check_finite, map, missing);
   fill_new_tensors(model, file, missing, options);
   model->eval();
   return model;
+}
+
+EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options) {
+  return load_encoder(open_model(directory), options);
 }
 
 void save_encoder(const std::filesystem::path& directory, const EncoderModel& model,

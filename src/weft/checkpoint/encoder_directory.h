@@ -8,17 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/models/encoder_model.h"
 
 namespace weft::checkpoint {
 
-/// Whether `directory`/config.json names one of the encoder families; false for Weft's own language model. Errors: kIo,
-/// kFormat for a config that does not parse or names another model_type.
+// open_model() for one answer alone.
 bool is_encoder_directory(const std::filesystem::path& directory);
-
-/// Reads and validates `directory`/config.json. What would change the result and is not supported (relative positions,
-/// decoders, cross-attention) is an error; what does not (caches, versions) is passed over. Errors: kIo, kFormat,
-/// kArgument or kUnsupported naming the file, the field and the rule.
 models::EncoderConfig load_encoder_config(const std::filesystem::path& directory);
 
 /// How load_encoder() reads a directory.
@@ -34,8 +30,9 @@ struct EncoderLoadOptions {
 };
 
 /// The model of a directory in evaluation mode. Its weights may be safetensors or PyTorch's files, whole or in shards.
-/// Errors: as load_encoder_config; kFormat for tensors that are missing, surplus or of another shape than config.json
-/// says, naming the tensor and both shapes.
+/// Errors: as open_model and encoder_config; kFormat for tensors that are missing, surplus or of another shape than
+/// config.json says, naming the tensor and both shapes.
+models::EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions& options = {});
 models::EncoderModel load_encoder(const std::filesystem::path& directory, const EncoderLoadOptions& options = {});
 
 /// Writes config.json, model.safetensors, which `transformers` loads without a warning, and the graphs that `attention`
@@ -51,6 +48,7 @@ struct ConvertOptions {
   std::vector<std::int64_t> attention_window = {512};  ///< longformer
   std::int64_t block_size = 64;                        ///< big_bird
   std::int64_t random_blocks = 3;                      ///< big_bird
+  std::vector<std::string> attention = {};             ///< in place of the family's: one, or one a layer
 };
 
 /// Makes a long encoder from a short one (Beltagy et al. 2020, section 5; Zaheer et al. 2020, section 4): the learned

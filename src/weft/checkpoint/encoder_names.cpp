@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables. "#" stands for a layer's number, "~" for the family's prefix; ".weight" and ".bias" stand as they are.
+// A family's rows with prefix and layer filled in. ".weight" and ".bias" are the same on both sides.
 #include "weft/checkpoint/encoder_names.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <span>
 
 #include "weft/core/error.h"
 #include "weft/models/families/family.h"
@@ -15,76 +13,7 @@ namespace {
 
 using models::EncoderConfig;
 using models::Head;
-
-/// A parameter, or all parameters of a module. A row without a head serves all heads.
-struct NameRow {
-  std::string_view weft;
-  std::array<std::string_view, 3> parts;
-  std::optional<Head> head = std::nullopt;
-};
-
-constexpr std::array kEncoder{
-    NameRow{"encoder.embeddings.tokens", {"~embeddings.word_embeddings.weight"}},
-    NameRow{"encoder.embeddings.positions", {"~embeddings.position_embeddings.weight"}},
-    NameRow{"encoder.embeddings.token_types", {"~embeddings.token_type_embeddings.weight"}},
-    NameRow{"encoder.embeddings.norm", {"~embeddings.LayerNorm"}},
-    NameRow{"encoder.layers.#.attention.qkv",
-            {"~encoder.layer.#.attention.self.query", "~encoder.layer.#.attention.self.key",
-             "~encoder.layer.#.attention.self.value"}},
-    NameRow{"encoder.layers.#.attention.global_qkv",
-            {"~encoder.layer.#.attention.self.query_global", "~encoder.layer.#.attention.self.key_global",
-             "~encoder.layer.#.attention.self.value_global"}},
-    NameRow{"encoder.layers.#.attention.output", {"~encoder.layer.#.attention.output.dense"}},
-    NameRow{"encoder.layers.#.attention_norm", {"~encoder.layer.#.attention.output.LayerNorm"}},
-    NameRow{"encoder.layers.#.feed_forward.up", {"~encoder.layer.#.intermediate.dense"}},
-    NameRow{"encoder.layers.#.feed_forward.down", {"~encoder.layer.#.output.dense"}},
-    NameRow{"encoder.layers.#.feed_forward_norm", {"~encoder.layer.#.output.LayerNorm"}},
-};
-
-constexpr std::array kBert{
-    NameRow{"head.pooler", {"~pooler.dense"}},
-    NameRow{"head.dense", {"cls.predictions.transform.dense"}, Head::kMaskedLanguageModel},
-    NameRow{"head.norm", {"cls.predictions.transform.LayerNorm"}, Head::kMaskedLanguageModel},
-    NameRow{"head.bias", {"cls.predictions.bias"}, Head::kMaskedLanguageModel},
-    NameRow{"head.decoder", {"cls.predictions.decoder.weight"}, Head::kMaskedLanguageModel},
-    NameRow{"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
-    NameRow{"head.projection", {"classifier"}},
-};
-
-/// RoBERTa and Longformer.
-constexpr std::array kRoberta{
-    NameRow{"head.pooler", {"~pooler.dense"}},
-    NameRow{"head.dense", {"lm_head.dense"}, Head::kMaskedLanguageModel},
-    NameRow{"head.norm", {"lm_head.layer_norm"}, Head::kMaskedLanguageModel},
-    NameRow{"head.bias", {"lm_head.bias"}, Head::kMaskedLanguageModel},
-    NameRow{"head.decoder", {"lm_head.decoder.weight"}, Head::kMaskedLanguageModel},
-    NameRow{"head.dense", {"classifier.dense"}, Head::kSequenceClassification},
-    NameRow{"head.projection", {"classifier.out_proj"}, Head::kSequenceClassification},
-    NameRow{"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
-    NameRow{"head.projection", {"classifier"}},
-};
-
-constexpr std::array kBigBird{
-    NameRow{"head.pooler", {"~pooler"}},
-    NameRow{"head.dense", {"cls.predictions.transform.dense"}, Head::kMaskedLanguageModel},
-    NameRow{"head.norm", {"cls.predictions.transform.LayerNorm"}, Head::kMaskedLanguageModel},
-    NameRow{"head.bias", {"cls.predictions.bias"}, Head::kMaskedLanguageModel},
-    NameRow{"head.decoder", {"cls.predictions.decoder.weight"}, Head::kMaskedLanguageModel},
-    NameRow{"head.dense", {"classifier.dense"}, Head::kSequenceClassification},
-    NameRow{"head.projection", {"classifier.out_proj"}, Head::kSequenceClassification},
-    NameRow{"head.feed_forward.up", {"qa_classifier.intermediate.dense"}, Head::kQuestionAnswering},
-    NameRow{"head.feed_forward.down", {"qa_classifier.output.dense"}, Head::kQuestionAnswering},
-    NameRow{"head.norm", {"qa_classifier.output.LayerNorm"}, Head::kQuestionAnswering},
-    NameRow{"head.projection", {"qa_classifier.qa_outputs"}, Head::kQuestionAnswering},
-    NameRow{"head.projection", {"classifier"}},
-};
-
-std::span<const NameRow> head_rows(std::string_view model_type) {
-  if (model_type == "bert") {
-    return kBert;
-  }
-  return model_type == "big_bird" ? std::span<const NameRow>(kBigBird) : std::span<const NameRow>(kRoberta);
-}
+using models::NameRow;
 
 /// A name with its layer's number taken out.
 struct Numbered {
@@ -145,7 +74,7 @@ void add_others(HuggingFaceNames& names, const EncoderConfig& config) {
   }
 }
 
-bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> beginnings) {
+bool starts_with_any(std::string_view name, const std::vector<std::string_view>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
                      [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
@@ -154,11 +83,9 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
 
 HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std::string_view parameter, bool prefixed) {
   const Numbered numbered = take_number(parameter);
-  const std::string prefix = prefixed ? concat(models::find_family(config.model_type).base_prefix, ".") : "";
-  const std::span<const NameRow> of_family = head_rows(config.model_type);
-  std::vector<NameRow> rows(kEncoder.begin(), kEncoder.end());
-  rows.insert(rows.end(), of_family.begin(), of_family.end());
-  for (const NameRow& row : rows) {
+  const models::EncoderFamily& family = models::find_family(config.model_type);
+  const std::string prefix = prefixed ? concat(family.base_prefix, ".") : "";
+  for (const NameRow& row : family.names) {
     const std::optional<std::string> rest = rest_of(row, head, numbered.text);
     if (!rest) {
       continue;
@@ -184,11 +111,7 @@ bool is_passed_over(const EncoderConfig& config, std::string_view name) {
 }
 
 bool is_of_a_head(const EncoderConfig& config, std::string_view name) {
-  const std::string_view model_type = config.model_type;
-  if (model_type == "bert" || model_type == "big_bird") {
-    return starts_with_any(name, {"cls.", "classifier.", "qa_outputs.", "qa_classifier."});
-  }
-  return starts_with_any(name, {"lm_head.", "classifier.", "qa_outputs."});
+  return starts_with_any(name, models::find_family(config.model_type).head_prefixes);
 }
 
 }  // namespace weft::checkpoint

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Name maps between Weft's encoder parameters and Hugging Face tensors: tables, one for what all families share and one
-// for the heads of each.
+// From Weft's encoder parameters to Hugging Face tensors, by the names that a family's file lists.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "weft/checkpoint/weights.h"
 #include "weft/models/encoder_config.h"
 
 namespace weft::checkpoint {
-
-/// Where one of Weft's parameters lies in a Hugging Face file.
-struct HuggingFaceNames {
-  /// One name, or the three (query, key, value) whose tensors lie under each other in Weft's.
-  std::vector<std::string> parts;
-  /// Further names under which a lone part may stand; the first that the file has is read.
-  std::vector<std::string> alternatives;
-  /// Names under which the same values are written once more, for transformers to find them all.
-  std::vector<std::string> copies;
-};
 
 /// The names for a parameter of models::EncoderModelImpl. `prefixed`: the encoder's tensors begin with the family's
 /// prefix ("bert."), as beside a head. A name that the tables lack is a programming error.

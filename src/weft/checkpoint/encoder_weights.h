@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An encoder's parameters against a Hugging Face file by the name maps: every name and shape checked, in both
-// directions, before a value moves.
+// How the tensors of a Hugging Face file go with an encoder: with or without the family's prefix, with the model's head
+// or another one.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "weft/checkpoint/tensors.h"
+#include "weft/checkpoint/weights.h"
 #include "weft/models/encoder_model.h"
 
 namespace weft::checkpoint {
@@ -30,15 +26,8 @@ bool has_pooler(const EncoderFile& file, const models::EncoderConfig& config);
 /// does not tie them, whatever the config says.
 bool has_untied_decoder(const EncoderFile& file, const models::EncoderConfig& config);
 
-/// Throws kFormat unless the file holds the parameters of `model` (which may be on the meta device) and nothing else
-/// that matters: names a missing, a surplus or a misshapen tensor with both shapes, and how many more there are.
-/// Returns Weft's names of the parameters that the file lacks and may lack.
-std::vector<std::string> check_encoder_weights(const models::EncoderModelImpl& model, const EncoderFile& file);
-
-/// Reads the file's tensors into the parameters, converting to their dtype; passes over those in `missing`. With
-/// `check_finite`, NaN or infinity is a kNumeric error that names the tensor.
-void read_encoder_weights(models::EncoderModelImpl& model, const EncoderFile& file,
-                          const std::vector<std::string>& missing, bool check_finite);
+/// For check_weights() and read_weights(): a head, or the layer that scores other labels than the file's, may be new.
+WeightMap encoder_weight_map(const EncoderFile& file, const models::EncoderConfig& config, models::Head head);
 
 /// The parameters under their Hugging Face names, as views.
 NamedTensors encoder_tensors(const models::EncoderModelImpl& model);

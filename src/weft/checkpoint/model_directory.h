@@ -8,13 +8,13 @@
 
 #include <torch/types.h>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/models/language_model.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::checkpoint {
 
-/// Reads and validates `directory`/config.json. Errors: kIo, kFormat or kArgument naming the file, the field and the
-/// rule.
+/// open_model() for the config alone.
 models::TransformerConfig load_config(const std::filesystem::path& directory);
 
 /// Errors: kArgument naming `where` for a tokeniser of another kind than config.json says, or with more ids than the
@@ -33,8 +33,9 @@ struct LoadOptions {
   bool check_finite = false;  ///< NaN or infinite weights become a kNumeric error that names the tensor
 };
 
-/// The model of a directory, in float32 and evaluation mode. Errors: as load_config; kFormat for tensors that are
-/// missing, surplus or of another shape than config.json says, naming the tensor and both shapes.
+/// The model of a directory, in float32 and evaluation mode. Errors: as open_model and own_config; kFormat for tensors
+/// that are missing, surplus or of another shape than config.json says, naming the tensor and both shapes.
+models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions& options = {});
 models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options = {});
 
 }  // namespace weft::checkpoint

@@ -3,13 +3,13 @@
 #include "weft/checkpoint/model_kind.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string>
 #include <string_view>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/models/encoder_types.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -17,16 +17,17 @@ namespace {
 using formats::Json;
 
 constexpr std::string_view kOwn = "weft";
-constexpr std::array<std::string_view, 4> kEncoders = {"bert", "roberta", "longformer", "big_bird"};
-constexpr const char* kOpened =
-    "Weft opens what weft train made, and encoders of the types bert, roberta, longformer and big_bird";
+
+std::string what_opens() {
+  return "Weft opens what weft train made, and encoders of the types " + models::encoder_types(" and ");
+}
 
 std::string quoted(const std::filesystem::path& path) { return quote(path.native(), 4096); }
 
 std::string type_of(const Json& config) { return config.at("model_type").get<std::string>(); }
 
 bool is_encoder(const std::string& type) {
-  return std::find(kEncoders.begin(), kEncoders.end(), type) != kEncoders.end();
+  return std::find(models::kEncoderTypes.begin(), models::kEncoderTypes.end(), type) != models::kEncoderTypes.end();
 }
 
 // "bert-base-uncased" or "allenai/longformer-base-4096": letters, digits and a few signs, one slash at most.
@@ -84,7 +85,7 @@ Json read_model_config(const std::filesystem::path& directory) {
     const bool named = config.is_object() && type != config.end();
     throw Error(ErrorKind::kFormat,
                 concat(file.string(), ": expected a string at model_type, found ", named ? type->type_name() : "none"),
-                kOpened);
+                what_opens());
   }
   return config;
 }
@@ -100,15 +101,15 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
     throw Error(
         ErrorKind::kUnsupported,
         concat(file, ": is a ", decodes ? "decoder" : "masked language model",
-               " that weft train made (model_type weft); expected an encoder of the types bert, roberta, "
-               "longformer or big_bird"),
+               " that weft train made (model_type weft); expected an encoder of the types ",
+               models::encoder_types(" or ")),
         concat(decodes ? "weft generate continues a text with it, weft eval measures it" : "weft eval measures it",
                "; for a task, weft train --task NAME --model ENCODER trains an encoder"));
   }
   if (!is_encoder(type)) {
     throw Error(ErrorKind::kUnsupported,
-                concat(file, ": model_type must be one of bert, roberta, longformer, big_bird, found ", quote(type)),
-                kOpened);
+                concat(file, ": model_type must be one of ", models::encoder_types(", "), ", found ", quote(type)),
+                what_opens());
   }
 }
 
@@ -121,7 +122,7 @@ void require_own_model(const Json& config, const std::filesystem::path& director
               concat((directory / "config.json").string(),
                      ": model_type must be weft, a model that weft train made, found ", quote(type)),
               is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
-                               : kOpened);
+                               : what_opens());
 }
 
 }  // namespace weft::checkpoint

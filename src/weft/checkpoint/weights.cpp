@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking and copying weights.
+// One check and one reader for all models.
 #include "weft/checkpoint/weights.h"
 
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
 #include <set>
 
 #include "weft/core/error.h"
@@ -10,61 +13,126 @@
 namespace weft::checkpoint {
 namespace {
 
-std::string shape_text(at::IntArrayRef shape) { return concat(shape); }
-
-/// What is wrong with one tensor of the file, or nothing.
-std::string complaint(const formats::TensorInfo& info, const at::Tensor& parameter) {
-  if (parameter.sizes() != at::IntArrayRef(info.shape)) {
-    return concat("tensor ", quote(info.name), " has shape ", shape_text(info.shape), ", but config.json says ",
-                  shape_text(parameter.sizes()));
-  }
-  using formats::Dtype;
-  const bool readable = info.dtype == Dtype::F32 || info.dtype == Dtype::F16 || info.dtype == Dtype::BF16;
-  return readable ? std::string()
-                  : concat("tensor ", quote(info.name), " is ", formats::dtype_name(info.dtype),
-                           ", but weights are F32, F16 or BF16");
-}
-
-std::vector<std::string> complaints(const torch::nn::Module& model, const formats::TensorFile& file) {
-  std::vector<std::string> found;
-  std::set<std::string> known;
-  for (const auto& parameter : model.named_parameters()) {
-    known.insert(parameter.key());
-    const formats::TensorInfo* info = file.find(parameter.key());
-    const std::string wrong = info == nullptr ? concat("tensor ", quote(parameter.key()), " of shape ",
-                                                       shape_text(parameter.value().sizes()), " is missing")
-                                              : complaint(*info, parameter.value());
-    if (!wrong.empty()) {
-      found.push_back(wrong);
-    }
-  }
-  for (const formats::TensorInfo& info : file.tensors()) {
-    if (!known.contains(info.name)) {
-      found.push_back(concat("tensor ", quote(info.name), " of shape ", shape_text(info.shape),
-                             " is not part of the model in config.json"));
-    }
+/// The tensor of a part: by its own name, or by one of the others that a lone part may have.
+const formats::TensorInfo* find_part(const formats::TensorFile& file, const HuggingFaceNames& names, std::size_t part) {
+  const formats::TensorInfo* found = file.find(names.parts[part]);
+  for (std::size_t i = 0; found == nullptr && names.parts.size() == 1 && i < names.alternatives.size(); ++i) {
+    found = file.find(names.alternatives[i]);
   }
   return found;
 }
 
-}  // namespace
+/// Rows of a parameter that part `part` of `count` fills.
+at::Tensor part_of_parameter(const at::Tensor& parameter, std::size_t part, std::size_t count) {
+  if (count == 1) {
+    return parameter;
+  }
+  const std::int64_t rows = parameter.size(0) / static_cast<std::int64_t>(count);
+  return parameter.narrow(0, static_cast<std::int64_t>(part) * rows, rows);
+}
 
-void check_weights(const torch::nn::Module& model, const formats::TensorFile& file) {
-  const std::vector<std::string> found = complaints(model, file);
-  if (!found.empty()) {
-    // The first complaint stands for all: a wrong config makes most tensors wrong.
-    const std::string more = found.size() > 1 ? concat(" (and ", found.size() - 1, " more)") : std::string();
-    fail(ErrorKind::kFormat, file.path().string(), ": ", found.front(), more);
+/// What is wrong with a tensor that is there, or nothing.
+std::string wrong_with(const formats::TensorInfo& info, const at::Tensor& expected, bool takes_float64) {
+  using formats::Dtype;
+  if (expected.sizes() != at::IntArrayRef(info.shape)) {
+    return concat("tensor ", quote(info.name), " has shape ", at::IntArrayRef(info.shape), ", but config.json says ",
+                  expected.sizes());
+  }
+  const bool readable = info.dtype == Dtype::F32 || info.dtype == Dtype::F16 || info.dtype == Dtype::BF16 ||
+                        (takes_float64 && info.dtype == Dtype::F64);
+  return readable ? std::string()
+                  : concat("tensor ", quote(info.name), " is ", formats::dtype_name(info.dtype), ", but weights are ",
+                           takes_float64 ? "F64, " : "", "F32, F16 or BF16");
+}
+
+/// What a check gathers.
+struct Findings {
+  std::vector<std::string> complaints;
+  std::vector<std::string> missing;  ///< parameters that begin anew
+  std::set<std::string, std::less<>> used;
+};
+
+void check_parameter(Findings& findings, const formats::TensorFile& file, const WeightMap& map,
+                     const std::string& parameter, const at::Tensor& value) {
+  const HuggingFaceNames names = map.names_of(parameter);
+  const auto may_be_new = [&](bool misshapen) { return map.may_be_new && map.may_be_new(parameter, misshapen); };
+  bool absent = false;
+  for (std::size_t part = 0; part < names.parts.size(); ++part) {
+    const formats::TensorInfo* info = find_part(file, names, part);
+    const at::Tensor expected = part_of_parameter(value, part, names.parts.size());
+    std::string wrong;
+    if (info != nullptr) {
+      findings.used.insert(info->name);
+      wrong = wrong_with(*info, expected, map.takes_float64);
+    } else {
+      wrong = concat("tensor ", quote(names.parts[part]), " of shape ", expected.sizes(), " is missing");
+    }
+    if (!wrong.empty() && may_be_new(info != nullptr)) {
+      absent = true;
+    } else if (!wrong.empty()) {
+      findings.complaints.push_back(wrong);
+    }
+  }
+  if (absent) {
+    findings.missing.push_back(parameter);
   }
 }
 
-void copy_weights(torch::nn::Module& model, const formats::TensorFile& file, bool check_finite) {
+}  // namespace
+
+HuggingFaceNames WeightMap::names_of(const std::string& parameter) const {
+  return names ? names(parameter) : HuggingFaceNames{.parts = {parameter}};
+}
+
+std::vector<std::string> check_weights(const torch::nn::Module& model, const formats::TensorFile& file,
+                                       const WeightMap& map) {
+  Findings findings;
+  for (const auto& parameter : model.named_parameters()) {
+    check_parameter(findings, file, map, parameter.key(), parameter.value());
+  }
+  for (const formats::TensorInfo& info : file.tensors()) {
+    if (!findings.used.contains(info.name) && !(map.may_be_surplus && map.may_be_surplus(info.name))) {
+      findings.complaints.push_back(concat("tensor ", quote(info.name), " of shape ", at::IntArrayRef(info.shape),
+                                           " is not part of ", map.model));
+    }
+  }
+  if (!findings.complaints.empty()) {
+    // The first complaint stands for all: a wrong config makes most tensors wrong.
+    const std::size_t others = findings.complaints.size() - 1;
+    fail(ErrorKind::kFormat, file.path().string(), ": ", findings.complaints.front(),
+         others > 0 ? concat(" (and ", others, " more)") : std::string());
+  }
+  return findings.missing;
+}
+
+void read_weights(torch::nn::Module& model, const formats::TensorFile& file, bool check_finite, const WeightMap& map,
+                  const std::vector<std::string>& missing) {
+  const at::NoGradGuard without_gradients;
   std::vector<TensorRead> reads;
   for (auto& parameter : model.named_parameters()) {
-    reads.push_back({file.find(parameter.key()), parameter.value()});
+    if (std::find(missing.begin(), missing.end(), parameter.key()) != missing.end()) {
+      continue;
+    }
+    const HuggingFaceNames names = map.names_of(parameter.key());
+    for (std::size_t part = 0; part < names.parts.size(); ++part) {
+      reads.push_back({find_part(file, names, part), part_of_parameter(parameter.value(), part, names.parts.size())});
+    }
   }
-  // Widens F16 and BF16, and moves to the parameter's device.
   read_all(file, reads, check_finite);
+}
+
+NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map) {
+  NamedTensors tensors;
+  for (const auto& parameter : model.named_parameters()) {
+    const HuggingFaceNames names = map.names_of(parameter.key());
+    for (std::size_t part = 0; part < names.parts.size(); ++part) {
+      tensors.emplace_back(names.parts[part], part_of_parameter(parameter.value(), part, names.parts.size()));
+    }
+    for (const std::string& copy : names.copies) {
+      tensors.emplace_back(copy, parameter.value());
+    }
+  }
+  return tensors;
 }
 
 }  // namespace weft::checkpoint

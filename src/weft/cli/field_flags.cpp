@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
@@ -80,20 +82,29 @@ ValueHelp describe(const std::string& value) { return {"TEXT", value}; }
 ValueHelp describe(const std::vector<std::string>& value) { return {"TEXT...", value.empty() ? "" : value.front()}; }
 ValueHelp describe(const std::vector<std::int64_t>&) { return {"N...", ""}; }
 
-std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& names) {
-  const std::string_view nearest = nearest_name(given, names);
-  return nearest.empty() ? "" : concat("did you mean '", nearest, "'?");
-}
-
 CLI::Validator one_of(const std::string& flag, const std::vector<std::string>& names) {
   const auto check = [flag, names](std::string& given) {
     if (std::find(names.begin(), names.end(), given) == names.end()) {
       throw UsageError(concat(flag, " must be one of ", joined(names, ", "), ", found ", quote(given)),
-                       did_you_mean(given, {names.begin(), names.end()}));
+                       did_you_mean(given, std::vector<std::string_view>(names.begin(), names.end())));
     }
     return std::string();
   };
   return CLI::Validator(check, "");
+}
+
+std::string_view kind_of_text(std::string_view field) {
+  static constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"svg", "FILE"},          {"png", "FILE"},           {"out", "FILE"},
+      {"rates", "FILE"},        {"token_scores", "FILE"},  {"label_groups", "FILE"},
+      {"model", "DIR"},         {"text", "PATH..."},       {"train_text", "PATH..."},
+      {"eval_text", "PATH..."}, {"train_data", "PATH..."}, {"eval_data", "PATH..."},
+      {"text_field", "NAME"},   {"pair_field", "NAME"},    {"label_field", "NAME..."},
+      {"best_metric", "NAME"},  {"labels", "NAME..."},     {"freeze", "NAME..."},
+      {"input", "N,N,..."},     {"zoom", "A:B"},
+  };
+  const auto* found = std::ranges::find(kKinds, field, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(kKinds) ? "" : found->second;
 }
 
 std::string help_text(std::string_view help, const std::vector<std::string>& remarks) {

@@ -57,14 +57,14 @@ ValueHelp describe(const std::string& value);
 ValueHelp describe(const std::vector<std::string>& value);
 ValueHelp describe(const std::vector<std::int64_t>& value);
 
+/// What a field of text holds, as help writes it beside the flag: FILE for "svg". Nothing where TEXT says enough.
+std::string_view kind_of_text(std::string_view field);
+
 /// "help (0 to 10; default 0.001)".
 std::string help_text(std::string_view help, const std::vector<std::string>& remarks);
 
 /// A number as a person writes it: 0.001, 16777216, 1e+12.
 std::string short_number(double value);
-
-/// "did you mean 'classify'?" where a name is near to `given`, else nothing.
-std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& names);
 
 /// A check for an option whose value is one of `names`. Errors: UsageError with the nearest name.
 CLI::Validator one_of(const std::string& flag, const std::vector<std::string>& names);
@@ -97,13 +97,14 @@ std::vector<std::string> remarks(const Field<Config, Value>& field) {
   return found;
 }
 
-/// What stands for a field's value in help: its choices, NAME where they are too many for that, or what describe() says
-/// about its type.
+/// The value of a field in help: its choices, NAME where they are too many for that, what kind_of_text() says about its
+/// name, or describe() about its type.
 template <typename Config, typename Value>
 std::string placeholder(const Field<Config, Value>& field) {
   if (field.choices.empty()) {
     const Config defaults;
-    return describe(defaults.*field.member).placeholder;
+    const std::string_view kind = kind_of_text(field.name);
+    return kind.empty() ? describe(defaults.*field.member).placeholder : std::string(kind);
   }
   return too_many(field.choices) ? "NAME" : joined(field.choices, "|");
 }
@@ -124,8 +125,7 @@ void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup
       check_field(field, probe, "");
     } catch (const Error& error) {
       // ": name must be ..." becomes "--flag must be ...".
-      throw UsageError(flag + std::string(error.what()).substr(2 + field.name.size()),
-                       did_you_mean(words.front(), field.choices));
+      throw UsageError(flag + std::string(error.what()).substr(2 + field.name.size()), error.hint());
     }
     given[std::string(field.name)] = probe.*field.member;
     return true;

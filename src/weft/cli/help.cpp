@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "weft/cli/commands/table.h"
-#include "weft/cli/terminal.h"
+#include "weft/cli/output.h"
 #include "weft/core/error.h"
 
 namespace weft::cli {

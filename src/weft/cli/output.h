@@ -11,6 +11,7 @@
 #include <CLI/App.hpp>
 
 #include "weft/formats/config_json.h"
+#include "weft/inspect/picture/terminal.h"
 
 namespace weft::cli {
 
@@ -47,5 +48,11 @@ std::string score_text(double value);
 
 /// Adds the flag --json.
 void add_json_flag(CLI::App& app, bool& json);
+
+/// Columns of stdout's terminal, else COLUMNS, else `otherwise`.
+std::int64_t terminal_width(std::int64_t otherwise = 80);
+
+/// Colour on a terminal unless NO_COLOR is set or TERM is dumb; else Unicode where the locale is UTF-8; else ASCII.
+inspect::TerminalStyle terminal_style();
 
 }  // namespace weft::cli

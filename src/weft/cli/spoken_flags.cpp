@@ -70,6 +70,7 @@ SpokenError in_flags(const std::string& message, std::string_view command, const
   const std::string prefix = std::string(command) + ": ";
   const std::size_t start = message.starts_with(prefix) ? prefix.size() : 0;
   std::string file;
+  bool begins_with_field = false;
   for (std::size_t at = 0; at < message.size();) {
     const std::size_t end = end_of_name(message, at);
     const std::string_view name = std::string_view(message).substr(at, end - at);
@@ -77,7 +78,11 @@ SpokenError in_flags(const std::string& message, std::string_view command, const
     if (flag == flags.end() || !means_field(message, start, at, end)) {
       spoken.message += name;
     } else if (const auto read = from_file.find(name); read != from_file.end()) {
-      file = file.empty() ? read->second : file;
+      begins_with_field = begins_with_field || at == 0;
+      if (file.empty()) {
+        file = read->second;
+        spoken.hint = concat(name, " is from ", quote(file, 4096), "; ", flag->second, " replaces it");
+      }
       spoken.message += name;
     } else {
       spoken.message += flag->second;
@@ -88,8 +93,9 @@ SpokenError in_flags(const std::string& message, std::string_view command, const
       spoken.message += message[at++];
     }
   }
-  if (!file.empty() && start > 0) {
-    spoken.message.replace(0, prefix.size(), quote(file, 4096) + ": ");
+  if (!file.empty() && (start > 0 || begins_with_field)) {
+    spoken.message.replace(0, start, quote(file, 4096) + ": ");
+    spoken.hint.clear();
     spoken.names_a_flag = false;
   }
   return spoken;
@@ -104,7 +110,7 @@ void rethrow_in_flags(const Error& error, const CLI::App& command, const std::st
   if (spoken.names_a_flag && error.kind() == ErrorKind::kArgument) {
     throw UsageError(spoken.message, error.hint().empty() ? "see " + name + " --help" : error.hint());
   }
-  throw Error(error.kind(), spoken.message, error.hint());
+  throw Error(error.kind(), spoken.message, error.hint().empty() ? spoken.hint : error.hint());
 }
 
 }  // namespace weft::cli

@@ -24,9 +24,11 @@ void note_flag(const CLI::App& app, std::string_view field, const std::string& f
 void note_config_file(const std::string& file, const std::vector<std::string>& fields);
 
 /// A message about fields as one about flags. `command` is "weft train"; a message that begins with it names a rule of
-/// a field first. Fields in `from_file` keep their name, and a message about one of them begins with the file's name.
+/// a field first. Fields in `from_file` keep their name; a message that begins with one, or is such a rule, begins with
+/// the file's name, and any other says in its hint where the field is from.
 struct SpokenError {
   std::string message;
+  std::string hint;
   bool names_a_flag = false;
 };
 SpokenError in_flags(const std::string& message, std::string_view command, const FlagsOfFields& flags,

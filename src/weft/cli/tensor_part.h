@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the command line that computes with tensors. It is in libweft, which brings LibTorch, and is opened when
-// a command first needs it: loading LibTorch takes 0.15 s of processor time, which `weft --help` and `weft pattern
+// a command first needs it: loading LibTorch takes 0.27 s of processor time, which `weft --help` and `weft pattern
 // show` save.
 #pragma once
 

@@ -37,6 +37,6 @@ std::int64_t asked_threads(std::int64_t threads) {
   return threads;
 }
 
-std::int64_t settle_threads(std::int64_t threads) { return tensor_part().use_threads(asked_threads(threads)); }
+std::int64_t apply_threads(std::int64_t threads) { return tensor_part().use_threads(asked_threads(threads)); }
 
 }  // namespace weft::cli

@@ -17,6 +17,6 @@ std::int64_t asked_threads(std::int64_t threads);
 
 /// Sets LibTorch's threads to `threads`, or where that is 0 to WEFT_THREADS, or leaves LibTorch's own choice; returns
 /// how many there are. Errors: UsageError when WEFT_THREADS is no whole number from 1 to 4096.
-std::int64_t settle_threads(std::int64_t threads);
+std::int64_t apply_threads(std::int64_t threads);
 
 }  // namespace weft::cli

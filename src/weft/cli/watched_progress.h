@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long work whose progress is shown and that Ctrl-C ends.
+// Long work whose progress is shown: by its own count, until Ctrl-C ends it, or as a sign of life where it has none.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
@@ -28,6 +29,15 @@ class WatchedProgress {
   InterruptGuard guard_;
   ProgressBar bar_;
   std::string unit_;
+};
+
+/// Shows "label  1m12s" on stderr, as ProgressBar and under its rules, until it is destroyed.
+class BusyBar {
+ public:
+  explicit BusyBar(std::string label) : bar_(std::move(label), 0) { bar_.keep_showing(); }
+
+ private:
+  ProgressBar bar_;
 };
 
 }  // namespace weft::cli

@@ -11,7 +11,6 @@
 //   };
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,8 +18,6 @@
 #include <vector>
 
 #include "weft/core/error.h"
-#include "weft/core/joined.h"
-#include "weft/core/quote.h"
 
 namespace weft {
 
@@ -65,6 +62,10 @@ std::string bound_text(const std::optional<double>& bound) {
   return whole ? std::to_string(static_cast<long long>(number)) : concat(number);
 }
 
+/// Throws kArgument unless `value` is one of `choices`; the hint names the nearest of them.
+void check_choice(std::string_view where, std::string_view field, const std::vector<std::string_view>& choices,
+                  std::string_view value);
+
 /// Throws kArgument naming `where`, the field, the rule and the value found.
 template <typename Config, typename Value>
 void check_field(const Field<Config, Value>& field, const Config& config, std::string_view where) {
@@ -76,9 +77,9 @@ void check_field(const Field<Config, Value>& field, const Config& config, std::s
     require(!low, where, ": ", field.name, " must be at least ", bound_text<Value>(field.minimum), ", found ", value);
     require(!high, where, ": ", field.name, " must be at most ", bound_text<Value>(field.maximum), ", found ", value);
   } else if constexpr (std::is_same_v<Value, std::string>) {
-    const auto& choices = field.choices;
-    const bool known = choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end();
-    require(known, where, ": ", field.name, " must be one of ", joined(choices, ", "), ", found ", quote(value));
+    if (!field.choices.empty()) {
+      check_choice(where, field.name, field.choices, value);
+    }
   }
 }
 

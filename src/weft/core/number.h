@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that are numbers from their first letter to their last, whatever the locale.
+// Words that are numbers from their first letter to their last, and hexadecimal digits, whatever the locale.
 #pragma once
 
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -25,5 +26,10 @@ inline std::optional<std::int64_t> integer_of(std::string_view word) noexcept { 
 
 /// As C++ writes it without a suffix, "inf" and "nan" included.
 inline std::optional<double> real_of(std::string_view word) noexcept { return number_of<double>(word); }
+
+inline constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+/// The two hexadecimal digits of a byte, in lower case.
+inline std::string hexadecimal(std::uint8_t byte) { return {kHexDigits[byte >> 4], kHexDigits[byte & 15U]}; }
 
 }  // namespace weft

@@ -7,21 +7,11 @@
 #include <vector>
 
 #include "weft/core/joined.h"
+#include "weft/core/number.h"
 #include "weft/core/utf8_sequence.h"
 
 namespace weft {
 namespace {
-
-// Bytes of a printable UTF-8 character at the start of `text`, or 0.
-std::size_t printable_length(std::string_view text) {
-  const std::size_t length = utf8_sequence_length(text);
-  const auto first = static_cast<unsigned char>(text[0]);
-  const bool escaped = first < 0x20 || first == 0x7F || first == '\'' || first == '\\';
-  const bool second_control =
-      length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;  // U+0080 to U+009F
-  const bool breaks_line = text.starts_with("\u2028") || text.starts_with("\u2029");
-  return escaped || second_control || breaks_line ? 0 : length;
-}
 
 // Insertions, deletions, replacements and swaps of neighbours that turn one short name into the other.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
@@ -47,19 +37,17 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 }  // namespace
 
 std::string quote(std::string_view text, std::size_t maximum_bytes) {
-  constexpr char kHex[] = "0123456789abcdef";
   std::string result = "'";
   std::size_t position = 0;
   // Whole characters and whole escapes at a time: the cut never leaves half of one.
   while (position < text.size() && result.size() <= maximum_bytes) {
-    const std::size_t length = printable_length(text.substr(position));
-    if (length > 0) {
-      result += text.substr(position, length);
-    } else if (text[position] == '\'' || text[position] == '\\') {
+    const std::size_t length = visible_length(text.substr(position));
+    if (text[position] == '\'' || text[position] == '\\') {
       result += {'\\', text[position]};
+    } else if (length > 0) {
+      result += text.substr(position, length);
     } else {
-      const auto byte = static_cast<unsigned char>(text[position]);
-      result += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+      result += "\\x" + hexadecimal(static_cast<unsigned char>(text[position]));
     }
     position += std::max<std::size_t>(length, 1);
   }
@@ -88,6 +76,11 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
+  const std::string_view nearest = nearest_name(name, candidates);
+  return nearest.empty() ? "" : "did you mean '" + std::string(nearest) + "'?";
 }
 
 }  // namespace weft

@@ -16,6 +16,9 @@ std::string quote(std::string_view text, std::size_t maximum_bytes = 80);
 /// 'first', 'second' and so on, `most` of them, then how many more there are.
 std::string quoted_list(std::span<const std::string> texts, std::size_t most);
 
+/// "did you mean 'classify'?" where nearest_name() finds one among `candidates`, else nothing.
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+
 /// The candidate within two edits (a third of the name's length when it is shorter) of `name`, or an empty view.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 

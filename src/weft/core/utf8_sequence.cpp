@@ -56,6 +56,16 @@ std::size_t utf8_sequence_length(std::string_view text) noexcept {
   return lead.length > 0 && agreeing_bytes(text, lead) == lead.length ? lead.length : 0;
 }
 
+std::size_t visible_length(std::string_view text) noexcept {
+  const std::size_t length = utf8_sequence_length(text);
+  const auto first = static_cast<unsigned char>(text.empty() ? '\0' : text[0]);
+  const bool control = first < 0x20 || first == 0x7F;
+  const bool second_control =
+      length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;  // U+0080 to U+009F
+  const bool breaks_line = text.starts_with("\u2028") || text.starts_with("\u2029");
+  return control || second_control || breaks_line ? 0 : length;
+}
+
 bool is_utf8_start(std::string_view text) noexcept {
   if (text.empty()) {
     return false;

@@ -11,6 +11,10 @@ namespace weft {
 /// values above U+10FFFF are not valid.
 std::size_t utf8_sequence_length(std::string_view text) noexcept;
 
+/// Bytes of the valid sequence at the start of `text`, or 0 also where it is no visible character of a line: a control
+/// character or a line end.
+std::size_t visible_length(std::string_view text) noexcept;
+
 /// Whether `text` is the start of a sequence that more bytes could complete.
 bool is_utf8_start(std::string_view text) noexcept;
 

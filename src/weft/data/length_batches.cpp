@@ -8,7 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/random.h"
-#include "weft/data/permutation.h"
+#include "weft/data/window_sampler.h"
 
 namespace weft::data {
 namespace {

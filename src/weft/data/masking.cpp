@@ -10,7 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
-#include "weft/text/word_beginnings.h"
+#include "weft/text/tokenizer.h"
 
 namespace weft::data {
 namespace {

@@ -9,7 +9,7 @@
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
-#include "weft/data/scratch_file.h"
+#include "weft/data/token_source.h"
 #include "weft/readers/file_list.h"
 
 namespace weft::data {

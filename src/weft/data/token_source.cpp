@@ -3,16 +3,22 @@
 #include "weft/data/token_source.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <random>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "weft/core/descriptor.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
-#include "weft/data/scratch_file.h"
+#include "weft/text/unknown_tokens.h"
 
 namespace weft::data {
 namespace {
@@ -157,6 +163,34 @@ std::uint64_t fingerprint(const TokenSource& source) {
     }
   }
   return result;
+}
+
+Descriptor scratch_file(std::string_view content) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / concat(".weft-", content, "-", ::getpid(), "-", std::random_device{}());
+  Descriptor file(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return file;
+}
+
+void warn_of_unknown_tokens(const TokenSource& source, const text::Tokenizer& tokenizer, const std::string& where,
+                            const std::string& what) {
+  constexpr std::int64_t kTokensOfRun = 4096;
+  constexpr std::int64_t kMostRuns = 256;
+  if (source.size() == 0 || !text::unknown_id(tokenizer)) {
+    return;
+  }
+  text::UnknownTokens unknown(tokenizer, where);
+  const std::int64_t all = (source.size() + kTokensOfRun - 1) / kTokensOfRun;
+  const std::int64_t runs = std::min(all, kMostRuns);
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(std::min(kTokensOfRun, source.size())));
+  const std::int64_t last = source.size() - static_cast<std::int64_t>(ids.size());
+  for (std::int64_t run = 0; run < runs; ++run) {
+    source.read(runs == 1 ? 0 : last / (runs - 1) * run, ids);
+    unknown.add(ids);
+  }
+  unknown.warn(what);
 }
 
 }  // namespace weft::data

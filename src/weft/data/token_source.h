@@ -7,7 +7,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
+#include "weft/core/descriptor.h"
 #include "weft/data/text_corpus.h"
 #include "weft/data/token_cache.h"
 #include "weft/text/tokenizer.h"
@@ -36,5 +39,14 @@ std::shared_ptr<const TokenSource> tokenize_once(std::shared_ptr<const TextCorpu
 
 /// A number that tells two sources apart: their length and ids at 256 places. Kept in checkpoints.
 std::uint64_t fingerprint(const TokenSource& source);
+
+/// Makes a scratch file in the system's folder for temporary files (TMPDIR names another); `content` says in messages
+/// what it holds. Errors: kIo.
+Descriptor scratch_file(std::string_view content);
+
+/// Warns on stderr when half of the tokens of a corpus or more are the unknown one, with the share. A corpus of more
+/// than a million tokens is looked at in 256 places. `where` names the tokeniser, `what` the tokens: "of the text".
+void warn_of_unknown_tokens(const TokenSource& source, const text::Tokenizer& tokenizer, const std::string& where,
+                            const std::string& what);
 
 }  // namespace weft::data

@@ -46,4 +46,8 @@ class WindowSampler {
 /// Next-token batch from tokens [B, context + 1]: inputs are the first `context`, labels the last.
 Batch causal_batch(const at::Tensor& tokens);
 
+/// Where `index` goes in the order that `key` names: a bijection of [0, count). Errors: kArgument unless index < count,
+/// as the walk would never end.
+std::uint64_t permuted(std::uint64_t index, std::uint64_t count, std::uint64_t key);
+
 }  // namespace weft::data

@@ -14,7 +14,8 @@
 namespace weft::fine_tuning {
 
 void EncodedRows::add(const text::Encoding& window) {
-  require(!window.ids.empty(), "row ", size(), " has no tokens, and the tokeniser puts none around a text");
+  require(!window.ids.empty(), "row ", size(),
+          " is an empty text, and this tokeniser adds no special tokens, so the model has nothing to read");
   for (std::size_t i = 0; i < window.ids.size(); ++i) {
     require(window.ids[i] <= std::numeric_limits<std::int32_t>::max() && window.type_ids[i] <= 255,
             "a token must have an id below 2^31 and a type below 256, found ", window.ids[i], " and ",

@@ -9,10 +9,10 @@
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/scoring.h"
-#include "weft/fine_tuning/trained_leaves.h"
-#include "weft/training/leaves.h"
+#include "weft/models/families/family.h"
 #include "weft/training/processes/process_group.h"
-#include "weft/training/task_settings.h"
+#include "weft/training/task.h"
+#include "weft/training/text_config.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -28,10 +28,10 @@ Json identity_of(const Objective& objective) {
   return {{"rows", rows.size()}, {"tokens", rows.tokens()}, {"fingerprint", training::fingerprint_text(print)}};
 }
 
-data::LengthBatches length_batches(const Objective& objective, const Plan& plan) {
+data::LengthBatches length_batches(const Objective& objective, const RunSettings& settings) {
   const std::int64_t examples = objective.examples(Split::kTraining);
   if (examples == 0) {
-    fail(ErrorKind::kFormat, "train_data: ", quoted_list(plan.task.train_data, 3), " has no example");
+    fail(ErrorKind::kFormat, "train_data: ", quoted_list(settings.task.train_data, 3), " has no example");
   }
   std::vector<std::int32_t> lengths;
   lengths.reserve(static_cast<std::size_t>(examples));
@@ -39,10 +39,10 @@ data::LengthBatches length_batches(const Objective& objective, const Plan& plan)
     lengths.push_back(static_cast<std::int32_t>(objective.length(Split::kTraining, example)));
   }
   data::LengthBatchOptions options;
-  options.seed = static_cast<std::uint64_t>(plan.trainer.seed);
-  options.tokens = plan.task.batch_tokens;
+  options.seed = static_cast<std::uint64_t>(settings.trainer.seed);
+  options.tokens = settings.task.batch_tokens;
   if (options.tokens == 0) {  // examples are counted: the budget is what so many of the longest need
-    options.rows = plan.trainer.batch_size;
+    options.rows = settings.trainer.batch_size;
     options.tokens = options.rows * *std::max_element(lengths.begin(), lengths.end());
   }
   return {std::move(lengths), options};
@@ -50,33 +50,33 @@ data::LengthBatches length_batches(const Objective& objective, const Plan& plan)
 
 }  // namespace
 
-EncoderTask::EncoderTask(std::shared_ptr<Objective> objective, models::EncoderModel model, const Plan& plan)
+EncoderTask::EncoderTask(std::shared_ptr<Objective> objective, models::EncoderModel model, const RunSettings& settings)
     : objective_(std::move(objective)),
       model_(std::move(model)),
-      plan_(plan),
+      settings_(settings),
       padding_{model_->config().pad_token_id, objective_->setup().model.type_ids},
-      batches_(length_batches(*objective_, plan)),
+      batches_(length_batches(*objective_, settings)),
       identity_(identity_of(*objective_)) {
-  model_->set_gradient_checkpointing(plan.task.gradient_checkpointing);
-  subwords_ = training::subword_sampler(plan.trainer, *objective_->setup().model.tokenizer);
+  model_->set_gradient_checkpointing(settings.task.gradient_checkpointing);
+  subwords_ = training::subword_sampler(settings.trainer, *objective_->setup().model.tokenizer);
 }
 
 std::int64_t EncoderTask::steps_of(std::int64_t epochs) {
-  const std::int64_t parts = parts_per_step(plan_.trainer);
+  const std::int64_t parts = parts_per_step(settings_.trainer);
   return (batches_.first_batch(epochs) + parts - 1) / parts;
 }
 
 std::vector<std::pair<std::string, at::Tensor>> EncoderTask::parameters() const { return trained_leaves(*model_); }
 
 const std::vector<std::int64_t>& EncoderTask::examples(std::int64_t step, std::int64_t part) {
-  return batches_.batch(step * parts_per_step(plan_.trainer) + part);
+  return batches_.batch(step * parts_per_step(settings_.trainer) + part);
 }
 
 TrainingBatch EncoderTask::batch(std::int64_t step, std::int64_t part) {
   TrainingBatch batch;
   batch.examples = examples(step, part);
   std::vector<TokenRow> rows = objective_->token_rows(Split::kTraining, batch.examples);
-  const auto seed = static_cast<std::uint64_t>(plan_.trainer.seed);
+  const auto seed = static_cast<std::uint64_t>(settings_.trainer.seed);
   if (subwords_) {
     batch.drawn = draw_anew(rows, *subwords_, {seed, step, part}, objective_->setup().model.maximum);
   }
@@ -107,7 +107,7 @@ Json EncoderTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>
   }
   ScoringOptions options;
   options.padding = padding_;
-  options.dtype = plan_.trainer.dtype;
+  options.dtype = settings_.trainer.dtype;
   options.progress = progress;
   const std::vector<double> kept = score_examples(*objective_, model_, options);
   if (training::processes().is_first()) {
@@ -133,8 +133,8 @@ std::optional<std::vector<std::string>> EncoderTask::figure_names() {
 }
 
 Json EncoderTask::settings() const {
-  Json json = formats::to_json(plan_.task);
-  json.update(formats::to_json(plan_.data));
+  Json json = formats::to_json(settings_.task);
+  json.update(formats::to_json(settings_.data));
   return json;
 }
 
@@ -147,6 +147,14 @@ void EncoderTask::load(const std::filesystem::path& directory) {
   checkpoint::EncoderLoadOptions options;
   options.head = model_->head();
   training::copy_leaves(*checkpoint::load_encoder(directory, options), *model_);
+}
+
+std::vector<std::pair<std::string, at::Tensor>> trained_leaves(const models::EncoderModelImpl& model) {
+  std::vector<std::pair<std::string, at::Tensor>> result = training::leaves_of(model);
+  if (!models::reads_pooler(models::find_family(model.config().model_type), model.head())) {
+    std::erase_if(result, [](const auto& leaf) { return leaf.first.starts_with("head.pooler"); });
+  }
+  return result;
 }
 
 }  // namespace weft::fine_tuning

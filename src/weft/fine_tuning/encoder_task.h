@@ -10,6 +10,7 @@
 
 #include "weft/data/length_batches.h"
 #include "weft/fine_tuning/objective.h"
+#include "weft/models/encoder_model.h"
 #include "weft/training/task.h"
 #include "weft/training/trainer_config.h"
 
@@ -18,9 +19,9 @@ namespace weft::fine_tuning {
 /// Overrides as training::Task describes them. Part p of step s shows batch s * parts + p of data::LengthBatches.
 class EncoderTask final : public training::Task {
  public:
-  /// `objective` has read its splits; `model` holds the head it settled on. Errors: kArgument without an example, and
-  /// for one that is longer than plan.task.batch_tokens.
-  EncoderTask(std::shared_ptr<Objective> objective, models::EncoderModel model, const Plan& plan);
+  /// `objective` has read its splits; `model` holds the head that it chose. Errors: kArgument without an example, and
+  /// for one that is longer than settings.task.batch_tokens.
+  EncoderTask(std::shared_ptr<Objective> objective, models::EncoderModel model, const RunSettings& settings);
 
   /// Steps that show every example `epochs` times; the last may begin one more epoch.
   std::int64_t steps_of(std::int64_t epochs);
@@ -44,12 +45,16 @@ class EncoderTask final : public training::Task {
 
   std::shared_ptr<Objective> objective_;
   models::EncoderModel model_;
-  Plan plan_;
+  RunSettings settings_;
   Padding padding_;
   data::LengthBatches batches_;
   std::unique_ptr<const text::SubwordSampler> subwords_;  // or none
   formats::Json review_ = formats::Json::object();        // of the last evaluation, in the first process
   formats::Json identity_;                                // made once, over all tokens; every checkpoint holds it
 };
+
+/// Named parameters without those of a pooler that came with the file and that the head does not read: it gets no
+/// gradient.
+std::vector<std::pair<std::string, at::Tensor>> trained_leaves(const models::EncoderModelImpl& model);
 
 }  // namespace weft::fine_tuning

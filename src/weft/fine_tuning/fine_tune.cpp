@@ -22,21 +22,22 @@ using formats::Json;
 // The data themselves are compared, so that files may have moved.
 constexpr std::array<std::string_view, 4> kChangeable = {"train_data", "eval_data", "on_error", "epochs"};
 
-Setup setup_of(const fs::path& directory, const Plan& plan) {
+Setup setup_of(const checkpoint::OpenedModel& directory, const RunSettings& settings) {
   tasks::TaskModelOptions options;
-  options.max_length = plan.data.max_length;
-  return {tasks::describe_task_model(directory, options), checkpoint::load_encoder_config(directory), plan.task,
-          plan.data, plan.trainer.label_smoothing};
+  options.max_length = settings.data.max_length;
+  return {tasks::describe_task_model(directory, options), directory.encoder_config(), settings.task, settings.data,
+          settings.trainer.label_smoothing};
 }
 
-models::EncoderModel open_model(const fs::path& directory, const Plan& plan, models::Head head, Prepared& prepared) {
+models::EncoderModel load_with_head(const checkpoint::OpenedModel& directory, const RunSettings& settings,
+                                    models::Head head, Prepared& prepared) {
   checkpoint::EncoderLoadOptions load;
   load.head = head;
   load.allow_new_head = prepared.head.fresh;
-  load.seed = static_cast<std::uint64_t>(plan.trainer.seed);
+  load.seed = static_cast<std::uint64_t>(settings.trainer.seed);
   load.labels = prepared.head.fresh ? prepared.head.labels : std::vector<std::string>();
   load.new_tensors = &prepared.new_tensors;
-  load.encoder.attention = plan.task.attention.empty() ? "" : plan.task.attention.front();
+  load.encoder.attention = settings.task.attention.empty() ? "" : settings.task.attention.front();
   models::EncoderModel model = checkpoint::load_encoder(directory, load);
   if (!prepared.head.labels.empty()) {
     model->mutable_config().id2label = prepared.head.labels;
@@ -47,53 +48,56 @@ models::EncoderModel open_model(const fs::path& directory, const Plan& plan, mod
   return model;
 }
 
-Prepared prepare_from(const fs::path& directory, const Plan& plan) {
+Prepared prepare_from(const fs::path& directory, const RunSettings& settings) {
   Prepared prepared;
-  prepared.plan = plan;
-  const std::shared_ptr<Objective> objective = make_objective(setup_of(directory, plan));
-  prepared.training = objective->read(Split::kTraining, plan.task.train_data);
-  prepared.head = objective->settle();
-  const models::EncoderModel model = open_model(directory, plan, objective->head(), prepared);
-  if (!plan.task.eval_data.empty() || plan.data.folds > 0) {
+  prepared.settings = settings;
+  const checkpoint::OpenedModel opened = checkpoint::open_model(directory);
+  const std::shared_ptr<Objective> objective = make_objective(setup_of(opened, settings));
+  prepared.training = objective->read(Split::kTraining, settings.task.train_data);
+  prepared.head = objective->choose_head();
+  const models::EncoderModel model = load_with_head(opened, settings, objective->head(), prepared);
+  if (!settings.task.eval_data.empty() || settings.data.folds > 0) {
     prepared.held_out =
-        objective->read(Split::kHeldOut, plan.data.folds > 0 ? plan.task.train_data : plan.task.eval_data);
-    const bool folds = plan.data.folds > 0;
+        objective->read(Split::kHeldOut, settings.data.folds > 0 ? settings.task.train_data : settings.task.eval_data);
+    const bool folds = settings.data.folds > 0;
     if (objective->rows(Split::kHeldOut).size() == 0) {
-      fail(ErrorKind::kFormat, folds ? concat("fold ", plan.data.fold, " of ", plan.data.folds, " of ") : "eval_data: ",
-           quoted_list(folds ? plan.task.train_data : plan.task.eval_data, 3), " has no example");
+      fail(ErrorKind::kFormat,
+           folds ? concat("fold ", settings.data.fold, " of ", settings.data.folds, " of ") : "eval_data: ",
+           quoted_list(folds ? settings.task.train_data : settings.task.eval_data, 3), " has no example");
     }
   }
-  prepared.plan.trainer.processes = plan.trainer.processes == 0 ? training::processes().size() : plan.trainer.processes;
-  // Settled before the task keeps it: the batches of a step depend on the number of processes.
-  prepared.plan.trainer = training::settled(prepared.plan.trainer);
-  prepared.task = std::make_shared<EncoderTask>(objective, model, prepared.plan);
+  prepared.settings.trainer.processes =
+      settings.trainer.processes == 0 ? training::processes().size() : settings.trainer.processes;
+  // Resolved before the task keeps it: the batches of a step depend on the number of processes.
+  prepared.settings.trainer = training::resolved(prepared.settings.trainer);
+  prepared.task = std::make_shared<EncoderTask>(objective, model, prepared.settings);
   prepared.epoch_steps = prepared.task->steps_of(1);
-  if (plan.task.epochs > 0) {
-    const std::int64_t steps = prepared.task->steps_of(plan.task.epochs);
-    require(plan.trainer.steps == 0 || plan.trainer.steps == steps, "epochs ", plan.task.epochs, " are ", steps,
-            " steps here, but steps says ", plan.trainer.steps, "; give one of them");
-    prepared.plan.trainer.steps = steps;
+  if (settings.task.epochs > 0) {
+    const std::int64_t steps = prepared.task->steps_of(settings.task.epochs);
+    require(settings.trainer.steps == 0 || settings.trainer.steps == steps, "epochs ", settings.task.epochs, " makes ",
+            steps, " steps with these data, but steps is ", settings.trainer.steps, "; give only one of them");
+    prepared.settings.trainer.steps = steps;
   }
-  check_config(prepared.plan.trainer, "training");
+  check_config(prepared.settings.trainer, "training");
   return prepared;
 }
 
 // A run's own training.json says both how many epochs it has and how many steps these are. What is given anew decides.
-void choose_length(Plan& plan, const Json& given) {
+void choose_length(RunSettings& settings, const Json& given) {
   if (given.contains("steps") && !given.contains("epochs")) {
-    plan.task.epochs = 0;
-  } else if (plan.task.epochs > 0 && !given.contains("steps")) {
-    plan.trainer.steps = 0;
-    plan.trainer.minutes = given.contains("epochs") && !given.contains("minutes") ? 0 : plan.trainer.minutes;
+    settings.task.epochs = 0;
+  } else if (settings.task.epochs > 0 && !given.contains("steps")) {
+    settings.trainer.steps = 0;
+    settings.trainer.minutes = given.contains("epochs") && !given.contains("minutes") ? 0 : settings.trainer.minutes;
   }
 }
 
 }  // namespace
 
-Prepared prepare(const Plan& plan) { return prepare_from(plan.task.model, plan); }
+Prepared prepare(const RunSettings& settings) { return prepare_from(settings.task.model, settings); }
 
 training::TrainResult fine_tune(const fs::path& run, const Prepared& prepared) {
-  return training::Trainer::start(run, prepared.plan.trainer, prepared.task).run();
+  return training::Trainer::start(run, prepared.settings.trainer, prepared.task).run();
 }
 
 Prepared prepare_resumption(const fs::path& run, const Json& given) {
@@ -101,29 +105,30 @@ Prepared prepare_resumption(const fs::path& run, const Json& given) {
   const fs::path where = directory.path() / "training.json";
   const Json stands = directory.training();
   Json rest = given;
-  Plan plan;
-  plan.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
-  plan.task = training::resumed_settings<FineTuningConfig>(stands, rest, kChangeable, where);
-  plan.data = training::resumed_settings<DataSettings>(stands, rest, kChangeable, where);
+  RunSettings settings;
+  settings.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
+  settings.task = training::resumed_settings<FineTuningConfig>(stands, rest, kChangeable, where);
+  settings.data = training::resumed_settings<DataSettings>(stands, rest, kChangeable, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  choose_length(plan, given);
-  return prepare_from(training::checkpoint_to_resume(directory).path, plan);
+  choose_length(settings, given);
+  return prepare_from(training::checkpoint_to_resume(directory).path, settings);
 }
 
 training::TrainResult resume_fine_tuning(const fs::path& path, const Prepared& prepared) {
-  return training::Trainer::resume(training::open_to_resume(path), prepared.plan.trainer, prepared.task).run();
+  return training::Trainer::resume(training::open_to_resume(path), prepared.settings.trainer, prepared.task).run();
 }
 
 Measured measure(const Measurement& measurement, const Objective::WriteLine& write_prediction) {
-  Plan plan;
-  plan.task.task = measurement.task;
-  plan.data = measurement.settings;
-  check_folds(plan.data, "weft eval");
-  const std::unique_ptr<Objective> objective = make_objective(setup_of(measurement.directory, plan));
+  RunSettings settings;
+  settings.task.task = measurement.task;
+  settings.data = measurement.settings;
+  check_folds(settings.data, "weft eval");
+  const checkpoint::OpenedModel opened = checkpoint::open_model(measurement.directory);
+  const std::unique_ptr<Objective> objective = make_objective(setup_of(opened, settings));
   tasks::TaskModelOptions open;
   open.head = objective->head();
-  tasks::TaskModel task = tasks::open_task_model(measurement.directory, open);
-  objective->settle();
+  tasks::TaskModel task = tasks::open_task_model(opened, open);
+  objective->choose_head();
   Measured measured;
   measured.read = objective->read(Split::kHeldOut, measurement.data);
   measured.rows = objective->rows(Split::kHeldOut).size();
@@ -133,7 +138,7 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   ScoringOptions scoring;
   scoring.padding = {task.model->config().pad_token_id, task.type_ids};
   scoring.tokens = measurement.batch_tokens;
-  scoring.dtype = training::settled_dtype(measurement.dtype);
+  scoring.dtype = training::resolved_dtype(measurement.dtype);
   scoring.progress = measurement.progress;
   const std::vector<double> kept = score_examples(*objective, task.model, scoring);
   measured.figures = objective->figures(kept);

@@ -18,17 +18,17 @@ namespace weft::fine_tuning {
 
 /// What was read and decided before the first step.
 struct Prepared {
-  Plan plan;  ///< settled: steps from epochs, paths absolute
+  RunSettings settings;  ///< resolved: steps from epochs, paths absolute
   std::shared_ptr<EncoderTask> task;
   std::vector<std::string> new_tensors;  ///< Hugging Face names of what the model's directory lacked
-  HeadPlan head;
+  HeadChoice head;
   ReadSummary training;
   ReadSummary held_out;
   std::int64_t epoch_steps = 0;  ///< that show every example once
 };
 
 /// Reads the data, opens the model with the head that they need. Errors: kArgument, kFormat, kIo as the parts say.
-Prepared prepare(const Plan& plan);
+Prepared prepare(const RunSettings& settings);
 
 /// Trains in a new run directory.
 training::TrainResult fine_tune(const std::filesystem::path& run, const Prepared& prepared);

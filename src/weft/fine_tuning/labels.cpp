@@ -58,7 +58,7 @@ std::int64_t LabelNames::number(const std::string& name, const std::string& plac
   if (const auto found = numbers_.find(name); found != numbers_.end()) {
     return found->second;
   }
-  require(!settled_, place, ": label ", quote(name), " is none of the model's: ", label_list(names_));
+  require(!fixed_, place, ": the model has no label ", quote(name), "; it has ", label_list(names_));
   const auto number = static_cast<std::int64_t>(names_.size());
   numbers_.emplace(name, number);
   names_.push_back(name);
@@ -70,7 +70,7 @@ std::int64_t LabelNames::find(const std::string& name) const {
   return found == numbers_.end() ? -1 : found->second;
 }
 
-HeadPlan LabelNames::plan(const models::EncoderConfig& config, models::Head head) const {
+HeadChoice LabelNames::choose_head(const models::EncoderConfig& config, models::Head head) const {
   const std::vector<std::string> sorted = sorted_labels(names_);
   const std::vector<std::string>& known = config.id2label;
   if (config.head() != head) {
@@ -86,10 +86,10 @@ HeadPlan LabelNames::plan(const models::EncoderConfig& config, models::Head head
   }
   throw Error(ErrorKind::kArgument,
               concat("the data have the label ", quote(*lacking), ", but the model's head knows ", label_list(known)),
-              "name labels as the model does, or begin with a directory that has no such head");
+              "use the labels of the model in the data, or begin with a model directory that has no such head");
 }
 
-std::vector<std::int64_t> LabelNames::settle(const std::vector<std::string>& labels) {
+std::vector<std::int64_t> LabelNames::fix_order(const std::vector<std::string>& labels) {
   std::map<std::string, std::int64_t, std::less<>> ids;
   for (const std::string& label : labels) {
     ids.emplace(label, static_cast<std::int64_t>(ids.size()));
@@ -101,7 +101,7 @@ std::vector<std::int64_t> LabelNames::settle(const std::vector<std::string>& lab
   }
   names_ = labels;
   numbers_ = std::move(ids);
-  settled_ = true;
+  fixed_ = true;
   return by_number;
 }
 

@@ -17,35 +17,35 @@
 namespace weft::fine_tuning {
 
 /// What the head of a run is to be.
-struct HeadPlan {
+struct HeadChoice {
   std::vector<std::string> labels;  ///< id2label; empty where the head has none
   std::string problem_type;         ///< for config.json; empty where it does not apply
   bool fresh = false;               ///< the model has no such head yet: one is initialised
 };
 
-/// Names as they come, and their ids once they are settled.
+/// Names as they come, and their ids once their order is fixed.
 class LabelNames {
  public:
-  /// The number of a name: in the order of coming until settle(), its id afterwards. Errors: kArgument naming `place`
-  /// and the labels there are, for a new name once they are settled.
+  /// The number of a name: in the order of coming until fix_order(), its id afterwards. Errors: kArgument naming
+  /// `place` and the labels there are, for a new name once their order is fixed.
   std::int64_t number(const std::string& name, const std::string& place);
   /// The number of a name that is there, or -1.
   std::int64_t find(const std::string& name) const;
-  /// Names that came so far, or the settled ones.
+  /// Names that came so far, or those in their fixed order.
   const std::vector<std::string>& names() const noexcept { return names_; }
 
   /// The head for the names that came. A model whose head is `head` keeps its labels and must have them all; one that
   /// has LABEL_0, LABEL_1, ... of the same number gets the names that came; any other gets a fresh head with them,
   /// sorted: as numbers where all are whole numbers, else by their bytes. Errors: kArgument naming a label that the
   /// model's head lacks.
-  HeadPlan plan(const models::EncoderConfig& config, models::Head head) const;
+  HeadChoice choose_head(const models::EncoderConfig& config, models::Head head) const;
   /// From here on `labels` are the ids. Returns the id of every name that came, by its number.
-  std::vector<std::int64_t> settle(const std::vector<std::string>& labels);
+  std::vector<std::int64_t> fix_order(const std::vector<std::string>& labels);
 
  private:
   std::vector<std::string> names_;
   std::map<std::string, std::int64_t, std::less<>> numbers_;
-  bool settled_ = false;
+  bool fixed_ = false;
 };
 
 /// The words of class_weights as numbers, one a label: "balanced" is (all - count) / count with `against_rest`, else

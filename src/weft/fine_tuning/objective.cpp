@@ -6,8 +6,9 @@
 #include <array>
 
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
-#include "weft/data/permutation.h"
+#include "weft/data/window_sampler.h"
 #include "weft/fine_tuning/objectives/answer.h"
 #include "weft/fine_tuning/objectives/choose.h"
 #include "weft/fine_tuning/objectives/classify.h"
@@ -57,13 +58,18 @@ bool Objective::takes(Split split) {
 }
 
 void Objective::add_row(Split split, const tasks::Document& document, ReadSummary& summary) {
-  const tasks::EncodePlan plan = {
+  const tasks::LengthRule rule = {
       .maximum = setup_.model.maximum,
       .overflow = setup_.data.truncate ? tasks::Overflow::kTruncate : tasks::Overflow::kError};
-  const tasks::EncodedDocument encoded = tasks::encode_document(*setup_.model.tokenizer, document, plan);
+  const tasks::EncodedDocument encoded = tasks::encode_document(*setup_.model.tokenizer, document, rule);
   summary.cut += encoded.left_out > 0 ? 1 : 0;
   summary.left_out += encoded.left_out;
   add_window(split, encoded.windows.front());
+}
+
+std::string Objective::labels_place() const {
+  const std::vector<std::string>& files = setup_.task.train_data;
+  return files.empty() ? setup_.model.name + ": config.json" : "train_data: " + quoted_list(files, 3);
 }
 
 std::string Objective::row_text(Split split, std::int64_t row) const {

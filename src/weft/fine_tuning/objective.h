@@ -45,9 +45,9 @@ struct ReadSummary {
   std::int64_t left_out = 0;  ///< tokens of theirs
 };
 
-/// The order of calls: read(training), settle(), the model is opened with that head, read(held out), then losses and
-/// figures. To evaluate a finished model: settle(), read(held out). An example is what a batch is made of: a text, one
-/// window of a long text, or the choices of a question.
+/// The order of calls: read(training), choose_head(), the model is opened with that head, read(held out), then losses
+/// and figures. To evaluate a finished model: choose_head(), read(held out). An example is what a batch is made of: a
+/// text, one window of a long text, or the choices of a question.
 class Objective {
  public:
   /// What keep() has written of all held-out examples, one behind the other.
@@ -64,7 +64,7 @@ class Objective {
   /// trained on are the others. Errors: as the readers'; kArgument for a text that is too long.
   ReadSummary read(Split split, const std::vector<std::string>& paths);
   /// Decides the head from the model's config and the training data read so far.
-  virtual HeadPlan settle() = 0;
+  virtual HeadChoice choose_head() = 0;
   /// Loss over examples of the training split, a scalar with its graph.
   virtual at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const = 0;
   /// How many numbers are kept of a held-out example.
@@ -98,6 +98,8 @@ class Objective {
   const Setup& setup() const noexcept { return setup_; }
 
  protected:
+  /// Where a head's labels are from, for messages: the training data, or the config.json of a model that is measured.
+  std::string labels_place() const;
   /// The text of a row as its tokens say it, without special ones, shortened.
   std::string row_text(Split split, std::int64_t row) const;
   /// Does what read() says for all records that takes() wants.

@@ -10,7 +10,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/readers/input/file_format.h"
+#include "weft/readers/input/input_texts.h"
 #include "weft/readers/reader.h"
 
 namespace weft::fine_tuning {
@@ -25,7 +25,8 @@ std::string listed(const std::vector<std::string>& names) { return quoted_list(n
 std::size_t column_called(const std::vector<std::string>& columns, const std::string& name, std::string_view field,
                           const std::string& file) {
   const auto found = std::find(columns.begin(), columns.end(), name);
-  require(found != columns.end(), file, ": ", field, " ", quote(name), " is no column; there are ", listed(columns));
+  require(found != columns.end(), file, ": ", field, " ", quote(name), " is not a column; the columns are ",
+          listed(columns));
   return static_cast<std::size_t>(found - columns.begin());
 }
 
@@ -38,7 +39,8 @@ std::size_t usual_column(const std::vector<std::string>& columns, const Names& n
       return static_cast<std::size_t>(found - columns.begin());
     }
   }
-  fail(ErrorKind::kArgument, file, ": no column has a usual name; name it by ", field, ", one of ", listed(columns));
+  fail(ErrorKind::kArgument, file, ": no column has a name that Weft looks for; name one of the columns with ", field,
+       ": ", listed(columns));
 }
 
 // Columns that one of the patterns names, in the table's order.
@@ -53,7 +55,7 @@ std::vector<std::size_t> columns_like(const std::vector<std::string>& columns, c
       found.push_back(column);
     }
   }
-  require(!found.empty(), file, ": label_field names no column; there are ", listed(columns));
+  require(!found.empty(), file, ": label_field names no column; the columns are ", listed(columns));
   return found;
 }
 
@@ -143,7 +145,8 @@ std::string json_text_field(const Json& object, const DataSettings& settings, co
       return std::string(name);
     }
   }
-  readers::malformed(place, ": no field has a text's usual name; name it by text_field");
+  readers::malformed(
+      place, ": no field is called text, sentence, sequence, review or content; name the field with text_field");
 }
 
 void take_labels(const std::vector<std::string>& row, const std::vector<std::string>& names,

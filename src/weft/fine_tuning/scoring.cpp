@@ -5,7 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
-#include "weft/tasks/batches.h"
+#include "weft/tasks/encoder_runner.h"
 #include "weft/training/precision.h"
 #include "weft/training/processes/process_group.h"
 

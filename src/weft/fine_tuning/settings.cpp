@@ -3,11 +3,14 @@
 #include "weft/fine_tuning/settings.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "weft/core/error.h"
 #include "weft/fine_tuning/objective.h"
-#include "weft/fine_tuning/presets.h"
+#include "weft/formats/json_members.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -32,17 +35,18 @@ void make_paths_absolute(std::vector<std::string>& words) {
   }
 }
 
-void check_plan(const Plan& plan, std::string_view where) {
-  const FineTuningConfig& task = plan.task;
-  require(!task.model.empty(), where, ": model must name a directory, found none; weft init makes one to train anew");
+void check_settings(const RunSettings& settings, std::string_view where) {
+  const FineTuningConfig& task = settings.task;
+  require(!task.model.empty(), where, ": model must name a directory, found none; weft init makes a new model");
   require(!task.train_data.empty(), where, ": train_data must name a file or folder, found none");
   // Epochs come down to steps, and a run's own training.json has both.
-  const bool by_steps = plan.trainer.steps > 0 || task.epochs > 0;
-  require(by_steps != (plan.trainer.minutes > 0), where, ": one of epochs, steps and minutes must be above 0, found ",
-          "epochs ", task.epochs, ", steps ", plan.trainer.steps, " and minutes ", plan.trainer.minutes);
-  check_format(task.task, plan.data);
-  check_folds(plan.data, where);
-  require(plan.data.folds == 0 || task.eval_data.empty(), where, ": with folds, what is held out is a part of ",
+  const bool by_steps = settings.trainer.steps > 0 || task.epochs > 0;
+  require(by_steps != (settings.trainer.minutes > 0), where,
+          ": one of epochs, steps and minutes must be above 0, found ", "epochs ", task.epochs, ", steps ",
+          settings.trainer.steps, " and minutes ", settings.trainer.minutes);
+  check_format(task.task, settings.data);
+  check_folds(settings.data, where);
+  require(settings.data.folds == 0 || task.eval_data.empty(), where, ": with folds, what is held out is a part of ",
           "train_data, but eval_data was given, too");
   require(task.attention.size() <= 1, where, ": attention is one expression for all layers, found ",
           task.attention.size());
@@ -63,8 +67,8 @@ bool is_fine_tuning_task(std::string_view task) { return find_task(task) != null
 void check_format(std::string_view task, const DataSettings& data) {
   const TaskEntry* found = find_task(task);
   const std::string known = found == nullptr ? "" : concat(" ", found->formats, " ");
-  require(known.find(" " + data.format + " ") != std::string::npos, "format: ", task, " reads ", known, "found ",
-          data.format);
+  require(known.find(" " + data.format + " ") != std::string::npos, "format must be one of", known, "for --task ", task,
+          ", found ", data.format);
 }
 
 void check_folds(const DataSettings& data, std::string_view where) {
@@ -77,33 +81,33 @@ Json fine_tuning_defaults() {
           {"weight_decay", 0.01},  {"beta2", 0.999},       {"batch_size", 32}};
 }
 
-Plan make_plan(const Json& fields, std::string_view where) {
+RunSettings make_settings(const Json& fields, std::string_view where) {
   Json all = fine_tuning_defaults();
-  all.update(preset_fields(fields.value("preset", std::string("none")), fields));
+  all.update(preset_fields(formats::value_or(fields, "preset", where, std::string("none")), fields, where));
   all.update(fields);
-  Plan plan;
-  formats::update_from_json(plan.task, formats::only_fields_of<FineTuningConfig>(all), where);
-  formats::update_from_json(plan.data, formats::only_fields_of<DataSettings>(all), where);
-  for (const auto& name : {formats::to_json(plan.task), formats::to_json(plan.data)}) {
+  RunSettings settings;
+  formats::update_from_json(settings.task, formats::only_fields_of<FineTuningConfig>(all), where);
+  formats::update_from_json(settings.data, formats::only_fields_of<DataSettings>(all), where);
+  for (const auto& name : {formats::to_json(settings.task), formats::to_json(settings.data)}) {
     for (const auto& [key, value] : name.items()) {
       all.erase(key);
     }
   }
-  formats::update_from_json(plan.trainer, all, where);
-  check_plan(plan, where);
-  plan.task = settled(plan.task);
-  plan.data = settled(plan.data);
-  return plan;
+  formats::update_from_json(settings.trainer, all, where);
+  check_settings(settings, where);
+  settings.task = resolved(settings.task);
+  settings.data = resolved(settings.data);
+  return settings;
 }
 
-FineTuningConfig settled(FineTuningConfig config) {
+FineTuningConfig resolved(FineTuningConfig config) {
   config.model = absolute_path(config.model);
   make_paths_absolute(config.train_data);
   make_paths_absolute(config.eval_data);
   return config;
 }
 
-DataSettings settled(DataSettings data) {
+DataSettings resolved(DataSettings data) {
   data.label_groups = absolute_path(data.label_groups);
   return data;
 }
@@ -115,6 +119,80 @@ DataPath parse_data_path(const std::string& word) {
     return {word, {}, false};
   }
   return {word.substr(equals + 1), word.substr(0, equals), true};
+}
+
+namespace {
+
+using formats::Json;
+
+struct Preset {
+  std::string_view name;
+  std::string_view tasks;  // that it is for
+  std::string_view fields;
+};
+
+constexpr std::array<Preset, 11> kPresets = {{
+    // Devlin et al. 2019, section 4.1: every task of GLUE; the best of 5e-5 to 2e-5 was chosen for each.
+    {"bert-glue", "classify", R"({"batch_size": 32, "epochs": 3, "learning_rate": 3e-5})"},
+    // Devlin et al. 2019, section 4.2; windows as in the released run_squad.py.
+    {"bert-squad", "answer",
+     R"({"batch_size": 32, "epochs": 3, "learning_rate": 5e-5, "max_length": 384, "stride": 128})"},
+    // Devlin et al. 2019, section 4.3.
+    {"bert-squad2", "answer",
+     R"({"batch_size": 48, "epochs": 2, "learning_rate": 5e-5, "max_length": 384, "stride": 128})"},
+    // Devlin et al. 2019, section 4.4.
+    {"bert-swag", "choose", R"({"batch_size": 16, "epochs": 3, "learning_rate": 2e-5})"},
+    // The released bigbird/classifier/base_size.sh and the defaults of run_classifier.py: 32 cores with 2 reviews each.
+    {"bigbird-imdb", "classify",
+     R"({"batch_size": 64, "steps": 16000, "warmup_steps": 1000, "learning_rate": 1e-5, "epsilon": 1e-6,
+         "max_length": 4096, "truncate": true})"},
+    // Zaheer et al. 2020, table 14: document classification with the base model at 4,096 tokens.
+    {"bigbird-arxiv", "classify",
+     R"({"batch_size": 64, "epochs": 10, "learning_rate": 3e-5, "max_length": 4096, "truncate": true})"},
+    {"bigbird-patents", "classify",
+     R"({"batch_size": 64, "epochs": 3, "learning_rate": 5e-5, "max_length": 4096, "truncate": true})"},
+    {"bigbird-hyperpartisan", "classify",
+     R"({"batch_size": 32, "epochs": 15, "learning_rate": 5e-6, "max_length": 4096, "truncate": true})"},
+    {"bigbird-yelp5", "classify",
+     R"({"batch_size": 32, "epochs": 2, "learning_rate": 2e-5, "max_length": 4096, "truncate": true})"},
+    // Beltagy et al. 2020, appendix, and the defaults of scripts/wikihop.py. There one sequence holds all candidates;
+    // here
+    // each candidate is read with the prompt, as multiple-choice heads do.
+    {"longformer-wikihop", "choose",
+     R"({"batch_size": 32, "epochs": 15, "warmup_steps": 200, "learning_rate": 3e-5, "beta2": 0.98,
+         "max_length": 4096, "truncate": true})"},
+    // The released command for TriviaQA in scripts/cheatsheet.txt of Longformer's code.
+    {"longformer-triviaqa", "answer",
+     R"({"batch_size": 8, "epochs": 4, "warmup_steps": 1000, "learning_rate": 3e-5, "max_length": 4096})"},
+}};
+
+}  // namespace
+
+std::vector<std::string_view> preset_names() {
+  std::vector<std::string_view> names = {"none"};
+  for (const Preset& preset : kPresets) {
+    names.push_back(preset.name);
+  }
+  return names;
+}
+
+Json preset_fields(std::string_view name, const Json& given, std::string_view where) {
+  if (name == "none") {
+    return Json::object();
+  }
+  const auto found =
+      std::find_if(kPresets.begin(), kPresets.end(), [&](const Preset& preset) { return preset.name == name; });
+  require(found != kPresets.end(), "no preset is called ", name);
+  const auto task = formats::value_or(given, "task", where, std::string("classify"));
+  require(found->tasks == task, "preset ", name, " is for --task ", found->tasks, ", found ", task);
+  Json fields = Json::parse(found->fields);
+  constexpr std::array<const char*, 3> kLengths = {"steps", "epochs", "minutes"};
+  if (std::any_of(kLengths.begin(), kLengths.end(), [&](const char* length) { return given.contains(length); })) {
+    for (const char* length : kLengths) {
+      fields.erase(length);
+    }
+  }
+  return fields;
 }
 
 }  // namespace weft::fine_tuning

@@ -17,7 +17,7 @@ namespace weft::fine_tuning {
 /// Every fine-tuning task, as the table in objective.cpp lists them.
 std::vector<std::string_view> task_names();
 
-/// "none" and every preset, as the table in presets.cpp lists them.
+/// "none" and every preset, in the order of the table in settings.cpp.
 std::vector<std::string_view> preset_names();
 
 /// How files become examples: the same for training data, held-out data and `weft eval`.
@@ -43,11 +43,13 @@ struct DataSettings {
     visit(Field{"format", &C::format,
                 "format of the files; auto goes by each file's name, and reads the files of a folder as texts"}
               .one_of({"auto", "csv", "tsv", "jsonl", "text", "lines", "fasta", "conll", "squad"}));
-    visit(Field{"text_field", &C::text_field, "column or JSON field of the text; none tries text, sentence, sequence"});
-    visit(Field{"pair_field", &C::pair_field, "column or field of a second text that is read with the first"});
+    visit(
+        Field{"text_field", &C::text_field, "column or JSON field of the text; without it text, sentence or sequence"});
+    visit(Field{"pair_field", &C::pair_field,
+                "column or JSON field of a second text, which the model reads after the first"});
     visit(Field{"label_field", &C::label_field,
-                "column or field of the label; of several labels one with names between commas, or many of 0 and 1, "
-                "also as pattern*; none tries label, labels, class"});
+                "column or JSON field of the label; for several labels one column with commas between them, or several "
+                "columns of 0 and 1, also as name*; without it label, labels or class"});
     visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
     visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
         {"fail", "skip"}));
@@ -57,13 +59,14 @@ struct DataSettings {
     visit(Field{"truncate", &C::truncate, "cut longer texts, and print how many; otherwise a longer text is an error"});
     visit(Field{"label_groups", &C::label_groups,
                 "JSON file {NAME: [LABEL, ...]}: mean ROC-AUC over each group (multilabel)"});
-    visit(Field{"stride", &C::stride,
-                "tokens that windows of a long text share (tag, answer); -1 is a quarter, 128 at "
-                "most"}
+    visit(Field{
+        "stride", &C::stride,
+        "tokens that neighbouring windows of a long text share (tag, answer); -1 for a quarter of a window, at most "
+        "128"}
               .range(-1, training::kMostTokens));
     visit(Field{"max_answer_length", &C::max_answer_length, "longest answer in tokens (answer)"}.range(1, 1 << 20));
     visit(Field{"null_threshold", &C::null_threshold,
-                "by how much the logit of no answer must be larger than the best span's to win (answer)"}
+                "how much larger the logit of 'no answer' must be than that of the best span to be the answer (answer)"}
               .range(-1e9, 1e9));
     visit(Field{"folds", &C::folds, "number of parts for cross-validation; 0 for none"}.range(0, 1 << 20));
     visit(Field{"fold", &C::fold, "which part is held out, counted from 0; the model is trained on the others"}.range(
@@ -100,20 +103,22 @@ struct FineTuningConfig {
     visit(Field{"epochs", &C::epochs, "how often every example is shown, instead of steps or minutes"}.range(
         0, training::kMostRows));
     visit(Field{"batch_tokens", &C::batch_tokens,
-                "tokens a batch, padding included, in place of batch_size examples; 0 counts examples"}
+                "tokens in a batch, padding included, instead of a number of examples; 0 counts examples"}
               .range(0, training::kMostTokens));
     visit(Field{"problem_type", &C::problem_type,
                 "what classify learns; auto follows config.json, else one label of several"}
               .one_of({"auto", "single_label_classification", "regression"}));
     visit(Field{"class_weights", &C::class_weights,
-                "weight of each label's examples in the loss, in the labels' order, one for all, or balanced"});
+                "weights of the labels in the loss: one number for each label in their order, one number for all, or "
+                "balanced"});
     visit(Field{"attention", &C::attention, "pattern or mechanism to use instead of the model's"});
-    visit(Field{"gradient_checkpointing", &C::gradient_checkpointing, "recompute each layer in the backward pass"});
+    visit(Field{"gradient_checkpointing", &C::gradient_checkpointing,
+                "save memory: compute each layer again in the backward pass"});
   }
 };
 
 /// All settings of a run.
-struct Plan {
+struct RunSettings {
   training::TrainerConfig trainer;
   FineTuningConfig task;
   DataSettings data;
@@ -133,11 +138,11 @@ formats::Json fine_tuning_defaults();
 
 /// The settings that `fields` amount to, over fine_tuning_defaults(); checked. Errors: kFormat for a name that is none,
 /// kArgument naming `where`, the field and the rule.
-Plan make_plan(const formats::Json& fields, std::string_view where);
+RunSettings make_settings(const formats::Json& fields, std::string_view where);
 
 /// Files with absolute paths, so that a run means the same wherever it is resumed.
-FineTuningConfig settled(FineTuningConfig config);
-DataSettings settled(DataSettings data);
+FineTuningConfig resolved(FineTuningConfig config);
+DataSettings resolved(DataSettings data);
 
 /// A path of train_data: all records of `path` have `label` where that is given.
 struct DataPath {
@@ -147,5 +152,10 @@ struct DataPath {
 };
 /// "neg=reviews/neg" as label and path; a word that is a path as it stands has no label.
 DataPath parse_data_path(const std::string& word);
+
+/// The fields of --preset `name`, empty for "none". How long a run is (steps, epochs, minutes) is left out where
+/// `given` says it. Errors: kArgument for another name, or a task that the preset is not for; kFormat naming `where`
+/// for a task that is no string.
+formats::Json preset_fields(std::string_view name, const formats::Json& given, std::string_view where);
 
 }  // namespace weft::fine_tuning

@@ -120,8 +120,9 @@ class RecordReading {
     const LabelledFile named = {file.path, file.label.value_or(fs::absolute(file.path).parent_path().filename())};
     read_all(reader, [&](const readers::TextDocument& text, TextRecord& record) {
       if (file.classless) {
-        readers::malformed(quote(file.path.native(), 4096),
-                           ": stands beside the folders of the classes, in none of them");
+        readers::malformed(
+            quote(file.path.native(), 4096),
+            ": is in no folder of a class; put it into the folder of its label, or name it as LABEL=PATH");
       }
       record.document = {text.text, {}, place_of(file.path, text.line)};
       finish(named, record);

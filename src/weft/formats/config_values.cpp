@@ -6,21 +6,10 @@
 
 #include "weft/core/quote.h"
 #include "weft/formats/config_json.h"
+#include "weft/formats/json_members.h"
 
 namespace weft::formats {
 namespace {
-
-// What a value is, for a message: short however long the value.
-std::string describe(const Json& json) {
-  if (json.is_string()) {
-    return "the string " + quote(json.get_ref<const std::string&>());
-  }
-  return json.is_structured() ? concat("an ", json.type_name()) : json.dump();
-}
-
-[[noreturn]] void wrong_type(std::string_view where, std::string_view expected, const Json& found) {
-  fail(ErrorKind::kFormat, where, " must be ", expected, ", found ", describe(found));
-}
 
 template <typename Value>
 void read_list(const Json& json, std::string_view where, std::string_view expected, std::vector<Value>& values) {

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "weft/core/number.h"
+
 namespace weft::formats {
 namespace {
 
@@ -30,11 +32,9 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
 }  // namespace
 
 std::string hexadecimal(const Digest& digest) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const std::uint8_t byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15U];
+    text += weft::hexadecimal(byte);
   }
   return text;
 }

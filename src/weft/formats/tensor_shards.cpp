@@ -3,8 +3,9 @@
 // its file names stay in its directory, and it and the shards must agree in both directions.
 #include <algorithm>
 #include <map>
-#include <regex>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -71,24 +72,39 @@ WeightMap read_weight_map(const fs::path& index) {
   return map;
 }
 
-// Refuses shards of the usual name (model-00001-of-00003.safetensors) that lie beside those of the index: they would be
-// the rest of another, half-replaced set.
+// "model-00001-of-00003.safetensors" as "model" and ".safetensors"; nothing for a name of another form. An index may
+// name a shard by a megabyte, and std::regex would go a frame deeper with every byte.
+std::optional<std::pair<std::string, std::string>> family_of(const std::string& name) {
+  constexpr std::string_view kForm = "-00000-of-00000";
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot <= kForm.size() || dot + 1 == name.size()) {
+    return std::nullopt;
+  }
+  const auto begin = name.begin() + static_cast<std::ptrdiff_t>(dot - kForm.size());
+  const auto fits = [](char form, char c) { return form == '0' ? c >= '0' && c <= '9' : c == form; };
+  const bool plain = std::all_of(name.begin() + static_cast<std::ptrdiff_t>(dot) + 1, name.end(),
+                                 [](char c) { return c >= 'a' && c <= 'z'; });
+  if (!plain || !std::equal(kForm.begin(), kForm.end(), begin, fits)) {
+    return std::nullopt;
+  }
+  return std::pair(name.substr(0, dot - kForm.size()), name.substr(dot));
+}
+
+// Refuses shards of the usual name that lie beside those of the index: they would be the rest of another, half-replaced
+// set.
 void check_no_surplus_shard(const fs::path& index, const std::set<std::string>& shards) {
-  const std::regex shard_name(R"((.+)-\d{5}-of-\d{5}(\.[a-z]+))");
   std::set<std::pair<std::string, std::string>> families;
-  std::smatch parts;
   for (const std::string& shard : shards) {
-    if (std::regex_match(shard, parts, shard_name)) {
-      families.emplace(parts[1], parts[2]);
+    if (const auto family = family_of(shard)) {
+      families.insert(*family);
     }
   }
   std::error_code error;
   const fs::path parent = index.parent_path();
   for (const auto& entry : fs::directory_iterator(parent.empty() ? fs::path(".") : parent, error)) {
     const std::string name = entry.path().filename().native();
-    constexpr std::size_t kLongestName = 255;
-    if (name.size() <= kLongestName && std::regex_match(name, parts, shard_name) && !shards.contains(name) &&
-        families.contains({parts[1], parts[2]})) {
+    const auto family = family_of(name);
+    if (family && !shards.contains(name) && families.contains(*family)) {
       reject(index, "the shard ", quote(name), " lies beside it but is not named in it");
     }
   }

@@ -14,31 +14,15 @@
 namespace weft::generation {
 namespace {
 
-/// Evaluation mode for a scope.
-class EvaluationMode {
- public:
-  explicit EvaluationMode(models::LanguageModel model)
-      : model_(std::move(model)), was_training_(model_->is_training()) {
-    model_->eval();
-  }
-  ~EvaluationMode() { model_->train(was_training_); }
-  EvaluationMode(const EvaluationMode&) = delete;
-  EvaluationMode& operator=(const EvaluationMode&) = delete;
-
- private:
-  models::LanguageModel model_;
-  bool was_training_;
-};
-
-void check_request(const models::TransformerConfig& model, const std::vector<std::int64_t>& prompt,
-                   const SamplingConfig& config) {
+void check_request(const Decoder& decoder, const std::vector<std::int64_t>& prompt, const SamplingConfig& config) {
   check_fields(config, "generation");
   require(!prompt.empty(), "the prompt is empty: a decoder needs at least one token to continue");
   // The last token is drawn and never shown to the model.
   const std::int64_t needed = static_cast<std::int64_t>(prompt.size()) + config.max_new_tokens - 1;
-  const bool fits = model.position_embedding != "learned" || needed <= model.max_position_embeddings;
-  require(fits, "a prompt of ", prompt.size(), " tokens and max_new_tokens = ", config.max_new_tokens,
-          " exceed the learned max_position_embeddings = ", model.max_position_embeddings);
+  const std::optional<std::int64_t> longest = decoder.longest();
+  require(!longest || needed <= *longest, "a prompt of ", prompt.size(),
+          " tokens and max_new_tokens = ", config.max_new_tokens,
+          " exceed the learned max_position_embeddings = ", longest.value_or(0));
 }
 
 /// Why the text ends after `id`, or nothing.
@@ -50,28 +34,22 @@ std::optional<FinishReason> ends_after(std::int64_t id, const SamplingConfig& co
   return stop ? std::optional(FinishReason::kStopToken) : std::nullopt;
 }
 
-at::Tensor as_batch(const std::vector<std::int64_t>& ids, const models::LanguageModel& model) {
-  return at::tensor(ids, at::TensorOptions().dtype(at::kLong)).unsqueeze(0).to(model->parameters().front().device());
-}
-
 }  // namespace
 
-GenerationResult generate(const models::LanguageModel& model, const std::vector<std::int64_t>& prompt_ids,
-                          const SamplingConfig& config, const TokenCallback& on_token) {
-  check_request(model->config(), prompt_ids, config);
+GenerationResult generate(Decoder& decoder, const std::vector<std::int64_t>& prompt_ids, const SamplingConfig& config,
+                          const TokenCallback& on_token) {
+  check_request(decoder, prompt_ids, config);
   const at::NoGradGuard without_gradients;
-  const EvaluationMode evaluation(model);
-  models::LanguageModel runner = model;
-  layers::DecodingCache cache;
+  layers::DecodingState state = decoder.initial_state();
   GenerationResult result;
-  // The whole prompt in one pass, then token by token behind the cache.
+  // The whole prompt in one pass, then token by token behind the state.
   std::vector<std::int64_t> next = prompt_ids;
   for (std::int64_t step = 0; step < config.max_new_tokens; ++step) {
     if (interrupted()) {
       result.reason = FinishReason::kInterrupted;
       return result;
     }
-    const at::Tensor logits = runner->decode(as_batch(next, model), cache)[0];
+    const at::Tensor logits = decoder.step(at::tensor(next, at::kLong).unsqueeze(0), state)[0];
     next = {sample(logits, config, step)};
     result.ids.push_back(next.front());
     if (const auto reason = ends_after(next.front(), config, on_token)) {
@@ -80,6 +58,12 @@ GenerationResult generate(const models::LanguageModel& model, const std::vector<
     }
   }
   return result;
+}
+
+GenerationResult generate(const models::LanguageModel& model, const std::vector<std::int64_t>& prompt_ids,
+                          const SamplingConfig& config, const TokenCallback& on_token) {
+  LanguageModelDecoder decoder(model);
+  return generate(decoder, prompt_ids, config, on_token);
 }
 
 }  // namespace weft::generation

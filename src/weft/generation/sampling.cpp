@@ -20,7 +20,7 @@ std::vector<Candidate> likeliest(std::span<const double> logits, std::int64_t co
     const bool usable = logit < std::numeric_limits<double>::infinity();  // also false for NaN
     if (!usable) {
       fail(ErrorKind::kNumeric, "the logit of token ", all.size(), " is ", logit,
-           ": the model has left the finite numbers");
+           ": the model's weights hold NaN or infinity, or its numbers overflow");
     }
     all.push_back({static_cast<std::int64_t>(all.size()), logit});
   }

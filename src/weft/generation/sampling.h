@@ -25,13 +25,14 @@ struct SamplingConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = SamplingConfig;
-    visit(Field{"max_new_tokens", &C::max_new_tokens, "tokens to make"}.range(0, 1 << 30));
-    visit(Field{"temperature", &C::temperature, "divides the logits; 0 takes the likeliest token"}.range(0.0, 1e6));
-    visit(Field{"top_k", &C::top_k, "draw among the k likeliest tokens; 0 is all"}.at_least(0));
-    visit(Field{"top_p", &C::top_p, "draw among the fewest likeliest tokens with at least this probability"}.range(
+    visit(Field{"max_new_tokens", &C::max_new_tokens, "tokens to generate at most"}.range(0, 1 << 30));
+    visit(Field{"temperature", &C::temperature, "divide the logits by this; 0 takes the likeliest token"}.range(0.0,
+                                                                                                                1e6));
+    visit(Field{"top_k", &C::top_k, "draw among the k likeliest tokens; 0 for all"}.at_least(0));
+    visit(Field{"top_p", &C::top_p, "draw among the likeliest tokens, as many as have this probability together"}.range(
         0.0, 1.0));
-    visit(Field{"seed", &C::seed, "of the draws"});
-    visit(Field{"stop_ids", &C::stop_ids, "token ids that end the text"});
+    visit(Field{"seed", &C::seed, "random seed; the same seed draws the same text"});
+    visit(Field{"stop_ids", &C::stop_ids, "ids of tokens that end the text"});
   }
 };
 

@@ -4,13 +4,24 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 
-#include "weft/attention/mechanism.h"
-#include "weft/layers/decoding_cache.h"
+#include "weft/attention/context.h"
+#include "weft/attention/mechanisms/spec.h"
+#include "weft/layers/decoding_state.h"
 #include "weft/layers/rotary.h"
 
 namespace weft::layers {
+
+class SelfAttentionImpl;
+struct BlockConfig;
+struct Source;
+
+/// Builds the self-attention of a block, for a family whose layers do more than SelfAttention.
+using SelfAttentionFactory =
+    std::function<std::shared_ptr<SelfAttentionImpl>(const BlockConfig& config, const at::TensorOptions& options)>;
 
 /// One block. Validated by the model's config; a block itself trusts it.
 struct BlockConfig {
@@ -20,10 +31,11 @@ struct BlockConfig {
   std::int64_t key_value_heads = 4;
   std::int64_t intermediate_size = 1024;
   std::int64_t maximum_length = 4096;
-  std::string attention = "full";    ///< mechanism string
-  std::string short_attention = {};  ///< mechanism string for inputs too short for `attention`; empty: none is
-  bool qkv_bias = true;              ///< query, key and value projections have a bias
-  bool global_projection = false;    ///< positions bound to `input` have projections of their own (Longformer)
+  std::string attention = "full";             ///< mechanism string
+  SelfAttentionFactory self_attention = {};   ///< a family's own layer; empty: SelfAttention
+  std::string cross_attention = {};           ///< mechanism string of queries against a Source; empty: there is none
+  std::int64_t maximum_source_length = 4096;  ///< positions of a Source
+  bool qkv_bias = true;                       ///< query, key and value projections have a bias
   std::string activation = "gelu";
   bool causal = false;
   bool alibi = false;      ///< the distance of two positions takes from their score (Press et al. 2022)
@@ -37,16 +49,17 @@ struct BlockConfig {
   std::int64_t head_dim() const noexcept { return hidden_size / heads; }
 };
 
-/// What the attention mechanism of a block is built from.
+/// What the self-attention mechanism of a block is built from.
 attention::MechanismSite site_of(const BlockConfig& config);
+/// The same for cross-attention: nothing in a source lies in the future, and no distance to it is known.
+attention::MechanismSite cross_site_of(const BlockConfig& config);
 
 /// One call, the same for every block of a model.
 struct BlockContext {
   attention::AttentionContext attention;  ///< padding, `input`, position offset, seed of the call's dropout
   Rotation rotation;                      ///< of the positions of this call; undefined without rotary positions
-  DecodingCache* cache = nullptr;         ///< keys and values before this call, or null
-  bool short_input = false;               ///< take BlockConfig::short_attention
-  at::Tensor query_keep;                  ///< bool [B, N]: attention gives zeros where it is false; undefined: nowhere
+  DecodingState* state = nullptr;         ///< of the tokens before this call, or null
+  std::shared_ptr<const Source> source;   ///< of cross-attention; null where no block has any
 };
 
 }  // namespace weft::layers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Token, type and position embeddings.
+// The tables, the two ways of counting positions, and the waves.
 #include "weft/layers/embeddings.h"
 
 #include <ATen/ops/arange.h>
@@ -8,8 +8,6 @@
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/stack.h>
-
-#include <cmath>
 
 #include "weft/layers/dropout.h"
 
@@ -34,9 +32,10 @@ at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_
   return real.cumsum(1).mul(real).add(padding_id);
 }
 
-EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options)
-    : tokens(register_parameter("tokens", at::empty({config.vocab_size, config.hidden_size}, options))),
-      config_(config) {
+EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options) : config_(config) {
+  if (!config.shares_tokens) {
+    tokens = register_parameter("tokens", at::empty({config.vocab_size, config.hidden_size}, options));
+  }
   if (config.positions == PositionKind::kLearned) {
     positions = register_parameter("positions", at::empty({config.maximum_length, config.hidden_size}, options));
   }
@@ -58,9 +57,7 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
     return hidden + positions.narrow(0, input.first_position, length);
   }
   if (config_.positions == PositionKind::kSinusoidal) {
-    // Embeddings are drawn small and waves have amplitude 1: the factor brings them nearer to each other.
-    const double scale = std::sqrt(static_cast<double>(config_.hidden_size));
-    return hidden * scale + sinusoidal_positions(input.first_position, length, config_.hidden_size, tokens.options());
+    return hidden + sinusoidal_positions(input.first_position, length, config_.hidden_size, hidden.options());
   }
   return hidden;
 }
@@ -69,7 +66,8 @@ at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {
   const auto drop = [&](const at::Tensor& x) {
     return is_training() ? seeded_dropout(x, config_.dropout, dropout_seed(input.seed, kDropoutLayer, 1)) : x;
   };
-  at::Tensor hidden = at::embedding(tokens, input.ids, config_.padding_id);
+  const at::Tensor& table = config_.shares_tokens ? input.shared_tokens : tokens;
+  at::Tensor hidden = at::embedding(table, input.ids, config_.padding_id);
   if (config_.token_scale != 1.0) {
     hidden = hidden * config_.token_scale;
   }

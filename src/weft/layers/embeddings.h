@@ -16,8 +16,8 @@ namespace weft::layers {
 enum class PositionKind {
   kNone,        ///< nothing is added here: rotary positions act in the attention
   kLearned,     ///< a table of max_position_embeddings rows (Devlin et al. 2019)
-  kSinusoidal,  ///< fixed waves; token embeddings are multiplied by sqrt(hidden) (Vaswani et al. 2017, sections 3.4
-                ///< and 3.5)
+  kSinusoidal,  ///< fixed waves (Vaswani et al. 2017, section 3.5); they have amplitude 1, so `token_scale` is
+                ///< sqrt(hidden)
 };
 
 /// Shape of the tables and what is added to a token; validated by the model's config.
@@ -32,9 +32,10 @@ struct EmbeddingsConfig {
   bool dropout_before_norm = false;  ///< as in BigBird; everybody else drops behind the norm
   std::int64_t token_types = 0;      ///< rows of the table of token types (Devlin et al. 2019); 0: there is none
   std::int64_t padding_id = -1;      ///< its row of the token table has no gradient; -1: no such row
-  bool skip_padding = false;  ///< learned positions count the tokens that are not padding, from padding_id + 1 on, and
-                              ///< padding has row padding_id (Liu et al. 2019)
-  double token_scale = 1.0;   ///< of the token embeddings
+  bool skip_padding = false;   ///< learned positions count the tokens that are not padding, from padding_id + 1 on, and
+                               ///< padding has row padding_id (Liu et al. 2019)
+  double token_scale = 1.0;    ///< of the token embeddings
+  bool shares_tokens = false;  ///< the token table comes with each call
 };
 
 /// One call.
@@ -43,6 +44,7 @@ struct EmbeddingsInput {
   std::int64_t first_position = 0;  ///< of the first column; the others follow
   std::uint64_t seed = 0;           ///< the call's, for dropout
   at::Tensor token_types = {};      ///< int64 [B, N]; undefined: all 0
+  at::Tensor shared_tokens = {};    ///< [vocab, hidden], where the config shares them
 };
 
 /// x = dropout(norm(E[id] + T[type] + P[position])); the norm in post-norm models only.
@@ -52,7 +54,7 @@ class EmbeddingsImpl : public torch::nn::Module {
   /// -> [B, N, hidden]. Ids, types and positions have been checked against their tables.
   at::Tensor forward(const EmbeddingsInput& input);
 
-  at::Tensor tokens;       ///< [vocab, hidden]
+  at::Tensor tokens;       ///< [vocab, hidden] unless shared
   at::Tensor positions;    ///< [maximum_length, hidden] when learned
   at::Tensor token_types;  ///< [token types, hidden] where there are any
   LayerNorm norm{nullptr};

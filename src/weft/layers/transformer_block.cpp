@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transformer block.
+// A sublayer is a function between a norm, dropout and a residual connection; a block is two or three of them.
 #include "weft/layers/transformer_block.h"
 
 #include <c10/core/GradMode.h>
@@ -12,6 +12,7 @@ namespace {
 // Uses of dropout, see dropout_seed.
 constexpr std::int64_t kAttentionSite = 1;
 constexpr std::int64_t kFeedForwardSite = 2;
+constexpr std::int64_t kCrossAttentionSite = 3;
 
 /// In place where no gradient needs the sublayer's result, which nobody else has.
 at::Tensor add_residual(at::Tensor sublayer, const at::Tensor& x) {
@@ -19,32 +20,46 @@ at::Tensor add_residual(at::Tensor sublayer, const at::Tensor& x) {
   return in_place ? sublayer.add_(x) : x + sublayer;
 }
 
+SelfAttention make_self_attention(const BlockConfig& config, const at::TensorOptions& options) {
+  return config.self_attention ? SelfAttention(config.self_attention(config, options)) : SelfAttention(config, options);
+}
+
 }  // namespace
 
 TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options)
-    : attention(register_module("attention", SelfAttention(config, options))),
-      attention_norm(register_module("attention_norm", LayerNorm(config.hidden_size, config.layer_norm_eps, options))),
-      feed_forward(register_module("feed_forward", FeedForward(config, options))),
-      feed_forward_norm(
-          register_module("feed_forward_norm", LayerNorm(config.hidden_size, config.layer_norm_eps, options))),
-      layer_(config.layer),
-      norm_first_(config.norm_first),
-      dropout_(config.dropout) {}
-
-at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {
-  if (norm_first_) {
-    // y = x + attention(norm(x)); y + feed_forward(norm(y))
-    const at::Tensor middle = x + drop(attention->forward(attention_norm(x), context), context, kAttentionSite);
-    return middle + drop(feed_forward(feed_forward_norm(middle)), context, kFeedForwardSite);
+    : layer_(config.layer), norm_first_(config.norm_first), dropout_(config.dropout) {
+  const auto norm = [&](const char* name) {
+    return register_module(name, LayerNorm(config.hidden_size, config.layer_norm_eps, options));
+  };
+  attention = register_module("attention", make_self_attention(config, options));
+  attention_norm = norm("attention_norm");
+  if (!config.cross_attention.empty()) {
+    cross_attention = register_module("cross_attention", CrossAttention(config, options));
+    cross_attention_norm = norm("cross_attention_norm");
   }
-  // y = norm(x + attention(x)); norm(y + feed_forward(y))
-  const at::Tensor middle =
-      attention_norm(add_residual(drop(attention->forward(x, context), context, kAttentionSite), x));
-  return feed_forward_norm(add_residual(drop(feed_forward(middle), context, kFeedForwardSite), middle));
+  feed_forward = register_module("feed_forward", FeedForward(config, options));
+  feed_forward_norm = norm("feed_forward_norm");
 }
 
-at::Tensor TransformerBlockImpl::drop(const at::Tensor& x, const BlockContext& context, std::int64_t site) const {
-  return is_training() ? seeded_dropout(x, dropout_, dropout_seed(context.attention.seed, layer_, site)) : x;
+template <typename Function>
+at::Tensor TransformerBlockImpl::residual(const at::Tensor& x, Sublayer sublayer, std::uint64_t seed,
+                                          Function&& function) const {
+  const auto dropped = [&](const at::Tensor& y) {
+    return is_training() ? seeded_dropout(y, dropout_, dropout_seed(seed, layer_, sublayer.site)) : y;
+  };
+  return norm_first_ ? x + dropped(function(sublayer.norm(x))) : sublayer.norm(add_residual(dropped(function(x)), x));
+}
+
+at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {
+  const std::uint64_t seed = context.attention.seed;
+  at::Tensor hidden = residual(x, {attention_norm, kAttentionSite}, seed,
+                               [&](const at::Tensor& y) { return attention->forward(y, context); });
+  if (cross_attention) {
+    hidden = residual(hidden, {cross_attention_norm, kCrossAttentionSite}, seed,
+                      [&](const at::Tensor& y) { return cross_attention->forward(y, context); });
+  }
+  return residual(hidden, {feed_forward_norm, kFeedForwardSite}, seed,
+                  [&](const at::Tensor& y) { return feed_forward->forward(y); });
 }
 
 }  // namespace weft::layers

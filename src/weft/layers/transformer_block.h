@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transformer block: self-attention and feed-forward, each with a residual connection, dropout and a layer norm
-// before or after.
+// One transformer block: sublayers around a residual connection, each with dropout and a layer norm before or after.
 #pragma once
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/layers/attention/cross_attention.h"
+#include "weft/layers/attention/self_attention.h"
 #include "weft/layers/block_config.h"
 #include "weft/layers/feed_forward.h"
 #include "weft/layers/layer_norm.h"
-#include "weft/layers/self_attention.h"
 
 namespace weft::layers {
 
-/// Pre-norm: x + f(norm(x)) for attention, then feed-forward (Xiong et al. 2020). Post-norm: norm(x + f(x)) (Vaswani et
-/// al. 2017).
+/// Self-attention, cross-attention where the config has it, feed-forward. Pre-norm: x + f(norm(x)) for each of them in
+/// turn (Xiong et al. 2020). Post-norm: norm(x + f(x)) (Vaswani et al. 2017).
 class TransformerBlockImpl : public torch::nn::Module {
  public:
   TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options);
@@ -23,11 +23,19 @@ class TransformerBlockImpl : public torch::nn::Module {
 
   SelfAttention attention{nullptr};
   LayerNorm attention_norm{nullptr};
+  CrossAttention cross_attention{nullptr};
+  LayerNorm cross_attention_norm{nullptr};
   FeedForward feed_forward{nullptr};
   LayerNorm feed_forward_norm{nullptr};
 
  private:
-  at::Tensor drop(const at::Tensor& x, const BlockContext& context, std::int64_t site) const;
+  /// One sublayer: its norm, the residual connection and the dropout of number `site` (see dropout_seed).
+  struct Sublayer {
+    LayerNorm& norm;
+    std::int64_t site;
+  };
+  template <typename Function>
+  at::Tensor residual(const at::Tensor& x, Sublayer sublayer, std::uint64_t seed, Function&& function) const;
 
   std::int64_t layer_;
   bool norm_first_;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads by name, and the rules between the fields of an EncoderConfig.
+// Heads by name, the rules between the fields of an EncoderConfig, and the stack that it describes.
 #include "weft/models/encoder_config.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
+#include "weft/models/stack/stack_config.h"
 
 namespace weft::models {
 namespace {
@@ -41,10 +43,14 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
           " counts positions after the padding, so it needs a pad_token_id");
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
-          " leaves no position behind those of padding (pad_token_id ", config.pad_token_id, ")");
+          " leaves no position after those that padding uses (pad_token_id ", config.pad_token_id, ")");
   const auto count = static_cast<std::int64_t>(config.attention.size());
   require(count <= 1 || count == config.num_hidden_layers, where, ": attention must list one mechanism, or one for ",
           "each of ", config.num_hidden_layers, " layers, found ", count);
+  for (std::size_t layer = 0; layer < config.attention.size(); ++layer) {
+    require(!config.attention[layer].empty(), where, ": attention of layer ", layer,
+            " is empty; name a mechanism, or leave `attention` out for the family's own in all layers");
+  }
 }
 
 void check_label_names(const EncoderConfig& config, std::string_view where) {
@@ -59,7 +65,64 @@ void check_label_names(const EncoderConfig& config, std::string_view where) {
           quote(config.problem_type));
 }
 
+layers::EmbeddingsConfig encoder_embeddings(const EncoderConfig& config) {
+  const EncoderFamily& family = find_family(config.model_type);
+  layers::EmbeddingsConfig embeddings;
+  embeddings.vocab_size = config.vocab_size;
+  embeddings.hidden_size = config.hidden_size;
+  embeddings.maximum_length = config.max_position_embeddings;
+  embeddings.positions = layers::PositionKind::kLearned;
+  embeddings.with_norm = true;
+  embeddings.layer_norm_eps = config.layer_norm_eps;
+  embeddings.dropout = config.hidden_dropout_prob;
+  embeddings.dropout_before_norm = family.dropout_before_norm;
+  embeddings.token_types = config.type_vocab_size;
+  embeddings.padding_id = config.pad_token_id;
+  embeddings.skip_padding = family.skip_padding;
+  embeddings.token_scale = config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden_size)) : 1.0;
+  return embeddings;
+}
+
+layers::BlockConfig encoder_block(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
+  const EncoderFamily& family = find_family(config.model_type);
+  const std::string given = replacing_attention(config, options, layer);
+  layers::BlockConfig block;
+  block.layer = layer;
+  block.hidden_size = config.hidden_size;
+  block.heads = config.num_attention_heads;
+  block.key_value_heads = config.num_attention_heads;
+  block.intermediate_size = config.intermediate_size;
+  block.maximum_length = config.max_position_embeddings;
+  block.attention = given.empty() ? family.attention(config, options, layer) : given;
+  // What was asked for beside the config names files where it was asked.
+  block.directory = options.attention.empty() ? config.directory : std::filesystem::path();
+  block.self_attention = family.self_attention(config, options, !given.empty());
+  block.qkv_bias = config.use_bias;
+  block.activation = config.hidden_act;
+  block.norm_first = false;
+  block.layer_norm_eps = config.layer_norm_eps;
+  block.dropout = config.hidden_dropout_prob;
+  block.attention_dropout = config.attention_probs_dropout_prob;
+  return block;
+}
+
 }  // namespace
+
+std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
+  if (!options.attention.empty() || config.attention.empty()) {
+    return options.attention;
+  }
+  return config.attention.size() == 1 ? config.attention.front() : config.attention.at(static_cast<std::size_t>(layer));
+}
+
+StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& options) {
+  StackConfig stack;
+  stack.embeddings = encoder_embeddings(config);
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    stack.blocks.push_back(encoder_block(config, options, layer));
+  }
+  return stack;
+}
 
 std::string_view to_string(Head head) noexcept { return row_of(head).name; }
 

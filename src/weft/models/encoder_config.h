@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration of the published encoder families: BERT, RoBERTa, Longformer and BigBird, with the field names of
-// their config.json. One struct serves all four: a family is a set of defaults and of rules (encoder_family.h).
+// their config.json. One struct serves all four: a family is a set of defaults and of rules (families/family.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/core/fields.h"
+#include "weft/models/encoder_types.h"
 
 namespace weft::models {
 
@@ -32,7 +33,7 @@ Head parse_head(std::string_view name);
 /// Shape and behaviour of an encoder; the field list says what each field means. Fields that a family does not have
 /// keep their defaults and are not written for it.
 struct EncoderConfig {
-  std::string model_type = "bert";  ///< bert, roberta, longformer, big_bird
+  std::string model_type = "bert";  ///< one of kEncoderTypes
   std::int64_t vocab_size = 30522;
   std::int64_t hidden_size = 768;
   std::int64_t num_hidden_layers = 12;
@@ -87,20 +88,21 @@ struct EncoderConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = EncoderConfig;
-    visit(Field{"model_type", &C::model_type, "family"}.one_of({"bert", "roberta", "longformer", "big_bird"}));
+    visit(Field{"model_type", &C::model_type, "family"}.one_of({kEncoderTypes.begin(), kEncoderTypes.end()}));
     visit(Field{"vocab_size", &C::vocab_size, "number of token ids"}.range(1, 1 << 24));
     visit(Field{"hidden_size", &C::hidden_size, "width of the hidden states"}.range(1, 1 << 18));
     visit(Field{"num_hidden_layers", &C::num_hidden_layers, "number of layers"}.range(0, 4096));
     visit(Field{"num_attention_heads", &C::num_attention_heads, "attention heads of a layer"}.range(1, 4096));
     visit(Field{"intermediate_size", &C::intermediate_size, "width inside the feed-forward"}.range(1, 1 << 20));
-    visit(
-        Field{"max_position_embeddings", &C::max_position_embeddings, "rows of the position table"}.range(1, 1 << 24));
+    visit(Field{"max_position_embeddings", &C::max_position_embeddings, "positions that the model has an embedding for"}
+              .range(1, 1 << 24));
     visit(Field{"type_vocab_size", &C::type_vocab_size, "number of token types"}.range(1, 1 << 16));
-    visit(Field{"pad_token_id", &C::pad_token_id, "id of padding; -1 is none"}.range(-1, 1 << 24));
-    visit(Field{"sep_token_id", &C::sep_token_id, "id between question and text (longformer, big_bird)"}.range(
-        -1, 1 << 24));
-    visit(Field{"bos_token_id", &C::bos_token_id, "id that begins a text; -1 is none"}.range(-1, 1 << 24));
-    visit(Field{"eos_token_id", &C::eos_token_id, "id that ends a text; -1 is none"}.range(-1, 1 << 24));
+    visit(Field{"pad_token_id", &C::pad_token_id, "id of the padding token; -1 for none"}.range(-1, 1 << 24));
+    visit(Field{"sep_token_id", &C::sep_token_id, "id of the token between question and text (longformer, big_bird)"}
+              .range(-1, 1 << 24));
+    visit(
+        Field{"bos_token_id", &C::bos_token_id, "id of the token that begins a text; -1 for none"}.range(-1, 1 << 24));
+    visit(Field{"eos_token_id", &C::eos_token_id, "id of the token that ends a text; -1 for none"}.range(-1, 1 << 24));
     visit(Field{"hidden_act", &C::hidden_act, "activation of the feed-forward"}.one_of(
         {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "silu", "swish"}));
     visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(0.0, 1.0));
@@ -108,18 +110,24 @@ struct EncoderConfig {
         0.0, 0.999));
     visit(Field{"attention_probs_dropout_prob", &C::attention_probs_dropout_prob, "dropout on attention probabilities"}
               .range(0.0, 0.999));
-    visit(Field{"classifier_dropout", &C::classifier_dropout, "dropout in the head; -1 is hidden_dropout_prob"}.range(
-        -1.0, 0.999));
+    visit(
+        Field{"classifier_dropout", &C::classifier_dropout, "dropout in the head; -1 for that of the sublayers"}.range(
+            -1.0, 0.999));
     visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}.range(0.0, 10.0));
     visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, "the head uses the token embeddings"});
-    visit(Field{"attention_window", &C::attention_window, "window over both sides: one, or one a layer (longformer)"});
-    visit(
-        Field{"attention_type", &C::attention_type, "attention of big_bird"}.one_of({"block_sparse", "original_full"}));
-    visit(Field{"block_size", &C::block_size, "tokens of a block (big_bird)"}.range(1, 1 << 16));
-    visit(Field{"num_random_blocks", &C::num_random_blocks, "random blocks of a row (big_bird)"}.range(0, 1 << 16));
+    visit(Field{"attention_window", &C::attention_window,
+                "tokens of the window, half of them on each side: one number, or one for each layer (longformer)"});
+    visit(Field{"attention_type", &C::attention_type, "sparse or full attention (big_bird)"}.one_of(
+        {"block_sparse", "original_full"}));
+    visit(Field{"block_size", &C::block_size, "tokens in a block (big_bird)"}.range(1, 1 << 16));
+    visit(Field{"num_random_blocks", &C::num_random_blocks,
+                "random blocks that each block of queries attends to (big_bird)"}
+              .range(0, 1 << 16));
     visit(Field{"use_bias", &C::use_bias, "query, key and value projections have a bias (big_bird)"});
-    visit(Field{"rescale_embeddings", &C::rescale_embeddings, "token embeddings times sqrt(hidden_size) (big_bird)"});
-    visit(Field{"attention", &C::attention, "mechanism or pattern in place of the family's: one, or one a layer"});
+    visit(Field{"rescale_embeddings", &C::rescale_embeddings,
+                "multiply token embeddings by the square root of the width (big_bird)"});
+    visit(Field{"attention", &C::attention,
+                "mechanism or pattern to use instead of the family's: one, or one for each layer"});
   }
 };
 

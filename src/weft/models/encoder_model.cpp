@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoder model: a call made ready, through the stack, into the head.
+// A call made ready, through the stack, into the head.
 #include "weft/models/encoder_model.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/ops/randint.h>
-#include <c10/core/GradMode.h>
-
-#include <limits>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/encoder/batch.h"
-#include "weft/models/encoder/head.h"
-#include "weft/models/encoder/loss.h"
-#include "weft/models/encoder/stack.h"
+#include "weft/models/encoder/passes.h"
+#include "weft/models/heads/task_head.h"
+#include "weft/models/heads/task_loss.h"
+#include "weft/models/stack/initialize.h"
+#include "weft/models/stack/stack.h"
 
 namespace weft::models {
 
@@ -41,31 +39,6 @@ EncoderConfig checked(const EncoderConfig& config, const EncoderOptions& options
   return config;
 }
 
-std::uint64_t seed_of(const EncoderInput& input, bool drops) {
-  if (!drops || input.seed) {
-    return input.seed.value_or(0);
-  }
-  // From LibTorch's CPU generator, so that at::manual_seed governs a call without a seed.
-  const auto options = at::TensorOptions().dtype(at::kLong);
-  return static_cast<std::uint64_t>(
-      at::randint(std::numeric_limits<std::int64_t>::max(), {1}, options).item<std::int64_t>());
-}
-
-void initialize_parameter(std::string_view name, at::Tensor& parameter, const EncoderConfig& config,
-                          at::Generator& generator) {
-  if (name.ends_with("bias")) {
-    parameter.zero_();
-  } else if (name.ends_with("norm.weight")) {
-    parameter.fill_(1.0);
-  } else {
-    parameter.normal_(0.0, config.initializer_range, generator);
-  }
-  const bool positions = name.ends_with("embeddings.positions") && find_family(config.model_type).skip_padding;
-  if (config.pad_token_id >= 0 && (name.ends_with("embeddings.tokens") || positions)) {
-    parameter[config.pad_token_id].zero_();
-  }
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {
@@ -87,7 +60,8 @@ EncoderModelImpl::EncoderModelImpl(const EncoderConfig& config, Head head, const
     : config_(checked(config, encoder)),
       head_(head),
       options_(encoder),
-      encoder_(register_module("encoder", std::make_shared<EncoderStackImpl>(config_, encoder, options))),
+      stack_(register_module("encoder", std::make_shared<StackImpl>(stack_config(config_, encoder), options))),
+      passes_(std::make_unique<EncoderPasses>(config_, encoder)),
       top_(register_module("head", std::make_shared<EncoderHeadImpl>(config_, head, options))) {}
 
 EncoderModelImpl::~EncoderModelImpl() = default;
@@ -95,14 +69,17 @@ EncoderModelImpl::~EncoderModelImpl() = default;
 EncoderCall EncoderModelImpl::run(const EncoderInput& input) {
   const bool drops = is_training() && (config_.hidden_dropout_prob > 0.0 ||
                                        config_.attention_probs_dropout_prob > 0.0 || config_.classifier_dropout > 0.0);
-  EncoderCall call{make_batch(config_, head_, input), {}, seed_of(input, drops)};
-  call.hidden = encoder_->forward(call.batch, {call.seed, gradient_checkpointing_});
+  EncoderCall call{make_batch(config_, head_, input), {}, input.seed.value_or(0)};
+  if (drops && !input.seed) {
+    call.seed = draw_seed();
+  }
+  call.hidden = passes_->run(*stack_, call.batch, {call.seed, gradient_checkpointing_});
   return call;
 }
 
 EncoderOutput EncoderModelImpl::forward(const EncoderInput& input) {
   const EncoderCall call = run(input);
-  return top_->forward(call.hidden, call.batch, encoder_->embeddings->tokens, call.seed);
+  return top_->forward(call.hidden, call.batch, stack_->embeddings->tokens, call.seed);
 }
 
 at::Tensor EncoderModelImpl::hidden_states(const EncoderInput& input) { return run(input).hidden; }
@@ -111,7 +88,7 @@ at::Tensor EncoderModelImpl::vocabulary_logits(const at::Tensor& hidden) {
   if (head_ != Head::kMaskedLanguageModel) {
     fail(ErrorKind::kUnsupported, "vocabulary_logits needs a masked-lm head, but the model's is ", to_string(head_));
   }
-  return top_->vocabulary_logits(hidden, encoder_->embeddings->tokens);
+  return top_->scorer(stack_->embeddings->tokens).logits(hidden);
 }
 
 at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels& labels) {
@@ -122,11 +99,10 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
     require(labels.labels.defined() && labels.labels.sizes() == input.input_ids.sizes(),
             "labels and input_ids differ in shape: ",
             labels.labels.defined() ? labels.labels.sizes() : at::IntArrayRef(), " and ", input.input_ids.sizes());
-    return top_->vocabulary_loss(run(input).hidden.flatten(0, 1), encoder_->embeddings->tokens,
-                                 labels.labels.flatten());
+    return top_->scorer(stack_->embeddings->tokens).loss(run(input).hidden.flatten(0, 1), labels.labels.flatten());
   }
   const EncoderCall call = run(input);
-  const EncoderOutput output = top_->forward(call.hidden, call.batch, encoder_->embeddings->tokens, call.seed);
+  const EncoderOutput output = top_->forward(call.hidden, call.batch, stack_->embeddings->tokens, call.seed);
   switch (head_) {
     case Head::kSequenceClassification:
       return classification_loss(config_, output.logits, labels.labels);
@@ -141,24 +117,19 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
   }
 }
 
-std::vector<std::pair<std::string, std::string>> EncoderModelImpl::computed() const { return encoder_->computed(); }
-
-std::int64_t EncoderModelImpl::parameter_count() const {
-  std::int64_t count = 0;
-  for (const at::Tensor& parameter : parameters()) {
-    count += parameter.numel();
-  }
-  return count;
+std::vector<std::pair<std::string, std::string>> EncoderModelImpl::computed() const {
+  return passes_->computed(*stack_);
 }
 
+std::int64_t EncoderModelImpl::parameter_count() const { return models::parameter_count(*this); }
+
 void initialize(EncoderModelImpl& model, std::uint64_t seed, std::string_view only) {
-  const at::NoGradGuard without_gradients;
-  at::Generator generator = at::detail::createCPUGenerator(seed);
-  for (auto& parameter : model.named_parameters()) {
-    if (parameter.key().starts_with(only)) {
-      initialize_parameter(parameter.key(), parameter.value(), model.config(), generator);
-    }
-  }
+  const EncoderConfig& config = model.config();
+  const Initializer initializer{.range = config.initializer_range,
+                                .padding_id = config.pad_token_id,
+                                .padding_position = find_family(config.model_type).skip_padding,
+                                .generator = at::detail::createCPUGenerator(seed)};
+  initialize(static_cast<torch::nn::Module&>(model), initializer, only);
 }
 
 EncoderModel make_encoder(const EncoderConfig& config, Head head, std::uint64_t seed) {

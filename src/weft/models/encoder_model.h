@@ -18,8 +18,9 @@
 
 namespace weft::models {
 
-class EncoderStackImpl;
 class EncoderHeadImpl;
+class EncoderPasses;
+class StackImpl;
 struct EncoderCall;  // a call on its way, see encoder_model.cpp
 
 /// One call. All int64 [B, N]; [B, C, N] for multiple choice.
@@ -101,7 +102,8 @@ class EncoderModelImpl : public torch::nn::Module {
   Head head_;
   EncoderOptions options_;
   bool gradient_checkpointing_ = false;
-  std::shared_ptr<EncoderStackImpl> encoder_;
+  std::shared_ptr<StackImpl> stack_;
+  std::unique_ptr<EncoderPasses> passes_;
   std::shared_ptr<EncoderHeadImpl> top_;
 };
 TORCH_MODULE(EncoderModel);

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weft's own language model: embeddings, a stack of transformer blocks, a last norm and a head. A decoder predicts the
-// next token, an encoder the masked ones; one class serves both, and no part of it asks which attention mechanism it
-// has.
+// Weft's own language model: a stack and a head over the vocabulary. A decoder predicts the next token, an encoder the
+// masked ones; one class serves both, and no part of it asks which attention mechanism it has.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "weft/layers/decoding_cache.h"
-#include "weft/layers/embeddings.h"
-#include "weft/layers/layer_norm.h"
-#include "weft/layers/rotary.h"
-#include "weft/layers/transformer_block.h"
-#include "weft/models/language_model_head.h"
+#include "weft/layers/decoding_state.h"
+#include "weft/layers/linear_cross_entropy.h"
 #include "weft/models/transformer_config.h"
 
+namespace weft::layers {
+struct BlockContext;
+}
+
 namespace weft::models {
+
+class LanguageModelHeadImpl;
+class StackImpl;
 
 /// One call: a batch of rows of token ids and what differs between them.
 struct ModelInput {
@@ -57,9 +60,12 @@ class LanguageModelImpl : public torch::nn::Module {
   at::Tensor loss(const ModelInput& input, const at::Tensor& labels, double smoothing = 0.0);
   /// How each label fares, [B, N] each. No gradient; in chunks like loss().
   TokenScores token_scores(const ModelInput& input, const at::Tensor& labels);
-  /// Runs only the new tokens int64 [B, n] behind those in `cache`, appends theirs, and returns the logits after the
-  /// last one [B, vocab]. No gradient. Errors: kUnsupported for an encoder.
-  at::Tensor decode(const at::Tensor& input_ids, layers::DecodingCache& cache);
+  /// What decode() remembers, before the first token.
+  layers::DecodingState initial_state() const;
+  /// Runs only the new tokens int64 [B, n] behind those of `state`, takes them in, and returns the logits after the
+  /// last one [B, vocab]. No gradient. A call that fails leaves the state as it was. Errors: kUnsupported for an
+  /// encoder.
+  at::Tensor decode(const at::Tensor& input_ids, layers::DecodingState& state);
 
   const TransformerConfig& config() const noexcept { return config_; }
   /// Numbers in all parameters; a tied head counts once.
@@ -68,17 +74,11 @@ class LanguageModelImpl : public torch::nn::Module {
   void set_gradient_checkpointing(bool enabled) noexcept { config_.gradient_checkpointing = enabled; }
 
  private:
-  /// Embeddings, blocks and last norm for ids [B, n] behind context.attention.query_offset tokens.
   at::Tensor run(const at::Tensor& ids, layers::BlockContext& context);
-  at::Tensor run_layer(layers::TransformerBlock layer, const at::Tensor& hidden,
-                       const layers::BlockContext& context) const;
 
   TransformerConfig config_;
-  layers::Embeddings embeddings_{nullptr};
-  std::vector<layers::TransformerBlock> layers_;
-  layers::LayerNorm norm_{nullptr};  // pre-norm models; the blocks of the others end in a norm
-  LanguageModelHead head_{nullptr};
-  std::optional<layers::RotaryTable> rotary_;
+  std::shared_ptr<StackImpl> stack_;
+  std::shared_ptr<LanguageModelHeadImpl> head_;
 };
 TORCH_MODULE(LanguageModel);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules between the fields of a TransformerConfig.
+// The rules between the fields of a TransformerConfig, and the stack that it describes.
 #include "weft/models/transformer_config.h"
 
-#include "weft/models/block_configs.h"
+#include <cmath>
+
+#include "weft/models/stack/stack_config.h"
 
 namespace weft::models {
 namespace {
@@ -23,18 +25,59 @@ void check_attention(const TransformerConfig& config, std::string_view where) {
   require(count == 1 || count == config.num_hidden_layers, where,
           ": attention must list one mechanism, or one for each of ", config.num_hidden_layers, " layers, found ",
           count);
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    try {
-      // Building it is the check: what does not parse, or does not fit heads and layer, throws here and not in
-      // training.
-      attention::make_attention(config.attention_of(layer), layers::site_of(block_config(config, layer)));
-    } catch (const Error& error) {
-      throw Error(error.kind(), concat(where, ": attention of layer ", layer, ": ", error.what()), error.hint());
-    }
+  check_mechanisms(stack_config(config), where);
+}
+
+layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t layer) {
+  layers::BlockConfig block;
+  block.layer = layer;
+  block.hidden_size = config.hidden_size;
+  block.heads = config.num_attention_heads;
+  block.key_value_heads = config.key_value_heads();
+  block.intermediate_size = config.feed_forward_size();
+  block.maximum_length = config.max_position_embeddings;
+  block.attention = config.attention_of(layer);
+  block.activation = config.hidden_act;
+  block.causal = config.is_decoder;
+  block.alibi = config.position_embedding == "alibi";
+  block.norm_first = config.norm_position == "pre";
+  block.layer_norm_eps = config.layer_norm_eps;
+  block.dropout = config.hidden_dropout_prob;
+  block.attention_dropout = config.attention_probs_dropout_prob;
+  block.directory = config.directory;
+  return block;
+}
+
+layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
+  layers::EmbeddingsConfig embeddings;
+  embeddings.vocab_size = config.vocab_size;
+  embeddings.hidden_size = config.hidden_size;
+  embeddings.maximum_length = config.max_position_embeddings;
+  embeddings.with_norm = config.norm_position == "post";
+  embeddings.layer_norm_eps = config.layer_norm_eps;
+  embeddings.dropout = config.hidden_dropout_prob;
+  if (config.position_embedding == "learned") {
+    embeddings.positions = layers::PositionKind::kLearned;
+  } else if (config.position_embedding == "sinusoidal") {
+    embeddings.positions = layers::PositionKind::kSinusoidal;
+    // Embeddings are drawn small: the factor brings them nearer to the waves.
+    embeddings.token_scale = std::sqrt(static_cast<double>(config.hidden_size));
   }
+  return embeddings;
 }
 
 }  // namespace
+
+StackConfig stack_config(const TransformerConfig& config) {
+  StackConfig stack;
+  stack.embeddings = causal_embeddings(config);
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    stack.blocks.push_back(causal_block(config, layer));
+  }
+  stack.last_norm = config.norm_position == "pre";
+  stack.rope_theta = config.position_embedding == "rotary" ? config.rope_theta : 0.0;
+  return stack;
+}
 
 void validate(const TransformerConfig& config, std::string_view where) {
   check_fields(config, where);

@@ -64,13 +64,13 @@ struct TransformerConfig {
     visit(Field{"num_hidden_layers", &C::num_hidden_layers, "number of layers"}.range(1, 4096));
     visit(Field{"num_attention_heads", &C::num_attention_heads, "attention heads of a layer"}.range(1, 4096));
     visit(
-        Field{"num_key_value_heads", &C::num_key_value_heads, "heads of keys and values; 0 is one for each query head"}
+        Field{"num_key_value_heads", &C::num_key_value_heads, "heads of keys and values; 0 for one for each query head"}
             .range(0, 4096));
-    visit(
-        Field{"intermediate_size", &C::intermediate_size, "width inside the feed-forward; 0 is 4 * hidden_size"}.range(
-            0, 1 << 20));
+    visit(Field{"intermediate_size", &C::intermediate_size,
+                "width inside the feed-forward; 0 for 4 times the width of the hidden states"}
+              .range(0, 1 << 20));
     visit(Field{"max_position_embeddings", &C::max_position_embeddings,
-                "length the model is made for; a hard limit with learned positions only"}
+                "longest text that the model is made for, in tokens; a hard limit with learned positions only"}
               .range(1, std::int64_t{1} << 40));
     visit(Field{"position_embedding", &C::position_embedding, "how a token knows its position"}.one_of(
         {"rotary", "learned", "sinusoidal", "alibi"}));
@@ -90,8 +90,11 @@ struct TransformerConfig {
                 "an encoder learns to predict masked spans from the tokens around them, too (SpanBERT)"});
     visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(1e-12, 1.0));
     visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12));
-    visit(Field{"loss_chunk_size", &C::loss_chunk_size, "positions whose logits exist at once; 0 chooses"}.at_least(0));
-    visit(Field{"gradient_checkpointing", &C::gradient_checkpointing, "recompute each layer in the backward pass"});
+    visit(Field{"loss_chunk_size", &C::loss_chunk_size,
+                "positions whose logits are in memory at once; 0 lets Weft choose"}
+              .at_least(0));
+    visit(Field{"gradient_checkpointing", &C::gradient_checkpointing,
+                "save memory: compute each layer again in the backward pass"});
     visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of(
         {"bytes", "sentencepiece", "huggingface"}));
   }

@@ -71,6 +71,13 @@ constexpr int periodic_cover(const Range& range, std::int64_t period, std::int64
   return range.size() <= period - phase ? 0 : kMixed;
 }
 
+/// The first position of the range in that union; its end where there is none.
+constexpr std::int64_t periodic_first(const Range& range, std::int64_t period, std::int64_t start,
+                                      std::int64_t length) noexcept {
+  const std::int64_t phase = length >= period ? 0 : floor_modulo(range.begin - start, period);
+  return phase < length ? range.begin : range.begin + std::min(period - phase, range.size());
+}
+
 /// Bit i says that first + i is in that union, for i in [0, count), count <= 64.
 constexpr std::uint64_t periodic_bits(std::int64_t period, std::int64_t start, std::int64_t length, std::int64_t first,
                                       int count) noexcept {

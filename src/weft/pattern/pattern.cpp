@@ -43,6 +43,8 @@ bool Pattern::needs_input() const {
   return any_node(*root_, [](const Node& node) { return node.uses_input(); });
 }
 
+bool Pattern::depends_on_layer() const { return Printer(Printer::Names::kExpanded).node(*root_).depends_on_layer(); }
+
 std::vector<PatternFile> Pattern::files() const {
   std::vector<PatternFile> files;
   any_node(*root_, [&](const Node& node) {

@@ -46,6 +46,9 @@ class Pattern {
   /// Whether the pattern names `input`, so that a call has to bind positions.
   bool needs_input() const;
 
+  /// Whether it may differ from layer to layer: one that does not has one layout for all layers of a model.
+  bool depends_on_layer() const;
+
   /// Errors: kExpression where the pattern does not fit the site (heads do not add up, a grid too small, ...).
   void check(const Site& site) const;
 

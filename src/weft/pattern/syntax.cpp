@@ -67,6 +67,7 @@ Printer& Printer::text(std::string_view piece) {
 }
 
 Printer& Printer::number(const Size& size) {
+  depends_on_layer_ = depends_on_layer_ || size.layer;
   if (size.layer && resolved_ == nullptr) {
     return text("layer");
   }
@@ -83,6 +84,7 @@ Printer& Printer::node(const Node& node, Precedence minimum) {
   const bool first = std::exchange(first_, true);
   shown->print(*this);
   first_ = first;
+  depends_on_layer_ = depends_on_layer_ || shown->serial() != 0;
   if (names_ == Names::kExpanded && shown->serial() != 0) {
     text(concat("#", shown->serial()));
   }

@@ -171,6 +171,9 @@ class Printer {
   Printer& close();
 
   bool expanded() const noexcept { return names_ == Names::kExpanded; }
+  /// Whether what was printed so far may differ from layer to layer: it names `layer`, or holds a node that is none of
+  /// the language's, of which nothing is known.
+  bool depends_on_layer() const noexcept { return depends_on_layer_; }
   const Context* resolved() const noexcept { return resolved_; }
   std::string take() { return std::move(text_); }
 
@@ -179,6 +182,7 @@ class Printer {
   const Context* resolved_ = nullptr;
   std::string text_;
   bool first_ = true;
+  bool depends_on_layer_ = false;
 };
 
 std::string to_string(const Node& node);

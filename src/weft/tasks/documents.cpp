@@ -44,19 +44,19 @@ void order_windows(std::vector<text::Encoding>& windows) {
 }  // namespace
 
 EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, const Document& document,
-                                const EncodePlan& plan) {
+                                const LengthRule& rule) {
   EncodedDocument encoded;
   encoded.windows = encode_pieces(tokenizer, document, {});
   encoded.tokens = static_cast<std::int64_t>(encoded.windows.front().ids.size());
-  if (plan.maximum == 0 || encoded.tokens <= plan.maximum) {
+  if (rule.maximum == 0 || encoded.tokens <= rule.maximum) {
     return encoded;
   }
-  if (plan.overflow == Overflow::kError) {
-    fail_on_length(document.name, encoded.tokens, plan.maximum);
+  if (rule.overflow == Overflow::kError) {
+    fail_on_length(document.name, encoded.tokens, rule.maximum);
   }
-  const bool windows = plan.overflow == Overflow::kWindows;
+  const bool windows = rule.overflow == Overflow::kWindows;
   const text::EncodeOptions options{
-      .max_length = plan.maximum, .stride = windows ? plan.stride : 0, .truncation = plan.side};
+      .max_length = rule.maximum, .stride = windows ? rule.stride : 0, .truncation = rule.side};
   encoded.windows = encode_pieces(tokenizer, document, options);
   if (windows) {
     order_windows(encoded.windows);

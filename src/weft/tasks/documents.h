@@ -26,7 +26,7 @@ enum class Overflow {
   kWindows,
 };
 
-struct EncodePlan {
+struct LengthRule {
   std::int64_t maximum = 0;  ///< tokens of a window, special ones included
   std::int64_t stride = 0;   ///< tokens that a window shares with the one before it
   Overflow overflow = Overflow::kError;
@@ -41,9 +41,9 @@ struct EncodedDocument {
 };
 
 /// Tokenises `document`. Errors: kArgument naming the document with its tokens and the maximum where it is too long and
-/// `plan` allows neither cutting nor windows, and where a maximum leaves no room for the stride.
+/// `rule` allows neither cutting nor windows, and where a maximum leaves no room for the stride.
 EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, const Document& document,
-                                const EncodePlan& plan);
+                                const LengthRule& rule);
 
 /// The stride that a window of `maximum` tokens has when nobody says: a quarter of it, and 128 at most.
 constexpr std::int64_t default_stride(std::int64_t maximum) noexcept {

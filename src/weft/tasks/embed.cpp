@@ -28,12 +28,12 @@ std::pair<std::int64_t, std::int64_t> own_rows(const EncodedDocument& document, 
 }  // namespace
 
 std::vector<TaskResult> embed(TaskModel& task, std::span<const Document> documents, const EmbedOptions& options) {
-  const EncodePlan plan = windowed_texts(task, options.run, text::Truncation::kOnlyFirst);
-  EncodedBatch encoded(task, documents, plan);
+  const LengthRule rule = windowed_texts(task, options.run, text::Truncation::kOnlyFirst);
+  EncodedBatch encoded(task, documents, rule);
   std::vector<std::vector<PooledPart>> parts(documents.size());
   encoded.run(task, options.run.batch, true, [&](const EncodedBatch::Place& place, const WindowOutput& output) {
     const EncodedDocument& document = encoded[place.document];
-    const auto [begin, end] = own_rows(document, place.window, plan.stride);
+    const auto [begin, end] = own_rows(document, place.window, rule.stride);
     parts[place.document].resize(document.windows.size());
     const std::span<const float> hidden = numbers(output.hidden);
     require_finite(hidden);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Padding, the call, and the cut back to each row's tokens.
+// The longest first: if memory does not suffice, that shows at once.
 #include "weft/tasks/encoder_runner.h"
 
 #include <algorithm>
@@ -13,6 +13,28 @@
 #include "weft/core/progress.h"
 
 namespace weft::tasks {
+
+std::vector<std::vector<std::size_t>> batches_by_length(std::span<const std::int64_t> lengths,
+                                                        const BatchLimits& limits) {
+  require(limits.rows >= 1 && limits.tokens >= 1, "a batch has at least 1 row and 1 token, found ", limits.rows,
+          " and ", limits.tokens);
+  std::vector<std::size_t> order(lengths.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t left, std::size_t right) { return lengths[left] > lengths[right]; });
+  std::vector<std::vector<std::size_t>> batches;
+  std::int64_t longest = 0;
+  for (const std::size_t index : order) {
+    const std::int64_t rows = batches.empty() ? 0 : static_cast<std::int64_t>(batches.back().size());
+    if (rows == 0 || rows == limits.rows || (rows + 1) * longest > limits.tokens) {
+      batches.emplace_back();
+      longest = lengths[index];
+    }
+    batches.back().push_back(index);
+  }
+  return batches;
+}
+
 namespace {
 
 void copy_row(const std::vector<std::int64_t>& values, const at::Tensor& rows, std::int64_t row) {

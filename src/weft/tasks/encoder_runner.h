@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows through a model in batches of like lengths, each window's output handed back without its padding. Results
-// depend neither on the batch nor on the order in which windows are run.
+// Windows through a model in batches of like lengths, so that little is padded; each window's output is handed back
+// without its padding. Results depend neither on the batch nor on the order in which windows are run.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -11,10 +12,19 @@
 #include <vector>
 
 #include "weft/models/encoder_model.h"
-#include "weft/tasks/batches.h"
 #include "weft/tasks/task_model.h"
 
 namespace weft::tasks {
+
+struct BatchLimits {
+  std::int64_t rows = 8;        ///< of a batch
+  std::int64_t tokens = 16384;  ///< of a batch with its padding; one row always fits
+};
+
+/// The indices of `lengths` in batches, longest first; equal lengths keep their order. Errors: kArgument for limits
+/// below 1.
+std::vector<std::vector<std::size_t>> batches_by_length(std::span<const std::int64_t> lengths,
+                                                        const BatchLimits& limits);
 
 /// EncoderModelImpl::computed() of one call.
 using Computed = std::vector<std::pair<std::string, std::string>>;

@@ -34,8 +34,8 @@ std::vector<std::int64_t> target_ids(const text::HuggingFaceTokenizer& tokenizer
     }
     const std::vector<std::int64_t> pieces = tokenizer.encode(target);
     require(!pieces.empty(), "the target ", quote(target), " has no token in the vocabulary");
-    log_warning("the target ", quote(target), " is no token of the vocabulary; ",
-                quote(tokenizer.token(pieces.front())), " stands for it");
+    log_warning("the target ", quote(target), " is not one token of the vocabulary: Weft scores its first token, ",
+                quote(tokenizer.token(pieces.front())));
     ids.push_back(pieces.front());
   }
   return ids;
@@ -102,15 +102,15 @@ void check_masks(const TaskModel& task, const Document& document, const EncodedD
                  std::size_t found) {
   const std::int64_t all =
       encoded.left_out > 0 ? masks_of_text(task, document, mask) : static_cast<std::int64_t>(found);
-  require(all > 0, document.name, ": has no mask; ", quote(task.tokenizer->token(mask)),
-          " stands for a word to be found");
+  require(all > 0, document.name, ": has no mask; write ", quote(task.tokenizer->token(mask)),
+          " in place of the word to predict");
   const std::int64_t cut = all - static_cast<std::int64_t>(found);
   if (found == 0) {
-    throw Error(ErrorKind::kArgument,
-                concat(document.name, ": its ", all == 1 ? "mask is" : concat(all, " masks are"),
-                       " behind the cut: --truncate left ", encoded.windows.front().ids.size(), " of ", encoded.tokens,
-                       " tokens"),
-                "without --truncate the text is read in windows");
+    throw Error(
+        ErrorKind::kArgument,
+        concat(document.name, ": its ", all == 1 ? "mask was" : concat(all, " masks were"),
+               " cut off: --truncate kept ", encoded.windows.front().ids.size(), " of ", encoded.tokens, " tokens"),
+        "without --truncate the text is read in windows");
   }
   if (cut > 0) {
     log_warning(document.name, ": ", cut, " of ", all, " masks were cut off");

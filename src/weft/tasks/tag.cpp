@@ -37,8 +37,8 @@ std::vector<Entity> merged(std::vector<std::vector<Entity>> windows, bool overla
 std::vector<TaskResult> tag(TaskModel& task, std::span<const Document> documents, const TagOptions& options) {
   const bool grouped = options.aggregation != Aggregation::kNone;
   const std::vector<std::string>& labels = task.model->config().id2label;
-  const EncodePlan plan = windowed_texts(task, options.run, text::Truncation::kOnlyFirst);
-  EncodedBatch encoded(task, documents, plan);
+  const LengthRule rule = windowed_texts(task, options.run, text::Truncation::kOnlyFirst);
+  EncodedBatch encoded(task, documents, rule);
   const auto join = [&](const std::vector<std::string>& tokens) { return task.tokenizer->join(tokens); };
   std::vector<std::vector<std::vector<Entity>>> found(documents.size());
   encoded.run(task, options.run.batch, false, [&](const EncodedBatch::Place& place, const WindowOutput& output) {
@@ -48,7 +48,7 @@ std::vector<TaskResult> tag(TaskModel& task, std::span<const Document> documents
         tagged_tokens(*task.tokenizer, text, encoded.encoding(place), numbers(output.logits));
     std::span<const TaggedToken> own = tokens;
     if (!grouped) {
-      const auto [begin, end] = own_tokens(tokens.size(), place.window, windows, static_cast<std::size_t>(plan.stride));
+      const auto [begin, end] = own_tokens(tokens.size(), place.window, windows, static_cast<std::size_t>(rule.stride));
       own = own.subspan(begin, end - begin);
     }
     found[place.document].resize(windows);

@@ -46,16 +46,16 @@ void take_note(const TaskModel& task, const text::Encoding& encoding, const std:
   const auto largest = std::max_element(encoding.ids.begin(), encoding.ids.end());
   if (largest != encoding.ids.end() && *largest >= task.rows) {
     fail(ErrorKind::kFormat, where, ": the token ", quote(task.tokenizer->token(*largest)), " has the id ", *largest,
-         ", but the model of ", task.name, " has ", task.rows, " rows: the tokeniser is another model's");
+         ", but the model of ", task.name, " has ", task.rows, " rows: the tokeniser belongs to another model");
   }
   task.unknown->add(encoding.ids, encoding.special_mask);
 }
 
-TaskModel describe_task_model(const std::filesystem::path& directory, const TaskModelOptions& options) {
+TaskModel describe_task_model(const checkpoint::OpenedModel& directory, const TaskModelOptions& options) {
   TaskModel task;
-  task.name = quote(directory.native(), 4096);
-  const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
-  task.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory);
+  task.name = quote(directory.path().native(), 4096);
+  const models::EncoderConfig& config = directory.encoder_config();
+  task.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory.path());
   task.unknown = std::make_shared<text::UnknownTokens>(*task.tokenizer, task.name);
   task.rows = config.vocab_size;
   if (training::processes().is_first()) {
@@ -67,9 +67,17 @@ TaskModel describe_task_model(const std::filesystem::path& directory, const Task
   return task;
 }
 
+TaskModel describe_task_model(const std::filesystem::path& directory, const TaskModelOptions& options) {
+  return describe_task_model(checkpoint::open_model(directory), options);
+}
+
 TaskModel open_task_model(const std::filesystem::path& directory, const TaskModelOptions& options) {
+  return open_task_model(checkpoint::open_model(directory), options);
+}
+
+TaskModel open_task_model(const checkpoint::OpenedModel& directory, const TaskModelOptions& options) {
   if (options.head) {
-    require_head(checkpoint::load_encoder_config(directory), *options.head, quote(directory.native(), 4096));
+    require_head(directory.encoder_config(), *options.head, quote(directory.path().native(), 4096));
   }
   TaskModel task = describe_task_model(directory, options);
   checkpoint::EncoderLoadOptions load;

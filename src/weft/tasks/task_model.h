@@ -39,11 +39,13 @@ struct TaskModel {
 void take_note(const TaskModel& task, const text::Encoding& encoding, const std::string& where);
 
 /// `directory` without its weights and whatever its head: `model` is empty. Errors: as open_task_model, but for heads.
+TaskModel describe_task_model(const checkpoint::OpenedModel& directory, const TaskModelOptions& options);
 TaskModel describe_task_model(const std::filesystem::path& directory, const TaskModelOptions& options);
 
 /// Opens `directory`. Errors: as checkpoint::load_encoder; kArgument naming the directory, its head and the one that
 /// the task needs where these differ; kArgument where max_length is more than the model takes; kIo or kFormat for a
 /// tokeniser that is not there or cannot be read.
+TaskModel open_task_model(const checkpoint::OpenedModel& directory, const TaskModelOptions& options);
 TaskModel open_task_model(const std::filesystem::path& directory, const TaskModelOptions& options);
 
 }  // namespace weft::tasks

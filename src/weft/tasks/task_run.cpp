@@ -6,14 +6,14 @@
 
 namespace weft::tasks {
 
-EncodedBatch::EncodedBatch(const TaskModel& task, std::span<const Document> documents, const EncodePlan& plan)
+EncodedBatch::EncodedBatch(const TaskModel& task, std::span<const Document> documents, const LengthRule& rule)
     : dtype_(task.dtype), computed_(documents.size()) {
   encoded_.reserve(documents.size());
   names_.reserve(documents.size());
   for (const Document& document : documents) {
-    encoded_.push_back(encode_document(*task.tokenizer, document, plan));
+    encoded_.push_back(encode_document(*task.tokenizer, document, rule));
     require(!encoded_.back().windows.front().ids.empty(), document.name,
-            ": no tokens, and the tokeniser puts none around a text");
+            ": the text is empty, and this tokeniser adds no special tokens, so the model has nothing to read");
     for (const text::Encoding& window : encoded_.back().windows) {
       take_note(task, window, document.name);
     }
@@ -72,11 +72,11 @@ formats::Json EncodedBatch::metadata(std::size_t document) const {
   return metadata;
 }
 
-EncodePlan whole_texts(const TaskModel& task, const RunOptions& options) {
+LengthRule whole_texts(const TaskModel& task, const RunOptions& options) {
   return {.maximum = task.maximum, .overflow = options.truncate ? Overflow::kTruncate : Overflow::kError};
 }
 
-EncodePlan windowed_texts(const TaskModel& task, const RunOptions& options, text::Truncation side) {
+LengthRule windowed_texts(const TaskModel& task, const RunOptions& options, text::Truncation side) {
   return {.maximum = task.maximum,
           .stride = options.stride < 0 ? default_stride(task.maximum) : options.stride,
           .overflow = options.truncate ? Overflow::kTruncate : Overflow::kWindows,

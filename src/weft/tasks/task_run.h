@@ -39,7 +39,7 @@ class EncodedBatch {
   using Consume = std::function<void(const Place& place, const WindowOutput& output)>;
   using Wanted = std::function<bool(const Place& place)>;
 
-  EncodedBatch(const TaskModel& task, std::span<const Document> documents, const EncodePlan& plan);
+  EncodedBatch(const TaskModel& task, std::span<const Document> documents, const LengthRule& rule);
 
   const EncodedDocument& operator[](std::size_t document) const { return encoded_[document]; }
   const text::Encoding& encoding(const Place& place) const { return encoded_[place.document].windows[place.window]; }
@@ -58,10 +58,10 @@ class EncodedBatch {
   std::vector<Computed> computed_;  // by document; windows of one are of one length but the last
 };
 
-/// The plan for a task that cannot go over a text in windows: an error or, when asked for, truncation.
-EncodePlan whole_texts(const TaskModel& task, const RunOptions& options);
-/// The plan for a task that can.
-EncodePlan windowed_texts(const TaskModel& task, const RunOptions& options, text::Truncation side);
+/// The rule for a task that cannot go over a text in windows: an error or, when asked for, truncation.
+LengthRule whole_texts(const TaskModel& task, const RunOptions& options);
+/// The rule for a task that can.
+LengthRule windowed_texts(const TaskModel& task, const RunOptions& options, text::Truncation side);
 
 /// A kNumeric error about the model's output, with the names of the document and the model that it came from.
 Error named_numeric_error(const TaskModel& task, const std::string& document, const Error& error);

@@ -7,7 +7,6 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
-#include "weft/text/hugging_face/foreign_text.h"
 #include "weft/text/hugging_face/texts.h"
 #include "weft/text/hugging_face/tokenizer_files.h"
 

@@ -70,13 +70,13 @@ std::string train_tokenizer(const TokenizerTraining& training, const std::functi
   require(training.min_frequency >= 1 && training.longest_token >= 1,
           "min_frequency and longest_token must be at least 1, found ", training.min_frequency, " and ",
           training.longest_token);
-  const WeftTraining plan{training.unigram, training.dna, static_cast<std::size_t>(training.vocabulary_size),
-                          static_cast<std::uint64_t>(training.min_frequency),
-                          static_cast<std::size_t>(training.longest_token)};
+  const WeftTraining request{training.unigram, training.dna, static_cast<std::size_t>(training.vocabulary_size),
+                             static_cast<std::uint64_t>(training.min_frequency),
+                             static_cast<std::size_t>(training.longest_token)};
   Texts texts{next, {}};
   WeftText result{};
   WeftText error{};
-  const bool trained = weft_tokenizer_train(&plan, next_text, &texts, &result, &error);
+  const bool trained = weft_tokenizer_train(&request, next_text, &texts, &result, &error);
   std::string text = take(trained ? result : error);
   if (texts.failure) {
     std::rethrow_exception(texts.failure);

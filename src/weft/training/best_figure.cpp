@@ -28,14 +28,13 @@ void check_metric(const std::string& metric, Task& task) {
   if (!names) {
     return;
   }
-  require(!names->empty(), "best_metric: there is no held-out data on which ", quote(metric),
-          " could be measured; eval_text or eval_data names some");
+  require(!names->empty(), "best_metric: ", quote(metric),
+          " cannot be measured without held-out data; name some with eval_text or eval_data");
   if (std::find(names->begin(), names->end(), metric) == names->end()) {
     const std::vector<std::string_view> views(names->begin(), names->end());
-    const std::string_view nearest = nearest_name(metric, views);
     throw Error(ErrorKind::kArgument,
                 concat("best_metric: an evaluation has no figure ", quote(metric), "; it has ", joined(views, ", ")),
-                nearest.empty() ? "" : concat("did you mean ", nearest, "?"));
+                did_you_mean(metric, views));
   }
 }
 

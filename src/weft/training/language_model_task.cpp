@@ -7,13 +7,12 @@
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
-#include "weft/data/unknown_share.h"
+#include "weft/data/token_source.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
-#include "weft/training/leaves.h"
 #include "weft/training/processes/process_group.h"
-#include "weft/training/task_settings.h"
+#include "weft/training/task.h"
 
 namespace weft::training {
 namespace {
@@ -32,9 +31,10 @@ void check_vocabulary(const models::TransformerConfig& model, const text::Tokeni
 }  // namespace
 
 LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_ptr<const text::Tokenizer> tokenizer,
-                                     const TrainerConfig& config, std::string began_with)
+                                     const TrainerConfig& trainer, const TextConfig& config, std::string began_with)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
+      trainer_(trainer),
       config_(config),
       began_with_(std::move(began_with)),
       sampler_(sampler_over(std::make_shared<data::TextCorpus>(config.train_text))) {
@@ -46,9 +46,9 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
   }
   if (!model_->config().is_decoder) {
     masking_ = data::masking_options(*tokenizer_, model_->config().vocab_size - 1, config.mask_probability,
-                                     config.masking, config.seed);
+                                     config.masking, trainer.seed);
   }
-  subwords_ = subword_sampler(config, *tokenizer_);
+  subwords_ = subword_sampler(trainer, *tokenizer_);
   if (!config.eval_text.empty()) {
     held_out_ = held_out_text(config, *tokenizer_, model_->config().is_decoder ? 2 : 1);
   }
@@ -56,8 +56,8 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
 
 data::WindowSampler LanguageModelTask::sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const {
   return {data::tokenize_once(corpus, *tokenizer_),
-          {config_.context, config_.batch_size, parts_per_step(config_), model_->config().is_decoder ? 1 : 0,
-           static_cast<std::uint64_t>(config_.seed)}};
+          {config_.context, trainer_.batch_size, parts_per_step(trainer_), model_->config().is_decoder ? 1 : 0,
+           static_cast<std::uint64_t>(trainer_.seed)}};
 }
 
 std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() const { return leaves_of(*model_); }
@@ -65,7 +65,7 @@ std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() 
 data::Batch LanguageModelTask::batch(std::int64_t step, std::int64_t part) const {
   at::Tensor tokens = sampler_.tokens(step, part);
   if (subwords_) {
-    tokens = data::resampled_rows(tokens, *subwords_, {static_cast<std::uint64_t>(config_.seed), step, part});
+    tokens = data::resampled_rows(tokens, *subwords_, {static_cast<std::uint64_t>(trainer_.seed), step, part});
   }
   if (model_->config().is_decoder) {
     return data::causal_batch(tokens);
@@ -75,16 +75,16 @@ data::Batch LanguageModelTask::batch(std::int64_t step, std::int64_t part) const
 
 at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   const data::Batch shown = batch(step, part);
-  const std::uint64_t seed = random_bits(static_cast<std::uint64_t>(config_.seed) ^ kDropoutStream,
+  const std::uint64_t seed = random_bits(static_cast<std::uint64_t>(trainer_.seed) ^ kDropoutStream,
                                          static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-  return model_->loss(models::ModelInput{shown.input_ids, {}, {}, seed}, shown.labels, config_.label_smoothing);
+  return model_->loss(models::ModelInput{shown.input_ids, {}, {}, seed}, shown.labels, trainer_.label_smoothing);
 }
 
 Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
   if (!held_out_) {
     return Json::object();
   }
-  const EvaluateOptions options = evaluation_options(config_, progress);
+  const EvaluateOptions options = evaluation_options(trainer_, config_, progress);
   const std::string text = held_out_->text(config_.max_eval_bytes);
   return model_->config().is_decoder ? to_json(training::evaluate(model_, *tokenizer_, text, options))
                                      : to_json(evaluate_masked(model_, *tokenizer_, text, masking_, options));
@@ -104,8 +104,11 @@ Json LanguageModelTask::data_identity() const {
 }
 
 Json LanguageModelTask::settings() const {
-  return began_with_.empty() ? Json::object()
-                             : Json{{"task", model_->config().is_decoder ? "lm" : "mlm"}, {"model", began_with_}};
+  Json settings = formats::to_json(config_);
+  if (!began_with_.empty()) {
+    settings.update({{"task", model_->config().is_decoder ? "lm" : "mlm"}, {"model", began_with_}});
+  }
+  return settings;
 }
 
 void LanguageModelTask::save(const std::filesystem::path& directory) const {

@@ -12,9 +12,9 @@
 #include "weft/data/text_corpus.h"
 #include "weft/data/window_sampler.h"
 #include "weft/models/language_model.h"
-#include "weft/text/sampling/subword_sampler.h"
 #include "weft/text/tokenizer.h"
 #include "weft/training/task.h"
+#include "weft/training/text_config.h"
 #include "weft/training/trainer_config.h"
 
 namespace weft::training {
@@ -26,7 +26,7 @@ class LanguageModelTask final : public Task {
   /// context, vocabulary and model do not go together. `began_with` is the directory of the model's first weights,
   /// empty where they were random; the run's training.json says so.
   LanguageModelTask(models::LanguageModel model, std::shared_ptr<const text::Tokenizer> tokenizer,
-                    const TrainerConfig& config, std::string began_with = {});
+                    const TrainerConfig& trainer, const TextConfig& config, std::string began_with = {});
   LanguageModelTask(const LanguageModelTask&) = delete;
   LanguageModelTask& operator=(const LanguageModelTask&) = delete;
 
@@ -34,7 +34,7 @@ class LanguageModelTask final : public Task {
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
   void set_training(bool on) override { model_->train(on); }
   std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override {
-    return config_.batch_size * config_.context;
+    return trainer_.batch_size * config_.context;
   }
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
@@ -49,7 +49,8 @@ class LanguageModelTask final : public Task {
 
   models::LanguageModel model_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
-  TrainerConfig config_;
+  TrainerConfig trainer_;
+  TextConfig config_;
   std::string began_with_;
   data::WindowSampler sampler_;
   data::MaskingOptions masking_;                          // of an encoder

@@ -7,17 +7,19 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/schedule.h"
 
 namespace weft::training {
 namespace {
 
-// The data themselves are compared, so that files may have moved.
-constexpr std::array<std::string_view, 12> kChangeable = {
-    "train_text",       "eval_text",          "threads",          "steps",
-    "minutes",          "log_every",          "eval_every",       "max_eval_bytes",
-    "checkpoint_every", "checkpoint_minutes", "keep_checkpoints", "early_stopping"};
+constexpr std::array<std::string_view, 9> kChangeable = {
+    "threads",          "steps",         "minutes", "log_every", "eval_every", "checkpoint_every", "checkpoint_minutes",
+    "keep_checkpoints", "early_stopping"};
+
+// Of training, before the checkpoint.
+double seconds_behind(const Checkpoint& from) { return formats::value_or(from.state, "seconds", from.where(), 0.0); }
 
 // The rate that the first step from `from` on learns with.
 double next_rate(const TrainerConfig& config, const Checkpoint& from) {
@@ -26,7 +28,7 @@ double next_rate(const TrainerConfig& config, const Checkpoint& from) {
     const auto step = static_cast<double>(from.step);
     return learning_rate(config, {step / steps, (step + 1) / steps});
   }
-  const double part = from.state.value("seconds", 0.0) / (60.0 * config.minutes);
+  const double part = seconds_behind(from) / (60.0 * config.minutes);
   return learning_rate(config, {part, part});
 }
 
@@ -65,10 +67,10 @@ std::optional<LengthChange> length_change(const TrainerConfig& before, const Tra
     return std::nullopt;
   }
   require(now.steps == 0 || now.steps >= from.step, "steps must be at least ", from.step,
-          ", which this run has behind it, found ", now.steps);
-  const double seconds = from.state.value("seconds", 0.0);
+          ", the steps that this run has done, found ", now.steps);
+  const double seconds = seconds_behind(from);
   require(now.steps > 0 || 60.0 * now.minutes >= seconds, "minutes must be at least ", seconds / 60.0,
-          ", which this run has behind it, found ", now.minutes);
+          ", the minutes that this run has trained, found ", now.minutes);
   LengthChange change;
   change.text = concat("the run is now ", length_text(now), " long, and was to be ", length_text(before), ": ");
   if (now.steps == from.step && now.steps > 0) {
@@ -88,7 +90,7 @@ std::optional<LengthChange> length_change(const TrainerConfig& before, const Tra
 TrainerConfig resumed_trainer(const TrainerConfig& stands, formats::Json& given, const std::filesystem::path& where) {
   TrainerConfig merged = stands;
   formats::update_from_json(merged, take_fields<TrainerConfig>(given), "training");
-  check_same(formats::to_json(stands), formats::to_json(settled(merged)), kChangeable, where);
+  check_same(formats::to_json(stands), formats::to_json(resolved(merged)), kChangeable, where);
   if (merged.steps > 0 && merged.minutes > 0) {
     const char* const had = stands.steps > 0 ? "steps" : "minutes";
     throw Error(ErrorKind::kArgument,
@@ -97,7 +99,7 @@ TrainerConfig resumed_trainer(const TrainerConfig& stands, formats::Json& given,
                 concat("make it longer with --", had, " N"));
   }
   check_config(merged, quote(where.native(), 4096));
-  return settled(merged);
+  return resolved(merged);
 }
 
 }  // namespace weft::training

@@ -30,7 +30,7 @@ formats::Json take_fields(formats::Json& given) {
 void check_same(const formats::Json& stands, const formats::Json& given, std::span<const std::string_view> changeable,
                 const std::filesystem::path& where);
 
-/// The settings `Config` of a run, of which those that `given` names leave `given`. Settled by the function of that
+/// The settings `Config` of a run, of which those that `given` names leave `given`. Resolved by the function of that
 /// name beside Config. Errors: as check_same.
 template <typename Config>
 Config resumed_settings(const formats::Json& stands, formats::Json& given, std::span<const std::string_view> changeable,
@@ -39,7 +39,7 @@ Config resumed_settings(const formats::Json& stands, formats::Json& given, std::
   formats::update_from_json(config, formats::only_fields_of<Config>(stands), quote(where.native(), 4096));
   Config merged = config;
   formats::update_from_json(merged, take_fields<Config>(given), "training");
-  merged = settled(merged);
+  merged = resolved(merged);
   check_same(formats::to_json(config), formats::to_json(merged), changeable, where);
   return merged;
 }
@@ -62,8 +62,8 @@ struct LengthChange {
 std::optional<LengthChange> length_change(const TrainerConfig& before, const TrainerConfig& now,
                                           const Checkpoint& from);
 
-/// The trainer's settings of a run with those laid over that `given` names, which leave `given`; settled. Data,
-/// threads, the length, when to stop early, and how often is logged, evaluated and saved may change. Errors: as
+/// The trainer's settings of a run with those laid over that `given` names, which leave `given`; resolved. Threads, the
+/// length, when to stop early, and how often is logged, evaluated and saved may change. Errors: as
 /// check_same and check_config.
 TrainerConfig resumed_trainer(const TrainerConfig& stands, formats::Json& given, const std::filesystem::path& where);
 

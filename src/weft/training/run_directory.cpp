@@ -15,6 +15,7 @@
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/temporary_name.h"
+#include "weft/formats/json_members.h"
 
 namespace weft::training {
 namespace {
@@ -30,9 +31,9 @@ constexpr const char* kBest = "best";
 std::string named(const fs::path& path) { return quote(path.native(), 4096); }
 
 // The path itself, links followed, without a trailing slash: what a rename needs.
-fs::path settled_path(const fs::path& path) {
-  fs::path settled = fs::weakly_canonical(fs::absolute(path));
-  return settled.has_filename() ? settled : settled.parent_path();
+fs::path canonical_path(const fs::path& path) {
+  fs::path whole = fs::weakly_canonical(fs::absolute(path));
+  return whole.has_filename() ? whole : whole.parent_path();
 }
 
 // One trainer a run. flock belongs to the open file, so that the system releases it however the process ends.
@@ -72,9 +73,9 @@ void check_writable(const fs::path& run) {
   while (above.has_relative_path() && !fs::exists(fs::symlink_status(above, error))) {
     above = above.parent_path();
   }
-  require(fs::is_directory(above, error), "a run cannot begin in ", named(run), ": ", named(above), " is no folder");
+  require(fs::is_directory(above, error), "a run cannot begin in ", named(run), ": ", named(above), " is not a folder");
   // A run is built beside its place and moved there.
-  const fs::path holder = fs::exists(run, error) ? settled_path(run).parent_path() : above;
+  const fs::path holder = fs::exists(run, error) ? canonical_path(run).parent_path() : above;
   if (::access(holder.c_str(), W_OK | X_OK) != 0) {
     fail_io("write in", holder, errno);
   }
@@ -108,7 +109,7 @@ void RunDirectory::check_free(const fs::path& path) {
 
 RunDirectory RunDirectory::create(const fs::path& given, const Json& training, const Fill& fill) {
   check_free(given);
-  const fs::path path = settled_path(given);
+  const fs::path path = canonical_path(given);
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   // Beside the destination, so that a run with its first checkpoint appears by one rename.
@@ -145,10 +146,10 @@ RunDirectory RunDirectory::open_beside(const fs::path& given) {
     throw Error(ErrorKind::kArgument, concat(named(given), " is no run directory: it has no ", kTraining),
                 "a new run begins without --resume");
   }
-  return {settled_path(given), Descriptor()};
+  return {canonical_path(given), Descriptor()};
 }
 
-Json RunDirectory::training() const { return formats::read_json(path_ / kTraining); }
+Json RunDirectory::training() const { return formats::read_json_object(path_ / kTraining); }
 
 void RunDirectory::set_training(const Json& training) {
   write_file_atomically(path_ / kTraining, formats::print_json(training, 2) + "\n");
@@ -159,9 +160,9 @@ Checkpoint RunDirectory::latest() const {
     if (auto checkpoint = read_checkpoint(checkpoint_path(path_, step))) {
       return *std::move(checkpoint);
     }
-    log_warning(named(checkpoint_path(path_, step)), " is not whole and is left out");
+    log_warning(named(checkpoint_path(path_, step)), " is incomplete and is skipped");
   }
-  fail(ErrorKind::kFormat, named(path_ / kCheckpoints), " holds no whole checkpoint");
+  fail(ErrorKind::kFormat, named(path_ / kCheckpoints), " holds no complete checkpoint");
 }
 
 void RunDirectory::save(std::int64_t step, std::int64_t keep, const Fill& fill) {

@@ -13,6 +13,8 @@
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/formats/json_members.h"
+#include "weft/training/text_config.h"
 
 namespace weft::training {
 namespace {
@@ -24,12 +26,13 @@ constexpr std::int64_t kStateFormat = 1;
 Json versions() { return {{"weft_version", std::string(kVersion)}, {"torch_version", TORCH_VERSION}}; }
 
 // A resumed run shows the windows that follow; over another text these would be other windows.
-void check_data(const Json& recorded, const Json& found, const TrainerConfig& config,
-                const std::filesystem::path& checkpoint) {
+void check_data(const Json& recorded, const Task& task, const std::filesystem::path& checkpoint) {
+  const Json found = task.data_identity();
+  const char* field = task.settings().contains("train_text") ? "train_text" : "train_data";
   for (const auto& [name, value] : recorded.items()) {
-    require(found.contains(name) && found[name] == value, config.train_text.empty() ? "train_data" : "train_text",
-            ": the data are not those of ", quote(checkpoint.native(), 4096), ": ", name, " was ", value.dump(),
-            ", found ", found.contains(name) ? found[name].dump() : "none");
+    require(found.contains(name) && found[name] == value, field, ": the data are not those of ",
+            quote(checkpoint.native(), 4096), ": ", name, " was ", value.dump(), ", found ",
+            found.contains(name) ? found[name].dump() : "none");
   }
 }
 
@@ -54,28 +57,27 @@ Json write_state(const std::filesystem::path& directory, const RunState& state, 
 
 RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, Task& task) {
   const Json& json = checkpoint.state;
-  const std::string where = (checkpoint.path / "state.json").string();
-  try {
-    const auto format = json.at("format").get<std::int64_t>();
-    if (format != kStateFormat) {
-      fail(ErrorKind::kFormat, where, ": format must be ", kStateFormat, ", found ", format,
-           "; another version of Weft wrote it");
-    }
-    check_data(json.at("data"), task.data_identity(), config, checkpoint.path);
-    const auto threads = json.at("threads").get<int>();
-    // Sums over another number of parts round otherwise. That is no reason to refuse, and must be said.
-    if (threads != at::get_num_threads()) {
-      log_warning("this run used ", threads, " threads before and has ", at::get_num_threads(),
-                  " now: losses will agree to rounding, not to the last bit");
-    }
-    require(json.at("random").at("seed").get<std::int64_t>() == config.seed, where,
-            ": seed must be that of training.json, ", config.seed, ", found ", json["random"]["seed"].dump());
-    task.load(checkpoint.path);
-    return {checkpoint.step, json.at("tokens").get<std::int64_t>(), json.at("seconds").get<double>(),
-            json.at("loss").get<double>()};
-  } catch (const Json::exception& error) {
-    fail(ErrorKind::kFormat, where, ": ", error.what());
+  const std::string where = checkpoint.where();
+  const auto format = formats::value_of<std::int64_t>(json, "format", where);
+  if (format != kStateFormat) {
+    fail(ErrorKind::kFormat, where, ": format must be ", kStateFormat, ", found ", format,
+         "; another version of Weft wrote it");
   }
+  check_data(formats::object_member(json, "data", where), task, checkpoint.path);
+  const auto threads = formats::value_of<std::int64_t>(json, "threads", where);
+  // Sums over another number of parts round otherwise. That is no reason to refuse, and must be said.
+  if (threads != at::get_num_threads()) {
+    log_warning("this run used ", threads, " threads before and has ", at::get_num_threads(),
+                " now: losses will agree to rounding, not to the last bit");
+  }
+  const auto seed =
+      formats::value_of<std::int64_t>(formats::object_member(json, "random", where), "seed", where + ": random");
+  require(seed == config.seed, where, ": seed must be that of training.json, ", config.seed, ", found ", seed);
+  const RunState state = {checkpoint.step, formats::value_of<std::int64_t>(json, "tokens", where),
+                          formats::value_of<double>(json, "seconds", where),
+                          formats::value_of<double>(json, "loss", where)};
+  task.load(checkpoint.path);
+  return state;
 }
 
 void load_moments(const std::filesystem::path& checkpoint, Optimizer& optimizer, std::int64_t step) {
@@ -98,9 +100,14 @@ Json training_json(const TrainerConfig& config, const Task& task) {
 TrainerConfig config_from_json(const Json& json, const std::filesystem::path& where) {
   TrainerConfig config;
   const std::string named = quote(where.native(), 4096);
-  const bool has_settings = json.is_object() && json.contains("task");
-  formats::update_from_json(config, has_settings ? formats::only_fields_of<TrainerConfig>(json) : json, named,
-                            {"weft_version", "torch_version"});
+  if (!json.is_object() || !json.contains("task")) {  // a language model's: its task has no settings but the text's
+    std::vector<std::string_view> known;
+    const auto note = [&](const auto& field) { known.push_back(field.name); };
+    TrainerConfig::fields(note);
+    TextConfig::fields(note);
+    formats::check_keys(json, named, known, {"weft_version", "torch_version"});
+  }
+  formats::update_from_json(config, formats::only_fields_of<TrainerConfig>(json), named);
   check_config(config, named);
   // A run of a version that knew one process only.
   config.processes = std::max<std::int64_t>(config.processes, 1);

@@ -36,8 +36,8 @@ void load_moments(const std::filesystem::path& checkpoint, Optimizer& optimizer,
 
 /// The fields of `config`, the settings of `task` and the versions that wrote them: training.json.
 formats::Json training_json(const TrainerConfig& config, const Task& task);
-/// The config in a run's training.json; what a task has settled there is passed over. Errors: kFormat, kArgument naming
-/// the field.
+/// The config in a run's training.json; what a task has recorded there is passed over. Errors: kFormat, kArgument
+/// naming the field.
 TrainerConfig config_from_json(const formats::Json& json, const std::filesystem::path& where);
 
 }  // namespace weft::training

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
 
 #include "weft/formats/config_json.h"
 
@@ -46,5 +47,15 @@ class Task {
   /// Loads the weights that save() wrote.
   virtual void load(const std::filesystem::path& directory) = 0;
 };
+
+/// Named parameters in the module's order.
+std::vector<std::pair<std::string, at::Tensor>> leaves_of(const torch::nn::Module& module);
+
+/// Copies the values of `source`, which has the same parameters, into the tensors of `target`: an optimiser that holds
+/// these must not be left with old ones.
+void copy_leaves(const torch::nn::Module& source, torch::nn::Module& target);
+
+/// A fingerprint as a run writes it: 16 hexadecimal digits.
+std::string fingerprint_text(std::uint64_t fingerprint);
 
 }  // namespace weft::training

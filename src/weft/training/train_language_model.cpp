@@ -6,6 +6,8 @@
 
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/training/language_model_task.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
@@ -26,60 +28,66 @@ std::string absolute_path(const std::filesystem::path& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
+// The directory that the run began with; empty where it began anew.
+std::string first_model(const Json& training, const std::filesystem::path& where) {
+  return formats::value_or(training, "model", quote(where.native(), 4096), std::string());
+}
+
 // A model that is given again must be the one that the run began with.
 void check_began_with(const Json& training, Json& given, const std::filesystem::path& where) {
   if (given.contains("model")) {
-    const Json stands = {{"model", training.value("model", std::string())}};
-    check_same(stands, {{"model", absolute_path(given["model"].get<std::string>())}}, {}, where);
+    const Json stands = {{"model", first_model(training, where)}};
+    const auto again = formats::value_of<std::string>(given, "model", "training");
+    check_same(stands, {{"model", absolute_path(again)}}, {}, where);
     given.erase("model");
   }
 }
 
-// Checked and settled; what can be refused is refused before a model is made.
-TrainerConfig ready(const std::filesystem::path& run, const TrainerConfig& given) {
-  check_config(given, "training");
-  require_train_text(given, "training");
+// Checked and resolved; what can be refused is refused before a model is made.
+TextRun ready(const std::filesystem::path& run, const TextRun& given) {
+  check_config(given.trainer, "training");
+  check_config(given.text, "training");
   if (processes().is_first()) {
     RunDirectory::check_free(run);
   }
-  return settled(given);
+  return {resolved(given.trainer), resolved(given.text)};
 }
 
 }  // namespace
 
-TrainResult train_language_model(const std::filesystem::path& run, const TrainerConfig& given,
+TrainResult train_language_model(const std::filesystem::path& run, const TextRun& given,
                                  const models::TransformerConfig& model_config,
                                  std::shared_ptr<const text::Tokenizer> tokenizer) {
-  const TrainerConfig config = ready(run, given);
+  const TextRun made = ready(run, given);
   // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
-  at::manual_seed(static_cast<std::uint64_t>(config.seed));
+  at::manual_seed(static_cast<std::uint64_t>(made.trainer.seed));
   const models::LanguageModel model(model_config);
-  return Trainer::start(run, config, std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config)).run();
+  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), made.trainer, made.text);
+  return Trainer::start(run, made.trainer, std::move(task)).run();
 }
 
-TrainResult train_further(const std::filesystem::path& run, const TrainerConfig& given,
-                          const std::filesystem::path& model) {
-  const TrainerConfig config = ready(run, given);
-  auto task = std::make_shared<LanguageModelTask>(checkpoint::load_model(model), text::load_tokenizer(model), config,
-                                                  absolute_path(model));
-  return Trainer::start(run, config, std::move(task)).run();
+TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model) {
+  const TextRun made = ready(run, given);
+  auto task = std::make_shared<LanguageModelTask>(checkpoint::load_model(model), text::load_tokenizer(model),
+                                                  made.trainer, made.text, absolute_path(model));
+  return Trainer::start(run, made.trainer, std::move(task)).run();
 }
 
 TrainResult resume_language_model(const std::filesystem::path& path, const Json& given) {
   RunDirectory run = open_to_resume(path);
-  const TrainerConfig stands = config_from_json(run.training(), run.path() / "training.json");
+  const std::filesystem::path where = run.path() / "training.json";
   Json rest = given;
-  const TrainerConfig config = resumed_trainer(stands, rest, run.path() / "training.json");
-  check_began_with(run.training(), rest, run.path() / "training.json");
+  const TrainerConfig trainer = resumed_trainer(config_from_json(run.training(), where), rest, where);
+  const TextConfig text = resumed_text(run.training(), rest, where);
+  check_began_with(run.training(), rest, where);
   check_model(checkpoint::load_config(run.path()), rest, run.path() / "config.json");
   require(rest.empty(), "no field of training or model is called '", rest.empty() ? "" : rest.begin().key(), "'");
   const Checkpoint checkpoint = checkpoint_to_resume(run);
   const models::LanguageModel model = checkpoint::load_model(checkpoint.path);
   std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(checkpoint.path);
-  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), config,
-                                                  run.training().value("model", std::string()));
-  Trainer trainer = Trainer::resume(std::move(run), config, std::move(task));
-  return trainer.run();
+  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), trainer, text,
+                                                  first_model(run.training(), where));
+  return Trainer::resume(std::move(run), trainer, std::move(task)).run();
 }
 
 }  // namespace weft::training

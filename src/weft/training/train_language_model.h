@@ -8,25 +8,31 @@
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
 #include "weft/text/tokenizer.h"
+#include "weft/training/text_config.h"
 #include "weft/training/trainer.h"
-#include "weft/training/trainer_config.h"
 
 namespace weft::training {
 
-/// Builds the model from `model` and `config.seed` and trains it in a new run directory.
+/// A run over text: how it is trained, and on what.
+struct TextRun {
+  TrainerConfig trainer;
+  TextConfig text;
+};
+
+/// Builds the model from `model` and the trainer's seed and trains it in a new run directory.
 /// `model.vocab_size` is data::model_vocabulary(tokenizer, model.is_decoder). A decoder learns the next token, an
 /// encoder masked ones.
-TrainResult train_language_model(const std::filesystem::path& run, const TrainerConfig& config,
+TrainResult train_language_model(const std::filesystem::path& run, const TextRun& given,
                                  const models::TransformerConfig& model,
                                  std::shared_ptr<const text::Tokenizer> tokenizer);
 
 /// The same from the weights and with the tokeniser of a directory of Weft's own, such as another run. The optimiser
 /// begins anew. Errors: as checkpoint::load_model.
-TrainResult train_further(const std::filesystem::path& run, const TrainerConfig& config,
-                          const std::filesystem::path& model);
+TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model);
 
-/// Goes on with a run. `given` holds the fields a user has set again, of TrainerConfig and TransformerConfig alike;
-/// each must be what the run has, but for those that resumed_trainer() lets change. Errors: kArgument that names the
+/// Goes on with a run. `given` holds the fields a user has set again, of TrainerConfig, TextConfig and
+/// TransformerConfig alike; each must be what the run has, but for those that resumed_trainer() and resumed_text() let
+/// change. Errors: kArgument that names the
 /// field, both values and the file.
 TrainResult resume_language_model(const std::filesystem::path& run,
                                   const formats::Json& given = formats::Json::object());

@@ -24,7 +24,6 @@
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/run_state.h"
 #include "weft/training/schedule.h"
-#include "weft/training/training_clock.h"
 #include "weft/training/update.h"
 
 namespace weft::training {
@@ -147,7 +146,7 @@ void Trainer::Loop::agree() {
   }
   const at::NoGradGuard no_grad;
   const double first_step = group.from_first(static_cast<double>(state_.step));
-  require(first_step == static_cast<double>(state_.step), "the processes stand at different steps: the first at ",
+  require(first_step == static_cast<double>(state_.step), "the processes are at different steps: the first at ",
           first_step, ", process ", group.rank(), " at ", state_.step, "; all must read the same run directory");
   for (const auto& [name, parameter] : task_->parameters()) {
     group.copy_from_first(parameter.detach());
@@ -285,7 +284,12 @@ void Trainer::Loop::learn_evaluations() {
   for (const Json& entry : Json::parse(processes().text_from_first(known.dump()))) {
     evaluated_step_ = entry["step"].get<std::int64_t>();
     evaluation_ = entry["figures"];
-    best_.consider(evaluated_step_, evaluation_);
+    try {
+      best_.consider(evaluated_step_, evaluation_);
+    } catch (const Error& error) {
+      const std::filesystem::path log = run_.path() / "metrics.jsonl";
+      throw Error(error.kind(), concat(quote(log.native(), 4096), ", step ", evaluated_step_, ": ", error.what()));
+    }
   }
 }
 
@@ -341,8 +345,8 @@ TrainResult Trainer::Loop::train() {
       throw;
     }
     throw Error(error.kind(),
-                concat(error.what(), last_loss(), "; ", quote(checkpoint_path(run_.path(), saved_step_).native(), 4096),
-                       " stands"),
+                concat(error.what(), last_loss(), "; the last checkpoint is ",
+                       quote(checkpoint_path(run_.path(), saved_step_).native(), 4096)),
                 error.hint());
   }
   return result();
@@ -354,7 +358,7 @@ Trainer::~Trainer() = default;
 
 Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& given, std::shared_ptr<Task> task) {
   check_config(given, "training");
-  const TrainerConfig config = settled(given);
+  const TrainerConfig config = resolved(given);
   check_metric(config.best_metric, *task);
   use_threads(config);
   const auto create = [&] {
@@ -382,8 +386,8 @@ Trainer Trainer::resume(RunDirectory run, const TrainerConfig& config, std::shar
     change = length_change(config_from_json(run.training(), run.path() / "training.json"), config, newest);
     if (!verify(newest)) {
       log_warning(quote(newest.path.native(), 4096),
-                  " has no digests, since an earlier version of Weft wrote it: its files have their sizes, and flipped "
-                  "bits in them cannot be found");
+                  " has no digests, because an earlier version of Weft wrote it: the sizes of its files are right, and "
+                  "Weft cannot see whether their bytes are");
     }
     if (change) {
       log_warning(change->text);

@@ -30,7 +30,7 @@ struct TrainResult {
 /// A run that is set up and not yet running.
 class Trainer {
  public:
-  /// A new run of `task` in `run`, which must not exist or be empty. `config` has been checked; it is settled here.
+  /// A new run of `task` in `run`, which must not exist or be empty. `config` has been checked; it is resolved here.
   /// Errors: kArgument for a best_metric that the task's evaluations will not have, before anything is trained.
   static Trainer start(const std::filesystem::path& run, const TrainerConfig& config, std::shared_ptr<Task> task);
   /// Goes on after the last checkpoint of `run`, by `config`; `task` is as it was built at the start, its weights are

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules between the fields of a TrainerConfig, and what `auto` and relative paths mean here and now.
+// Rules between the fields of a TrainerConfig, and what `auto` means here and now.
 #include "weft/training/trainer_config.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "weft/core/cpu.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::training {
-namespace {
-
-void make_absolute(std::vector<std::string>& paths) {
-  for (std::string& path : paths) {
-    path = std::filesystem::absolute(path).lexically_normal().string();
-  }
-}
-
-}  // namespace
-
 void check_config(const TrainerConfig& config, std::string_view where) {
   check_fields(config, where);
   require((config.steps > 0) != (config.minutes > 0), where, ": one of steps and minutes must be above 0, found steps ",
@@ -39,25 +28,19 @@ void check_config(const TrainerConfig& config, std::string_view where) {
           ": early_stopping needs best_metric and eval_every, found ", config.early_stopping, " without them");
 }
 
-void require_train_text(const TrainerConfig& config, std::string_view where) {
-  require(!config.train_text.empty(), where, ": train_text must name a file or folder, found none");
-}
-
 std::int64_t parts_per_step(const TrainerConfig& config) {
   return config.gradient_accumulation * std::max<std::int64_t>(config.processes, 1);
 }
 
-std::string settled_dtype(const std::string& dtype) {
+std::string resolved_dtype(const std::string& dtype) {
   if (dtype != "auto") {
     return dtype;
   }
   return has_fast_bfloat16() ? "bfloat16" : "float32";
 }
 
-TrainerConfig settled(TrainerConfig config) {
-  make_absolute(config.train_text);
-  make_absolute(config.eval_text);
-  config.dtype = settled_dtype(config.dtype);
+TrainerConfig resolved(TrainerConfig config) {
+  config.dtype = resolved_dtype(config.dtype);
   config.processes = config.processes == 0 ? processes().size() : config.processes;
   return config;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a model is trained: the field list behind `weft train`'s flags and the training.json of a run directory.
+// How any task is trained: optimiser, schedule, length, precision, checkpoints. The field list is behind `weft train`'s
+// flags and the training.json of a run directory; what is learned from is the task's own config (text_config.h).
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,9 @@ inline constexpr std::int64_t kMostTokens = (std::int64_t{1} << 31) - 1;
 inline constexpr std::int64_t kMostRows = 1 << 20;
 inline constexpr std::int64_t kMostSteps = (std::int64_t{1} << 31) - 1;
 
-/// A run's data, schedule, optimiser and habits; the field list below says what each field means and which values it
-/// takes.
+/// A run's batches, schedule, optimiser and habits; the field list below says what each field means and which values it
+/// takes. Label smoothing and the draws of subwords are here because every task has them.
 struct TrainerConfig {
-  std::vector<std::string> train_text;
-  std::vector<std::string> eval_text;
-  std::int64_t context = 1024;
   std::int64_t batch_size = 8;
   std::int64_t gradient_accumulation = 1;
   std::int64_t steps = 0;
@@ -44,15 +42,12 @@ struct TrainerConfig {
   double clip_norm = 1.0;
   std::string dtype = "auto";
   std::int64_t seed = 0;
-  double mask_probability = 0.15;
-  std::string masking = "tokens";
   double bpe_dropout = 0.0;
   double unigram_alpha = 0.0;
   std::int64_t checkpoint_every = 0;
   double checkpoint_minutes = 2.0;
   std::int64_t keep_checkpoints = 2;
   std::int64_t eval_every = 0;
-  std::int64_t max_eval_bytes = 262144;
   std::string best_metric;
   std::int64_t early_stopping = 0;
   std::int64_t log_every = 1;
@@ -64,34 +59,32 @@ struct TrainerConfig {
 
  private:
   template <typename Visitor>
-  static void data_fields(Visitor&& visit);
+  static void length_fields(Visitor&& visit);
   template <typename Visitor>
   static void optimizer_fields(Visitor&& visit);
   template <typename Visitor>
-  static void text_fields(Visitor&& visit);
+  static void subword_fields(Visitor&& visit);
   template <typename Visitor>
   static void habit_fields(Visitor&& visit);
 };
 
 template <typename Visitor>
 void TrainerConfig::fields(Visitor&& visit) {
-  data_fields(visit);
+  length_fields(visit);
   optimizer_fields(visit);
-  text_fields(visit);
+  subword_fields(visit);
   habit_fields(visit);
 }
 
 template <typename Visitor>
-void TrainerConfig::data_fields(Visitor&& visit) {
+void TrainerConfig::length_fields(Visitor&& visit) {
   using C = TrainerConfig;
-  visit(Field{"train_text", &C::train_text, "files and folders to train on"});
-  visit(Field{"eval_text", &C::eval_text, "held-out files and folders to evaluate on; none leaves evaluation out"});
-  visit(Field{"context", &C::context, "tokens of a training window"}.range(1, kMostTokens));
-  visit(Field{"batch_size", &C::batch_size, "windows of a batch"}.range(1, kMostRows));
+  visit(Field{"batch_size", &C::batch_size, "windows in a batch"}.range(1, kMostRows));
   visit(Field{"gradient_accumulation", &C::gradient_accumulation, "batches whose gradients are added up for one step"}
             .range(1, kMostRows));
   visit(Field{"steps", &C::steps, "steps to train for; 0 to train by minutes"}.range(0, kMostSteps));
-  visit(Field{"minutes", &C::minutes, "minutes of training wall time to train for; 0 to train by steps"}.range(0, 1e9));
+  visit(Field{"minutes", &C::minutes, "minutes to train for, without evaluations and checkpoints; 0 to train by steps"}
+            .range(0, 1e9));
 }
 
 template <typename Visitor>
@@ -104,7 +97,8 @@ void TrainerConfig::optimizer_fields(Visitor&& visit) {
   visit(Field{"optimizer", &C::optimizer, "how gradients become updates"}.one_of({"adamw", "adafactor", "lamb"}));
   visit(Field{"schedule", &C::schedule, "decay of the learning rate after warm-up"}.one_of(
       {"cosine", "linear", "inverse_sqrt", "constant"}));
-  visit(Field{"warmup_steps", &C::warmup_steps, "steps of linear warm-up; 0 to use warmup_ratio"}.range(0, kMostSteps));
+  visit(Field{"warmup_steps", &C::warmup_steps, "steps of linear warm-up; 0 for a share of the run"}.range(0,
+                                                                                                           kMostSteps));
   visit(Field{"warmup_ratio", &C::warmup_ratio, "share of the run that is linear warm-up"}.range(0, 1));
   visit(Field{"weight_decay", &C::weight_decay, "weight decay of matrices; norms, biases and embeddings have none"}
             .at_least(0));
@@ -115,7 +109,7 @@ void TrainerConfig::optimizer_fields(Visitor&& visit) {
               "adafactor: the learning rate is multiplied by the size of each parameter"});
   visit(Field{"layer_decay", &C::layer_decay, "learning rate of a layer, as a share of the rate of the layer above it"}
             .range(0.01, 1));
-  visit(Field{"freeze", &C::freeze, "parameters that do not train, by name; * stands for any letters"});
+  visit(Field{"freeze", &C::freeze, "names of parameters that are not trained; * matches any letters"});
   visit(Field{"label_smoothing", &C::label_smoothing, "share of each target that is spread over the vocabulary"}.range(
       0, 0.999));
   visit(Field{"clip_norm", &C::clip_norm,
@@ -129,13 +123,8 @@ void TrainerConfig::optimizer_fields(Visitor&& visit) {
 }
 
 template <typename Visitor>
-void TrainerConfig::text_fields(Visitor&& visit) {
+void TrainerConfig::subword_fields(Visitor&& visit) {
   using C = TrainerConfig;
-  visit(
-      Field{"mask_probability", &C::mask_probability, "share of the tokens that are masked, for an encoder to predict"}
-          .range(0.001, 1));
-  visit(Field{"masking", &C::masking, "what is masked for an encoder: single tokens, whole words, or spans of words"}
-            .one_of({"tokens", "words", "spans"}));
   visit(Field{"bpe_dropout", &C::bpe_dropout,
               "probability that a merge of a BPE tokeniser is left out in training text; 0 leaves out none"}
             .range(0, 0.99));
@@ -147,25 +136,27 @@ void TrainerConfig::text_fields(Visitor&& visit) {
 template <typename Visitor>
 void TrainerConfig::habit_fields(Visitor&& visit) {
   using C = TrainerConfig;
-  visit(Field{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints; 0 for checkpoint_minutes"}.at_least(
-      0));
+  visit(
+      Field{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints; 0 to count minutes instead"}.at_least(
+          0));
   visit(Field{"checkpoint_minutes", &C::checkpoint_minutes, "minutes between checkpoints; 0 for only at the end"}
             .at_least(0));
   visit(Field{"keep_checkpoints", &C::keep_checkpoints, "how many of the newest checkpoints are kept"}.at_least(1));
   visit(Field{"eval_every", &C::eval_every, "steps between evaluations; 0 for only at the end"}.at_least(0));
-  visit(Field{"max_eval_bytes", &C::max_eval_bytes, "held-out bytes an evaluation reads; 0 for all"}.at_least(0));
   visit(Field{"best_metric", &C::best_metric,
-              "figure that decides which evaluated model is kept in RUN/best; without one none is kept"});
+              "figure of an evaluation, for example loss, by which the best model is kept in RUN/best; without it none "
+              "is kept"});
   visit(Field{"early_stopping", &C::early_stopping,
-              "stop after so many evaluations in a row without a better best_metric; 0 never stops early"}
+              "stop after this many evaluations in a row without a better best_metric; 0 never stops early"}
             .at_least(0));
   visit(Field{"log_every", &C::log_every, "steps between entries of metrics.jsonl"}.at_least(1));
   visit(
       Field{"threads", &C::threads, "threads to compute with; 0 leaves the choice to WEFT_THREADS and LibTorch"}.range(
           0, 4096));
-  visit(Field{"processes", &C::processes,
-              "processes that a step is made for: it has gradient_accumulation batches for each; 0 counts those that "
-              "begin the run"}
+  visit(Field{
+      "processes", &C::processes,
+      "number of processes whose batches make one step, each with gradient_accumulation batches; 0 for as many as "
+      "begin the run"}
             .range(0, kMostRows));
 }
 
@@ -175,14 +166,12 @@ std::int64_t parts_per_step(const TrainerConfig& config);
 /// Every field on its own and fields against each other: exactly one of steps and minutes, warm-up within the run.
 /// Errors: kArgument naming `where`, the field, the rule and the value.
 void check_config(const TrainerConfig& config, std::string_view where);
-/// What language modelling needs besides: some train_text.
-void require_train_text(const TrainerConfig& config, std::string_view where);
 
-/// `config` as a run directory keeps it: paths absolute, `auto` settled and processes counted, so that it means the
-/// same on every later day.
-TrainerConfig settled(TrainerConfig config);
+/// `config` as a run directory keeps it: `auto` decided and processes counted, so that it means the same on every later
+/// day.
+TrainerConfig resolved(TrainerConfig config);
 
 /// "float32" or "bfloat16": what `dtype` (also "auto") means on this machine.
-std::string settled_dtype(const std::string& dtype);
+std::string resolved_dtype(const std::string& dtype);
 
 }  // namespace weft::training

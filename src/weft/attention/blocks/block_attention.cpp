@@ -28,14 +28,14 @@ at::Tensor unflatten(const at::Tensor& flat, const at::Tensor& like, std::int64_
 // What the backward pass reads of the forward pass, flat; the fields are those of PieceResults.
 struct FlatResults {
   at::Tensor output_gradient;
-  at::Tensor output;
+  at::Tensor delta;
   at::Tensor log_sum_exp;
   at::Tensor lost;
   at::Tensor unbounded;
 
   PieceResults at(const Piece& piece) const {
     PieceResults results{select_queries(output_gradient, piece),
-                         select_queries(output, piece),
+                         select_queries(delta, piece),
                          select_queries(log_sum_exp, piece).squeeze(-1),
                          {},
                          {}};
@@ -52,23 +52,25 @@ void take_out_rows(BlockInputs& inputs, FlatResults& results, const at::Tensor& 
   const at::Tensor rows = results.log_sum_exp.eq(-kInfinity).logical_or_(lost);
   results.log_sum_exp.masked_fill_(rows, kInfinity);
   results.output_gradient = results.output_gradient.masked_fill(rows, 0.0);
-  results.output = results.output.masked_fill(rows, 0.0);
+  results.delta = results.delta.masked_fill(rows, 0.0);
   inputs.clear_queries(rows.squeeze(-1));
 }
 
 FlatResults flat_results(BlockInputs& inputs, const Forward& forward, const at::Tensor& output_gradient) {
-  FlatResults results{inputs.flat_queries(output_gradient), inputs.flat_queries(forward.output), {}, {}, {}};
+  FlatResults results{inputs.flat_queries(output_gradient), {}, {}, {}, {}};
+  results.delta = (results.output_gradient * inputs.flat_queries(forward.output)).sum(-1, true);
   const std::int64_t rows = forward.log_sum_exp.size(2);
   const at::Tensor log_sum_exp = forward.log_sum_exp.reshape({-1, rows});
   results.log_sum_exp = at::full({log_sum_exp.size(0), inputs.query().size(1), 1}, kInfinity, log_sum_exp.options());
   results.log_sum_exp.squeeze(-1).narrow(1, 0, rows).copy_(log_sum_exp);
-  at::Tensor lost = at::zeros_like(results.log_sum_exp, at::kBool);
-  if (!all_finite(log_sum_exp)) {
-    lost.squeeze(-1).narrow(1, 0, rows).copy_(log_sum_exp.isnan().logical_or_(log_sum_exp == kInfinity));
-    take_out_rows(inputs, results, lost);
+  if (all_finite({log_sum_exp, results.delta})) {
+    return results;
   }
-  const at::Tensor unbounded = at::isfinite((results.output_gradient * results.output).sum(-1, true)).logical_not_();
-  if (lost.any().item<bool>() || unbounded.any().item<bool>()) {
+  at::Tensor lost = at::zeros_like(results.log_sum_exp, at::kBool);
+  lost.squeeze(-1).narrow(1, 0, rows).copy_(log_sum_exp.isnan().logical_or_(log_sum_exp == kInfinity));
+  take_out_rows(inputs, results, lost);
+  const at::Tensor unbounded = at::isfinite(results.delta).logical_not_();
+  if (lost.logical_or(unbounded).any().item<bool>()) {
     results.lost = lost;
     results.unbounded = unbounded;
   }

@@ -30,7 +30,7 @@ BlockInputs::BlockInputs(const Call& call)
   if (call.key_keep.defined()) {
     bind_padding();
   }
-  if (!all_finite(key_) || !all_finite(value_)) {
+  if (!all_finite({key_, value_})) {
     clear_invalid();
   }
 }

@@ -28,11 +28,11 @@ struct PieceForward {
 /// What the forward pass left: rows that are empty or lost have a log_sum_exp of +infinity here, so that their
 /// probabilities are 0, and zeros elsewhere.
 struct PieceResults {
-  at::Tensor output_gradient;
-  at::Tensor output;
-  at::Tensor log_sum_exp;
+  at::Tensor output_gradient;  ///< [R, F, q, D_v]
+  at::Tensor delta;            ///< [R, F, q, 1]: the sum of output gradient times output
+  at::Tensor log_sum_exp;      ///< [R, F, q]
   /// bool [R, F, q, 1], both undefined where all numbers are finite: rows whose log_sum_exp was not finite, and rows
-  /// where the sum of output gradient times output is not (kernels/fused/spoiled_rows.h).
+  /// whose delta is not (kernels/fused/spoiled_rows.h).
   at::Tensor lost;
   at::Tensor unbounded;
 };

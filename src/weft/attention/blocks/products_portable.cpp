@@ -54,7 +54,7 @@ void mark_invalid(const PieceInputs& inputs, PieceForward& forward) {
 PieceGradients spoiled_backward(const PieceInputs& inputs, const PieceResults& results) {
   const at::Tensor valid = at::isfinite(results.output_gradient);
   const PieceResults finite{results.output_gradient.masked_fill(valid.logical_not(), 0.0),
-                            results.output.masked_fill(results.unbounded, 0.0),
+                            results.delta.masked_fill(results.unbounded, 0.0),
                             results.log_sum_exp,
                             {},
                             {}};
@@ -99,12 +99,11 @@ PieceGradients portable_backward(const PieceInputs& inputs, const PieceResults& 
     return spoiled_backward(inputs, results);
   }
   const at::Tensor probabilities = scores_of(inputs).sub_(results.log_sum_exp.unsqueeze(-1)).exp_();
-  const at::Tensor delta = (results.output_gradient * results.output).sum(-1, true);
   at::Tensor scores_gradient = at::matmul(results.output_gradient, inputs.value.transpose(2, 3));
   if (inputs.dropout.defined()) {
     scores_gradient.mul_(inputs.dropout);
   }
-  scores_gradient.sub_(delta).mul_(probabilities).mul_(inputs.scale);
+  scores_gradient.sub_(results.delta).mul_(probabilities).mul_(inputs.scale);
   return {at::matmul(scores_gradient, inputs.key), at::matmul(scores_gradient.transpose(2, 3), inputs.query),
           at::matmul(dropped(probabilities, inputs).transpose(2, 3), results.output_gradient)};
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Autograd kernel of weft::attention. Saves query, key, value, output and log-sum-exp; the scores are computed
-// again in the backward pass.
+// Gradients of attention. Saves query, key, value, output and log-sum-exp; the scores are computed again in the
+// backward pass.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/custom_function.h>
-#include <torch/library.h>
 
-#include <string>
+#include <variant>
 
-#include "weft/attention/operator/operator.h"
-#include "weft/attention/position_bias.h"
+#include "weft/attention/operator/autograd.h"
+#include "weft/attention/operator/checks.h"
+#include "weft/attention/operator/paths.h"
+#include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
 namespace weft::attention {
@@ -31,56 +33,71 @@ class RefuseSecondDerivative : public torch::autograd::Function<RefuseSecondDeri
   }
 };
 
-// The operator's arguments that are no tensors to differentiate by.
-struct Rest {
-  OptionalTensor key_keep;
-  std::vector<at::Tensor> layout;
-  std::vector<std::int64_t> sizes;
-  double scale;
-  double dropout;
-  std::int64_t seed;
-  std::string path;
-  OptionalTensor slopes;
+// A call without query, key and value, which autograd keeps: computed here, or by the dispatcher for who traces it.
+class Computation : public torch::CustomClassHolder {
+ public:
+  template <typename Kind>
+  explicit Computation(const Kind& call) : call_(without_tensors(call)) {}
 
-  void save(AutogradContext* context) const {
-    context->saved_data["key_keep"] = key_keep;
-    context->saved_data["layout"] = layout;
-    context->saved_data["sizes"] = sizes;
-    context->saved_data["scale"] = scale;
-    context->saved_data["dropout"] = dropout;
-    context->saved_data["seed"] = seed;
-    context->saved_data["path"] = path;
-    context->saved_data["slopes"] = slopes;
+  Forward forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) const {
+    const auto call = complete(query, key, value);
+    const auto* here = std::get_if<Call>(&call);
+    return here != nullptr ? run_forward(*here) : dispatch_forward(std::get<Arguments>(call));
   }
-  static Rest saved(AutogradContext* context) {
-    auto& data = context->saved_data;
-    return {data["key_keep"].toOptional<at::Tensor>(),
-            data["layout"].toTensorVector(),
-            data["sizes"].toIntVector(),
-            data["scale"].toDouble(),
-            data["dropout"].toDouble(),
-            data["seed"].toInt(),
-            data["path"].toStringRef(),
-            data["slopes"].toOptional<at::Tensor>()};
+
+  Gradients backward(const variable_list& saved, const at::Tensor& output_gradient) const {
+    const auto call = complete(saved[0], saved[1], saved[2]);
+    const Forward forward{saved[3], saved[4]};
+    const auto* here = std::get_if<Call>(&call);
+    if (here == nullptr) {
+      return dispatch_backward(std::get<Arguments>(call), forward, output_gradient);
+    }
+    check_results(here->query, here->value, forward, output_gradient);
+    return run_backward(*here, forward, output_gradient);
   }
+
+ private:
+  using AnyCall = std::variant<Call, Arguments>;
+
+  template <typename Kind>
+  static AnyCall without_tensors(Kind call) {
+    call.query = call.key = call.value = at::Tensor();
+    return call;
+  }
+
+  AnyCall complete(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) const {
+    AnyCall call = call_;
+    std::visit(
+        [&](auto& each) {
+          each.query = query;
+          each.key = key;
+          each.value = value;
+        },
+        call);
+    return call;
+  }
+
+  AnyCall call_;
 };
 
 class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& query, const at::Tensor& key,
-                               const at::Tensor& value, const Rest& rest) {
+                               const at::Tensor& value, const c10::intrusive_ptr<Computation>& computation) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    auto [output, log_sum_exp] = forward_operator().call(query, key, value, rest.key_keep, rest.layout, rest.sizes,
-                                                         rest.scale, rest.dropout, rest.seed, rest.path, rest.slopes);
-    context->save_for_backward({query, key, value, output, log_sum_exp});
-    context->mark_non_differentiable({log_sum_exp});
-    rest.save(context);
-    return {output, log_sum_exp};
+    const Forward result = computation->forward(query, key, value);
+    context->save_for_backward({query, key, value, result.output, result.log_sum_exp});
+    context->mark_non_differentiable({result.log_sum_exp});
+    context->saved_data["computation"] =
+        c10::IValue::make_capsule(c10::static_intrusive_pointer_cast<torch::CustomClassHolder>(computation));
+    return {result.output, result.log_sum_exp};
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const variable_list saved = context->get_saved_variables();
-    variable_list result = first_gradients(saved, Rest::saved(context), gradients[0]);
+    const auto computation =
+        c10::static_intrusive_pointer_cast<Computation>(context->saved_data["computation"].toCapsule());
+    variable_list result = first_gradients(*computation, saved, gradients[0]);
     if (at::GradMode::is_enabled()) {
       for (at::Tensor& gradient : result) {
         gradient = RefuseSecondDerivative::apply(gradient, gradients[0], saved[0], saved[1], saved[2]);
@@ -90,27 +107,31 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
   }
 
  private:
-  static variable_list first_gradients(const variable_list& saved, const Rest& rest, const at::Tensor& gradient) {
+  static variable_list first_gradients(const Computation& computation, const variable_list& saved,
+                                       const at::Tensor& gradient) {
     const at::NoGradGuard no_grad;
     const at::Tensor incoming = gradient.defined() ? gradient : at::zeros_like(saved[3]);
-    auto [query, key, value] =
-        backward_operator().call(incoming, saved[0], saved[1], saved[2], saved[3], saved[4], rest.key_keep, rest.layout,
-                                 rest.sizes, rest.scale, rest.dropout, rest.seed, rest.path, rest.slopes);
-    return {query, key, value};
+    const Gradients found = computation.backward(saved, incoming);
+    return {found.query, found.key, found.value};
   }
 };
 
-// NOLINTNEXTLINE(readability-function-size): a kernel has the parameters of its schema
-Results autograd_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                           const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
-                           double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
-  refuse_gradient_of(slopes.value_or(at::Tensor()));
-  const variable_list results = AttentionFunction::apply(
-      query, key, value, Rest{key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), slopes});
+template <typename Kind>
+Forward apply(const Kind& call) {
+  const variable_list results =
+      AttentionFunction::apply(call.query, call.key, call.value, c10::make_intrusive<Computation>(call));
   return {results[0], results[1]};
 }
 
-TORCH_LIBRARY_IMPL(weft, Autograd, library) { library.impl("attention", autograd_attention); }
+bool asks_for_gradients(const Call& call) {
+  return !c10::impl::tls_is_dispatch_keyset_excluded(c10::autograd_dispatch_keyset) &&
+         any_is_followed({call.query, call.key, call.value});
+}
 
 }  // namespace
+
+Forward differentiable(const Call& call) { return asks_for_gradients(call) ? apply(call) : run_forward(call); }
+
+Forward differentiable(const Arguments& arguments) { return apply(arguments); }
+
 }  // namespace weft::attention

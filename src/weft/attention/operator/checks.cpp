@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "weft/attention/position_bias.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -90,8 +91,15 @@ void check_tensors(const at::Tensor& query, const at::Tensor& key, const at::Ten
 }
 
 void check_numbers(double scale, double dropout) {
-  require(dropout >= 0 && dropout < 1, "attention: dropout must be in [0, 1), found ", dropout);
+  require(dropout >= 0 && static_cast<float>(dropout) < 1, "attention: dropout must be in [0, 1), found ", dropout);
   require(std::isfinite(scale), "attention: scale must be finite, found ", scale);
+}
+
+void check_call(Call& call) {
+  check_tensors(call.query, call.key, call.value, call.key_keep);
+  require(call.layout != nullptr, "attention: a layout must be given");
+  call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
+  call.slopes = checked_slopes(call.slopes, call.query);
 }
 
 void check_results(const at::Tensor& query, const at::Tensor& value, const Forward& forward,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models pass their layouts through the operator many times a second: the way back is a look into a table of those that
-// are in use. Whatever is not there is checked entry by entry and copied.
+// The first tensor of a layout keeps the layout itself in its memory's context, which is the way back. Tensors without
+// one are checked entry by entry and copied.
 #include "weft/attention/operator/layout_tensors.h"
 
 #include <ATen/ops/empty.h>
@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <type_traits>
-#include <unordered_map>
 
 #include "weft/core/error.h"
 
@@ -22,38 +20,12 @@ constexpr std::size_t kSizes = 8;
 constexpr std::array<const char*, kArrays> kArrayNames{"group", "row_begin", "key_block",
                                                        "kind",  "mask_bits", "log_weight"};
 
-// Layouts that were turned into tensors, by the address of their first array.
-class LiveLayouts {
- public:
-  void add(const LayoutPtr& layout) {
-    const std::lock_guard lock(mutex_);
-    if (layouts_.size() > kMostEntries) {
-      std::erase_if(layouts_, [](const auto& entry) { return entry.second.expired(); });
-    }
-    layouts_[layout->blocks().group.data()] = layout;
-  }
-
-  LayoutPtr find(const void* group) {
-    const std::lock_guard lock(mutex_);
-    const auto found = layouts_.find(group);
-    return found == layouts_.end() ? nullptr : found->second.lock();
-  }
-
- private:
-  static constexpr std::size_t kMostEntries = 256;
-  std::mutex mutex_;
-  std::unordered_map<const void*, std::weak_ptr<const Layout>> layouts_;
-};
-
-LiveLayouts& live_layouts() {
-  static LiveLayouts instance;
-  return instance;
-}
-
 std::array<std::int64_t, kSizes> sizes_of(const pattern::BlockLayout& blocks) {
   return {blocks.tile.query,   blocks.tile.key, blocks.query_length, blocks.key_length,
           blocks.query_offset, blocks.heads,    blocks.batch,        blocks.groups};
 }
+
+void let_go(void* context) { delete static_cast<LayoutPtr*>(context); }
 
 template <typename Number>
 at::Tensor view_of(const LayoutPtr& layout, const std::vector<Number>& numbers) {
@@ -63,15 +35,16 @@ at::Tensor view_of(const LayoutPtr& layout, const std::vector<Number>& numbers) 
     return at::empty({0}, dtype);
   }
   void* memory = const_cast<Number*>(numbers.data());  // never written
-  return at::from_blob(memory, {count}, [layout](void*) {}, at::TensorOptions(dtype));
+  return at::for_blob(memory, {count})
+      .context(new LayoutPtr(layout), let_go)
+      .options(at::TensorOptions(dtype))
+      .make_tensor();
 }
 
-LayoutTensors tensors_of(const LayoutPtr& layout) {
-  const pattern::BlockLayout& blocks = layout->blocks();
-  const auto sizes = sizes_of(blocks);
-  return {{view_of(layout, blocks.group), view_of(layout, blocks.row_begin), view_of(layout, blocks.key_block),
-           view_of(layout, blocks.kind), view_of(layout, blocks.mask_bits), view_of(layout, blocks.log_weight)},
-          {sizes.begin(), sizes.end()}};
+// The layout that a tensor is a view of, or null.
+LayoutPtr viewed_by(const at::Tensor& tensor) {
+  const auto* layout = tensor.storage().data_ptr().cast_context<LayoutPtr>(let_go);
+  return layout == nullptr ? nullptr : *layout;
 }
 
 template <typename Number>
@@ -151,14 +124,17 @@ bool is_view_of(at::TensorList tensors, at::IntArrayRef sizes, const LayoutPtr& 
 }  // namespace
 
 LayoutTensors to_tensors(const LayoutPtr& layout) {
-  live_layouts().add(layout);
-  return tensors_of(layout);
+  const pattern::BlockLayout& blocks = layout->blocks();
+  const auto sizes = sizes_of(blocks);
+  return {{view_of(layout, blocks.group), view_of(layout, blocks.row_begin), view_of(layout, blocks.key_block),
+           view_of(layout, blocks.kind), view_of(layout, blocks.mask_bits), view_of(layout, blocks.log_weight)},
+          {sizes.begin(), sizes.end()}};
 }
 
 LayoutPtr from_tensors(at::TensorList tensors, at::IntArrayRef sizes) {
   check_layout_tensors(tensors, sizes);
-  if (LayoutPtr found = live_layouts().find(tensors[0].const_data_ptr()); found && is_view_of(tensors, sizes, found)) {
-    return found;
+  if (LayoutPtr viewed = viewed_by(tensors[0]); viewed != nullptr && is_view_of(tensors, sizes, viewed)) {
+    return viewed;
   }
   pattern::BlockLayout layout;
   require(sizes[0] >= 1 && sizes[0] <= 4096 && sizes[1] >= 1 && sizes[1] <= 4096,

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft::attention` and `weft::attention_backward` as LibTorch's dispatcher knows them: registration.cpp declares them
-// and their CPU, Meta and Autocast kernels, autograd.cpp the Autograd one.
+// `weft::attention` and `weft::attention_backward`, which LibTorch's dispatcher knows too. A call from C++ goes to its
+// path and to autograd as it is; one that somebody traces, and one from elsewhere, has the arguments of the schema.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "weft/attention/attention.h"
 #include "weft/attention/call.h"
 
 namespace weft::attention {
@@ -33,7 +34,35 @@ using BackwardSignature = GradientResults(const at::Tensor&, const at::Tensor&, 
 const c10::TypedOperatorHandle<ForwardSignature>& forward_operator();
 const c10::TypedOperatorHandle<BackwardSignature>& backward_operator();
 
-/// Calls weft::attention through the dispatcher, so that autograd, autocast and tracing see it.
-Forward call_operator(const Call& call, Path path);
+/// The arguments of the schema by their names.
+struct Arguments {
+  at::Tensor query;
+  at::Tensor key;
+  at::Tensor value;
+  OptionalTensor key_keep;
+  std::vector<at::Tensor> layout;   ///< with `sizes`, see layout_tensors.h
+  std::vector<std::int64_t> sizes;  ///< of the layout
+  double scale = 1.0;
+  double dropout = 0.0;
+  std::int64_t seed = 0;
+  std::string path = "auto";
+  OptionalTensor slopes;
+};
+
+/// The checked call. Errors: kArgument that names what does not fit.
+Call call_of(const Arguments& arguments);
+Arguments arguments_of(const Call& call);
+
+/// The operators through the dispatcher.
+Forward dispatch_forward(const Arguments& arguments);
+Gradients dispatch_backward(const Arguments& arguments, const Forward& forward, const at::Tensor& output_gradient);
+
+/// Whether the dispatcher would hand the tensor to a kernel that computes: no tracer, transform, tensor without memory
+/// or mode of Python's stands between.
+bool is_plain(const at::Tensor& tensor);
+
+/// A checked call, differentiable by query, key and value. Every tensor of it is_plain(), or it goes through the
+/// dispatcher.
+Forward attend_call(const Call& call);
 
 }  // namespace weft::attention

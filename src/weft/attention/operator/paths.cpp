@@ -2,6 +2,8 @@
 // The table of paths.
 #include "weft/attention/operator/paths.h"
 
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
 #include "weft/attention/blocks/block_attention.h"
 #include "weft/attention/dense_attention.h"
 #include "weft/attention/kernel_attention.h"
@@ -23,8 +25,41 @@ Call filled(Call call) {
 
 // LibTorch's dense attention carries NaN and infinity to keys behind the causal edge. Where it would, the blocks'
 // products take over, which do not.
-bool knows_only_finite(const Call& call) {
-  return all_finite(call.query) && all_finite(call.key) && all_finite(call.value);
+bool has_only_finite(const Call& call) { return all_finite({call.query, call.key, call.value}); }
+
+Path best_path(const Call& call) {
+  if (fused_supports(call)) {
+    return Path::kFused;
+  }
+  return is_dense(call) ? Path::kDense : Path::kPortable;
+}
+
+Forward forward_by_path(const Call& call) {
+  switch (call.path) {
+    case Path::kFused:
+      return kernel_forward(call, kernels::chosen_isa());
+    case Path::kScalar:
+      return kernel_forward(call, kernels::InstructionSet::kScalar);
+    case Path::kDense:
+      return has_only_finite(call) ? dense_forward(call) : block_forward(filled(call));
+    default:
+      return block_forward(filled(call));
+  }
+}
+
+Gradients backward_by_path(const Call& call, const Forward& forward, const at::Tensor& output_gradient) {
+  switch (call.path) {
+    case Path::kFused:
+      return kernel_backward(call, kernels::chosen_isa(), forward, output_gradient);
+    case Path::kScalar:
+      return kernel_backward(call, kernels::InstructionSet::kScalar, forward, output_gradient);
+    case Path::kDense:
+      return has_only_finite(call) && all_finite({output_gradient, forward.log_sum_exp})
+                 ? dense_backward(call, forward, output_gradient)
+                 : block_backward(filled(call), forward, output_gradient);
+    default:
+      return block_backward(filled(call), forward, output_gradient);
+  }
 }
 
 }  // namespace
@@ -56,14 +91,8 @@ Path path_of(std::string_view name) {
   fail(ErrorKind::kArgument, "attention: path must be one of ", known, "; found \"", name, "\"");
 }
 
-Path choose_path(const Call& call) {
-  if (fused_supports(call)) {
-    return Path::kFused;
-  }
-  return is_dense(call) ? Path::kDense : Path::kPortable;
-}
-
-void check_path(const Call& call, Path path) {
+Path chosen_path(const Call& call) {
+  const Path path = call.path == Path::kAuto ? best_path(call) : call.path;
   require(path != Path::kDense || is_dense(call),
           "attention: the dense path serves full and causal layouts without padding, dropout or slopes only");
   require(path != Path::kFused || fused_supports(call),
@@ -75,34 +104,19 @@ void check_path(const Call& call, Path path) {
           call.query.device());
   require(path != Path::kDecode,
           "attention: path must not be decode: a query row without gradients takes that path by itself");
+  return path;
 }
 
-Forward run_forward(const Call& call, Path path) {
-  switch (path) {
-    case Path::kFused:
-      return kernel_forward(call, kernels::chosen_isa());
-    case Path::kScalar:
-      return kernel_forward(call, kernels::InstructionSet::kScalar);
-    case Path::kDense:
-      return knows_only_finite(call) ? dense_forward(call) : block_forward(filled(call));
-    default:
-      return block_forward(filled(call));
-  }
+Forward run_forward(const Call& call) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const Forward forward = forward_by_path(call);
+  return {in_memory_order(forward.output), with_new_strides(forward.log_sum_exp)};
 }
 
-Gradients run_backward(const Call& call, Path path, const Forward& forward, const at::Tensor& output_gradient) {
-  switch (path) {
-    case Path::kFused:
-      return kernel_backward(call, kernels::chosen_isa(), forward, output_gradient);
-    case Path::kScalar:
-      return kernel_backward(call, kernels::InstructionSet::kScalar, forward, output_gradient);
-    case Path::kDense:
-      return knows_only_finite(call) && all_finite(output_gradient) && all_finite(forward.log_sum_exp)
-                 ? dense_backward(call, forward, output_gradient)
-                 : block_backward(filled(call), forward, output_gradient);
-    default:
-      return block_backward(filled(call), forward, output_gradient);
-  }
+Gradients run_backward(const Call& call, const Forward& forward, const at::Tensor& output_gradient) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const Gradients found = backward_by_path(call, forward, output_gradient);
+  return {in_memory_order(found.query), in_memory_order(found.key), in_memory_order(found.value)};
 }
 
 }  // namespace weft::attention

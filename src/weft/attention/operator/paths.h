@@ -5,22 +5,20 @@
 
 #include <string_view>
 
-#include "weft/attention/attention.h"
 #include "weft/attention/call.h"
 
 namespace weft::attention {
 
-/// The best path for device, dtype and layout.
-Path choose_path(const Call& call);
-
-/// Throws kArgument where `path` cannot serve the call.
-void check_path(const Call& call, Path path);
+/// `call.path`, or for kAuto the best one for device, dtype and layout. Errors: kArgument where it cannot serve the
+/// call.
+Path chosen_path(const Call& call);
 
 /// The inverse of to_string(Path). Errors: kArgument for an unknown name.
 Path path_of(std::string_view name);
 
-/// `path` is not kAuto, kDecode or, on other devices than the CPU, kDense.
-Forward run_forward(const Call& call, Path path);
-Gradients run_backward(const Call& call, Path path, const Forward& forward, const at::Tensor& output_gradient);
+/// The call by its path, which is not kAuto, kDecode or, on other devices than the CPU, kDense. Results of shape
+/// [B, H, N, C] lie in memory as batch, length, head, column; log_sum_exp is contiguous.
+Forward run_forward(const Call& call);
+Gradients run_backward(const Call& call, const Forward& forward, const at::Tensor& output_gradient);
 
 }  // namespace weft::attention

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schemas, and the kernels below autograd: the one that computes, the one that only knows shapes (Meta, fake tensors),
-// and autocast. The layout is tensors and numbers, so that tracers see nothing but what they know.
+// Schemas, and what the dispatcher calls: the kernel that computes, the one that only knows shapes (Meta, fake
+// tensors), autograd and autocast. The layout is tensors and numbers, so that tracers see nothing but what they know.
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
+#include <algorithm>
+
+#include "weft/attention/operator/autograd.h"
 #include "weft/attention/operator/checks.h"
-#include "weft/attention/operator/layout_tensors.h"
-#include "weft/attention/operator/operator.h"
 #include "weft/attention/operator/paths.h"
 #include "weft/attention/position_bias.h"
 #include "weft/attention/tensors.h"
-#include "weft/core/error.h"
 
 namespace weft::attention {
 namespace {
@@ -25,52 +25,12 @@ constexpr const char* kBackwardSchema =
     "Tensor log_sum_exp, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, float dropout=0.0, int seed=0, "
     "str path='auto', Tensor? slopes=None) -> (Tensor query_gradient, Tensor key_gradient, Tensor value_gradient)";
 
-Path settled_path(const Call& call, std::string_view name) {
-  const Path asked = path_of(name);
-  const Path path = asked == Path::kAuto ? choose_path(call) : asked;
-  check_path(call, path);
-  if (path != Path::kDense || call.query.is_cpu()) {
-    return path;
-  }
-  require(asked == Path::kAuto, "attention: the dense path of the operator serves the CPU only, found ",
-          call.query.device());
-  return Path::kPortable;
-}
+Forward compute(const Arguments& arguments) { return run_forward(call_of(arguments)); }
 
-Call with_rest(Call call, const OptionalTensor& key_keep, double dropout, std::int64_t seed,
-               const OptionalTensor& slopes) {
-  call.key_keep = key_keep.value_or(at::Tensor());
-  check_tensors(call.query, call.key, call.value, call.key_keep);
-  check_numbers(call.scale, dropout);
-  call.slopes = checked_slopes(slopes.value_or(at::Tensor()), call.query);
-  call.dropout = {static_cast<float>(dropout), static_cast<std::uint64_t>(seed), 0};
-  call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
-  return call;
-}
-
-// NOLINTBEGIN(readability-function-size): a kernel has the parameters of its schema
-Results compute_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                          const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
-                          double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
-  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const Call call =
-      with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}, {}}, key_keep, dropout, seed, slopes);
-  const Forward forward = run_forward(call, settled_path(call, path));
-  return {in_memory_order(forward.output), with_new_strides(forward.log_sum_exp)};
-}
-
-GradientResults compute_attention_backward(const at::Tensor& output_gradient, const at::Tensor& query,
-                                           const at::Tensor& key, const at::Tensor& value, const at::Tensor& output,
-                                           const at::Tensor& log_sum_exp, const OptionalTensor& key_keep,
-                                           at::TensorList layout, at::IntArrayRef sizes, double scale, double dropout,
-                                           std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
-  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const Call call =
-      with_rest({query, key, value, {}, from_tensors(layout, sizes), scale, {}, {}}, key_keep, dropout, seed, slopes);
-  const Forward forward{output, log_sum_exp};
-  check_results(query, value, forward, output_gradient);
-  const Gradients gradients = run_backward(call, settled_path(call, path), forward, output_gradient);
-  return {in_memory_order(gradients.query), in_memory_order(gradients.key), in_memory_order(gradients.value)};
+Gradients compute_backward(const Arguments& arguments, const Forward& forward, const at::Tensor& output_gradient) {
+  const Call call = call_of(arguments);
+  check_results(call.query, call.value, forward, output_gradient);
+  return run_backward(call, forward, output_gradient);
 }
 
 // As empty_heads(), of sizes that a tracer may not have settled.
@@ -78,41 +38,73 @@ at::Tensor empty_shapes(const at::Tensor& like, const c10::SymInt& heads, const 
   return at::empty_symint({like.sym_size(0), like.sym_size(2), heads, columns}, like.options()).transpose(1, 2);
 }
 
-Results attention_shapes(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                         const OptionalTensor& key_keep, at::TensorList, at::IntArrayRef, double scale, double dropout,
-                         std::int64_t, std::string_view, const OptionalTensor&) {
-  check_tensors(query, key, value, key_keep.value_or(at::Tensor()));
-  check_numbers(scale, dropout);
-  return {empty_shapes(query, query.sym_size(1), value.sym_size(3)),
+// A layout's tensors may be fake here, so that the layout is not looked at.
+void check_without_layout(const Arguments& arguments) {
+  check_tensors(arguments.query, arguments.key, arguments.value, arguments.key_keep.value_or(at::Tensor()));
+  check_numbers(arguments.scale, arguments.dropout);
+}
+
+Forward shapes(const Arguments& arguments) {
+  check_without_layout(arguments);
+  const at::Tensor& query = arguments.query;
+  return {empty_shapes(query, query.sym_size(1), arguments.value.sym_size(3)),
           at::empty_symint(query.sym_sizes().slice(0, 3), query.options().dtype(accumulation_type(query)))};
 }
 
-GradientResults attention_backward_shapes(const at::Tensor& output_gradient, const at::Tensor& query,
-                                          const at::Tensor& key, const at::Tensor& value, const at::Tensor& output,
-                                          const at::Tensor& log_sum_exp, const OptionalTensor& key_keep, at::TensorList,
-                                          at::IntArrayRef, double scale, double dropout, std::int64_t, std::string_view,
-                                          const OptionalTensor&) {
-  check_tensors(query, key, value, key_keep.value_or(at::Tensor()));
-  check_numbers(scale, dropout);
-  check_results(query, value, {output, log_sum_exp}, output_gradient);
+Gradients backward_shapes(const Arguments& arguments, const Forward& forward, const at::Tensor& output_gradient) {
+  check_without_layout(arguments);
+  check_results(arguments.query, arguments.value, forward, output_gradient);
   const auto like = [](const at::Tensor& tensor) {
     return empty_shapes(tensor, tensor.sym_size(1), tensor.sym_size(3));
   };
-  return {like(query), like(key), like(value)};
+  return {like(arguments.query), like(arguments.key), like(arguments.value)};
+}
+
+bool is_plain_call(const Arguments& arguments) {
+  const auto is_plain_or_absent = [](const OptionalTensor& tensor) { return !tensor || is_plain(*tensor); };
+  return is_plain(arguments.query) && is_plain(arguments.key) && is_plain(arguments.value) &&
+         is_plain_or_absent(arguments.key_keep) && is_plain_or_absent(arguments.slopes) &&
+         std::all_of(arguments.layout.begin(), arguments.layout.end(), is_plain);
+}
+
+Forward compute_differentiable(const Arguments& arguments) {
+  refuse_gradient_of(arguments.slopes.value_or(at::Tensor()));
+  return is_plain_call(arguments) ? differentiable(call_of(arguments)) : differentiable(arguments);
 }
 
 // Inputs in the dtype of autocast, as scaled_dot_product_attention has it.
 template <c10::DispatchKey kKey, at::DeviceType kDevice>
-Results autocast_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                           const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
-                           double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
+Forward cast_and_compute(const Arguments& arguments) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(kKey);
-  const auto cast = [](const at::Tensor& tensor) {
-    const bool casts = at::isFloatingType(tensor.scalar_type()) && tensor.scalar_type() != at::kDouble;
-    return casts ? tensor.to(at::autocast::get_autocast_dtype(kDevice)) : tensor;
-  };
-  return forward_operator().call(cast(query), cast(key), cast(value), key_keep, layout, sizes, scale, dropout, seed,
-                                 path, slopes);
+  Arguments cast = arguments;
+  for (at::Tensor* tensor : {&cast.query, &cast.key, &cast.value}) {
+    if (at::isFloatingType(tensor->scalar_type()) && tensor->scalar_type() != at::kDouble) {
+      *tensor = tensor->to(at::autocast::get_autocast_dtype(kDevice));
+    }
+  }
+  return dispatch_forward(cast);
+}
+
+// NOLINTBEGIN(readability-function-size): these two have the parameters of their schemas
+template <Forward (*kWork)(const Arguments&)>
+Results with_arguments(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                       const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
+                       double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
+  const Forward result =
+      kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), slopes});
+  return {result.output, result.log_sum_exp};
+}
+
+template <Gradients (*kWork)(const Arguments&, const Forward&, const at::Tensor&)>
+GradientResults with_backward_arguments(const at::Tensor& output_gradient, const at::Tensor& query,
+                                        const at::Tensor& key, const at::Tensor& value, const at::Tensor& output,
+                                        const at::Tensor& log_sum_exp, const OptionalTensor& key_keep,
+                                        at::TensorList layout, at::IntArrayRef sizes, double scale, double dropout,
+                                        std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
+  const Gradients result =
+      kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), slopes},
+            {output, log_sum_exp}, output_gradient);
+  return {result.query, result.key, result.value};
 }
 // NOLINTEND(readability-function-size)
 
@@ -122,47 +114,24 @@ TORCH_LIBRARY(weft, library) {
 }
 
 TORCH_LIBRARY_IMPL(weft, CompositeExplicitAutograd, library) {
-  library.impl("attention", compute_attention);
-  library.impl("attention_backward", compute_attention_backward);
+  library.impl("attention", with_arguments<compute>);
+  library.impl("attention_backward", with_backward_arguments<compute_backward>);
 }
 
+TORCH_LIBRARY_IMPL(weft, Autograd, library) { library.impl("attention", with_arguments<compute_differentiable>); }
+
 TORCH_LIBRARY_IMPL(weft, Meta, library) {
-  library.impl("attention", attention_shapes);
-  library.impl("attention_backward", attention_backward_shapes);
+  library.impl("attention", with_arguments<shapes>);
+  library.impl("attention_backward", with_backward_arguments<backward_shapes>);
 }
 
 TORCH_LIBRARY_IMPL(weft, AutocastCPU, library) {
-  library.impl("attention", autocast_attention<c10::DispatchKey::AutocastCPU, at::kCPU>);
+  library.impl("attention", with_arguments<cast_and_compute<c10::DispatchKey::AutocastCPU, at::kCPU>>);
 }
 
 TORCH_LIBRARY_IMPL(weft, AutocastCUDA, library) {
-  library.impl("attention", autocast_attention<c10::DispatchKey::AutocastCUDA, at::kCUDA>);
+  library.impl("attention", with_arguments<cast_and_compute<c10::DispatchKey::AutocastCUDA, at::kCUDA>>);
 }
 
 }  // namespace
-
-const c10::TypedOperatorHandle<ForwardSignature>& forward_operator() {
-  static const auto handle =
-      c10::Dispatcher::singleton().findSchemaOrThrow("weft::attention", "").typed<ForwardSignature>();
-  return handle;
-}
-
-const c10::TypedOperatorHandle<BackwardSignature>& backward_operator() {
-  static const auto handle =
-      c10::Dispatcher::singleton().findSchemaOrThrow("weft::attention_backward", "").typed<BackwardSignature>();
-  return handle;
-}
-
-Forward call_operator(const Call& call, Path path) {
-  const LayoutTensors layout = to_tensors(call.layout);
-  const auto optional = [](const at::Tensor& tensor) {
-    return tensor.defined() ? OptionalTensor(tensor) : std::nullopt;
-  };
-  auto [output, log_sum_exp] =
-      forward_operator().call(call.query, call.key, call.value, optional(call.key_keep), layout.tensors, layout.sizes,
-                              call.scale, static_cast<double>(call.dropout.probability),
-                              static_cast<std::int64_t>(call.dropout.seed), to_string(path), optional(call.slopes));
-  return {output, log_sum_exp};
-}
-
 }  // namespace weft::attention

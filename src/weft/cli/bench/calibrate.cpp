@@ -16,7 +16,6 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "weft/cli/bench/attention_bench.h"
-#include "weft/cli/bench/rate_equations.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/layers/linear.h"
@@ -88,7 +87,7 @@ class Probe {
     bench_ = std::make_unique<AttentionBench>(case_, true);
   }
 
-  pattern::LayoutWork work() const { return pattern::layout_work(bench_->layout().blocks(), case_.head_dim); }
+  inspect::LayoutWork work() const { return inspect::layout_work(bench_->layout().blocks(), case_.head_dim); }
   double heads() const { return static_cast<double>(case_.heads); }
   AttentionBench& bench() { return *bench_; }
 
@@ -97,7 +96,7 @@ class Probe {
   std::unique_ptr<AttentionBench> bench_;
 };
 
-/// The calls of rate_equations.h at one element type and width, in the order of TimedCalls; then dense attention.
+/// The calls of calibrate.h at one element type and width, in the order of TimedCalls; then dense attention.
 class AttentionProbes {
  public:
   AttentionProbes(std::int64_t heads, std::int64_t head_dim, at::ScalarType dtype) {
@@ -108,14 +107,14 @@ class AttentionProbes {
     probes_.emplace_back(parse("stride(2)"), kLength, heads, head_dim, dtype);
     probes_.emplace_back(parse("summary(64, 1)"), kLength, heads, head_dim, dtype);
     probes_.emplace_back(doubled_blocks(kLength / 2 / 64), kLength / 2, heads, head_dim, dtype);
-    const std::int64_t blocks = 2 * pattern::packed_blocks(head_dim);
+    const std::int64_t blocks = 2 * inspect::packed_blocks(head_dim);
     probes_.emplace_back(scattered_blocks(blocks), blocks * 64, heads, head_dim, dtype);
     for (const std::int64_t length : kDenseLengths) {
       probes_.emplace_back(parse("full"), length, heads, head_dim, dtype);
     }
   }
 
-  pattern::AttentionRates measure(double seconds) {
+  inspect::AttentionRates measure(double seconds) {
     std::vector<AttentionBench::Work> works;
     for (std::size_t probe = 0; probe < kSparse; ++probe) {
       works.push_back(probes_[probe].bench().forward());
@@ -144,7 +143,7 @@ class AttentionProbes {
 
   TimedCalls calls(Pass pass) const {
     const auto timed = [&](std::size_t probe) { return TimedWork{probes_[probe].work(), seconds_of(probe, pass)}; };
-    const pattern::LayoutWork scattered = probes_[kSparse - 1].work();
+    const inspect::LayoutWork scattered = probes_[kSparse - 1].work();
     const double refills = pass == Pass::kForward ? scattered.forward_refills : scattered.backward_refills;
     return {timed(0), timed(1), timed(2), timed(3), timed(4), timed(5), refills};
   }
@@ -159,7 +158,7 @@ class AttentionProbes {
 };
 
 /// Linear and elementwise layers at the sizes of BERT-base and 2,048 tokens.
-pattern::LayerRates measure_layers(at::ScalarType dtype, double seconds) {
+inspect::LayerRates measure_layers(at::ScalarType dtype, double seconds) {
   constexpr std::int64_t kWidth = 768;
   constexpr std::int64_t kInner = 3072;
   const auto random = [&](std::initializer_list<std::int64_t> sizes) {
@@ -200,8 +199,8 @@ double measure_update(double seconds) {
 
 }  // namespace
 
-pattern::MachineRates calibrate(double seconds) {
-  pattern::MachineRates rates;
+inspect::MachineRates calibrate(double seconds) {
+  inspect::MachineRates rates;
   ProgressBar progress("calibrating", seconds);
   const auto start = std::chrono::steady_clock::now();
   const auto note = [&](const std::string& next) {
@@ -222,6 +221,71 @@ pattern::MachineRates calibrate(double seconds) {
   note("optimiser");
   rates.update_seconds = measure_update(seconds * (1 - kAttentionShare) / 3);
   return rates;
+}
+
+namespace {
+
+struct Equation {
+  double first;
+  double second;
+  double sum;
+};
+
+struct Solution {
+  double first;
+  double second;
+};
+
+/// Both equations, unless that takes a negative number: then that one is zero, and the other one meets the equation
+/// with more of it.
+Solution solve(const Equation& a, const Equation& b) {
+  const double determinant = a.first * b.second - a.second * b.first;
+  const double first = (a.sum * b.second - a.second * b.sum) / determinant;
+  const double second = (a.first * b.sum - a.sum * b.first) / determinant;
+  if (first < 0) {
+    const Equation& better = a.second > b.second ? a : b;
+    return {0, better.sum / better.second};
+  }
+  if (second < 0) {
+    const Equation& better = a.first > b.first ? a : b;
+    return {better.sum / better.first, 0};
+  }
+  return {first, second};
+}
+
+}  // namespace
+
+inspect::KernelRates kernel_rates(const TimedCalls& calls) {
+  inspect::KernelRates rates;
+  const auto row_equation = [](const TimedWork& call) {
+    return Equation{call.work.query_blocks, call.work.full_keys, call.seconds};
+  };
+  const Solution full = solve(row_equation(calls.rows), row_equation(calls.full));
+  rates.row_seconds = full.first;
+  rates.key_seconds = full.second;
+  const auto without_rows = [&](const TimedWork& call) {
+    return std::max(0.0, call.seconds - call.work.query_blocks * rates.row_seconds);
+  };
+  const auto block_equation = [&](const TimedWork& call) {
+    return Equation{call.work.partial_blocks, call.work.masked_keys, without_rows(call)};
+  };
+  const Solution masked = solve(block_equation(calls.narrow), block_equation(calls.masked));
+  rates.masked_seconds = masked.first;
+  rates.masked_key_seconds = masked.second;
+  const double keys = calls.weighted.work.masked_keys * rates.masked_key_seconds;
+  rates.weighted_seconds = std::max(0.0, without_rows(calls.weighted) - keys) / calls.weighted.work.weighted_blocks;
+  const double scattered = without_rows(calls.scattered) - calls.scattered.work.full_keys * rates.key_seconds;
+  rates.refill_seconds = std::max(0.0, scattered) / calls.refills;
+  return rates;
+}
+
+inspect::DenseRates dense_rates(const DenseTimes& times) {
+  const auto equation = [&](double length, double seconds) {
+    return Equation{times.heads * length, times.heads * length * length, seconds};
+  };
+  const Solution found =
+      solve(equation(times.short_length, times.short_seconds), equation(times.long_length, times.long_seconds));
+  return {found.first, found.second};
 }
 
 }  // namespace weft::cli

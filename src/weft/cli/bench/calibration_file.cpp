@@ -30,7 +30,7 @@ void for_each_direction(Rates& rates, const Visit& visit) {
   visit("dense_backward", rates.dense_backward);
 }
 
-Json attention_json(const pattern::MeasuredAttention& measured) {
+Json attention_json(const inspect::MeasuredAttention& measured) {
   Json json = {{"dtype", measured.dtype}, {"head_dim", measured.head_dim}};
   for_each_direction(measured.rates,
                      [&](const char* name, const auto& rates) { json[name] = formats::to_json(rates); });
@@ -61,8 +61,8 @@ void read_all(Config& config, const Json& json, const std::string& where) {
   formats::update_from_json(config, json, where);
 }
 
-pattern::MeasuredAttention attention_from_json(const Json& json, const std::string& where) {
-  pattern::MeasuredAttention measured;
+inspect::MeasuredAttention attention_from_json(const Json& json, const std::string& where) {
+  inspect::MeasuredAttention measured;
   formats::read_value(member(json, "dtype", where), where + ": dtype", measured.dtype);
   formats::read_value(member(json, "head_dim", where), where + ": head_dim", measured.head_dim);
   for_each_direction(measured.rates, [&](const char* name, auto& rates) {
@@ -72,10 +72,10 @@ pattern::MeasuredAttention attention_from_json(const Json& json, const std::stri
 }
 
 /// Interpolation divides by the difference of two widths.
-void check_widths(const std::vector<pattern::MeasuredAttention>& measured, const std::string& where) {
+void check_widths(const std::vector<inspect::MeasuredAttention>& measured, const std::string& where) {
   for (auto one = measured.begin(); one != measured.end(); ++one) {
     require(one->head_dim >= 1, where, ": head_dim must be at least 1, found ", one->head_dim);
-    const bool is_again = std::any_of(measured.begin(), one, [&](const pattern::MeasuredAttention& earlier) {
+    const bool is_again = std::any_of(measured.begin(), one, [&](const inspect::MeasuredAttention& earlier) {
       return earlier.dtype == one->dtype && earlier.head_dim == one->head_dim;
     });
     require(!is_again, where, ": ", one->dtype, " with head_dim ", one->head_dim, " is there twice");
@@ -93,7 +93,7 @@ std::string differing_fields(const Machine& found, const Machine& here) {
   return joined(words, ", ");
 }
 
-pattern::MachineRates rates_of_this_machine(const std::filesystem::path& path, std::int64_t threads) {
+inspect::MachineRates rates_of_this_machine(const std::filesystem::path& path, std::int64_t threads) {
   Calibration calibration = calibration_from_json(formats::read_json(path), path.string());
   const std::string words = differing_fields(calibration.machine, this_machine(threads));
   require(words.empty(), path.string(), " is the calibration of another machine: ", words, kAgain);
@@ -110,11 +110,11 @@ Machine this_machine(std::int64_t threads) {
 
 Json calibration_json(const Calibration& calibration) {
   Json attention = Json::array();
-  for (const pattern::MeasuredAttention& each : calibration.rates.attention) {
+  for (const inspect::MeasuredAttention& each : calibration.rates.attention) {
     attention.push_back(attention_json(each));
   }
   Json layers = Json::array();
-  for (const pattern::LayerRates& each : calibration.rates.layers) {
+  for (const inspect::LayerRates& each : calibration.rates.layers) {
     layers.push_back(formats::to_json(each));
   }
   return {{"machine", formats::to_json(calibration.machine)},
@@ -153,7 +153,7 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
   write_file_atomically(path, formats::print_json(calibration_json(calibration), 2) + "\n");
 }
 
-std::optional<pattern::MachineRates> find_rates(const std::string& given, std::int64_t threads) {
+std::optional<inspect::MachineRates> find_rates(const std::string& given, std::int64_t threads) {
   const std::optional<std::filesystem::path> path =
       given.empty() ? calibration_path() : std::optional<std::filesystem::path>(given);
   if (!path || (given.empty() && !std::filesystem::exists(*path))) {

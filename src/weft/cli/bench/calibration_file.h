@@ -9,7 +9,7 @@
 
 #include "weft/core/fields.h"
 #include "weft/formats/config_json.h"
-#include "weft/pattern/cost/machine_rates.h"
+#include "weft/inspect/cost/machine_rates.h"
 
 namespace weft::cli {
 
@@ -36,7 +36,7 @@ Machine this_machine(std::int64_t threads = 0);
 struct Calibration {
   Machine machine;
   std::string date;  ///< UTC, "2026-11-21T14:03:00Z"
-  pattern::MachineRates rates;
+  inspect::MachineRates rates;
 };
 
 formats::Json calibration_json(const Calibration& calibration);
@@ -53,6 +53,6 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
 /// The rates of this machine at so many threads, as this_machine() has it: from `given`, or where that is empty from
 /// calibration_path(). Errors: a given file that cannot be read, or is of another machine (kArgument naming what
 /// differs). Where no file is given, such a file is a warning and gives nothing, as does none at all.
-std::optional<pattern::MachineRates> find_rates(const std::string& given, std::int64_t threads);
+std::optional<inspect::MachineRates> find_rates(const std::string& given, std::int64_t threads);
 
 }  // namespace weft::cli

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mechanism itself says what it computes; where that is a pattern, compiling it at a length gives the density.
+// The mechanism itself says what it computes; a survey of a pattern at a length gives its density.
 #include "weft/cli/commands/attention_summary.h"
 
-#include "weft/attention/mechanism.h"
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
-#include "weft/pattern/pattern.h"
-#include "weft/pattern/survey/survey.h"
+#include "weft/inspect/survey/survey.h"
+#include "weft/models/stack/stack_config.h"
 
 namespace weft::cli {
 namespace {
 
-// Nothing for a mechanism that is no pattern, "performer(...)" say.
-std::optional<pattern::Pattern> as_pattern(const std::string& expression, const std::filesystem::path& directory) {
-  try {
-    return pattern::Pattern::parse(expression, directory);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-// Nothing, too, where a random graph draws so many keys a row that counting them would take long.
-std::optional<Density> density(const std::string& effective, const models::TransformerConfig& config,
+// Nothing for what is no pattern, and where a random graph draws so many keys a row that counting them would take long.
+std::optional<Density> density(const std::optional<pattern::Pattern>& pattern, const models::TransformerConfig& config,
                                std::int64_t layer, std::int64_t length) {
-  const std::optional<pattern::Pattern> pattern = as_pattern(effective, config.directory);
   if (!pattern || pattern->needs_input() || length <= 0) {
     return std::nullopt;
   }
@@ -35,40 +24,42 @@ std::optional<Density> density(const std::string& effective, const models::Trans
   site.maximum_length = config.max_position_embeddings;
   pattern->check(site);
   try {
-    const double questions = pattern::kSurveyQuestions / static_cast<double>(config.num_hidden_layers);
-    const pattern::LayoutSurvey survey = survey_layout(*pattern, site, {}, questions);
+    const double questions = inspect::kSurveyQuestions / static_cast<double>(config.num_hidden_layers);
+    const inspect::LayoutSurvey survey = inspect::survey_layout(*pattern, site, {}, questions);
     return Density{survey.layout.density, survey.sampled > 0};
   } catch (const Error&) {
     return std::nullopt;
   }
 }
 
-attention::MechanismSite site_of(const models::TransformerConfig& config, std::int64_t layer) {
-  attention::MechanismSite site;
-  site.heads = config.num_attention_heads;
-  site.head_dim = config.head_dim();
-  site.layer = layer;
-  site.maximum_length = config.max_position_embeddings;
-  site.causal = config.is_decoder;
-  site.directory = config.directory;
-  return site;
+// All pairs, two products of a multiplication and an addition.
+double full_flops(const attention::MechanismSite& site, std::int64_t length) {
+  const auto tokens = static_cast<double>(length);
+  return 4 * tokens * tokens * static_cast<double>(site.heads * site.head_dim);
 }
 
 }  // namespace
 
 std::vector<AttentionSummary> summarize_attention(const models::TransformerConfig& config, std::int64_t length) {
   std::vector<AttentionSummary> summaries;
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    const std::string& given = config.attention_of(layer);
-    const std::string effective = attention::make_attention(given, site_of(config, layer))->description();
-    const std::optional<Density> share = density(effective, config, layer, length);
+  for (const layers::BlockConfig& block : models::stack_config(config).blocks) {
+    const std::int64_t layer = block.layer;
+    const attention::MechanismSpec given = attention::parse_mechanism(block.attention, config.directory);
+    const attention::MechanismSite site = layers::site_of(block);
+    const attention::MechanismSpec effective = attention::at_site(given, site);
+    const std::optional<Density> share = density(effective.pattern, config, layer, length);
     // Neighbours that print alike and count alike are one row; `layer` in an expression makes them differ.
-    if (!summaries.empty() && summaries.back().effective == effective && summaries.back().density == share) {
+    if (!summaries.empty() && summaries.back().effective == effective.description &&
+        summaries.back().density == share) {
       summaries.back().last_layer = layer;
       continue;
     }
-    const std::optional<pattern::Pattern> pattern = as_pattern(given, config.directory);
-    summaries.push_back({layer, layer, pattern ? pattern->to_string() : given, effective, share});
+    AttentionSummary summary{layer, layer, given.description, effective.description, share, {}, {}};
+    if (const auto flops = attention::forward_operations(effective, site, length); flops && length > 0) {
+      summary.flops = *flops * static_cast<double>(site.heads);
+      summary.share_of_full = *summary.flops / full_flops(site, length);
+    }
+    summaries.push_back(std::move(summary));
   }
   return summaries;
 }
@@ -90,6 +81,10 @@ Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t
                         concat(summary.density->estimated ? "about " : "", percent(summary.density->share),
                                " of all pairs at ", digits(length), " tokens"));
     }
+    if (summary.flops) {
+      rows.emplace_back("cost" + name, concat(with_unit(*summary.flops, "FLOP"), " a layer at ", digits(length),
+                                              " tokens, ", percent(*summary.share_of_full), " of full attention"));
+    }
   }
   return rows;
 }
@@ -101,6 +96,7 @@ formats::Json attention_json(const std::vector<AttentionSummary>& summaries) {
                            {"expression", summary.expression},
                            {"effective", summary.effective}};
     entry["density"] = summary.density ? formats::Json(summary.density->share) : formats::Json(nullptr);
+    entry["flops"] = summary.flops ? formats::Json(*summary.flops) : formats::Json(nullptr);
     json.push_back(std::move(entry));
   }
   return json;

@@ -28,6 +28,8 @@ struct AttentionSummary {
   std::string expression;          ///< as configured, in canonical form where it is a pattern
   std::string effective;           ///< what is computed: a decoder's pattern is cut to the past
   std::optional<Density> density;  ///< at `length`; absent for what is no pattern, needs `input` or takes long to count
+  std::optional<double> flops;     ///< of a layer forwards over one text of that length; absent for a pattern
+  std::optional<double> share_of_full;  ///< `flops` over those of full attention
 };
 
 /// Errors: kExpression for a mechanism string that does not parse or does not fit.
@@ -36,10 +38,11 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
 /// "layer 3" or "layers 0-5".
 std::string layer_range(const AttentionSummary& summary);
 
-/// Rows for name_table: the effective expression and its density, one or two a summary.
+/// Rows for name_table: the effective expression, and its density or the operations of a layer.
 Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length);
 
-/// A list with {"layers": [first, last], "expression", "effective", "density"} for each summary; density may be null.
+/// A list with {"layers": [first, last], "expression", "effective", "density", "flops"} for each summary; the last two
+/// may be null.
 formats::Json attention_json(const std::vector<AttentionSummary>& summaries);
 
 }  // namespace weft::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft bench`: what this machine does, verified before it is timed. Its commands are files named bench_*.cpp.
-#include "weft/cli/commands/bench_commands.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 

@@ -10,7 +10,7 @@
 #include <ATen/Parallel.h>
 
 #include "weft/cli/bench/attention_bench.h"
-#include "weft/cli/commands/bench_commands.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -44,7 +44,7 @@ struct BenchAttentionConfig {
   static void fields(Visitor&& visit) {
     using C = BenchAttentionConfig;
     visit(Field{"pattern", &C::pattern, "attention pattern, as docs/pattern-language.md explains"});
-    visit(Field{"length", &C::length, "queries and keys"}.at_least(1));
+    visit(Field{"length", &C::length, "number of queries, and of keys"}.at_least(1));
     visit(Field{"heads", &C::heads, "attention heads"}.at_least(1));
     visit(Field{"head_dim", &C::head_dim, "width of a head"}.at_least(1));
     visit(Field{"batch", &C::batch, "sequences in the batch"}.at_least(1));
@@ -54,7 +54,7 @@ struct BenchAttentionConfig {
               "lower the scores with the distance of query and key, as ALiBi does; dense attention is timed without it"}
             .one_of({"none", "alibi", "bialibi"}));
     visit(Field{"input", &C::input, "positions that `input` means in the expression, for example 0,5,17"});
-    visit(Field{"rounds", &C::rounds, "how often each call is timed, at least; 0 checks the result and times nothing"}
+    visit(Field{"rounds", &C::rounds, "how often each call is timed at least; 0 checks the result and times nothing"}
               .range(0, 1000));
     visit(Field{"dense", &C::dense, "time LibTorch's dense attention for comparison"});
   }
@@ -129,7 +129,7 @@ std::string table_of(const formats::Json& result) {
 void run_bench_attention(const BenchAttentionOptions& options) {
   BenchAttentionConfig config;
   formats::update_from_json(config, options.given, "weft bench attention");
-  settle_threads(options.threads);
+  apply_threads(options.threads);
   AttentionCase call{pattern::Pattern::parse(config.pattern)};
   call.length = config.length;
   call.heads = config.heads;

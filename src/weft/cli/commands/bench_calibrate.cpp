@@ -11,7 +11,7 @@
 
 #include "weft/cli/bench/calibrate.h"
 #include "weft/cli/bench/calibration_file.h"
-#include "weft/cli/commands/bench_commands.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -69,14 +69,14 @@ std::string pair_rate(double products, std::int64_t head_dim, double pair_second
 std::string calibration_table(const Calibration& calibration) {
   Rows rows = {{"processor", calibration.machine.processor},
                {"kernels", concat(calibration.machine.isa, ", ", counted(calibration.machine.threads, "thread"))}};
-  for (const pattern::LayerRates& each : calibration.rates.layers) {
+  for (const inspect::LayerRates& each : calibration.rates.layers) {
     rows.emplace_back(each.dtype + " layers",
                       concat(gigaflops(each.product_flops), ", backwards ", gigaflops(each.product_backward_flops),
                              "; ", fixed(each.bandwidth / 1e9, 1), " GB/s between products"));
   }
-  for (const pattern::MeasuredAttention& each : calibration.rates.attention) {
+  for (const inspect::MeasuredAttention& each : calibration.rates.attention) {
     constexpr double kPanel = 32;  // queries that a key counts for
-    const pattern::AttentionRates& rates = each.rates;
+    const inspect::AttentionRates& rates = each.rates;
     rows.emplace_back(concat(each.dtype, " heads of ", each.head_dim),
                       concat(pair_rate(2, each.head_dim, rates.forward.key_seconds / kPanel), ", backwards ",
                              pair_rate(5, each.head_dim, rates.backward.key_seconds / kPanel), "; full attention ",
@@ -101,7 +101,7 @@ void run_calibrate(const CalibrateOptions& options) {
   CalibrateConfig config;
   formats::update_from_json(config, options.given, "weft bench calibrate");
   const std::filesystem::path path = destination(config.out);
-  settle_threads(options.threads);
+  apply_threads(options.threads);
   const Machine machine = this_machine();
   const Calibration calibration{machine, utc_now(), calibrate(config.seconds)};
   write_calibration(path, calibration);

@@ -5,7 +5,7 @@
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/cli/bench/model_bench.h"
-#include "weft/cli/commands/bench_commands.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -30,10 +30,11 @@ struct BenchModelConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = BenchModelConfig;
-    visit(Field{"length", &C::length, "tokens of a row"}.range(1, 1 << 24));
-    visit(Field{"batch", &C::batch, "rows of the batch"}.range(1, 1 << 16));
-    visit(Field{"repeats", &C::repeats, "runs after the first; the best counts"}.range(1, 1 << 16));
-    visit(Field{"task", &C::task, "the encoder alone, or with the scores at eight masks of each row"}.one_of(
+    visit(Field{"length", &C::length, "tokens in each row of the batch"}.range(1, 1 << 24));
+    visit(Field{"batch", &C::batch, "rows in the batch"}.range(1, 1 << 16));
+    visit(Field{"repeats", &C::repeats, "timed runs, after a first one that is not counted; the fastest is reported"}
+              .range(1, 1 << 16));
+    visit(Field{"task", &C::task, "run the encoder alone, or with the scores at eight masks of each row"}.one_of(
         {"forward", "fill-mask"}));
   }
 };
@@ -116,9 +117,9 @@ std::string bench_model_table(const Json& result) {
 void run_bench_model(const BenchModelCommand& command) {
   BenchModelConfig config;
   formats::update_from_json(config, command.given, "weft bench model");
-  const EncoderSettings settings = settle_encoder(command.encoder, "weft bench model");
+  const EncoderSettings settings = encoder_settings(command.encoder, "weft bench model");
   if (command.train && config.task != "forward") {
-    throw UsageError("--train has a task of its own and goes without --task");
+    throw UsageError("--train and --task cannot both be given: --train always computes the masked-LM loss");
   }
   ModelCase call;
   call.length = config.length;
@@ -158,7 +159,7 @@ void add_bench_model(CLI::App& parent) {
                   kBenchModelExamples);
   app.add_option("DIR", command->directory, "model directory; weft init makes one of any size")->required();
   add_fields<BenchModelConfig>(app, {.title = "Options"}, command->given);
-  app.add_flag("--train", command->train, "a training step: masked-LM loss over all positions, and its gradients");
+  app.add_flag("--train", command->train, "time a training step: masked-LM loss over all positions, and its gradients");
   app.add_flag("--profile", command->profile, "list every operator with its own time in one more run");
   add_encoder_flags(app, command->encoder);
   add_json_flag(app, command->json);

@@ -9,7 +9,6 @@
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/report/comparison.h"
-#include "weft/cli/terminal.h"
 
 namespace weft::cli {
 namespace {
@@ -42,9 +41,7 @@ void compare_runs(const RunCompareOptions& options) {
 void add_compare(CLI::App& parent) {
   auto options = std::make_shared<RunCompareOptions>();
   CLI::App& app = add_command(parent, "compare", std::string(kRunCompareExamples));
-  app.add_option("runs", options->runs, "run directories; a run may still be training")
-      ->required()
-      ->option_text("RUN...");
+  app.add_option("RUNS", options->runs, "run directories; a run may still be training")->required();
   app.add_flag("--all", options->all, "also show the settings that are equal in all runs");
   add_json_flag(app, options->json);
   app.callback([options] { compare_runs(*options); });

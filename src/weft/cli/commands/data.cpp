@@ -9,19 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/busy_bar.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/files.h"
 #include "weft/core/joined.h"
 #include "weft/readers/conll_reader.h"
 #include "weft/readers/fasta_reader.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/genome_documents.h"
-#include "weft/readers/input/file_format.h"
+#include "weft/readers/input/input_texts.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/squad_reader.h"
 #include "weft/readers/table_reader.h"
@@ -48,10 +48,10 @@ struct CheckConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = CheckConfig;
-    visit(
-        Field{"format", &C::format, "what the files are; auto goes by each file's name, then by its first line"}.one_of(
-            {"auto", "text", "lines", "jsonl", "csv", "tsv", "conll", "squad", "fasta"}));
-    visit(Field{"on_error", &C::on_error, "malformed records are an error, or only counted"}.one_of({"fail", "skip"}));
+    visit(Field{"format", &C::format, "format of the files; auto goes by each file's name, then by its first line"}
+              .one_of({"auto", "text", "lines", "jsonl", "csv", "tsv", "conll", "squad", "fasta"}));
+    visit(Field{"on_error", &C::on_error, "what to do with malformed records: end with an error, or only count them"}
+              .one_of({"fail", "skip"}));
   }
 };
 
@@ -64,10 +64,12 @@ struct GenomeConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = GenomeConfig;
-    visit(Field{"out", &C::out, "text file to write: a sentence a line, an empty line behind each document"});
-    visit(Field{"copies", &C::copies, "cuts of each sequence, each at other places"}.range(1, 1 << 20));
-    visit(Field{"seed", &C::seed, "of the cuts"}.at_least(0));
-    visit(Field{"on_error", &C::on_error, "what a malformed record does"}.one_of({"fail", "skip"}));
+    visit(Field{"out", &C::out, "text file to write, with one sentence a line and an empty line after each document"});
+    visit(
+        Field{"copies", &C::copies, "how often each sequence is cut, each time at different places"}.range(1, 1 << 20));
+    visit(Field{"seed", &C::seed, "random seed of the places"}.at_least(0));
+    visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
+        {"fail", "skip"}));
   }
 };
 
@@ -208,15 +210,15 @@ void add_data(CLI::App& parent) {
   group.require_subcommand(1);
   auto check = std::make_shared<DataOptions>();
   CLI::App& checked =
-      add_command(group, "check", "read every record, and say which is malformed", std::string(kCheckExamples));
-  checked.add_option("paths", check->paths, "files and folders, plain or gzip")->required()->option_text("PATH...");
+      add_command(group, "check", "read every record, and report malformed ones", std::string(kCheckExamples));
+  checked.add_option("PATHS", check->paths, "files and folders, plain or gzip")->required();
   add_fields<CheckConfig>(checked, {.title = "Options"}, check->given);
   add_json_flag(checked, check->json);
   checked.callback([check] { check_data(*check); });
   auto genome = std::make_shared<DataOptions>();
-  CLI::App& cut = add_command(group, "genome", "sequences as documents for masked language modelling",
+  CLI::App& cut = add_command(group, "genome", "cut sequences into documents for masked language modelling",
                               std::string(kGenomeExamples));
-  cut.add_option("paths", genome->paths, "FASTA files and folders, plain or gzip")->required()->option_text("PATH...");
+  cut.add_option("PATHS", genome->paths, "FASTA files and folders, plain or gzip")->required();
   add_fields<GenomeConfig>(cut, {.title = "Options"}, genome->given);
   add_json_flag(cut, genome->json);
   cut.callback([genome] { write_genome_documents(*genome); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft eval`: bits per byte of held-out text under a trained decoder, masked tokens under an encoder; the metrics of a
-// task by cli/fine_tuning.
+// task by eval_task.cpp.
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -9,13 +9,13 @@
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
+#include "weft/cli/commands/eval_task.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
-#include "weft/cli/fine_tuning/eval_task.h"
-#include "weft/cli/fine_tuning/fine_tuning_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
+#include "weft/cli/training/task_flags.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
@@ -50,10 +50,11 @@ struct EvalConfig {
   static void fields(Visitor&& visit) {
     using C = EvalConfig;
     visit(Field{"text", &C::text, "text to score: files and folders, in this order"});
-    visit(Field{"context", &C::context, "tokens the model sees at once; 0 is the length that the model was made for"}
+    visit(Field{"context", &C::context,
+                "tokens that the model reads at once; 0 for the length that the model was made for"}
               .at_least(0));
-    visit(Field{"max_bytes", &C::max_bytes, "bytes to score, counted from the start of the text; 0 is all of them"}
-              .at_least(0));
+    visit(
+        Field{"max_bytes", &C::max_bytes, "bytes to score, counted from the start of the text; 0 for all"}.at_least(0));
     visit(Field{
         "dtype", &C::dtype,
         "number format of matrix products: float32 or bfloat16; auto is bfloat16 where this processor is fast at it"}
@@ -96,11 +97,13 @@ void require_no_token_scores(const std::string& run, const EvalConfig& config) {
 }
 
 // An encoder of Hugging Face's.
-Json evaluate_encoder(const std::string& run, const EvalConfig& config, const training::EvaluateOptions& options) {
+Json evaluate_encoder(const checkpoint::OpenedModel& opened, const EvalConfig& config,
+                      const training::EvaluateOptions& options) {
+  const std::string run = opened.path().string();
   require_no_token_scores(run, config);
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
-  const tasks::TaskModel model = tasks::open_task_model(run, open);
+  const tasks::TaskModel model = tasks::open_task_model(opened, open);
   return training::to_json(
       fine_tuning::evaluate_masked_text(model.model, *model.tokenizer, text_of(config, run, *model.tokenizer),
                                         {config.mask_probability, config.masking, config.seed}, options));
@@ -144,11 +147,12 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   options.dtype = config.dtype;
   WatchedProgress progress("evaluating", "tokens");
   options.progress = progress.callback();
-  if (checkpoint::is_encoder_directory(run)) {
+  const checkpoint::OpenedModel opened = checkpoint::open_model(run);
+  if (opened.is_encoder()) {
     check_task(run, task, false);
-    return evaluate_encoder(run, config, options);
+    return evaluate_encoder(opened, config, options);
   }
-  const models::LanguageModel model = checkpoint::load_model(run);
+  const models::LanguageModel model = checkpoint::load_model(opened);
   check_task(run, task, model->config().is_decoder);
   return evaluate_own(model, run, config, options);
 }
@@ -184,7 +188,7 @@ void run_task(const EvalOptions& options) {
     }
     task.dtype = value.get<std::string>();
   }
-  settle_threads(options.threads);
+  apply_threads(options.threads);
   eval_task(task);
 }
 
@@ -203,7 +207,7 @@ void run_eval(const EvalOptions& options) {
     throw UsageError("weft eval needs --text PATH", "for example: weft eval " + options.run + " --text held-out.txt");
   }
   formats::update_from_json(config, options.given, "weft eval");
-  settle_threads(options.threads);
+  apply_threads(options.threads);
   const Json result = evaluate(options.run, options.task.task, config);
   if (options.json) {
     print_json(result);
@@ -218,13 +222,12 @@ void add_eval(CLI::App& parent) {
   auto options = std::make_shared<EvalOptions>();
   CLI::App& app = add_command(parent, "eval", std::string(kEvalExamples));
   app.add_option("RUN", options->run, "run or model directory")->required();
-  std::vector<std::string> tasks = task_names();
   app.add_option(
          "--task", options->task.task,
          "what to measure. A decoder (lm) scores each byte of --text once, after at least half a context; a masked "
          "language model (mlm) is asked for masked tokens of --text; neither needs this flag. The other tasks measure "
          "a fine-tuned model on the examples of --data")
-      ->check(one_of("--task", tasks))
+      ->check(one_of("--task", task_names()))
       ->option_text("NAME");
   add_fields<EvalConfig>(app, {.title = "Options"}, options->given);
   app.add_option("--data", options->task.data, "labelled files and folders, in the formats of weft train --train-data")

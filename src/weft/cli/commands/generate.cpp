@@ -16,7 +16,7 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/quote.h"
 #include "weft/generation/generate.h"
-#include "weft/readers/input/whole_text.h"
+#include "weft/readers/input/input_texts.h"
 #include "weft/text/stream_decoder.h"
 #include "weft/text/unknown_tokens.h"
 
@@ -85,7 +85,7 @@ void run_generate(const GenerateOptions& options) {
   generation::SamplingConfig config;
   formats::update_from_json(config, options.given, "weft generate");
   const std::string prompt = prompt_of(options);
-  settle_threads(options.threads);
+  apply_threads(options.threads);
   const models::LanguageModel model = checkpoint::load_model(options.run);
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.run);
   checkpoint::check_tokenizer(model->config(), *tokenizer, quote(options.run, 4096));

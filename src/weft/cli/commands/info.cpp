@@ -12,10 +12,8 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/attention_summary.h"
-#include "weft/cli/commands/encoder_summary.h"
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/commands/tensor_summary.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/formats/tensor_file.h"
@@ -68,8 +66,8 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
 }
 
 // A directory of Hugging Face: the config as it stands there is the user's own file.
-void print_encoder(const InfoOptions& options) {
-  Json summary = encoder_summary(options.directory);
+void print_encoder(const InfoOptions& options, const checkpoint::OpenedModel& directory) {
+  Json summary = encoder_summary(directory);
   const std::optional<Json> run = run_json(options.directory);
   const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(options.directory);
   if (options.json) {
@@ -82,18 +80,19 @@ void print_encoder(const InfoOptions& options) {
   }
   Rows rows = encoder_rows(summary);
   if (run) {
-    const Rows trained = run_rows(*run);
+    const Rows trained = run_rows(*run, options.directory);
     rows.insert(rows.end(), trained.begin(), trained.end());
   }
   std::cout << name_table(rows) << tensors_said(options, *weights);
 }
 
 void print_info(const InfoOptions& options) {
-  if (checkpoint::is_encoder_directory(options.directory)) {
-    print_encoder(options);
+  const checkpoint::OpenedModel directory = checkpoint::open_model(options.directory);
+  if (directory.is_encoder()) {
+    print_encoder(options, directory);
     return;
   }
-  const models::TransformerConfig config = checkpoint::load_config(options.directory);
+  const models::TransformerConfig& config = directory.own_config();
   // Its header only: no weight is read.
   const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(options.directory);
   const formats::TensorFile& weights = *opened;
@@ -107,7 +106,7 @@ void print_info(const InfoOptions& options) {
     rows.push_back(std::move(row));
   }
   if (const std::optional<Json> run = run_json(options.directory)) {
-    for (auto& row : run_rows(*run)) {
+    for (auto& row : run_rows(*run, options.directory)) {
       rows.push_back(std::move(row));
     }
   }

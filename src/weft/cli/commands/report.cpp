@@ -44,7 +44,7 @@ void write_report(const ReportOptions& options) {
 void add_report(CLI::App& parent) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App& app = add_command(parent, "report", std::string(kReportExamples));
-  app.add_option("run", options->run, "run directory; the run may still be training")->required()->option_text("RUN");
+  app.add_option("RUN", options->run, "run directory; the run may still be training")->required();
   app.add_option("--out", options->out, "file to write (default RUN/report.html)")->option_text("FILE");
   add_json_flag(app, options->json);
   app.callback([options] { write_report(*options); });

@@ -7,8 +7,6 @@
 
 #include <CLI/App.hpp>
 
-#include "weft/cli/tasks/task_commands.h"
-
 namespace weft::cli {
 
 /// Each is the last function of the file that is named after its command.
@@ -20,6 +18,21 @@ void add_generate(CLI::App& parent);
 void add_info(CLI::App& parent);
 void add_bench(CLI::App& parent);
 void add_version(CLI::App& parent);
+void add_tokenize(CLI::App& parent);
+void add_fill_mask(CLI::App& parent);
+void add_embed(CLI::App& parent);
+void add_classify(CLI::App& parent);
+void add_tag(CLI::App& parent);
+void add_answer(CLI::App& parent);
+void add_choose(CLI::App& parent);
+void add_forward(CLI::App& parent);
+void add_convert(CLI::App& parent);
+void add_init(CLI::App& parent);
+
+/// The commands below `weft bench`.
+void add_bench_attention(CLI::App& parent);
+void add_bench_model(CLI::App& parent);
+void add_bench_calibrate(CLI::App& parent);
 
 struct TensorCommand {
   std::string_view name;

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/busy_bar.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/files.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
@@ -46,15 +46,20 @@ struct TokenizerConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = TokenizerConfig;
-    visit(Field{"kind", &C::kind, "how a vocabulary is learned, over bytes in both"}.one_of({"bpe", "unigram"}));
-    visit(Field{"vocabulary_size", &C::vocabulary_size, "tokens, five special ones and 256 bytes among them"}.range(
-        261, 1 << 24));
+    visit(Field{"kind", &C::kind, "byte-pair encoding (bpe) or a unigram model, both over bytes"}.one_of(
+        {"bpe", "unigram"}));
+    visit(Field{"vocabulary_size", &C::vocabulary_size,
+                "tokens to learn, including five special tokens and the 256 bytes"}
+              .range(261, 1 << 24));
     visit(Field{"min_frequency", &C::min_frequency, "bpe: a pair that occurs less often is not merged"}.at_least(1));
-    visit(Field{"longest_token", &C::longest_token, "bytes of a token at most"}.range(1, 1 << 16));
+    visit(Field{"longest_token", &C::longest_token, "longest token, in bytes"}.range(1, 1 << 16));
     visit(Field{"dna", &C::dna,
-                "letters of a genome: upper case, tokens across anything but line ends; FASTA is read as such"});
-    visit(Field{"max_bytes", &C::max_bytes, "learn from so many bytes only, from the start; 0 is all"}.at_least(0));
-    visit(Field{"on_error", &C::on_error, "what a malformed record does"}.one_of({"fail", "skip"}));
+                "for genomes: letters become upper case, a token may contain anything but a line end, and FASTA files "
+                "are read as FASTA"});
+    visit(Field{"max_bytes", &C::max_bytes, "learn from this many bytes at the start of the text; 0 for all"}.at_least(
+        0));
+    visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
+        {"fail", "skip"}));
   }
 };
 
@@ -157,9 +162,8 @@ void add_tokenizer(CLI::App& parent) {
   group.require_subcommand(1);
   auto options = std::make_shared<TokenizerOptions>();
   CLI::App& app = add_command(group, "train", "learn a vocabulary from text", std::string(kTokenizerExamples));
-  app.add_option("paths", options->paths, "text files and folders, plain or gzip")->required()->option_text("PATH...");
-  app.add_option("--out", options->out,
-                 "folder to make: a tokeniser that --tokenizer takes, also in Hugging Face's programs")
+  app.add_option("PATHS", options->paths, "text files and folders, plain or gzip")->required();
+  app.add_option("--out", options->out, "folder to make, for --tokenizer of weft train and for Hugging Face's programs")
       ->required()
       ->option_text("FOLDER");
   add_fields<TokenizerConfig>(app, {.title = "Options"}, options->given);

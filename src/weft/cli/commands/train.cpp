@@ -1,36 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft train`: data in, a trained model and its held-out figures out. Says first what will be computed. Language
-// models are trained here, other tasks by cli/fine_tuning.
+// `weft train`: data in, a trained model and its held-out figures out. cli/training decides what is trained and trains
+// it.
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "weft/checkpoint/encoder_directory.h"
-#include "weft/checkpoint/model_directory.h"
-#include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
-#include "weft/cli/fine_tuning/fine_tuning_flags.h"
-#include "weft/cli/fine_tuning/train_task.h"
-#include "weft/cli/fine_tuning/train_text.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/report/seed_statistics.h"
 #include "weft/cli/threads.h"
-#include "weft/cli/training/announcement.h"
-#include "weft/cli/training/train_config.h"
-#include "weft/cli/training/train_result.h"
+#include "weft/cli/training/request.h"
+#include "weft/cli/training/results.h"
+#include "weft/cli/training/runs.h"
+#include "weft/cli/training/task_flags.h"
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
-#include "weft/core/quote.h"
 #include "weft/fine_tuning/settings.h"
+#include "weft/models/transformer_config.h"
 #include "weft/training/processes/process_group.h"
-#include "weft/training/train_language_model.h"
+#include "weft/training/text_config.h"
 
 namespace weft::cli {
 namespace {
@@ -47,118 +39,30 @@ constexpr std::string_view kTrainExamples =
     "  weft train --resume --out run\n"
     "  torchrun --no-python --nproc-per-node 2 weft train --train-text books/train --steps 1000 --out run";
 
-struct TrainOptions {
-  std::string out;
-  std::string config_file;
-  std::string tokenizer_file;
-  std::string task;
-  Json given = Json::object();
-  bool encoder = false;
-  std::int64_t seeds = 1;
-  bool resume = false;
-  bool json = false;
-};
-
-bool goes_on_from_a_model(const Json& fields) {
-  const auto found = fields.find("model");
-  return found != fields.end() && found->is_string() && !found->get_ref<const std::string&>().empty();
-}
-
-// Everything that can be refused is refused before the first line is announced.
-training::TrainResult start(const TrainOptions& options, const Json& fields, std::int64_t threads) {
-  if (goes_on_from_a_model(fields)) {
-    if (!options.tokenizer_file.empty()) {
-      throw UsageError("--tokenizer cannot be given with --model: the model has its own");
-    }
-    return train_text_further(options.task, options.out, fields, threads);
-  }
-  // An expression of the config file's names files beside it, one of the command line in the working directory.
-  const bool is_from_file = !options.given.contains("attention");
-  const std::filesystem::path beside = std::filesystem::path(options.config_file).parent_path();
-  const TrainPlan plan = plan_training(fields, options.tokenizer_file, is_from_file ? beside : "");
-  if (training::processes().is_first()) {
-    training::RunDirectory::check_free(options.out);
-    announce(plan.trainer, plan.model, threads);
-  }
-  return training::train_language_model(options.out, plan.trainer, plan.model, plan.tokenizer);
-}
-
-training::TrainResult resume(const TrainOptions& options, const Json& fields, std::int64_t threads) {
-  if (!options.tokenizer_file.empty()) {
-    throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
-  }
-  if (std::filesystem::exists(options.out + "/config.json") && checkpoint::is_encoder_directory(options.out)) {
-    return resume_text(options.out, fields, threads);
-  }
-  // Announced from what the run says of itself and the length that is given; resume_language_model() then holds the
-  // given fields to the run.
-  const std::optional<Json> run = run_json(options.out);
-  if (run && run->contains("step") && training::processes().is_first()) {
-    training::TrainerConfig trainer;
-    Json settings = only_fields_of<training::TrainerConfig>(run->at("config"));
-    for (const char* length : {"steps", "minutes"}) {
-      if (fields.contains(length)) {
-        settings[length] = fields[length];
-      }
-    }
-    formats::update_from_json(trainer, settings, quote(options.out + "/training.json", 4096));
-    announce(trainer, checkpoint::load_config(options.out), threads);
-    std::cerr << "resuming after step " << digits(run->at("step").get<std::int64_t>()) << std::endl;
-  }
-  return training::resume_language_model(options.out, fields);
-}
-
-// Every process trains; one speaks.
-training::TrainResult train(const TrainOptions& options, const Json& fields, std::int64_t threads) {
-  if (fine_tuning::is_fine_tuning_task(options.task)) {
-    return options.resume ? resume_task(options.out, fields, threads) : train_task(options.out, fields, threads);
-  }
-  return options.resume ? resume(options, fields, threads) : start(options, fields, threads);
-}
-
-std::filesystem::path seed_directory(const TrainOptions& options, std::int64_t seed) {
-  return std::filesystem::path(options.out) / concat("seed-", seed);
-}
-
-// Before the first run: a seed whose folder is taken would be found only when the runs before it are done.
-void check_seeds(const TrainOptions& options, std::int64_t first) {
-  if (first > std::numeric_limits<std::int64_t>::max() - options.seeds) {
-    throw UsageError(
-        concat("--seed ", first, " with --seeds ", options.seeds, ": there are not so many seeds behind it"));
-  }
-  for (std::int64_t seed = first; !options.resume && training::processes().is_first() && seed < first + options.seeds;
-       ++seed) {
-    training::RunDirectory::check_free(seed_directory(options, seed));
-  }
-}
-
 // One run a seed, in seed-N of the directory; with --resume those that are there go on, and the others begin.
-void train_seeds(const TrainOptions& options, const Json& fields, std::int64_t threads) {
+void train_seeds(const TrainOptions& options, const std::vector<TrainRequest>& requests, std::int64_t threads) {
   std::vector<Json> runs;
   std::vector<Json> evaluations;
-  const auto first = fields.value("seed", std::int64_t{0});
-  check_seeds(options, first);
-  for (std::int64_t seed = first; seed < first + options.seeds; ++seed) {
-    TrainOptions one = options;
-    one.out = seed_directory(options, seed).string();
-    one.resume = options.resume && std::filesystem::exists(one.out);
-    Json its_fields = fields;
-    its_fields["seed"] = seed;
-    const training::TrainResult result = train(one, its_fields, threads);
-    runs.push_back(result_json(one.out, result));
+  for (const TrainRequest& request : requests) {
+    const training::TrainResult result = carry_out(request, threads);
+    runs.push_back(result_json(request.out, result));
     evaluations.push_back(result.evaluation);
     evaluations.back()["train_loss"] = result.loss;
   }
+  const Json report = {{"runs", runs}, {"figures", seed_statistics(evaluations)}};
+  if (training::processes().is_first()) {
+    write_file_atomically(std::filesystem::path(options.out) / "seeds.json", report.dump(2) + "\n");
+  }
+  training::processes().meet();  // behind what may fail: the others wait for it
   if (!training::processes().is_first()) {
     return;
   }
-  const Json report = {{"runs", runs}, {"figures", seed_statistics(evaluations)}};
-  write_file_atomically(std::filesystem::path(options.out) / "seeds.json", report.dump(2) + "\n");
   if (options.json) {
     print_json(report);
     return;
   }
-  Rows rows = {{"runs", concat(options.seeds, " seeds from ", first, " on, in ", options.out)}};
+  Rows rows = {
+      {"runs", concat(options.seeds, " seeds from ", requests.front().fields["seed"].dump(), " on, in ", options.out)}};
   for (const auto& [name, figure] : report["figures"].items()) {
     rows.emplace_back(
         name, concat(fixed(figure["mean"].get<double>(), 4), " +- ", fixed(figure["deviation"].get<double>(), 4)));
@@ -166,54 +70,8 @@ void train_seeds(const TrainOptions& options, const Json& fields, std::int64_t t
   std::cout << name_table(rows);
 }
 
-// What --task says, or the run that goes on, or the config file; else a language model.
-std::string settled_task(const TrainOptions& options) {
-  if (!options.task.empty()) {
-    return options.task;
-  }
-  std::string found;
-  if (options.resume) {
-    const std::string seed = concat("seed-", options.given.value("seed", std::int64_t{0}));
-    found = task_in(std::filesystem::path(options.out) / (options.seeds > 1 ? seed : "") / "training.json");
-  }
-  if (found.empty() && !options.config_file.empty()) {
-    found = task_in(options.config_file);
-  }
-  return !found.empty() ? found : options.encoder ? "mlm" : "lm";
-}
-
-// The fields of the task: what a language model's and a fine-tuning run's have in common, each with its own.
-Json settled_fields(const TrainOptions& options) {
-  check_flags_of_task(options.task, options.given);
-  Json fields = merged_fields(options.config_file, options.given);
-  const bool anew = !options.resume && !goes_on_from_a_model(fields);
-  if (options.task == "mlm" && anew) {
-    fields["is_decoder"] = false;
-  }
-  if (fine_tuning::is_fine_tuning_task(options.task)) {
-    if (options.encoder || !options.tokenizer_file.empty()) {
-      throw UsageError("--encoder and --tokenizer are for lm and mlm: --model names a directory that has both");
-    }
-    for (const std::string_view name : text_fields()) {  // as a run's training.json has them, unused
-      fields.erase(std::string(name));
-    }
-    fields["task"] = options.task;
-  }
-  return fields;
-}
-
-void train_as_asked(const TrainOptions& given) {
-  TrainOptions options = given;
-  options.task = settled_task(given);
-  const Json fields = settled_fields(options);
-  // --threads is a field of the run: the trainer settles it, WEFT_THREADS stands in.
-  const std::int64_t threads = settle_threads(0);
-  if (options.seeds > 1) {
-    train_seeds(options, fields, threads);
-    training::processes().meet();
-    return;
-  }
-  const training::TrainResult result = train(options, fields, threads);
+void train_one(const TrainOptions& options, const TrainRequest& request, std::int64_t threads) {
+  const training::TrainResult result = carry_out(request, threads);
   training::processes().meet();
   if (!training::processes().is_first()) {
     return;
@@ -221,7 +79,7 @@ void train_as_asked(const TrainOptions& given) {
   if (options.json) {
     print_json(result_json(options.out, result));
   } else {
-    std::cout << result_text(options.out, result, fine_tuning::is_fine_tuning_task(options.task));
+    std::cout << result_text(options.out, result, fine_tuning::is_fine_tuning_task(request.task));
   }
 }
 
@@ -232,7 +90,14 @@ void run_train(const TrainOptions& options) {
     silence_progress();
   }
   try {
-    train_as_asked(options);
+    const std::vector<TrainRequest> requests = decide(options);
+    // --threads is a field of the run, which the trainer applies; WEFT_THREADS is applied here.
+    const std::int64_t threads = apply_threads(0);
+    if (options.seeds > 1) {
+      train_seeds(options, requests, threads);
+    } else {
+      train_one(options, requests.front(), threads);
+    }
   } catch (const std::exception& error) {
     training::processes().announce_failure(error.what());
     throw;
@@ -268,10 +133,9 @@ void add_train(CLI::App& parent) {
       ->option_text("NAME");
   app.add_flag("--encoder", options->encoder, "the same as --task mlm");
   add_json_flag(app, options->json);
-  add_fields<training::TrainerConfig>(
-      app, {.title = "Training", .left_out = text_fields(), .remarks = fine_tuning_remarks()}, options->given);
+  add_fields<training::TrainerConfig>(app, {.title = "Training", .remarks = fine_tuning_remarks()}, options->given);
   add_fine_tuning_flags(app, options->given);
-  add_fields<training::TrainerConfig>(app, {.title = "Text (lm, mlm)", .only = text_fields()}, options->given);
+  add_fields<training::TextConfig>(app, {.title = "Text (lm, mlm)"}, options->given);
   add_fields<models::TransformerConfig>(
       app,
       {.title = "Model (lm, mlm; --attention and --gradient-checkpointing for all tasks)",

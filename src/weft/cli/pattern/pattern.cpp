@@ -2,7 +2,7 @@
 // `weft pattern`: what a pattern is, before any model. Its commands are files named pattern_*.cpp.
 #include "weft/cli/commands/table.h"
 #include "weft/cli/help.h"
-#include "weft/cli/pattern/pattern_commands.h"
+#include "weft/cli/pattern/pattern_site.h"
 
 namespace weft::cli {
 

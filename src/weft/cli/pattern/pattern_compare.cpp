@@ -7,18 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/busy_bar.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/pattern/pattern_commands.h"
 #include "weft/cli/pattern/pattern_site.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/pattern/graph/statistics.h"
-#include "weft/pattern/picture/picture.h"
-#include "weft/pattern/picture/sheet.h"
+#include "weft/inspect/graph/statistics.h"
+#include "weft/inspect/picture/canvas.h"
+#include "weft/inspect/picture/picture.h"
 
 namespace weft::cli {
 namespace {
@@ -49,12 +48,12 @@ struct CompareOptions {
 
 struct Compared {
   pattern::Pattern pattern;
-  pattern::GraphStatistics statistics;
+  inspect::GraphStatistics statistics;
 };
 
-std::vector<std::string> figures_of(const pattern::GraphStatistics& stats) {
+std::vector<std::string> figures_of(const inspect::GraphStatistics& stats) {
   std::vector<std::string> lines = {
-      concat(pattern::edges_text(static_cast<double>(stats.layout.edges), stats.edges_error, stats.sampled_rows > 0),
+      concat(inspect::edges_text(static_cast<double>(stats.layout.edges), stats.edges_error, stats.sampled_rows > 0),
              " edges, density ", percent(stats.layout.density))};
   if (!stats.is_measured) {
     lines.push_back(concat("paths not measured: the graph of ", digits(stats.positions), " positions is too large"));
@@ -71,15 +70,16 @@ std::vector<std::string> figures_of(const pattern::GraphStatistics& stats) {
   return lines;
 }
 
-std::vector<pattern::SheetEntry> sheet_of(const std::vector<Compared>& compared, const pattern::Site& site,
+std::vector<inspect::SheetEntry> sheet_of(const std::vector<Compared>& compared, const pattern::Site& site,
                                           std::int64_t head, std::int64_t cells) {
-  std::vector<pattern::SheetEntry> entries;
+  std::vector<inspect::SheetEntry> entries;
   for (const Compared& each : compared) {
-    pattern::PictureRequest request;
+    inspect::PictureRequest request;
     request.site = site;
     request.head = std::max<std::int64_t>(head, 0);
     request.maximum_cells = cells;
-    entries.push_back({each.pattern.to_string(), make_picture(each.pattern, request), figures_of(each.statistics)});
+    entries.push_back(
+        {each.pattern.to_string(), inspect::make_picture(each.pattern, request), figures_of(each.statistics)});
     if (site.heads > 1 && head < 0) {
       entries.back().figures.push_back(
           concat("the picture shows head 0, the figures count all ", site.heads, " heads"));
@@ -91,7 +91,7 @@ std::vector<pattern::SheetEntry> sheet_of(const std::vector<Compared>& compared,
 formats::Json compare_json(const std::vector<Compared>& compared) {
   formats::Json rows = formats::Json::array();
   for (const Compared& each : compared) {
-    const pattern::GraphStatistics& stats = each.statistics;
+    const inspect::GraphStatistics& stats = each.statistics;
     formats::Json row = {{"expression", each.pattern.to_string()},
                          {"edges", stats.layout.edges},
                          {"edges_error", stats.edges_error},
@@ -127,14 +127,14 @@ void compare(const CompareOptions& options) {
   std::vector<Compared> compared;
   std::optional<BusyBar> bar("measuring the graphs");
   for (const pattern::Pattern& pattern : patterns) {
-    pattern::GraphRequest request{.site = bound.site};
+    inspect::GraphRequest request{.site = bound.site};
     if (config.head >= 0) {
       request.head = config.head;
     }
-    compared.push_back({pattern, graph_statistics(pattern, request)});
+    compared.push_back({pattern, inspect::graph_statistics(pattern, request)});
   }
   if (!sheet.svg.empty() || !sheet.png.empty()) {
-    const std::vector<pattern::SheetEntry> entries = sheet_of(compared, bound.site, config.head, sheet.cells);
+    const std::vector<inspect::SheetEntry> entries = sheet_of(compared, bound.site, config.head, sheet.cells);
     if (!sheet.svg.empty()) {
       write_file_atomically(sheet.svg, svg_sheet(entries));
     }

@@ -9,16 +9,15 @@
 #include <vector>
 
 #include "weft/cli/bench/calibration_file.h"
-#include "weft/cli/busy_bar.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/pattern/pattern_commands.h"
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/threads.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
-#include "weft/pattern/cost/model_cost.h"
+#include "weft/inspect/cost/model_cost.h"
 
 namespace weft::cli {
 namespace {
@@ -37,8 +36,8 @@ struct CostConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = CostConfig;
-    visit(Field{"length", &C::length, "tokens of a sequence"}.range(1, std::int64_t{1} << 31));
-    visit(Field{"input", &C::input, "positions that `input` means in the expression, for example 0,5,17"});
+    visit(Field{"length", &C::length, "tokens of a sequence"}.range(1, kLongestSite));
+    visit(input_field<C>());
     visit(Field{"rates", &C::rates,
                 "a file that `weft bench calibrate --out FILE` wrote; by default the one it writes without --out"});
   }
@@ -52,31 +51,31 @@ struct CostOptions {
 };
 
 struct Costs {
-  pattern::ModelCost sparse;
-  pattern::ModelCost dense;
+  inspect::ModelCost sparse;
+  inspect::ModelCost dense;
   bool timed = false;
   bool sparse_is_sampled = false;  ///< operations and bytes are estimates
-  pattern::Crossover crossover;
+  inspect::Crossover crossover;
 };
 
-formats::Json work_json(const pattern::Work& work) {
+formats::Json work_json(const inspect::Work& work) {
   return {{"flops", work.flops}, {"bytes", work.bytes}, {"seconds", formats::or_null(work.seconds)}};
 }
 
-formats::Json step_json(const pattern::StepCost& step) {
+formats::Json step_json(const inspect::StepCost& step) {
   return {{"products", work_json(step.products)}, {"attention", work_json(step.attention)},
           {"states", work_json(step.states)},     {"head", work_json(step.head)},
           {"update", work_json(step.update)},     {"total", work_json(step.total)}};
 }
 
-formats::Json cost_json(const pattern::ModelCost& cost) {
+formats::Json cost_json(const inspect::ModelCost& cost) {
   return {{"inference", step_json(cost.inference)}, {"training", step_json(cost.training)},
           {"parameters", cost.parameters},          {"inference_bytes", cost.inference_bytes},
           {"training_bytes", cost.training_bytes},  {"computed_share", cost.computed_share}};
 }
 
-std::string row(const pattern::Work& sparse, const pattern::Work& dense) {
-  const auto words = [](const pattern::Work& work) {
+std::string row(const inspect::Work& sparse, const inspect::Work& dense) {
+  const auto words = [](const inspect::Work& work) {
     return concat(with_unit(work.flops, "FLOP"), ", ", with_unit(work.bytes, "B"),
                   work.seconds ? ", " + duration(*work.seconds) : "");
   };
@@ -93,8 +92,8 @@ std::string overtakes(const std::optional<std::int64_t>& length, std::int64_t lo
 }
 
 std::string cost_text(const Costs& costs) {
-  const pattern::ModelCost& sparse = costs.sparse;
-  const pattern::ModelCost& dense = costs.dense;
+  const inspect::ModelCost& sparse = costs.sparse;
+  const inspect::ModelCost& dense = costs.dense;
   Rows rows = {{"work", costs.sparse_is_sampled ? "estimated from a sample of rows" : "counted"},
                {"attention, forward", row(sparse.inference.attention, dense.inference.attention)},
                {"attention, training", row(sparse.training.attention, dense.training.attention)},
@@ -115,9 +114,9 @@ std::string cost_text(const Costs& costs) {
   return name_table(rows);
 }
 
-pattern::ModelShape shape_of(const CostOptions& options, const CostConfig& config) {
-  pattern::ModelShape shape;
-  formats::update_from_json(shape, only_fields_of<pattern::ModelShape>(options.given), "weft pattern cost");
+inspect::ModelShape shape_of(const CostOptions& options, const CostConfig& config) {
+  inspect::ModelShape shape;
+  formats::update_from_json(shape, only_fields_of<inspect::ModelShape>(options.given), "weft pattern cost");
   shape.input = number_list("--input", config.input, ',');
   std::sort(shape.input.begin(), shape.input.end());
   if (shape.width % shape.heads != 0) {
@@ -135,18 +134,18 @@ void show_cost(const CostOptions& options) {
   formats::update_from_json(config, only_fields_of<CostConfig>(options.given), "weft pattern cost");
   const std::int64_t threads = asked_threads(options.threads);
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
-  const pattern::ModelShape shape = shape_of(options, config);
+  const inspect::ModelShape shape = shape_of(options, config);
   require_input(pattern, shape.input);
   std::optional<BusyBar> bar("counting operations");
-  const std::optional<pattern::LayerEstimates> sampled = estimated_works(pattern, shape, config.length);
+  const std::optional<inspect::LayerEstimates> sampled = estimated_works(pattern, shape, config.length);
   // Seconds follow the order of the blocks, which a sample does not know.
-  const std::optional<pattern::MachineRates> measured =
+  const std::optional<inspect::MachineRates> measured =
       sampled && config.rates.empty() ? std::nullopt : find_rates(config.rates, threads);
-  const std::optional<pattern::MachineRates> rates = sampled ? std::nullopt : measured;
-  const std::vector<pattern::LayoutWork> works = sampled ? *sampled : layer_works(pattern, shape, config.length);
+  const std::optional<inspect::MachineRates> rates = sampled ? std::nullopt : measured;
+  const std::vector<inspect::LayoutWork> works = sampled ? *sampled : layer_works(pattern, shape, config.length);
   Costs costs{sparse_cost(shape, config.length, works, rates), dense_cost(shape, config.length, rates),
               rates.has_value(), sampled.has_value(),
-              rates ? crossover_length(pattern, shape, *rates) : pattern::Crossover{}};
+              rates ? crossover_length(pattern, shape, *rates) : inspect::Crossover{}};
   bar.reset();
   if (!options.json) {
     std::cout << pattern.to_string() << '\n' << cost_text(costs);
@@ -171,7 +170,7 @@ void add_pattern_cost(CLI::App& parent) {
       std::string(kCostExamples));
   app.add_option("EXPRESSION", options->expression, "a pattern, as docs/pattern-language.md explains")->required();
   add_fields<CostConfig>(app, {.title = "Options"}, options->given);
-  add_fields<pattern::ModelShape>(app, {.title = "Model"}, options->given);
+  add_fields<inspect::ModelShape>(app, {.title = "Model"}, options->given);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
   app.callback([options] { show_cost(*options); });

@@ -12,14 +12,12 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/pattern/pattern_commands.h"
 #include "weft/cli/pattern/pattern_site.h"
-#include "weft/cli/terminal.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/inspect/picture/canvas.h"
+#include "weft/inspect/picture/terminal.h"
 #include "weft/pattern/pattern.h"
-#include "weft/pattern/picture/canvas.h"
-#include "weft/pattern/picture/terminal.h"
 
 namespace weft::cli {
 namespace {
@@ -52,23 +50,19 @@ struct ShowConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = ShowConfig;
-    constexpr double kLongest = std::int64_t{1} << 31;
-    visit(
-        Field{"length", &C::length, "number of queries, and of keys unless --key-length is given"}.range(1, kLongest));
-    visit(Field{"key_length", &C::key_length, "number of keys; 0 for --length plus --offset"}.range(0, kLongest));
+    visit(Field{"length", &C::length, "number of queries, and of keys unless --key-length is given"}.range(
+        1, kLongestSite));
+    visit(Field{"key_length", &C::key_length, "number of keys; 0 for --length plus --offset"}.range(0, kLongestSite));
     visit(Field{"offset", &C::offset,
                 "position of the first query, as when tokens are decoded from a cache; keys begin at position 0"}
-              .range(0, kLongest));
+              .range(0, kLongestSite));
     visit(Field{"heads", &C::heads, "attention heads of the layer"}.range(1, 4096));
     visit(
         Field{"head", &C::head, "draw this head only, counted from 0; -1 draws every head that differs from the others"}
             .range(-1, 4095));
-    visit(Field{"layer", &C::layer, "the number that `layer` means in the expression"}.range(0, 4095));
-    visit(Field{
-        "max_length", &C::max_length,
-        "the longest sequence that the model was made for, which the released BigBird plans depend on; 0 if unknown"}
-              .range(0, kLongest));
-    visit(Field{"input", &C::input, "positions that `input` means in the expression, for example 0,5,17"});
+    visit(layer_field<C>());
+    visit(max_length_field<C>());
+    visit(input_field<C>());
     visit(Field{"zoom", &C::zoom, "A:B draws only the queries and keys from position A up to, not including, B"});
     visit(Field{"svg", &C::svg, "write the figure to this SVG file"});
     visit(Field{"png", &C::png, "write the figure to this PNG file"});
@@ -86,7 +80,7 @@ struct ShowOptions {
   bool json = false;
 };
 
-std::optional<pattern::TokenRange> zoom_range(const std::string& text) {
+std::optional<inspect::TokenRange> zoom_range(const std::string& text) {
   if (text.empty()) {
     return std::nullopt;
   }
@@ -94,24 +88,24 @@ std::optional<pattern::TokenRange> zoom_range(const std::string& text) {
   if (ends.size() != 2 || ends[0] < 0 || ends[0] >= ends[1]) {
     throw UsageError("--zoom expects A:B with A below B, found " + quote(text));
   }
-  return pattern::TokenRange{ends[0], ends[1]};
+  return inspect::TokenRange{ends[0], ends[1]};
 }
 
 // "auto" asks terminal and locale; a style that is named holds even where stdout is a pipe.
-pattern::TerminalStyle chosen_style(const std::string& name) {
+inspect::TerminalStyle chosen_style(const std::string& name) {
   if (name == "auto") {
     return terminal_style();
   }
-  return name == "colour"    ? pattern::TerminalStyle::kColour
-         : name == "unicode" ? pattern::TerminalStyle::kUnicode
-                             : pattern::TerminalStyle::kAscii;
+  return name == "colour"    ? inspect::TerminalStyle::kColour
+         : name == "unicode" ? inspect::TerminalStyle::kUnicode
+                             : inspect::TerminalStyle::kAscii;
 }
 
 // The figures below the picture, without the picture.
-formats::Json picture_json(const pattern::Picture& picture) {
-  const pattern::PictureFigures& figures = picture.figures;
+formats::Json picture_json(const inspect::Picture& picture) {
+  const inspect::PictureFigures& figures = picture.figures;
   formats::Json panels = formats::Json::array();
-  for (const pattern::PicturePanel& panel : picture.panels) {
+  for (const inspect::PicturePanel& panel : picture.panels) {
     panels.push_back(panel.heads);
   }
   formats::Json kinds = formats::Json::array();
@@ -138,8 +132,8 @@ formats::Json picture_json(const pattern::Picture& picture) {
 }
 
 /// What is drawn for a config whose fields are known to be in range, cells aside.
-pattern::PictureRequest request_for(const ShowConfig& config, const std::vector<std::int64_t>& input) {
-  pattern::PictureRequest request;
+inspect::PictureRequest request_for(const ShowConfig& config, const std::vector<std::int64_t>& input) {
+  inspect::PictureRequest request;
   request.site.query_length = config.length;
   request.site.key_length = config.key_length > 0 ? config.key_length : config.length + config.offset;
   request.site.query_offset = config.offset;
@@ -154,7 +148,7 @@ pattern::PictureRequest request_for(const ShowConfig& config, const std::vector<
   return request;
 }
 
-void write_figures(const pattern::Picture& picture, const ShowConfig& config) {
+void write_figures(const inspect::Picture& picture, const ShowConfig& config) {
   if (!config.svg.empty()) {
     write_file_atomically(config.svg, svg_picture(picture));
   }
@@ -176,7 +170,7 @@ void show(const ShowOptions& options) {
   if (pattern.needs_input() && input.empty()) {
     throw UsageError("the expression contains `input`, so it needs positions: --input", "for example: --input 0,5");
   }
-  pattern::PictureRequest request = request_for(config, input);
+  inspect::PictureRequest request = request_for(config, input);
   const std::int64_t positions = std::max(request.site.query_length, request.site.key_length);
   if (request.zoom && request.zoom->begin >= positions) {
     throw UsageError(concat("--zoom ", config.zoom, " begins behind the last of ", positions, " positions"),
@@ -184,10 +178,10 @@ void show(const ShowOptions& options) {
   }
   // Figures go to files, their paths to stdout; the terminal picture is for a call that names no file.
   const bool writes = !config.svg.empty() || !config.png.empty();
-  const pattern::TerminalStyle style = chosen_style(config.style);
+  const inspect::TerminalStyle style = chosen_style(config.style);
   request.maximum_cells =
       writes ? kFigureCells : cells_in_width(config.width > 0 ? config.width : terminal_width(), style);
-  const pattern::Picture picture = make_picture(pattern, request);
+  const inspect::Picture picture = inspect::make_picture(pattern, request);
   write_figures(picture, config);
   if (options.json) {
     print_json(picture_json(picture));

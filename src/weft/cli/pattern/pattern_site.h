@@ -1,16 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands below `weft pattern` share: the flags that make a site, and lists of numbers.
+// The commands below `weft pattern`, and what they share: the flags that make a site, and lists of numbers.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include <CLI/App.hpp>
+
 #include "weft/core/fields.h"
 #include "weft/formats/config_json.h"
 #include "weft/pattern/pattern.h"
 
 namespace weft::cli {
+
+/// The longest sequence that the commands below `weft pattern` take.
+constexpr double kLongestSite = std::int64_t{1} << 31;
+
+/// Fields that several of these commands have; `Config` has the members.
+template <typename Config>
+auto layer_field() {
+  return Field{"layer", &Config::layer, "the number that `layer` means in the expression"}.range(0, 4095);
+}
+
+template <typename Config>
+auto max_length_field() {
+  return Field{
+      "max_length", &Config::max_length,
+      "the longest sequence that the model was made for, which the released BigBird plans depend on; 0 if unknown"}
+      .range(0, kLongestSite);
+}
+
+template <typename Config>
+auto input_field() {
+  return Field{"input", &Config::input, "positions that `input` means in the expression, for example 0,5,17"};
+}
 
 /// A square site: as many queries as keys.
 struct PatternSiteConfig {
@@ -24,17 +48,13 @@ struct PatternSiteConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = PatternSiteConfig;
-    constexpr double kLongest = std::int64_t{1} << 31;
-    visit(Field{"length", &C::length, "tokens of the sequence: as many queries as keys"}.range(1, kLongest));
+    visit(Field{"length", &C::length, "tokens of the sequence: as many queries as keys"}.range(1, kLongestSite));
     visit(Field{"heads", &C::heads, "attention heads of the layer"}.range(1, 4096));
     visit(Field{"head", &C::head, "measure this head only, counted from 0; -1 unites the edges of all heads"}.range(
         -1, 4095));
-    visit(Field{"layer", &C::layer, "the number that `layer` means in the expression"}.range(0, 4095));
-    visit(Field{
-        "max_length", &C::max_length,
-        "the longest sequence that the model was made for, which the released BigBird plans depend on; 0 if unknown"}
-              .range(0, kLongest));
-    visit(Field{"input", &C::input, "positions that `input` means in the expression, for example 0,5,17"});
+    visit(layer_field<C>());
+    visit(max_length_field<C>());
+    visit(input_field<C>());
   }
 };
 
@@ -58,5 +78,12 @@ PatternSiteConfig read_site(const formats::Json& given, const std::string& comma
 
 /// Errors: UsageError where a pattern names `input` and no positions are given.
 BoundSite bind_site(const PatternSiteConfig& config, const std::vector<pattern::Pattern>& patterns);
+
+/// Each adds its command, flags and callback to the app of `weft pattern`.
+void add_pattern_show(CLI::App& parent);
+void add_pattern_stats(CLI::App& parent);
+void add_pattern_sweep(CLI::App& parent);
+void add_pattern_compare(CLI::App& parent);
+void add_pattern_cost(CLI::App& parent);
 
 }  // namespace weft::cli

@@ -10,18 +10,17 @@
 #include <vector>
 
 #include "weft/cli/bench/calibration_file.h"
-#include "weft/cli/busy_bar.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/pattern/pattern_commands.h"
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/threads.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
-#include "weft/pattern/cost/layout_work.h"
-#include "weft/pattern/graph/statistics.h"
-#include "weft/pattern/picture/picture.h"
+#include "weft/inspect/cost/layout_work.h"
+#include "weft/inspect/graph/statistics.h"
+#include "weft/inspect/picture/picture.h"
 
 namespace weft::cli {
 namespace {
@@ -68,12 +67,12 @@ struct PredictedSeconds {
 
 std::optional<PredictedSeconds> predict(const pattern::Pattern& pattern, const pattern::Site& site,
                                         const StatsConfig& config, std::int64_t threads) {
-  const std::optional<pattern::MachineRates> measured = find_rates({}, threads);
+  const std::optional<inspect::MachineRates> measured = find_rates({}, threads);
   if (!measured) {
     return std::nullopt;
   }
-  const pattern::AttentionRates rates = attention_rates(*measured, config.dtype, config.head_dim);
-  const pattern::LayoutWork work = layout_work(compile(pattern, site, {64, 64}), config.head_dim);
+  const inspect::AttentionRates rates = attention_rates(*measured, config.dtype, config.head_dim);
+  const inspect::LayoutWork work = inspect::layout_work(compile(pattern, site, {64, 64}), config.head_dim);
   const auto heads = static_cast<double>(site.heads);
   const auto length = static_cast<double>(site.key_length);
   PredictedSeconds seconds;
@@ -101,9 +100,9 @@ std::string seconds_text(const PredictedSeconds& seconds) {
                 ")");
 }
 
-formats::Json stats_json(const std::string& expression, const pattern::GraphStatistics& stats) {
+formats::Json stats_json(const std::string& expression, const inspect::GraphStatistics& stats) {
   formats::Json reach = formats::Json::array();
-  for (const pattern::Estimate& layer : stats.reach) {
+  for (const inspect::Estimate& layer : stats.reach) {
     reach.push_back(layer.value);
   }
   formats::Json json = {{"expression", expression},
@@ -147,21 +146,21 @@ formats::Json stats_json(const std::string& expression, const pattern::GraphStat
   return json;
 }
 
-std::string with_error(const pattern::Estimate& estimate, int places) {
+std::string with_error(const inspect::Estimate& estimate, int places) {
   return fixed(estimate.value, places) + (estimate.error > 0 ? " +- " + fixed(estimate.error, places) : "");
 }
 
-std::string reach_text(const std::vector<pattern::Estimate>& reach) {
-  return joined(reach, "  ", [](const pattern::Estimate& layer) { return digits(std::llround(layer.value)); });
+std::string reach_text(const std::vector<inspect::Estimate>& reach) {
+  return joined(reach, "  ", [](const inspect::Estimate& layer) { return digits(std::llround(layer.value)); });
 }
 
-Rows layout_rows(const pattern::GraphStatistics& stats) {
+Rows layout_rows(const inspect::GraphStatistics& stats) {
   const pattern::LayoutStatistics& layout = stats.layout;
   const bool estimated = stats.sampled_rows > 0;
   const auto count = [&](std::int64_t number) {
-    return pattern::estimated_digits(static_cast<double>(number), estimated);
+    return inspect::estimated_digits(static_cast<double>(number), estimated);
   };
-  Rows rows = {{"edges", concat(pattern::edges_text(static_cast<double>(layout.edges), stats.edges_error, estimated),
+  Rows rows = {{"edges", concat(inspect::edges_text(static_cast<double>(layout.edges), stats.edges_error, estimated),
                                 ", density ", percent(layout.density))},
                {"blocks of 64",
                 concat(count(layout.full_blocks), " full, ", count(layout.partial_blocks + layout.weighted_blocks),
@@ -175,14 +174,14 @@ Rows layout_rows(const pattern::GraphStatistics& stats) {
 }
 
 /// What to type instead: a graph has at most as many words as its length times those of a row.
-std::string unmeasured_text(const pattern::GraphStatistics& stats) {
-  const double share = static_cast<double>(pattern::kMeasuredWords) / std::max(stats.words, 1.0);
+std::string unmeasured_text(const inspect::GraphStatistics& stats) {
+  const double share = static_cast<double>(inspect::kMeasuredWords) / std::max(stats.words, 1.0);
   const auto length = static_cast<std::uint64_t>(static_cast<double>(stats.positions) * std::min(share, 0.5));
   return concat("not measured: the graph of ", digits(stats.positions), " positions is too large; try --length ",
                 std::bit_floor(std::max<std::uint64_t>(length, 64)));
 }
 
-std::string stats_text(const pattern::GraphStatistics& stats, const StatsConfig& config,
+std::string stats_text(const inspect::GraphStatistics& stats, const StatsConfig& config,
                        const std::optional<PredictedSeconds>& seconds) {
   Rows rows = layout_rows(stats);
   if (!stats.is_measured) {
@@ -225,13 +224,13 @@ void show_stats(const StatsOptions& options) {
   formats::update_from_json(stats, only_fields_of<StatsConfig>(options.given), "weft pattern stats");
   const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
   const BoundSite bound = bind_site(config, {pattern});
-  pattern::GraphRequest request{
+  inspect::GraphRequest request{
       .site = bound.site, .layers = stats.layers, .exact_length = stats.exact, .samples = stats.samples};
   if (config.head >= 0) {
     request.head = config.head;
   }
   std::optional<BusyBar> bar("measuring the graph");
-  const pattern::GraphStatistics found = graph_statistics(pattern, request);
+  const inspect::GraphStatistics found = inspect::graph_statistics(pattern, request);
   const std::optional<PredictedSeconds> seconds =
       found.is_measured ? predict(pattern, bound.site, stats, asked_threads(options.threads)) : std::nullopt;
   bar.reset();

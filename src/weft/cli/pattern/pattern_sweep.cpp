@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "weft/cli/busy_bar.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/pattern/pattern_commands.h"
+#include "weft/cli/pattern/pattern_site.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
-#include "weft/pattern/graph/sweep.h"
-#include "weft/pattern/picture/plot.h"
+#include "weft/inspect/graph/sweep.h"
+#include "weft/inspect/picture/plot.h"
 
 namespace weft::cli {
 namespace {
@@ -55,19 +55,19 @@ struct SweepOptions {
 
 using Table = std::vector<std::vector<std::string>>;
 
-Table curve_table(const pattern::SmallWorld& world) {
+Table curve_table(const inspect::SmallWorld& world) {
   Table table{{"beta", "", "path", "clustering", "path share", "clustering share"}};
   table.push_back({"0", "", fixed(world.ring_path, 3), fixed(world.ring_clustering, 4), "1.000", "1.000"});
-  for (const pattern::SweepPoint& point : world.points) {
+  for (const inspect::SweepPoint& point : world.points) {
     table.push_back({short_number(point.rewired), "", fixed(point.path, 3), fixed(point.clustering, 4),
                      fixed(point.path_share, 3), fixed(point.clustering_share, 3)});
   }
   return table;
 }
 
-Table mixture_table(const std::vector<pattern::Mixture>& mixtures) {
+Table mixture_table(const std::vector<inspect::Mixture>& mixtures) {
   Table table{{"mixture", "expression", "density", "path", "clustering", "gap", "star"}};
-  for (const pattern::Mixture& mixture : mixtures) {
+  for (const inspect::Mixture& mixture : mixtures) {
     table.push_back({mixture.name, mixture.expression, percent(mixture.statistics.layout.density),
                      fixed(mixture.path, 3), fixed(mixture.clustering, 4), fixed(mixture.gap, 4),
                      mixture.statistics.contains_star ? "yes" : "no"});
@@ -96,23 +96,23 @@ std::string aligned(const Table& table) {
   return text;
 }
 
-pattern::Plot plot_of(const SweepConfig& config, const pattern::SmallWorld& world,
-                      const std::vector<pattern::Mixture>& mixtures) {
-  pattern::Plot plot{concat("watts_strogatz(", config.width, ", beta) over ", digits(config.length), " positions"),
+inspect::Plot plot_of(const SweepConfig& config, const inspect::SmallWorld& world,
+                      const std::vector<inspect::Mixture>& mixtures) {
+  inspect::Plot plot{concat("watts_strogatz(", config.width, ", beta) over ", digits(config.length), " positions"),
                      "rewiring probability beta",
-                     {{"average path, share of the ring's", pattern::edge_style(pattern::EdgeKind::kWindow).colour, {}},
-                      {"clustering, share of the ring's", pattern::edge_style(pattern::EdgeKind::kRandom).colour, {}}},
+                     {{"average path, share of the ring's", inspect::edge_style(pattern::EdgeKind::kWindow).colour, {}},
+                      {"clustering, share of the ring's", inspect::edge_style(pattern::EdgeKind::kRandom).colour, {}}},
                      mixture_table(mixtures)};
-  for (const pattern::SweepPoint& point : world.points) {
+  for (const inspect::SweepPoint& point : world.points) {
     plot.curves[0].points.emplace_back(point.rewired, point.path_share);
     plot.curves[1].points.emplace_back(point.rewired, point.clustering_share);
   }
   return plot;
 }
 
-formats::Json sweep_json(const pattern::SmallWorld& world, const std::vector<pattern::Mixture>& mixtures) {
+formats::Json sweep_json(const inspect::SmallWorld& world, const std::vector<inspect::Mixture>& mixtures) {
   formats::Json points = formats::Json::array();
-  for (const pattern::SweepPoint& point : world.points) {
+  for (const inspect::SweepPoint& point : world.points) {
     points.push_back({{"beta", point.rewired},
                       {"path", point.path},
                       {"clustering", point.clustering},
@@ -120,7 +120,7 @@ formats::Json sweep_json(const pattern::SmallWorld& world, const std::vector<pat
                       {"clustering_share", point.clustering_share}});
   }
   formats::Json rows = formats::Json::array();
-  for (const pattern::Mixture& mixture : mixtures) {
+  for (const inspect::Mixture& mixture : mixtures) {
     rows.push_back({{"mixture", mixture.name},
                     {"expression", mixture.expression},
                     {"density", mixture.statistics.layout.density},
@@ -137,7 +137,7 @@ formats::Json sweep_json(const pattern::SmallWorld& world, const std::vector<pat
 void sweep(const SweepOptions& options) {
   SweepConfig config;
   formats::update_from_json(config, options.given, "weft pattern sweep");
-  pattern::SweepRequest request;
+  inspect::SweepRequest request;
   request.length = config.length;
   request.width = config.width;
   request.graphs = config.graphs;
@@ -155,10 +155,10 @@ void sweep(const SweepOptions& options) {
                      "for example: weft pattern sweep --length 4096 --width 24 --graphs 5");
   }
   std::optional<BusyBar> bar("measuring the graphs");
-  const pattern::SmallWorld world = sweep_small_world(request);
-  const std::vector<pattern::Mixture> mixtures = mixtures_at_equal_density(request);
+  const inspect::SmallWorld world = sweep_small_world(request);
+  const std::vector<inspect::Mixture> mixtures = mixtures_at_equal_density(request);
   bar.reset();
-  const pattern::Plot plot = plot_of(config, world, mixtures);
+  const inspect::Plot plot = plot_of(config, world, mixtures);
   if (!config.svg.empty()) {
     write_file_atomically(config.svg, svg_plot(plot));
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTML of a page that holds text from elsewhere: labels, texts and paths of a run can neither add an element nor turn
-// round what stands beside them.
+// HTML of a page that holds text from elsewhere (labels, texts and paths of a run can neither add an element nor turn
+// round what is next to them), and curves as SVG elements of it.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/cli/output.h"
@@ -29,5 +30,25 @@ std::string html_table(const std::vector<std::string>& headings, const std::vect
 
 /// The page's style: light and dark, wide and narrow.
 std::string_view page_style();
+
+/// Points in the order of x; those that are not finite break the line.
+struct Curve {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+};
+
+/// What stands above the axes and below.
+struct CurveLabels {
+  std::string title;
+  std::string x_name;
+};
+
+/// One <svg> element, scalable, with nothing outside of it. At most some 1,000 points of a curve are drawn: the mean of
+/// each run of neighbours; where points are few, each has a dot. An empty text where no curve has two points: one
+/// figure is no curve.
+std::string svg_curves(const CurveLabels& labels, const std::vector<Curve>& curves);
+
+/// Round numbers that divide [low, high] in four to ten parts.
+std::vector<double> round_ticks(double low, double high);
 
 }  // namespace weft::cli

@@ -3,19 +3,22 @@
 #include "weft/cli/report/page.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
 
 #include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
-#include "weft/cli/report/figure_groups.h"
 #include "weft/cli/report/figure_text.h"
 #include "weft/cli/report/html.h"
-#include "weft/cli/report/review_section.h"
-#include "weft/cli/report/run_settings.h"
+#include "weft/cli/report/run_figures.h"
 #include "weft/core/error.h"
 #include "weft/core/version.h"
-#include "weft/pattern/picture/canvas.h"
-#include "weft/pattern/picture/picture.h"
+#include "weft/formats/json_members.h"
+#include "weft/inspect/picture/canvas.h"
+#include "weft/inspect/picture/picture.h"
 #include "weft/training/best_figure.h"
 
 namespace weft::cli {
@@ -93,20 +96,24 @@ std::string picture_of(const AttentionSummary& summary, std::int64_t length, con
   site.heads = model.num_attention_heads;
   site.layer = summary.first_layer;
   site.maximum_length = model.max_position_embeddings;
-  const pattern::Picture picture = make_picture(pattern::Pattern::parse(summary.effective), {site, {}, {}, 128});
+  const inspect::Picture picture =
+      inspect::make_picture(pattern::Pattern::parse(summary.effective, model.directory), {site, {}, {}, 128});
   return heading + "<img alt=\"" + html_text(summary.effective) + "\" src=\"data:image/svg+xml;base64," +
          base64(svg_picture(picture)) + "\">\n";
 }
 
 std::string patterns(const RunFigures& run) {
   // A published encoder's config has other fields; `weft info` shows its pattern.
-  if (!run.model.is_object() || run.model.value("model_type", std::string()) != "weft") {
+  if (!run.model.is_object() ||
+      formats::value_or(run.model, "model_type", run.where("config.json"), std::string()) != "weft") {
     return {};
   }
   models::TransformerConfig model;
-  formats::update_from_json(model, only_fields_of<models::TransformerConfig>(run.model),
-                            (run.path / "config.json").string());
-  const std::int64_t length = run.training.value("context", model.max_position_embeddings);
+  formats::update_from_json(model, only_fields_of<models::TransformerConfig>(run.model), run.where("config.json"));
+  model.directory = run.path;
+  models::validate(model, run.where("config.json"));
+  const auto length =
+      formats::value_or(run.training, "context", run.where("training.json"), model.max_position_embeddings);
   std::string pictures;
   for (const AttentionSummary& summary : summarize_attention(model, length)) {
     pictures += picture_of(summary, length, model);
@@ -138,11 +145,130 @@ std::string report_page(const RunFigures& run) {
          html_text(title) + "</title><style>" + std::string(page_style()) + "</style></head><body>\n<h1>" +
          html_text(title) + "</h1>\n<p class=\"note\">Task: " + html_text(task_of(run)) + "</p>\n" +
          html_section("Figures", final_figures(run)) + html_section("Curves", curve_charts(run)) +
-         review_section(run.review, (run.path / "evaluation.json").string()) +
-         html_section("Attention", patterns(run)) +
+         review_section(run.review, run.where("evaluation.json")) + html_section("Attention", patterns(run)) +
          html_section("The command that repeats this run", "<pre>" + html_text(command_to_repeat(run)) + "</pre>\n") +
          html_section("Settings", settings_section(run)) + "<p class=\"note\">Weft " + std::string(kVersion) +
          "</p>\n</body></html>\n";
+}
+
+namespace {
+
+using formats::Json;
+
+// A list of objects as a table with a column for each of their names.
+std::string objects_table(const Json& objects, const std::string& where) {
+  if (objects.empty()) {
+    return {};
+  }
+  std::vector<std::string> headings;
+  for (const auto& [name, value] : objects.front().items()) {
+    headings.push_back(name);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& object : objects) {
+    std::vector<std::string> row;
+    for (const std::string& name : headings) {
+      row.push_back(html_quote(figure_text(name, formats::member(object, name, where))));
+    }
+    rows.push_back(std::move(row));
+  }
+  return html_table(headings, rows);
+}
+
+// A count, the darker the larger its share of the row.
+std::string matrix_cell(std::int64_t count, std::int64_t of_row, bool right) {
+  std::array<char, 16> share{};
+  std::snprintf(share.data(), share.size(), "%.2f",
+                of_row > 0 ? 0.7 * static_cast<double>(count) / static_cast<double>(of_row) : 0.0);
+  return std::string("<td style=\"background:rgba(var(--") + (right ? "good" : "bad") + ")," + share.data() + ")\">" +
+         digits(count) + "</td>";
+}
+
+std::string confusion_matrix(const Json& confusion, const std::string& where) {
+  const auto labels = formats::value_of<std::vector<std::string>>(confusion, "labels", where);
+  const Json& counts = formats::list_member(confusion, "counts", where);
+  if (counts.size() != labels.size()) {
+    fail(ErrorKind::kFormat, where, ": counts must have a row for each of ", labels.size(), " labels, found ",
+         counts.size());
+  }
+  std::string table = "<div class=\"wide\"><table class=\"confusion\">\n<tr><th>true \\ predicted</th>";
+  for (const std::string& label : labels) {
+    table += "<th scope=\"col\">" + html_quote(label) + "</th>";
+  }
+  table += "</tr>\n";
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    std::vector<std::int64_t> of_row;
+    formats::read_value(counts[row], where + ": counts", of_row);
+    std::int64_t sum = 0;
+    for (const std::int64_t count : of_row) {
+      sum += count;
+    }
+    table += "<tr><th scope=\"row\">" + html_quote(labels[row]) + "</th>";
+    for (std::size_t column = 0; column < of_row.size(); ++column) {
+      table += matrix_cell(of_row[column], sum, row == column);
+    }
+    table += "</tr>\n";
+  }
+  return table + "</table></div>\n";
+}
+
+std::string confusion_part(const Json& confusion, const std::string& where) {
+  if (confusion.contains("pairs")) {
+    const std::string table = objects_table(formats::list_member(confusion, "pairs", where), where + ": pairs");
+    return table.empty() ? "" : "<h3>Most frequent confusions</h3>\n" + table;
+  }
+  return "<h3>Confusion matrix</h3>\n" + confusion_matrix(confusion, where);
+}
+
+std::string errors_part(const Json& errors, const std::string& where) {
+  if (errors.empty()) {
+    return "<h3>Examples of errors</h3>\n<p>There is none.</p>\n";
+  }
+  const bool scored = errors.front().contains("score");
+  std::vector<std::vector<std::string>> rows;
+  for (const Json& error : errors) {
+    std::string text = html_quote(formats::value_of<std::string>(error, "text", where));
+    if (error.contains("question")) {
+      text =
+          html_quote(formats::value_of<std::string>(error, "question", where)) + "<p class=\"note\">" + text + "</p>";
+    }
+    std::vector<std::string> row = {text};
+    for (const char* name : {"truth", "predicted"}) {
+      row.push_back(html_quote(figure_text(name, formats::member(error, name, where))));
+    }
+    if (scored) {
+      row.push_back(html_quote(figure_text("score", formats::member(error, "score", where))));
+    }
+    rows.push_back(std::move(row));
+  }
+  std::vector<std::string> headings = {"text", "truth", "predicted"};
+  if (scored) {
+    headings.emplace_back("score");
+  }
+  return "<h3>Examples of errors</h3>\n<div class=\"examples\">" + html_table(headings, rows) + "</div>\n";
+}
+
+}  // namespace
+
+std::string review_section(const Json& review, const std::string& where) {
+  if (review.is_null()) {
+    return {};
+  }
+  std::string content = "<p class=\"note\">Of the evaluation after step " +
+                        digits(formats::value_of<std::int64_t>(review, "step", where)) + ".</p>\n";
+  for (const auto& [name, title] : {std::pair{"labels", "Labels"}, {"types", "Entities"}}) {
+    if (review.contains(name)) {
+      content += std::string("<h3>") + title + "</h3>\n" +
+                 objects_table(formats::list_member(review, name, where), concat(where, ": ", name));
+    }
+  }
+  if (review.contains("confusion")) {
+    content += confusion_part(formats::object_member(review, "confusion", where), where + ": confusion");
+  }
+  if (review.contains("errors")) {
+    content += errors_part(formats::list_member(review, "errors", where), where + ": errors");
+  }
+  return html_section("Held-out examples", content);
 }
 
 }  // namespace weft::cli

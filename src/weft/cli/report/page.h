@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as one page of HTML that needs nothing beside itself: no script, no style sheet, no picture elsewhere.
+// A run as one page of HTML that needs no other file: no script, no style sheet, no picture elsewhere.
 #pragma once
 
 #include <string>
 
 #include "weft/cli/report/run_figures.h"
+#include "weft/formats/config_json.h"
 
 namespace weft::cli {
 
@@ -12,5 +13,9 @@ namespace weft::cli {
 /// picture of what each group of layers attends to, the command that makes the run again, and the settings that its
 /// task reads. Errors: kExpression for a model whose attention does not parse; kFormat.
 std::string report_page(const RunFigures& run);
+
+/// `review` as a run's evaluation.json has it (fine_tuning::Objective::review); nothing for null. Errors: kFormat
+/// naming `where` for another form.
+std::string review_section(const formats::Json& review, const std::string& where);
 
 }  // namespace weft::cli

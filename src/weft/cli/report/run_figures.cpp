@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading metrics.jsonl once, and the flags that differ from their defaults.
+// Figures from the logs; settings by one list of the fields that few tasks read.
 #include "weft/cli/report/run_figures.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "weft/cli/field_flags.h"
+#include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/json_lines.h"
+#include "weft/formats/json_members.h"
 #include "weft/models/transformer_config.h"
-#include "weft/training/trainer_config.h"
+#include "weft/training/run/metrics_log.h"
+#include "weft/training/text_config.h"
 
 namespace weft::cli {
 namespace {
@@ -19,7 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 using formats::Json;
 
-Json read_if_there(const fs::path& file) { return fs::exists(file) ? formats::read_json(file) : Json(nullptr); }
+constexpr const char* kBest = "best/best.json";
+
+Json read_if_there(const fs::path& file) { return fs::exists(file) ? formats::read_json_object(file) : Json(nullptr); }
 
 // Adds the numbers of an entry to the curves of their names; a figure that is null breaks its curve.
 void add_points(std::vector<Curve>& curves, const Json& figures, double step) {
@@ -42,17 +49,17 @@ void read_metrics(RunFigures& run) {
     return;
   }
   for (const Json& entry : formats::read_json_lines(file, formats::BrokenLines::kSkip)) {
-    const Json step = entry.value("step", Json(nullptr));
-    if (!step.is_number()) {
+    const auto step = entry.find("step");
+    if (step == entry.end() || !step->is_number()) {
       continue;  // no line of Weft's
     }
-    if (entry.contains("eval")) {
+    if (training::is_evaluation(entry)) {
       run.evaluation = entry["eval"];
-      run.evaluation["step"] = step;
-      add_points(run.evaluated, entry["eval"], step.get<double>());
+      run.evaluation["step"] = *step;
+      add_points(run.evaluated, entry["eval"], step->get<double>());
     } else if (entry.contains("loss")) {  // other entries tell of events
       run.last = entry;
-      add_points(run.trained, entry, step.get<double>());
+      add_points(run.trained, entry, step->get<double>());
     }
   }
 }
@@ -103,20 +110,18 @@ std::string changed_flags(const Json& fields, const std::vector<std::string>& le
 
 }  // namespace
 
+std::string RunFigures::where(const char* file) const { return quote((path / file).native(), 4096); }
+
 RunFigures read_run(const fs::path& run) {
   require(fs::is_regular_file(run / "training.json"), quote(run.native(), 4096),
           " is no run directory: it has no training.json");
   RunFigures figures;
   figures.path = run.has_filename() ? run : run.parent_path();  // without a slash at its end
-  try {
-    figures.training = formats::read_json(run / "training.json");
-    figures.model = read_if_there(run / "config.json");
-    figures.best = read_if_there(run / "best" / "best.json");
-    figures.review = read_if_there(run / "evaluation.json");
-    read_metrics(figures);
-  } catch (const Json::exception& error) {
-    fail(ErrorKind::kFormat, quote(run.native(), 4096), ": ", error.what());
-  }
+  figures.training = formats::read_json_object(run / "training.json");
+  figures.model = read_if_there(run / "config.json");
+  figures.best = read_if_there(run / kBest);
+  figures.review = read_if_there(run / "evaluation.json");
+  read_metrics(figures);
   return figures;
 }
 
@@ -134,7 +139,9 @@ Json summary_json(const RunFigures& run) {
     }
   }
   if (run.best.is_object()) {
-    summary["best " + run.best.at("metric").get<std::string>()] = run.best.at("value");
+    const std::string where = run.where(kBest);
+    summary["best " + formats::value_of<std::string>(run.best, "metric", where)] =
+        formats::value_of<double>(run.best, "value", where);
   }
   return summary;
 }
@@ -142,19 +149,23 @@ Json summary_json(const RunFigures& run) {
 std::string command_to_repeat(const RunFigures& run) {
   std::string command = "weft train";
   const std::string out = " --out " + shell_word(run.path.string() + "-again");
-  if (const std::string task = run.training.value("task", std::string()); !task.empty()) {
+  const std::string where = run.where("training.json");
+  if (const auto task = formats::value_or(run.training, "task", where, std::string()); !task.empty()) {
     // Epochs say how many steps there are.
-    const bool by_epochs = run.training.value("epochs", std::int64_t{0}) > 0;
+    const bool by_epochs = formats::value_or(run.training, "epochs", where, std::int64_t{0}) > 0;
     std::vector<std::string> left_out = {"task", "processes"};
     left_out.insert(left_out.end(), by_epochs ? 1 : 0, "steps");
     command += " --task " + task + changed_flags<fine_tuning::FineTuningConfig>(run.training, left_out) +
-               changed_flags<fine_tuning::DataSettings>(run.training, {});
+               changed_flags<fine_tuning::DataSettings>(run.training, {}) +
+               changed_flags<training::TextConfig>(run.training, {});
     return command +
            changed_flags<training::TrainerConfig>(run.training, left_out, fine_tuning::fine_tuning_defaults()) + out;
   }
-  const bool encoder = run.model.is_object() && !run.model.value("is_decoder", true);
+  const bool encoder =
+      run.model.is_object() && !formats::value_or(run.model, "is_decoder", run.where("config.json"), true);
   command += encoder ? " --encoder" : "";
   command += changed_flags<training::TrainerConfig>(run.training, {});
+  command += changed_flags<training::TextConfig>(run.training, {});
   if (run.model.is_object()) {
     command += changed_flags<models::TransformerConfig>(run.model, {"vocab_size", "tokenizer_class", "is_decoder"});
   }
@@ -164,6 +175,119 @@ std::string command_to_repeat(const RunFigures& run) {
     command += " --tokenizer " + shell_word(run.path.string());
   }
   return command + out;
+}
+
+namespace {
+
+using formats::Json;
+
+/// A field, and the tasks that read it with blanks between; every other task passes it over.
+struct FieldOfTasks {
+  std::string_view field;
+  std::string_view tasks;
+};
+constexpr std::array kFieldsOfTasks = {FieldOfTasks{"text_field", "classify multilabel"},
+                                       FieldOfTasks{"pair_field", "classify multilabel"},
+                                       FieldOfTasks{"label_field", "classify multilabel"},
+                                       FieldOfTasks{"header", "classify multilabel"},
+                                       FieldOfTasks{"label_groups", "multilabel"},
+                                       FieldOfTasks{"stride", "tag answer"},
+                                       FieldOfTasks{"max_answer_length", "answer"},
+                                       FieldOfTasks{"null_threshold", "answer"},
+                                       FieldOfTasks{"problem_type", "classify"},
+                                       FieldOfTasks{"class_weights", "classify multilabel tag"},
+                                       FieldOfTasks{"mask_probability", "mlm"},
+                                       FieldOfTasks{"masking", "mlm"},
+                                       FieldOfTasks{"span_boundary_objective", "mlm"}};
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const bool begins = at == 0 || words[at - 1] == ' ';
+    const std::size_t end = at + word.size();
+    if (begins && (end == words.size() || words[end] == ' ')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_of_another_task(std::string_view field, const std::string& task) {
+  const auto* const found = std::find_if(kFieldsOfTasks.begin(), kFieldsOfTasks.end(),
+                                         [&](const FieldOfTasks& one) { return one.field == field; });
+  const bool text_only = std::find(text_fields().begin(), text_fields().end(), field) != text_fields().end();
+  return (found != kFieldsOfTasks.end() && !has_word(found->tasks, task)) ||
+         (text_only && fine_tuning::is_fine_tuning_task(task));
+}
+
+bool is_zero(const Json& settings, const char* field) {
+  const auto found = settings.find(field);
+  return found == settings.end() || (found->is_number() && found->get<double>() == 0);
+}
+
+// What another field of the same run makes meaningless.
+bool is_decided_elsewhere(const std::string& field, const Json& settings) {
+  const auto is = [&](const char* name, std::string_view value) {
+    const auto found = settings.find(name);
+    return found != settings.end() && found->is_string() && found->get_ref<const std::string&>() == value;
+  };
+  if (field == "beta1" || field == "beta2" || field == "epsilon") {
+    return is("optimizer", "adafactor");
+  }
+  if (field == "relative_steps") {
+    return !is("optimizer", "adafactor");
+  }
+  if (field == "batch_size") {
+    return !is_zero(settings, "batch_tokens");
+  }
+  if (field == "warmup_ratio") {
+    return !is_zero(settings, "warmup_steps");
+  }
+  if (field == "checkpoint_minutes") {
+    return !is_zero(settings, "checkpoint_every");
+  }
+  if (field == "fold") {
+    return is_zero(settings, "folds");
+  }
+  if (field == "rope_theta") {
+    return settings.contains("position_embedding") && !is("position_embedding", "rotary");
+  }
+  constexpr std::array<std::string_view, 5> kNothingAtZero = {"steps", "minutes", "epochs", "batch_tokens",
+                                                              "warmup_steps"};
+  const bool nothing = std::find(kNothingAtZero.begin(), kNothingAtZero.end(), field) != kNothingAtZero.end();
+  return nothing && is_zero(settings, field.c_str());
+}
+
+Json settings_that_count(const Json& settings, const std::string& task) {
+  Json kept = Json::object();
+  if (settings.is_object()) {
+    for (const auto& [name, value] : settings.items()) {
+      if (!is_of_another_task(name, task) && !is_decided_elsewhere(name, settings)) {
+        kept[name] = value;
+      }
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string task_of(const RunFigures& run) {
+  const auto found = run.training.find("task");
+  if (found != run.training.end() && found->is_string() && !found->get_ref<const std::string&>().empty()) {
+    return found->get<std::string>();
+  }
+  const bool has_kind = run.model.is_object() && run.model.contains("is_decoder");
+  return has_kind && run.model["is_decoder"] == Json(false) ? "mlm" : "lm";
+}
+
+Json training_settings(const RunFigures& run) { return settings_that_count(run.training, task_of(run)); }
+
+Json model_settings(const RunFigures& run) { return settings_that_count(run.model, task_of(run)); }
+
+Json settings_of(const RunFigures& run) {
+  Json settings = training_settings(run);
+  settings.update(model_settings(run));
+  return settings;
 }
 
 }  // namespace weft::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run directory says of a run, for reports and comparisons: read without its lock, also while it trains.
+// What a run directory says of a run, for reports and comparisons: its figures, and the settings that its task reads.
+// Read without the run's lock, also while it trains.
 #pragma once
 
 #include <filesystem>
@@ -7,13 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "weft/cli/report/curves.h"
+#include "weft/cli/report/html.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
 
-/// A run with its logs.
+/// A run with its logs. What is not null is an object.
 struct RunFigures {
+  /// The path of one of its files in quotes, for messages.
+  std::string where(const char* file) const;
+
   std::filesystem::path path;
   formats::Json training;        ///< training.json
   formats::Json model;           ///< config.json
@@ -34,5 +38,18 @@ formats::Json summary_json(const RunFigures& run);
 
 /// `weft train` with the flags that make this run again, in a shell's words, one line.
 std::string command_to_repeat(const RunFigures& run);
+
+/// "lm", "mlm" or the task of fine-tuning.
+std::string task_of(const RunFigures& run);
+
+/// training.json without the fields that nothing in this run reads: those of other tasks, of other optimisers, and a
+/// length that another field decides (minutes for steps, batch_tokens for batch_size).
+formats::Json training_settings(const RunFigures& run);
+
+/// config.json in the same way.
+formats::Json model_settings(const RunFigures& run);
+
+/// Both in one object; no name is in both.
+formats::Json settings_of(const RunFigures& run);
 
 }  // namespace weft::cli

@@ -4,12 +4,12 @@
 
 #include <memory>
 
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/tasks/task_commands.h"
 #include "weft/core/joined.h"
 
 namespace weft::cli {
@@ -29,11 +29,13 @@ struct AnswerConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = AnswerConfig;
-    visit(Field{"top_k", &C::top_k, "answers to a question, best first"}.range(1, 1 << 16));
-    visit(Field{"max_answer_len", &C::max_answer_len, "tokens of an answer"}.range(1, 1 << 20));
-    visit(Field{"handle_impossible_answer", &C::handle_impossible_answer, "no answer, an empty text, may win"});
+    visit(Field{"top_k", &C::top_k, "answers printed for a question, best first"}.range(1, 1 << 16));
+    visit(Field{"max_answer_len", &C::max_answer_len, "longest answer, in tokens"}.range(1, 1 << 20));
+    visit(Field{"handle_impossible_answer", &C::handle_impossible_answer,
+                "allow 'no answer', printed as an empty text, to be the answer"});
     visit(Field{"null_threshold", &C::null_threshold,
-                "how much larger its logit must be than the best answer's for that"});
+                "with --handle-impossible-answer: how much larger the logit of 'no answer' must be than that of the "
+                "best answer"});
   }
 };
 
@@ -103,9 +105,9 @@ void add_answer(CLI::App& parent) {
   auto command = std::make_shared<AnswerCommand>();
   CLI::App& app = add_command(parent, "answer", kAnswerExamples);
   add_task_directory(app, command->flags);
-  app.add_option("TEXT", command->texts, "documents, where there is no --file");
+  app.add_option("TEXT", command->texts, "documents; without any, Weft reads --file or standard input");
   // One value each time, so that a text may follow.
-  app.add_option("--question", command->questions, "what is asked; may be given several times")
+  app.add_option("--question", command->questions, "a question; may be given several times")
       ->option_text("TEXT")
       ->expected(1)
       ->allow_extra_args(false)

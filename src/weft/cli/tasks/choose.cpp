@@ -4,11 +4,11 @@
 
 #include <memory>
 
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/tasks/task_commands.h"
 
 namespace weft::cli {
 namespace {
@@ -74,7 +74,7 @@ void add_choose(CLI::App& parent) {
   command->source.reading.format = "lines";  // each is parsed here: its fields are not those of a text
   add_task_directory(app, command->flags);
   app.add_option("--prompt", command->prompt, "the text that every choice continues")->option_text("TEXT");
-  app.add_option("--choice", command->choices, "a choice; given at least twice")
+  app.add_option("--choice", command->choices, "a text to choose from; give at least two")
       ->option_text("TEXT")
       ->expected(1)
       ->allow_extra_args(false)

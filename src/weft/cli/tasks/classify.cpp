@@ -4,11 +4,11 @@
 
 #include <memory>
 
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/tasks/task_commands.h"
 #include "weft/core/joined.h"
 
 namespace weft::cli {
@@ -25,9 +25,10 @@ struct ClassifyConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = ClassifyConfig;
-    visit(Field{"top_k", &C::top_k, "labels of a text, best first; 0 is all"}.at_least(0));
+    visit(Field{"top_k", &C::top_k, "labels printed for a text, best first; 0 for all"}.at_least(0));
     visit(Field{"function_to_apply", &C::function_to_apply,
-                "what makes scores of logits; default is config.json's problem_type, else softmax over several labels"}
+                "function that turns logits into scores; default follows problem_type in config.json, without one "
+                "softmax over several labels"}
               .one_of({"default", "softmax", "sigmoid", "none"}));
   }
 };

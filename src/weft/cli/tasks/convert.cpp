@@ -4,19 +4,21 @@
 #include <optional>
 
 #include "weft/checkpoint/encoder_directory.h"
-#include "weft/cli/busy_bar.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/tasks/new_directory.h"
-#include "weft/cli/tasks/task_commands.h"
+#include "weft/cli/tasks/encoder_flags.h"
+#include "weft/cli/watched_progress.h"
 
 namespace weft::cli {
 namespace {
 
 constexpr const char* kConvertExamples =
     "  weft convert roberta-base --to longformer --length 4096 --out roberta-longformer-4096\n"
-    "  weft convert bert-base-uncased --to big_bird --length 4096 --block-size 64 --out bert-bigbird-4096";
+    "  weft convert bert-base-uncased --to big_bird --length 4096 --block-size 64 --out bert-bigbird-4096\n"
+    "  weft convert roberta-base --attention linear --length 8192 --out roberta-linear-8192\n"
+    "  weft train --task mlm --model roberta-longformer-4096 --train-text books/train --steps 3000 --out trained";
 
 struct ConvertConfig {
   std::string to = "longformer";
@@ -24,16 +26,21 @@ struct ConvertConfig {
   std::vector<std::int64_t> attention_window = {512};
   std::int64_t block_size = 64;
   std::int64_t random_blocks = 3;
+  std::vector<std::string> attention = {};
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = ConvertConfig;
-    visit(Field{"to", &C::to, "family"}.one_of({"longformer", "big_bird"}));
-    visit(Field{"length", &C::length, "tokens that the new model takes"}.range(1, 1 << 24));
+    visit(Field{"to", &C::to, "family of the new model"}.one_of({"longformer", "big_bird"}));
+    visit(Field{"length", &C::length, "longest text of the new model, in tokens"}.range(1, 1 << 24));
     visit(Field{"attention_window", &C::attention_window,
-                "longformer: window over both sides, one or one a layer; 512 unless given"});
-    visit(Field{"block_size", &C::block_size, "big_bird: tokens of a block"}.range(1, 1 << 16));
-    visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks of a row"}.range(0, 1 << 16));
+                "longformer: tokens of the window, half of them on each side: one number, or one for each layer; 512 "
+                "unless given"});
+    visit(Field{"block_size", &C::block_size, "big_bird: tokens in a block"}.range(1, 1 << 16));
+    visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks that each block of queries attends to"}
+              .range(0, 1 << 16));
+    visit(Field{"attention", &C::attention,
+                "mechanism or pattern to use instead of the family's: one, or one for each layer"});
   }
 };
 
@@ -54,6 +61,7 @@ void run_convert(const ConvertCommand& command) {
   options.attention_window = config.attention_window;
   options.block_size = config.block_size;
   options.random_blocks = config.random_blocks;
+  options.attention = config.attention;
   std::optional<BusyBar> bar("converting");
   const models::EncoderModel source = checkpoint::load_encoder(command.directory);
   const models::EncoderModel model = checkpoint::convert_encoder(source, options);
@@ -68,8 +76,8 @@ void run_convert(const ConvertCommand& command) {
 void add_convert(CLI::App& parent) {
   auto command = std::make_shared<ConvertCommand>();
   CLI::App& app = add_command(parent, "convert", kConvertExamples);
-  app.add_option("DIR", command->directory, "model directory of a BERT or RoBERTa")->required();
-  app.add_option("--out", command->out, "directory to make")->option_text("OUT")->required();
+  app.add_option("DIR", command->directory, "model directory of a BERT or RoBERTa, which stays as it is")->required();
+  app.add_option("--out", command->out, "model directory to make")->option_text("OUT")->required();
   add_fields<ConvertConfig>(app, {.title = "Options"}, command->given);
   add_json_flag(app, command->json);
   app.callback([command] { run_convert(*command); });

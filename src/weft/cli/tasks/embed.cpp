@@ -4,12 +4,12 @@
 
 #include <memory>
 
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/tasks/task_commands.h"
 #include "weft/core/quote.h"
 #include "weft/formats/npy.h"
 #include "weft/formats/safetensors.h"
@@ -30,8 +30,9 @@ struct EmbedConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = EmbedConfig;
-    visit(Field{"pooling", &C::pooling, "the mean of all tokens, or the first one's vector"}.one_of({"mean", "cls"}));
-    visit(Field{"normalize", &C::normalize, "vectors of length 1"});
+    visit(Field{"pooling", &C::pooling, "mean of the vectors of all tokens, or the vector of the first token (cls)"}
+              .one_of({"mean", "cls"}));
+    visit(Field{"normalize", &C::normalize, "scale each vector to length 1"});
     visit(Field{"out", &C::out, "write one array [texts, width], float32: FILE.npy or FILE.safetensors"});
   }
 };

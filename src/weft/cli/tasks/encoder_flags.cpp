@@ -2,9 +2,16 @@
 // From flags to a model's options.
 #include "weft/cli/tasks/encoder_flags.h"
 
+#include <iostream>
+
 #include "weft/cli/field_flags.h"
+#include "weft/cli/output.h"
 #include "weft/cli/threads.h"
 #include "weft/core/cpu.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::cli {
 namespace {
@@ -21,7 +28,7 @@ void add_encoder_flags(CLI::App& app, EncoderFlags& flags) {
   add_threads_flag(app, flags.threads);
 }
 
-EncoderSettings settle_encoder(const EncoderFlags& flags, const std::string& command) {
+EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command) {
   EncoderRunConfig config;
   formats::update_from_json(config, flags.given, command);
   EncoderSettings settings;
@@ -33,10 +40,49 @@ EncoderSettings settle_encoder(const EncoderFlags& flags, const std::string& com
   settings.encoder.pad_like_hf = config.pad_like_hf;
   settings.dtype = dtype_of(config.dtype);
   settings.check_finite = config.check_tensors;
-  settings.threads = settle_threads(flags.threads);
+  settings.threads = apply_threads(flags.threads);
   return settings;
 }
 
 std::string dtype_text(at::ScalarType dtype) { return dtype == at::kBFloat16 ? "bfloat16" : "float32"; }
+
+void require_no_model(const std::filesystem::path& out) {
+  std::error_code error;
+  if (std::filesystem::exists(out / "config.json", error)) {
+    throw Error(ErrorKind::kArgument, concat(quote(out.native(), 4096), ": already holds a model"),
+                "name another directory, or move that one away");
+  }
+}
+
+void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, const std::string& family) {
+  if (!text::HuggingFaceTokenizer::present_in(directory)) {
+    return;
+  }
+  const std::filesystem::path file = directory / "tokenizer_config.json";
+  formats::Json settings = std::filesystem::exists(file) ? formats::read_json_object(file) : formats::Json::object();
+  settings["model_max_length"] = length;
+  if (!settings.contains("tokenizer_class")) {
+    settings["tokenizer_class"] = family == "bert" ? "BertTokenizer" : "RobertaTokenizer";
+  }
+  write_file_atomically(file, formats::print_json(settings, 2) + "\n");
+}
+
+void print_new_model(const std::filesystem::path& out, const models::EncoderModel& model, bool json) {
+  const models::EncoderConfig& config = model->config();
+  const std::string head(models::to_string(model->head()));
+  if (json) {
+    print_json({{"out", out.native()},
+                {"family", config.model_type},
+                {"head", head},
+                {"parameters", model->parameter_count()},
+                {"positions", config.maximum_length()}});
+    return;
+  }
+  std::cout << name_table({{"directory", out.native()},
+                           {"family", config.model_type},
+                           {"head", head},
+                           {"parameters", digits(model->parameter_count())},
+                           {"positions", digits(config.maximum_length()) + " tokens"}});
+}
 
 }  // namespace weft::cli

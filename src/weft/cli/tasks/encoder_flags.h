@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags of every command that runs a checkpoint: with which pattern, in which dtype, on how many threads.
+// What commands over encoder directories share: the flags of a run (pattern, dtype, threads), and directories that are
+// made: never over one that is there, and with a tokeniser that fits.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include <CLI/App.hpp>
@@ -56,16 +58,27 @@ struct EncoderFlags {
 /// Adds all of them, --threads too.
 void add_encoder_flags(CLI::App& app, EncoderFlags& flags);
 
-/// What the flags amount to; also settles the number of threads.
+/// What the flags amount to; also applies the number of threads.
 struct EncoderSettings {
   models::EncoderOptions encoder;
   at::ScalarType dtype = at::kFloat;
   bool check_finite = false;
   std::int64_t threads = 0;
 };
-EncoderSettings settle_encoder(const EncoderFlags& flags, const std::string& command);
+EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command);
 
 /// "float32" or "bfloat16".
 std::string dtype_text(at::ScalarType dtype);
+
+/// Errors: kArgument where `out` already holds a model: nothing is overwritten.
+void require_no_model(const std::filesystem::path& out);
+
+/// Sets model_max_length of `directory`/tokenizer_config.json to `length`, and where no tokeniser class is named the
+/// one of `family` (bert, roberta), for transformers to find it beside a config of another family. Does nothing in a
+/// directory without a tokeniser. Errors: kIo, kFormat.
+void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, const std::string& family);
+
+/// Prints what was made, as a line or as {"out", "family", "head", "parameters", "positions"}.
+void print_new_model(const std::filesystem::path& out, const models::EncoderModel& model, bool json);
 
 }  // namespace weft::cli

@@ -4,11 +4,11 @@
 
 #include <memory>
 
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/tasks/task_commands.h"
 #include "weft/core/joined.h"
 
 namespace weft::cli {
@@ -26,8 +26,8 @@ struct FillMaskConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = FillMaskConfig;
-    visit(Field{"top_k", &C::top_k, "tokens for each mask"}.range(1, 1 << 24));
-    visit(Field{"targets", &C::targets, "choose from these tokens only"});
+    visit(Field{"top_k", &C::top_k, "tokens printed for each mask, best first"}.range(1, 1 << 24));
+    visit(Field{"targets", &C::targets, "tokens to choose from; without them the whole vocabulary"});
   }
 };
 

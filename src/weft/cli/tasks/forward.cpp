@@ -10,11 +10,11 @@
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/tensors.h"
-#include "weft/cli/busy_bar.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
-#include "weft/cli/tasks/task_commands.h"
+#include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 
@@ -81,7 +81,7 @@ formats::Json shapes_json(const checkpoint::NamedTensors& tensors) {
 }
 
 void run_forward(const ForwardCommand& command) {
-  const EncoderSettings settings = settle_encoder(command.encoder, "weft forward");
+  const EncoderSettings settings = encoder_settings(command.encoder, "weft forward");
   const models::EncoderInput input = read_input(command.input);
   std::optional<BusyBar> bar("computing");
   checkpoint::EncoderLoadOptions load;
@@ -116,11 +116,12 @@ void add_forward(CLI::App& parent) {
   CLI::App& app = add_command(parent, "forward", kForwardExamples);
   app.add_option("DIR", command->directory, "model directory")->required();
   app.add_option("--input", command->input,
-                 "safetensors with input_ids [B, N] and perhaps attention_mask, token_type_ids, global_attention_mask")
+                 "safetensors file with input_ids [B, N] and, if you like, attention_mask, token_type_ids, "
+                 "global_attention_mask")
       ->option_text("FILE")
       ->required();
   app.add_option("--output", command->output,
-                 "safetensors to write; its metadata says which attention and plan was computed")
+                 "safetensors file to write; its metadata says which attention pattern was computed")
       ->option_text("FILE")
       ->required();
   add_encoder_flags(app, command->encoder);

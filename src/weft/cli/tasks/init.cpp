@@ -6,12 +6,13 @@
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_kind.h"
-#include "weft/cli/busy_bar.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/tasks/new_directory.h"
-#include "weft/cli/tasks/task_commands.h"
+#include "weft/cli/tasks/encoder_flags.h"
+#include "weft/cli/watched_progress.h"
+#include "weft/core/quote.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::cli {
@@ -21,7 +22,8 @@ constexpr const char* kInitExamples =
     "  weft init --family big_bird --out bigbird-base\n"
     "  weft init --family longformer --head question-answering --tokenizer roberta-base --num-hidden-layers 2 --out "
     "small\n"
-    "  weft init --config bert-base-uncased/config.json --head sequence-classification --labels bad good --out fresh";
+    "  weft init --config bert-base-uncased/config.json --head sequence-classification --labels bad good --out fresh\n"
+    "  weft train --task classify --model fresh --train-data train.tsv --out run";
 
 struct InitConfig {
   std::string head = "masked-lm";
@@ -34,8 +36,8 @@ struct InitConfig {
     visit(Field{"head", &C::head, "head on top of the encoder"}.one_of({"none", "masked-lm", "sequence-classification",
                                                                         "token-classification", "question-answering",
                                                                         "multiple-choice"}));
-    visit(Field{"labels", &C::labels, "names of the labels of a classifier"});
-    visit(Field{"seed", &C::seed, "of the weights"}.at_least(0));
+    visit(Field{"labels", &C::labels, "names of a classifier's labels, in the order of their ids"});
+    visit(Field{"seed", &C::seed, "random seed of the weights"}.at_least(0));
   }
 };
 
@@ -113,16 +115,21 @@ void run_init(const InitCommand& command) {
 void add_init(CLI::App& parent) {
   auto command = std::make_shared<InitCommand>();
   CLI::App& app = add_command(parent, "init", kInitExamples);
-  app.add_option("--family", command->family, "bert, roberta, longformer or big_bird; base size unless flags say more")
+  app.add_option("--family", command->family,
+                 models::encoder_types(" or ") + ", at its published base size; flags below change that")
       ->option_text("NAME");
-  app.add_option("--config", command->config, "config.json, or a directory with one, to take the shape from")
+  app.add_option("--config", command->config,
+                 "config.json, or a directory that has one, whose shape is taken; flags below change it")
       ->option_text("FILE");
   app.add_option("--tokenizer", command->tokenizer,
                  "directory whose tokeniser is copied; its vocabulary decides vocab_size and the ids of special tokens")
       ->option_text("DIR");
-  app.add_option("--out", command->out, "directory to make")->option_text("OUT")->required();
+  app.add_option("--out", command->out, "model directory to make")->option_text("OUT")->required();
   add_fields<InitConfig>(app, {.title = "Options"}, command->given);
-  add_fields<models::EncoderConfig>(app, {.title = "Shape", .left_out = {"model_type"}}, command->shape);
+  add_fields<models::EncoderConfig>(
+      app,
+      {.title = "Shape (defaults are those of bert; --family and --config have others)", .left_out = {"model_type"}},
+      command->shape);
   add_json_flag(app, command->json);
   app.callback([command] { run_init(*command); });
 }

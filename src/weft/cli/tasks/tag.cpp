@@ -4,11 +4,11 @@
 
 #include <memory>
 
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/tasks/task_commands.h"
 #include "weft/core/joined.h"
 
 namespace weft::cli {
@@ -25,12 +25,12 @@ struct TagConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = TagConfig;
-    visit(
-        Field{"aggregation_strategy", &C::aggregation_strategy,
-              "tokens by themselves, joined by label, or words with the label of their first token, of the mean or of "
-              "the surest"}
-            .one_of({"none", "simple", "first", "average", "max"}));
-    visit(Field{"ignore_labels", &C::ignore_labels, "labels that are left out"});
+    visit(Field{
+        "aggregation_strategy", &C::aggregation_strategy,
+        "none prints each token; simple joins neighbours of one label; first, average and max label whole words, by "
+        "their first token, the mean of their scores or the highest score"}
+              .one_of({"none", "simple", "first", "average", "max"}));
+    visit(Field{"ignore_labels", &C::ignore_labels, "labels to leave out"});
   }
 };
 

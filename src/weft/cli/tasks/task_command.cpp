@@ -36,7 +36,7 @@ void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
 OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
   TextRunConfig config;
   formats::update_from_json(config, flags.run, command);
-  const EncoderSettings settings = settle_encoder(flags.encoder, command);
+  const EncoderSettings settings = encoder_settings(flags.encoder, command);
   tasks::TaskModelOptions options;
   options.head = head;
   options.encoder = settings.encoder;

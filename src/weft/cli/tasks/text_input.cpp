@@ -9,7 +9,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/readers/byte_source.h"
-#include "weft/readers/input/whole_text.h"
+#include "weft/readers/input/input_texts.h"
 
 namespace weft::cli {
 namespace {
@@ -23,18 +23,19 @@ void refuse_terminal() {
 }  // namespace
 
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
-  app.add_option("TEXT", source.texts, "texts; without any, those of --file or of standard input");
+  app.add_option("TEXT", source.texts, "texts; without any, Weft reads --file or standard input");
   app.add_option("--file", source.file, "file of texts, plain or gzip; - is standard input")->option_text("FILE");
-  app.add_option("--format", source.reading.format,
-                 "what the file is: a text a line, JSON lines, a table or FASTA; auto goes by its name, then by its "
-                 "first line (default auto)")
+  app.add_option(
+         "--format", source.reading.format,
+         "format of the file: one text a line, JSON lines, a table or FASTA; auto goes by its name, then by its "
+         "first line (default auto)")
       ->check(one_of("--format", {"auto", "lines", "jsonl", "csv", "tsv", "fasta"}))
       ->option_text("NAME");
   app.add_option("--text-field", source.reading.text_field,
                  "column or JSON field of the text; without it text, sentence, sequence, review or content")
       ->option_text("NAME");
   if (with_pairs) {
-    app.add_flag("--pairs", source.reading.pairs, "each text is two, in a line with a tab between them");
+    app.add_flag("--pairs", source.reading.pairs, "each line has two texts with a tab between them");
     app.add_option("--pair-field", source.reading.pair_field, "with --pairs: column or JSON field of the second text")
         ->option_text("NAME");
   }

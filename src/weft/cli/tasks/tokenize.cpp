@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft tokenize`: ids, tokens and their places in the text, from the tokeniser of a directory; no model is needed.
-#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/checkpoint/model_kind.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
-#include "weft/cli/tasks/task_commands.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
@@ -37,11 +37,12 @@ struct TokenizeConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = TokenizeConfig;
-    visit(Field{"max_length", &C::max_length, "tokens of a window, special ones included; 0 is no limit"}.at_least(0));
+    visit(Field{"max_length", &C::max_length, "longest window in tokens, special tokens included; 0 for no limit"}
+              .at_least(0));
     visit(Field{"stride", &C::stride, "tokens that a window shares with the one before it"}.at_least(0));
-    visit(Field{"truncation", &C::truncation, "which of two texts gives way"}.one_of(
+    visit(Field{"truncation", &C::truncation, "which of two texts is cut when both are too long for a window"}.one_of(
         {"longest-first", "only-first", "only-second"}));
-    visit(Field{"truncate", &C::truncate, "the first window only"});
+    visit(Field{"truncate", &C::truncate, "print the first window only"});
     visit(Field{"special_tokens", &C::special_tokens, "put the model's special tokens around the texts"});
   }
 };
@@ -54,46 +55,81 @@ struct TokenizeOptions {
   bool json = false;
 };
 
-Json spans_json(const std::vector<text::Span>& spans) {
-  Json list = Json::array();
-  for (const text::Span& span : spans) {
-    list.push_back({span.begin, span.end});
+/// JSON on standard output in pieces, as it is made: a tree of values takes ten times the memory of a window's tokens.
+class JsonOutput {
+ public:
+  void put(std::string_view text) {
+    constexpr std::size_t kPiece = 1 << 16;
+    text_ += text;
+    if (text_.size() >= kPiece) {
+      flush();
+    }
   }
-  return list;
+  void flush() {
+    std::cout << text_;
+    text_.clear();
+  }
+
+  /// "name":[...] with print(item) between the commas.
+  template <typename Item, typename Print>
+  void list(const char* name, const std::vector<Item>& items, const Print& print) {
+    put(concat('"', name, "\":["));
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      put(i > 0 ? "," : "");
+      put(print(items[i]));
+    }
+    put("]");
+  }
+
+ private:
+  std::string text_;
+};
+
+std::string string_text(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
+
+std::string integer_text(std::int64_t number) { return std::to_string(number); }
 
 // null where there is no word or text, as Python has None.
-Json or_nulls(const std::vector<std::int64_t>& numbers) {
-  Json list = Json::array();
-  for (const std::int64_t number : numbers) {
-    list.push_back(number < 0 ? Json(nullptr) : Json(number));
+std::string number_or_null(std::int64_t number) { return number < 0 ? "null" : std::to_string(number); }
+
+std::string span_text(const text::Span& span) {
+  return "[" + std::to_string(span.begin) + "," + std::to_string(span.end) + "]";
+}
+
+void put_window(const text::HuggingFaceTokenizer& tokenizer, const text::Encoding& window, JsonOutput& out) {
+  out.put("{");
+  out.list("tokens", window.ids, [&](std::int64_t id) { return string_text(tokenizer.token(id)); });
+  out.put(",");
+  out.list("input_ids", window.ids, integer_text);
+  out.put(",");
+  out.list("token_type_ids", window.type_ids, integer_text);
+  out.put(",");
+  out.list("attention_mask", window.ids, [](std::int64_t /*id*/) { return "1"; });
+  out.put(",");
+  out.list("special_tokens_mask", window.special_mask, integer_text);
+  out.put(",");
+  out.list("offset_mapping", window.offsets, span_text);
+  out.put(",");
+  out.list("byte_offsets", window.byte_offsets, span_text);
+  out.put(",");
+  out.list("word_ids", window.words, number_or_null);
+  out.put(",");
+  out.list("sequence_ids", window.sequences, number_or_null);
+  out.put("}");
+}
+
+void print_windows_json(const text::HuggingFaceTokenizer& tokenizer, const std::vector<text::Encoding>& windows,
+                        bool truncated) {
+  JsonOutput out;
+  out.put("{\"result\":[");
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    out.put(i > 0 ? "," : "");
+    put_window(tokenizer, windows[i], out);
   }
-  return list;
-}
-
-std::vector<std::string> token_texts(const text::HuggingFaceTokenizer& tokenizer,
-                                     const std::vector<std::int64_t>& ids) {
-  std::vector<std::string> tokens;
-  tokens.reserve(ids.size());
-  std::transform(ids.begin(), ids.end(), std::back_inserter(tokens),
-                 [&](std::int64_t id) { return tokenizer.token(id); });
-  return tokens;
-}
-
-Json window_json(const text::HuggingFaceTokenizer& tokenizer, const text::Encoding& window) {
-  return {{"tokens", token_texts(tokenizer, window.ids)},
-          {"input_ids", window.ids},
-          {"token_type_ids", window.type_ids},
-          {"attention_mask", std::vector<int>(window.ids.size(), 1)},
-          {"special_tokens_mask", window.special_mask},
-          {"offset_mapping", spans_json(window.offsets)},
-          {"byte_offsets", spans_json(window.byte_offsets)},
-          {"word_ids", or_nulls(window.words)},
-          {"sequence_ids", or_nulls(window.sequences)}};
-}
-
-std::string window_line(const text::HuggingFaceTokenizer& tokenizer, const text::Encoding& window) {
-  return joined(window.ids, " ", [&](std::int64_t id) { return tokenizer.token(id); });
+  out.put("],\"metadata\":" + formats::print_json({{"windows", windows.size()}, {"truncated", truncated}}) + "}\n");
+  out.flush();
 }
 
 text::EncodeOptions encode_options(const TokenizeConfig& config) {
@@ -120,16 +156,12 @@ void print_windows(const text::HuggingFaceTokenizer& tokenizer, const tasks::Doc
   if (config.truncate) {
     windows.resize(1);
   }
-  Json list = Json::array();
-  for (const text::Encoding& window : windows) {
-    if (json) {
-      list.push_back(window_json(tokenizer, window));
-    } else {
-      std::cout << window_line(tokenizer, window) << '\n';
-    }
-  }
   if (json) {
-    print_json({{"result", list}, {"metadata", {{"windows", windows.size()}, {"truncated", found > windows.size()}}}});
+    print_windows_json(tokenizer, windows, found > windows.size());
+    return;
+  }
+  for (const text::Encoding& window : windows) {
+    std::cout << joined(window.ids, " ", [&](std::int64_t id) { return tokenizer.token(id); }) << '\n';
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dtype that runs emulated is said to be: nobody should wonder why bfloat16 is no faster.
+// A dtype that runs emulated is announced as such: nobody should wonder why bfloat16 is no faster.
 #include "weft/cli/training/announcement.h"
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 #include "weft/cli/output.h"
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/progress.h"
 #include "weft/data/text_corpus.h"
 #include "weft/models/language_model.h"
-#include "weft/readers/input/file_format.h"
+#include "weft/readers/input/input_texts.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::cli {
@@ -30,24 +31,24 @@ std::string text_size(const std::vector<std::string>& paths) {
                 headers ? "; FASTA headers are text here, weft data genome leaves them out" : "");
 }
 
-/// Parameters of a model that is never filled: nothing is allocated for it.
+// Parameters of a model that is never filled: nothing is allocated for it.
 std::int64_t parameter_count(const models::TransformerConfig& config) {
   return models::LanguageModelImpl(config, at::TensorOptions().device(at::kMeta)).parameter_count();
 }
 
 std::string dtype_text(const std::string& dtype) {
-  const std::string settled = training::settled_dtype(dtype);
-  const bool emulated = settled == "bfloat16" && !has_fast_bfloat16();
-  return settled +
+  const std::string used = training::resolved_dtype(dtype);
+  const bool emulated = used == "bfloat16" && !has_fast_bfloat16();
+  return used +
          (emulated ? ", emulated: this processor is slow at it, so products of rounded numbers run in float32" : "");
 }
 
-}  // namespace
-
+// "2,000 steps" or "5m00s".
 std::string length_text(const training::TrainerConfig& config) {
   return config.steps > 0 ? concat(digits(config.steps), " steps") : duration_text(60 * config.minutes);
 }
 
+// "1,234 parameters": those that `task` trains.
 std::string parameters_text(const training::Task& task) {
   std::int64_t numbers = 0;
   for (const auto& [name, parameter] : task.parameters()) {
@@ -61,28 +62,98 @@ void add_machine_rows(const training::TrainerConfig& trainer, std::int64_t threa
   rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
 }
 
-void announce(const training::TrainerConfig& trainer, const models::TransformerConfig& model, std::int64_t threads) {
-  Rows rows = model_rows(model, parameter_count(model));
-  for (auto& row : attention_rows(summarize_attention(model, trainer.context), trainer.context)) {
-    rows.push_back(std::move(row));
-  }
-  add_machine_rows(trainer, threads, rows);
-  add_text_rows(trainer, rows);
-  std::cerr << name_table(rows) << std::flush;
-}
-
-void add_text_rows(const training::TrainerConfig& trainer, Rows& rows) {
+void add_text_rows(const training::TrainerConfig& trainer, const training::TextConfig& text, Rows& rows) {
   const std::int64_t group = training::processes().size();
   const std::int64_t parts = trainer.gradient_accumulation * (trainer.processes == 0 ? group : trainer.processes);
-  rows.emplace_back("batch", concat(trainer.batch_size * parts, " windows of ", digits(trainer.context),
+  rows.emplace_back("batch", concat(trainer.batch_size * parts, " windows of ", digits(text.context),
                                     " tokens a step, for ", length_text(trainer)));
   if (group > 1) {
     rows.emplace_back("processes", std::to_string(group));
   }
-  rows.emplace_back("training text", text_size(trainer.train_text));
-  if (!trainer.eval_text.empty()) {
-    rows.emplace_back("held-out text", text_size(trainer.eval_text));
+  rows.emplace_back("training text", text_size(text.train_text));
+  if (!text.eval_text.empty()) {
+    rows.emplace_back("held-out text", text_size(text.eval_text));
   }
+}
+
+std::string split_text(const fine_tuning::ReadSummary& summary, const fine_tuning::EncodedRows& rows) {
+  std::string text = concat(digits(summary.examples), " examples, ", digits(rows.tokens()), " tokens");
+  if (summary.records.skipped > 0) {
+    text += concat("; skipped as malformed: ", digits(summary.records.skipped),
+                   ", the first: ", summary.records.first_skipped);
+  }
+  if (summary.cut > 0) {
+    text += concat("; ", digits(summary.cut), " were cut, which leaves out ", digits(summary.left_out), " tokens");
+  }
+  return text;
+}
+
+std::string head_text(const fine_tuning::Prepared& prepared) {
+  constexpr std::size_t kMostShown = 8;
+  std::string text = prepared.new_tensors.empty() ? "that of the model" : "new";
+  for (std::size_t i = 0; i < std::min(prepared.head.labels.size(), kMostShown); ++i) {
+    text += (i == 0 ? ", labels " : ", ") + prepared.head.labels[i];
+  }
+  return prepared.head.labels.size() > kMostShown
+             ? concat(text, " and ", prepared.head.labels.size() - kMostShown, " more")
+             : text;
+}
+
+}  // namespace
+
+void announce(const training::TextRun& run, const models::TransformerConfig& model, std::int64_t threads) {
+  if (!training::processes().is_first()) {
+    return;
+  }
+  Rows rows = model_rows(model, parameter_count(model));
+  for (auto& row : attention_rows(summarize_attention(model, run.text.context), run.text.context)) {
+    rows.push_back(std::move(row));
+  }
+  add_machine_rows(run.trainer, threads, rows);
+  add_text_rows(run.trainer, run.text, rows);
+  std::cerr << name_table(rows) << std::flush;
+}
+
+void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads) {
+  if (!training::processes().is_first()) {
+    return;
+  }
+  Rows rows = {{"task", prepared.config.task},
+               {"model", concat(prepared.task->model()->config().model_type, ", ", parameters_text(*prepared.task),
+                                ", ", prepared.config.model)}};
+  if (!prepared.new_tensors.empty()) {
+    rows.emplace_back("random", joined(prepared.new_tensors, ", "));
+  }
+  add_machine_rows(prepared.trainer, threads, rows);
+  add_text_rows(prepared.trainer, prepared.text, rows);
+  std::cerr << name_table(rows) << std::flush;
+}
+
+void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
+  if (!training::processes().is_first()) {
+    return;
+  }
+  const training::TrainerConfig& trainer = prepared.settings.trainer;
+  const fine_tuning::Objective& objective = prepared.task->objective();
+  Rows rows = {{"task", prepared.settings.task.task},
+               {"model", concat(objective.setup().config.model_type, ", ", parameters_text(*prepared.task))},
+               {"head", head_text(prepared)}};
+  if (!prepared.new_tensors.empty()) {
+    rows.emplace_back("random", joined(prepared.new_tensors, ", "));
+  }
+  add_machine_rows(trainer, threads, rows);
+  const std::int64_t parts = parts_per_step(trainer);
+  const std::string batch = prepared.settings.task.batch_tokens > 0
+                                ? concat(digits(prepared.settings.task.batch_tokens), " tokens")
+                                : concat(trainer.batch_size, " examples");
+  rows.emplace_back("batch", concat(parts > 1 ? concat(parts, " of ") : "", batch, " a step, ",
+                                    digits(prepared.epoch_steps), " steps an epoch"));
+  rows.emplace_back("length", length_text(trainer));
+  rows.emplace_back("training data", split_text(prepared.training, objective.rows(fine_tuning::Split::kTraining)));
+  if (prepared.held_out.examples > 0) {
+    rows.emplace_back("held-out data", split_text(prepared.held_out, objective.rows(fine_tuning::Split::kHeldOut)));
+  }
+  std::cerr << name_table(rows) << std::flush;
 }
 
 }  // namespace weft::cli

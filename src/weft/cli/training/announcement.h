@@ -1,32 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is about to be computed, said before the first step.
+// What is about to be computed, as a table on standard error before the first step. Only the first process of several
+// speaks.
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "weft/cli/output.h"
+#include "weft/fine_tuning/fine_tune.h"
+#include "weft/fine_tuning/masked_text/masked_text_run.h"
 #include "weft/models/transformer_config.h"
-#include "weft/training/task.h"
-#include "weft/training/trainer_config.h"
+#include "weft/training/train_language_model.h"
 
 namespace weft::cli {
 
-/// "2,000 steps" or "5m00s".
-std::string length_text(const training::TrainerConfig& config);
+/// A language model's run; `threads` are those that count where the config names none. Errors: kIo for text that is not
+/// there.
+void announce(const training::TextRun& run, const models::TransformerConfig& model, std::int64_t threads);
 
-/// "1,234 parameters": those that `task` trains.
-std::string parameters_text(const training::Task& task);
+/// An encoder's run over text. Errors: as above.
+void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads);
 
-/// Adds dtype and threads; `threads` are those that count where the config names none.
-void add_machine_rows(const training::TrainerConfig& trainer, std::int64_t threads, Rows& rows);
-
-/// Adds the windows of a batch, how long is trained, and the text. Errors: kIo for text that is not there.
-void add_text_rows(const training::TrainerConfig& trainer, Rows& rows);
-
-/// A language model's run, as a table on standard error. Errors: kIo for text that is not there.
-void announce(const training::TrainerConfig& trainer, const models::TransformerConfig& model, std::int64_t threads);
+/// A fine-tuning run: the head, what is new in it, and the examples that were read, skipped or cut.
+void announce(const fine_tuning::Prepared& prepared, std::int64_t threads);
 
 }  // namespace weft::cli

@@ -8,6 +8,7 @@
 
 #include "weft/core/descriptor.h"
 #include "weft/core/error.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 
 #include <xxhash.h>
@@ -17,12 +18,11 @@ namespace {
 
 // The digits of a digest do not depend on the machine's order of bytes.
 std::string text_of(const XXH128_hash_t& hash) {
-  constexpr char kHex[] = "0123456789abcdef";
   XXH128_canonical_t bytes;
   XXH128_canonicalFromHash(&bytes, hash);
   std::string text = "xxh3-128:";
   for (const unsigned char byte : bytes.digest) {
-    text += {kHex[byte >> 4], kHex[byte & 15]};
+    text += hexadecimal(byte);
   }
   return text;
 }

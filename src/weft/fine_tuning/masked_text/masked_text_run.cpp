@@ -9,6 +9,7 @@
 #include "weft/fine_tuning/settings.h"
 #include "weft/training/resumption.h"
 #include "weft/training/run_state.h"
+#include "weft/training/train_language_model.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -16,21 +17,24 @@ namespace {
 namespace fs = std::filesystem;
 using formats::Json;
 
-PreparedText prepared_with(const fs::path& directory, training::TrainerConfig trainer, const MaskedTextConfig& config) {
+// A context of 0 is the model's own length.
+PreparedText prepared_with(const fs::path& directory, const training::TextRun& made, const MaskedTextConfig& config) {
   PreparedText prepared;
   require(config.attention.size() <= 1, "attention is one expression for all layers, found ", config.attention.size());
   checkpoint::EncoderLoadOptions load;
   load.head = models::Head::kMaskedLanguageModel;
   load.allow_new_head = true;
-  load.seed = static_cast<std::uint64_t>(trainer.seed);
+  load.seed = static_cast<std::uint64_t>(made.trainer.seed);
   load.new_tensors = &prepared.new_tensors;
   load.encoder.attention = config.attention.empty() ? "" : config.attention.front();
   models::EncoderModel model = checkpoint::load_encoder(directory, load);
-  trainer.context = trainer.context == 0 ? model->config().maximum_length() : trainer.context;
-  prepared.trainer = training::settled(std::move(trainer));
+  prepared.trainer = training::resolved(made.trainer);
+  prepared.text = training::resolved(made.text);
+  prepared.text.context = made.text.context == 0 ? model->config().maximum_length() : made.text.context;
   prepared.config = config;
-  prepared.task = std::make_shared<MaskedTextTask>(
-      std::move(model), std::make_shared<text::HuggingFaceTokenizer>(directory), prepared.trainer, config);
+  prepared.task =
+      std::make_shared<MaskedTextTask>(std::move(model), std::make_shared<text::HuggingFaceTokenizer>(directory),
+                                       prepared.trainer, prepared.text, config);
   return prepared;
 }
 
@@ -47,13 +51,15 @@ PreparedText prepare_masked_text(const Json& fields, std::string_view where) {
   all.update(fields);
   MaskedTextConfig config;
   formats::update_from_json(config, training::take_fields<MaskedTextConfig>(all), where);
-  config = settled(std::move(config));
-  training::TrainerConfig trainer;
-  formats::update_from_json(trainer, all, where);
-  training::check_config(trainer, where);
-  training::require_train_text(trainer, where);
-  trainer.context = all.contains("context") ? trainer.context : 0;
-  return prepared_with(config.model, std::move(trainer), config);
+  config = resolved(std::move(config));
+  training::TextRun made;
+  const bool has_context = all.contains("context");
+  formats::update_from_json(made.text, training::take_fields<training::TextConfig>(all), where);
+  formats::update_from_json(made.trainer, all, where);
+  check_config(made.trainer, where);
+  check_config(made.text, where);
+  made.text.context = has_context ? made.text.context : 0;
+  return prepared_with(config.model, made, config);
 }
 
 PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& given) {
@@ -61,11 +67,12 @@ PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& giv
   const fs::path where = directory.path() / "training.json";
   const Json stands = directory.training();
   Json rest = given;
-  const training::TrainerConfig trainer =
-      training::resumed_trainer(training::config_from_json(stands, where), rest, where);
+  training::TextRun made;
+  made.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
+  made.text = training::resumed_text(stands, rest, where);
   const auto config = training::resumed_settings<MaskedTextConfig>(stands, rest, {}, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  return prepared_with(training::checkpoint_to_resume(directory).path, trainer, config);
+  return prepared_with(training::checkpoint_to_resume(directory).path, made, config);
 }
 
 training::TrainResult train_masked_text(const fs::path& run, const PreparedText& prepared) {

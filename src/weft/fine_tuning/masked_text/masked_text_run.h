@@ -20,6 +20,7 @@ formats::Json further_training_defaults();
 /// What was read and decided before the first step.
 struct PreparedText {
   training::TrainerConfig trainer;
+  training::TextConfig text;
   MaskedTextConfig config;
   std::shared_ptr<MaskedTextTask> task;
   std::vector<std::string> new_tensors;  ///< Hugging Face names of what the model's directory lacked

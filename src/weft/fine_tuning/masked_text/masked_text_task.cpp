@@ -2,23 +2,62 @@
 // Everything random is a function of seed, step and part.
 #include "weft/fine_tuning/masked_text/masked_text_task.h"
 
+#include <algorithm>
+
 #include <ATen/ops/argmax.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
-#include "weft/data/unknown_share.h"
-#include "weft/fine_tuning/trained_leaves.h"
+#include "weft/data/token_source.h"
+#include "weft/fine_tuning/encoder_task.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluation_mode.h"
-#include "weft/training/leaves.h"
 #include "weft/training/processes/process_group.h"
-#include "weft/training/task_settings.h"
+#include "weft/training/task.h"
 
 namespace weft::fine_tuning {
+namespace {
+
+at::Tensor repeated(const std::vector<std::int64_t>& ids, std::int64_t rows) {
+  return at::tensor(ids, at::kLong).unsqueeze(0).expand({rows, static_cast<std::int64_t>(ids.size())});
+}
+
+at::Tensor ignored(const std::vector<std::int64_t>& ids, std::int64_t rows) {
+  return at::full({rows, static_cast<std::int64_t>(ids.size())}, data::kIgnoredLabel, at::kLong);
+}
+
+}  // namespace
+
+FramedMasking::FramedMasking(const text::HuggingFaceTokenizer& tokenizer, std::int64_t model_ids,
+                             const MaskingChoice& choice) {
+  const std::optional<std::int64_t> mask = tokenizer.special(text::SpecialRole::kMask);
+  require(mask.has_value(), "masked text: the tokeniser has no mask token");
+  require(tokenizer.vocabulary_size() <= model_ids, "masked text: the tokeniser has ", tokenizer.vocabulary_size(),
+          " ids, but the model only ", model_ids);
+  masking_ = data::masking_options(tokenizer, *mask, choice.probability, choice.unit, choice.seed);
+  const text::Encoding letter = tokenizer.encode_windows("a").front();
+  const auto is_text = [](std::int64_t special) { return special == 0; };
+  const auto begin = std::find_if(letter.special_mask.begin(), letter.special_mask.end(), is_text);
+  require(begin != letter.special_mask.end(), "masked text: the tokeniser makes no token of a letter");
+  const auto end = std::find_if(letter.special_mask.rbegin(), letter.special_mask.rend(), is_text);
+  before_.assign(letter.ids.begin(), letter.ids.begin() + (begin - letter.special_mask.begin()));
+  after_.assign(letter.ids.end() - (end - letter.special_mask.rbegin()), letter.ids.end());
+}
+
+data::Batch FramedMasking::batch(const at::Tensor& tokens, std::int64_t step, std::int64_t part) const {
+  const data::Batch masked = data::masked_batch(tokens, masking_, step, part);
+  const std::int64_t rows = tokens.size(0);
+  return {at::cat({repeated(before_, rows), masked.input_ids, repeated(after_, rows)}, 1),
+          at::cat({ignored(before_, rows), masked.labels, ignored(after_, rows)}, 1)};
+}
+
 namespace {
 
 using formats::Json;
@@ -45,28 +84,30 @@ models::TokenScores scores_of(models::EncoderModel& model, const data::Batch& ba
   return {at::cross_entropy_loss(logits, labels, {}, at::Reduction::None), at::argmax(logits, 1).eq(labels)};
 }
 
-MaskingPlan plan_of(const training::TrainerConfig& trainer) {
-  return {trainer.mask_probability, trainer.masking, trainer.seed};
+MaskingChoice choice_of(const training::TrainerConfig& trainer, const training::TextConfig& text) {
+  return {text.mask_probability, text.masking, trainer.seed};
 }
 
 }  // namespace
 
-MaskedTextConfig settled(MaskedTextConfig config) {
+MaskedTextConfig resolved(MaskedTextConfig config) {
   config.model = std::filesystem::absolute(config.model).lexically_normal().string();
   return config;
 }
 
 MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer,
-                               const training::TrainerConfig& trainer, const MaskedTextConfig& config)
+                               const training::TrainerConfig& trainer, const training::TextConfig& text,
+                               const MaskedTextConfig& config)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
       trainer_(trainer),
+      text_(text),
       config_(config),
-      masking_(*tokenizer_, model_->config().vocab_size, plan_of(trainer)),
-      sampler_(data::tokenize_once(std::make_shared<data::TextCorpus>(trainer.train_text), *tokenizer_),
-               {room_for_text(model_->config(), masking_, trainer.context), trainer.batch_size, parts_per_step(trainer),
-                0, static_cast<std::uint64_t>(trainer.seed)}) {
-  require(trainer.label_smoothing == 0.0, "label_smoothing is not for masked text that goes on from a model, found ",
+      masking_(*tokenizer_, model_->config().vocab_size, choice_of(trainer, text)),
+      sampler_(data::tokenize_once(std::make_shared<data::TextCorpus>(text.train_text), *tokenizer_),
+               {room_for_text(model_->config(), masking_, text.context), trainer.batch_size, parts_per_step(trainer), 0,
+                static_cast<std::uint64_t>(trainer.seed)}) {
+  require(trainer.label_smoothing == 0.0, "label_smoothing must be 0 for masked text that begins with a model, found ",
           trainer.label_smoothing);
   if (training::processes().is_first()) {
     const std::string where = quote(config.model, 4096);
@@ -75,8 +116,8 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
   }
   model_->set_gradient_checkpointing(config.gradient_checkpointing);
   subwords_ = training::subword_sampler(trainer, *tokenizer_);
-  if (!trainer.eval_text.empty()) {
-    held_out_ = training::held_out_text(trainer, *tokenizer_, 1);
+  if (!text.eval_text.empty()) {
+    held_out_ = training::held_out_text(text, *tokenizer_, 1);
   }
 }
 
@@ -100,9 +141,9 @@ Json MaskedTextTask::evaluate(const std::function<void(std::int64_t, std::int64_
   if (!held_out_) {
     return Json::object();
   }
-  const training::EvaluateOptions options = training::evaluation_options(trainer_, progress);
-  return training::to_json(
-      evaluate_masked_text(model_, *tokenizer_, held_out_->text(trainer_.max_eval_bytes), plan_of(trainer_), options));
+  const training::EvaluateOptions options = training::evaluation_options(trainer_, text_, progress);
+  return training::to_json(evaluate_masked_text(model_, *tokenizer_, held_out_->text(text_.max_eval_bytes),
+                                                choice_of(trainer_, text_), options));
 }
 
 std::optional<std::vector<std::string>> MaskedTextTask::figure_names() {
@@ -112,6 +153,12 @@ std::optional<std::vector<std::string>> MaskedTextTask::figure_names() {
 Json MaskedTextTask::data_identity() const {
   return {{"tokens", sampler_.source().size()},
           {"fingerprint", training::fingerprint_text(data::fingerprint(sampler_.source()))}};
+}
+
+Json MaskedTextTask::settings() const {
+  Json settings = formats::to_json(text_);
+  settings.update(formats::to_json(config_));
+  return settings;
 }
 
 void MaskedTextTask::save(const std::filesystem::path& directory) const {
@@ -126,9 +173,9 @@ void MaskedTextTask::load(const std::filesystem::path& directory) {
 }
 
 training::MaskedResult evaluate_masked_text(models::EncoderModel model, const text::HuggingFaceTokenizer& tokenizer,
-                                            std::string_view text, const MaskingPlan& plan,
+                                            std::string_view text, const MaskingChoice& choice,
                                             const training::EvaluateOptions& given) {
-  const FramedMasking masking(tokenizer, model->config().vocab_size, plan);
+  const FramedMasking masking(tokenizer, model->config().vocab_size, choice);
   training::EvaluateOptions options = given;
   const std::int64_t context = given.context == 0 ? model->config().maximum_length() : given.context;
   options.context = room_for_text(model->config(), masking, context);

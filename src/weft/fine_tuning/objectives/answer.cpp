@@ -80,17 +80,17 @@ struct AnswerObjective::Found {
 
 AnswerObjective::AnswerObjective(Setup given) : Objective(std::move(given)) {
   require(setup().task.class_weights.empty() && setup().label_smoothing == 0.0,
-          "class_weights and label_smoothing are for labels, and answer learns places");
+          "class_weights and label_smoothing are for tasks with labels; answer learns places in a text");
 }
 
 void AnswerObjective::add_question(Split split, const readers::Question& question, const std::string& file) {
   tasks::RunOptions run;
   run.truncate = setup().data.truncate;
   run.stride = setup().data.stride;
-  const tasks::EncodePlan plan = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlySecond);
+  const tasks::LengthRule rule = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlySecond);
   const std::string name = concat(file, " question ", quote(question.id));
   const tasks::EncodedDocument encoded =
-      tasks::encode_document(*setup().model.tokenizer, {question.question, *question.context, name}, plan);
+      tasks::encode_document(*setup().model.tokenizer, {question.question, *question.context, name}, rule);
   if (split == Split::kHeldOut) {
     questions_.push_back({question, windows_.size(), encoded.windows.size()});
   }
@@ -130,7 +130,7 @@ ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::stri
   return summary;
 }
 
-HeadPlan AnswerObjective::settle() { return {{}, {}, setup().config.head() != head()}; }
+HeadChoice AnswerObjective::choose_head() { return {{}, {}, setup().config.head() != head()}; }
 
 at::Tensor AnswerObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
   std::vector<std::int64_t> starts;
@@ -184,9 +184,13 @@ std::vector<AnswerObjective::Found> AnswerObjective::find_answers(Kept kept) con
   return all;
 }
 
+bool AnswerObjective::may_lack_answers() const {
+  return std::any_of(questions_.begin(), questions_.end(),
+                     [](const HeldOut& held_out) { return held_out.question.answers.empty(); });
+}
+
 Json AnswerObjective::figures(Kept kept) const {
-  const bool may_lack = std::any_of(questions_.begin(), questions_.end(),
-                                    [](const HeldOut& held_out) { return held_out.question.answers.empty(); });
+  const bool may_lack = may_lack_answers();
   metrics::AnswerScorer scorer(may_lack ? metrics::AnswerRules::kSquad2 : metrics::AnswerRules::kSquad1);
   const std::vector<Found> answers = find_answers(kept);
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -207,8 +211,7 @@ Json AnswerObjective::figures(Kept kept) const {
 
 Json AnswerObjective::review(Kept kept) const {
   const std::vector<Found> answers = find_answers(kept);
-  const bool may_lack = std::any_of(questions_.begin(), questions_.end(),
-                                    [](const HeldOut& held_out) { return held_out.question.answers.empty(); });
+  const bool may_lack = may_lack_answers();
   const metrics::AnswerRules rules = may_lack ? metrics::AnswerRules::kSquad2 : metrics::AnswerRules::kSquad1;
   Json errors = Json::array();
   for (std::size_t i = 0; i < answers.size() && errors.size() < kMostErrors; ++i) {
@@ -229,8 +232,7 @@ Json AnswerObjective::review(Kept kept) const {
 
 void AnswerObjective::predictions(Kept kept, const WriteLine& write) const {
   const std::vector<Found> answers = find_answers(kept);
-  const bool may_lack = std::any_of(questions_.begin(), questions_.end(),
-                                    [](const HeldOut& held_out) { return held_out.question.answers.empty(); });
+  const bool may_lack = may_lack_answers();
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const bool none = may_lack && answers[i].no_answer() > setup().data.null_threshold;
     write({{"id", questions_[i].question.id},

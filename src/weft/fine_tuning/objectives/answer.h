@@ -17,7 +17,7 @@ class AnswerObjective final : public Objective {
   explicit AnswerObjective(Setup setup);
 
   models::Head head() const override { return models::Head::kQuestionAnswering; }
-  HeadPlan settle() override;
+  HeadChoice choose_head() override;
   at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
@@ -43,6 +43,7 @@ class AnswerObjective final : public Objective {
 
   void add_question(Split split, const readers::Question& question, const std::string& file);
   std::vector<Found> find_answers(Kept kept) const;
+  bool may_lack_answers() const;  // whether a held-out question has no answer, as in SQuAD 2.0
 
   std::vector<Target> targets_;
   std::vector<HeldOut> questions_;

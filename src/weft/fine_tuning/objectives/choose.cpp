@@ -49,7 +49,7 @@ Puzzle puzzle_of(const readers::JsonRecord& record, const std::string& place) {
 }  // namespace
 
 ChooseObjective::ChooseObjective(Setup given) : Objective(std::move(given)) {
-  require(setup().task.class_weights.empty(), "class_weights are for labels, and a choice has none");
+  require(setup().task.class_weights.empty(), "class_weights are for tasks with labels; choose has none");
 }
 
 ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::string>& paths) {
@@ -77,7 +77,7 @@ ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::stri
   return summary;
 }
 
-HeadPlan ChooseObjective::settle() { return {{}, {}, setup().config.head() != head()}; }
+HeadChoice ChooseObjective::choose_head() { return {{}, {}, setup().config.head() != head()}; }
 
 at::Tensor ChooseObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
   std::vector<std::int64_t> labels;

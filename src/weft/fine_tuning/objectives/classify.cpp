@@ -56,7 +56,7 @@ at::Tensor targets_of(const std::vector<Value>& all, std::span<const std::int64_
 
 ClassifyObjective::ClassifyObjective(Setup given) : Objective(std::move(given)), regression_(learns_numbers(setup())) {
   require(!regression_ || (setup().task.class_weights.empty() && setup().label_smoothing == 0.0),
-          "class_weights and label_smoothing are for labels, and regression learns a number");
+          "class_weights and label_smoothing are for tasks with labels; regression learns a number");
 }
 
 ReadSummary ClassifyObjective::read_files(Split split, const std::vector<std::string>& paths) {
@@ -79,18 +79,21 @@ void ClassifyObjective::add_target(Split split, const TextRecord& record) {
   }
 }
 
-HeadPlan ClassifyObjective::settle() {
+HeadChoice ClassifyObjective::choose_head() {
   if (regression_) {
     const bool has_head = setup().config.head() == head();
-    require(!has_head || setup().config.num_labels() == 1,
-            "regression needs a head of one number, but the model's has ", setup().config.num_labels(), " labels");
+    require(!has_head || setup().config.num_labels() == 1, setup().model.name,
+            ": config.json: regression needs a head of one number, but this one has ", setup().config.num_labels(),
+            " labels");
     return {has_head ? setup().config.id2label : std::vector<std::string>{"LABEL_0"}, kRegression, !has_head};
   }
-  HeadPlan plan = labels_.plan(setup().config, head());
-  require(plan.labels.size() >= 2, "a classifier needs at least two labels, found ", plan.labels.size());
-  plan.problem_type = "single_label_classification";
-  const std::vector<std::int64_t> ids = labels_.settle(plan.labels);
-  std::vector<std::int64_t> counts(plan.labels.size(), 0);
+  HeadChoice choice = labels_.choose_head(setup().config, head());
+  if (choice.labels.size() < 2) {
+    fail(ErrorKind::kFormat, labels_place(), ": a classifier needs at least two labels, found ", choice.labels.size());
+  }
+  choice.problem_type = "single_label_classification";
+  const std::vector<std::int64_t> ids = labels_.fix_order(choice.labels);
+  std::vector<std::int64_t> counts(choice.labels.size(), 0);
   std::vector<std::int64_t>& truth = truth_[static_cast<std::size_t>(Split::kTraining)];
   for (std::int64_t& target : truth) {
     target = ids[static_cast<std::size_t>(target)];
@@ -99,7 +102,7 @@ HeadPlan ClassifyObjective::settle() {
   if (!truth.empty()) {
     weights_ = label_weights(setup().task.class_weights, counts, static_cast<std::int64_t>(truth.size()), false);
   }
-  return plan;
+  return choice;
 }
 
 at::Tensor ClassifyObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {

@@ -17,7 +17,7 @@ class ClassifyObjective final : public Objective {
   explicit ClassifyObjective(Setup setup);
 
   models::Head head() const override { return models::Head::kSequenceClassification; }
-  HeadPlan settle() override;
+  HeadChoice choose_head() override;
   at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;

@@ -51,8 +51,9 @@ double binary_loss(double logit, bool applies) {
 
 MultilabelObjective::MultilabelObjective(Setup given)
     : Objective(std::move(given)), group_names_(read_groups(setup().data.label_groups)) {
-  require(setup().label_smoothing == 0.0, "label_smoothing spreads one label over all, and multilabel has any number");
-  require(setup().task.problem_type == "auto", "problem_type is for classify, and multilabel has its own");
+  require(setup().label_smoothing == 0.0,
+          "label_smoothing is for one label of several; in multilabel a text has any number of labels");
+  require(setup().task.problem_type == "auto", "problem_type is for --task classify; that of multilabel is fixed");
 }
 
 ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::string>& paths) {
@@ -77,12 +78,14 @@ ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::
   return summary;
 }
 
-HeadPlan MultilabelObjective::settle() {
-  HeadPlan plan = labels_.plan(setup().config, head());
-  require(!plan.labels.empty(), "the training data have no label");
-  plan.problem_type = "multi_label_classification";
-  const std::vector<std::int64_t> ids = labels_.settle(plan.labels);
-  std::vector<std::int64_t> counts(plan.labels.size(), 0);
+HeadChoice MultilabelObjective::choose_head() {
+  HeadChoice choice = labels_.choose_head(setup().config, head());
+  if (choice.labels.empty()) {
+    fail(ErrorKind::kFormat, labels_place(), ": there is no label");
+  }
+  choice.problem_type = "multi_label_classification";
+  const std::vector<std::int64_t> ids = labels_.fix_order(choice.labels);
+  std::vector<std::int64_t> counts(choice.labels.size(), 0);
   for (std::vector<std::int64_t>& row : positives_[kTrained]) {
     for (std::int64_t& label : row) {
       label = ids[static_cast<std::size_t>(label)];
@@ -101,7 +104,7 @@ HeadPlan MultilabelObjective::settle() {
     }
     groups_.push_back(std::move(group));
   }
-  return plan;
+  return choice;
 }
 
 at::Tensor MultilabelObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {

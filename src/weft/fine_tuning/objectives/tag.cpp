@@ -73,14 +73,14 @@ void TagObjective::add_sentence(Split split, const readers::TaggedSentence& sent
   const auto [text, ends] = joined_words(sentence.words);
   tasks::RunOptions run;
   run.stride = setup().data.stride;
-  const tasks::EncodePlan plan = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlyFirst);
-  const tasks::EncodedDocument encoded = tasks::encode_document(*setup().model.tokenizer, {text, {}, place}, plan);
+  const tasks::LengthRule rule = tasks::windowed_texts(setup().model, run, text::Truncation::kOnlyFirst);
+  const tasks::EncodedDocument encoded = tasks::encode_document(*setup().model.tokenizer, {text, {}, place}, rule);
   std::int64_t last_word = -1;  // each word's first token alone is labelled
   for (std::size_t number = 0; number < encoded.windows.size(); ++number) {
     const text::Encoding& window = encoded.windows[number];
     const std::vector<std::size_t> tokens = text_tokens(window);
     const auto [begin, end] =
-        tasks::own_tokens(tokens.size(), number, encoded.windows.size(), static_cast<std::size_t>(plan.stride));
+        tasks::own_tokens(tokens.size(), number, encoded.windows.size(), static_cast<std::size_t>(rule.stride));
     Row row;
     row.sentence = sentences_.size();
     for (std::size_t i = begin; i < end; ++i) {
@@ -118,11 +118,13 @@ ReadSummary TagObjective::read_files(Split split, const std::vector<std::string>
   return summary;
 }
 
-HeadPlan TagObjective::settle() {
-  HeadPlan plan = labels_.plan(setup().config, head());
-  require(!plan.labels.empty(), "the training data have no tag");
-  const std::vector<std::int64_t> ids = labels_.settle(plan.labels);
-  std::vector<std::int64_t> counts(plan.labels.size(), 0);
+HeadChoice TagObjective::choose_head() {
+  HeadChoice choice = labels_.choose_head(setup().config, head());
+  if (choice.labels.empty()) {
+    fail(ErrorKind::kFormat, labels_place(), ": there is no tag");
+  }
+  const std::vector<std::int64_t> ids = labels_.fix_order(choice.labels);
+  std::vector<std::int64_t> counts(choice.labels.size(), 0);
   std::int64_t all = 0;
   for (Row& row : words_[kToLearn]) {
     for (Word& word : row.words) {
@@ -134,7 +136,7 @@ HeadPlan TagObjective::settle() {
   if (all > 0) {
     weights_ = label_weights(setup().task.class_weights, counts, all, false);
   }
-  return plan;
+  return choice;
 }
 
 at::Tensor TagObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {

@@ -15,7 +15,7 @@ class TagObjective final : public Objective {
   explicit TagObjective(Setup setup) : Objective(std::move(setup)) {}
 
   models::Head head() const override { return models::Head::kTokenClassification; }
-  HeadPlan settle() override;
+  HeadChoice choose_head() override;
   at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 
 namespace weft::formats {
@@ -29,9 +30,7 @@ class Machine {
       const auto code = static_cast<unsigned char>(take(1)[0]);
       const Instruction instruction = instructions()[code];
       if (instruction == nullptr) {
-        constexpr char kHex[] = "0123456789abcdef";
-        const char digits[] = {'0', 'x', kHex[code >> 4], kHex[code & 15], '\0'};
-        reject("the instruction ", digits, " is not one that state dicts need");
+        reject("the instruction 0x", hexadecimal(code), " is not one that state dicts need");
       }
       (this->*instruction)();
     }

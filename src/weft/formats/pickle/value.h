@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a pickle says, as data: a table of values that name each other by number, so that values which contain
-// themselves neither leak nor recurse. Calls stay written down; nothing is called.
+// themselves neither leak nor recurse. Calls stay written down; nothing is called. The names that a pickled state dict
+// may refer to are recognised, never looked up.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "weft/formats/pickle/globals.h"
+#include "weft/formats/dtype.h"
 
 namespace weft::formats {
+
+/// What an allowed name stands for.
+enum class GlobalRole {
+  kOrderedDict,
+  kStorage,          ///< torch.FloatStorage and its kin; without a dtype: bytes
+  kDtype,            ///< torch.uint16 and its kin
+  kSize,             ///< torch.Size
+  kTensor,           ///< (storage, offset, size, stride, ...)
+  kTensorWithDtype,  ///< (storage, offset, size, stride, requires_grad, hooks, dtype, ...)
+  kParameter,        ///< (tensor, ...)
+};
+
+struct Global {
+  std::string_view module;
+  std::string_view name;
+  GlobalRole role;
+  std::optional<Dtype> dtype = std::nullopt;
+};
+
+/// The allowed name, or null.
+const Global* find_global(std::string_view module, std::string_view name);
 
 using ValueId = std::uint32_t;
 

@@ -5,19 +5,29 @@
 #include "weft/kernels/fused.h"
 #include "weft/kernels/fused/backward_pass.h"
 #include "weft/kernels/fused/forward_pass.h"
+#include "weft/kernels/fused/single_row.h"
 #include "weft/kernels/storage.h"
 
 namespace weft::kernels {
+
+template <class Isa, class Storage>
+Status forward_with(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
+  if (takes_single_rows(arguments)) {
+    forward_single_rows<Isa, Storage>(arguments, parallel);
+    return Status::kOk;
+  }
+  return status_of(ForwardPass<Isa, Storage>(arguments, parallel).run());
+}
 
 template <class Isa>
 Status run_fused_forward(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept {
   switch (arguments.dtype) {
     case DType::kFloat32:
-      return status_of(ForwardPass<Isa, PlainStorage<float>>(arguments, parallel).run());
+      return forward_with<Isa, PlainStorage<float>>(arguments, parallel);
     case DType::kBFloat16:
-      return status_of(ForwardPass<Isa, BFloat16Storage>(arguments, parallel).run());
+      return forward_with<Isa, BFloat16Storage>(arguments, parallel);
     case DType::kFloat16:
-      return status_of(ForwardPass<Isa, Float16Storage>(arguments, parallel).run());
+      return forward_with<Isa, Float16Storage>(arguments, parallel);
     default:
       return Status::kUnsupported;
   }

@@ -76,6 +76,8 @@ class FusedForward {
     queries_ = smaller(arguments_.layout.tile_query, arguments_.query_length - first_query_);
   }
 
+  std::int64_t key_head() const noexcept { return place_.head / (arguments_.heads / arguments_.key_heads); }
+
   std::size_t output_bytes() const noexcept {
     return static_cast<std::size_t>(kTile * arguments_.value_dim) * sizeof(float);
   }
@@ -96,10 +98,9 @@ class FusedForward {
   void add_blocks(const QueryPlace& place, const pattern::BlockRange& blocks) noexcept {
     settle(place);
     start();
-    const std::int64_t key_head = place.head / (arguments_.heads / arguments_.key_heads);
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       const std::int64_t key_block = arguments_.layout.key_block[block];
-      add_block(block, keys_.get(place.batch, key_head, key_block), key_block * kTile);
+      add_block(block, keys_.get(place.batch, key_head(), key_block), key_block * kTile);
     }
   }
 
@@ -138,11 +139,10 @@ class FusedForward {
       dropout.apply(scores, span);
     }
     const Unit* probabilities = pair_keys<Isa, Units>(scores, pairs_.data(), range, panel.vectors);
-    product<Isa, Units>(
-        {keys.value.columns.from_step(range.begin / Units::kPerUnit), probabilities, kPanel,
-         Packer::units(range.count())},
-        {output_panels_.data() + panel.in_panels(arguments_.value_dim), kPanel, arguments_.value_dim, panel.vectors},
-        Rescaled<Isa>{rows_.factor + panel.query});
+    product<Isa, Units>({keys.value.columns.from_step(range.begin / Units::kPerUnit), probabilities, kPanel,
+                         Packer::units(range.count())},
+                        {output_at(panel.query, 0), kPanel, arguments_.value_dim, panel.vectors},
+                        Rescaled<Isa>{rows_.factor + panel.query});
     if (keys.invalid_value != 0) {
       add_values(mask, panel, keys.invalid_value, first_key);
     }
@@ -162,10 +162,9 @@ class FusedForward {
   // them alone.
   void add_values(const BlockMask<Isa>& mask, const Panel& panel, std::uint64_t invalid,
                   std::int64_t first_key) noexcept {
-    const std::int64_t key_head = place_.head / (arguments_.heads / arguments_.key_heads);
     for (invalid &= low_bits(panel.range.end) & ~low_bits(panel.range.begin); invalid != 0; invalid &= invalid - 1) {
       const std::int64_t key = __builtin_ctzll(invalid);
-      const Memory* value = row_of<Storage>(arguments_.value, {place_.batch, key_head, first_key + key});
+      const Memory* value = row_of<Storage>(arguments_.value, {place_.batch, key_head(), first_key + key});
       for (std::int64_t column = 0; column < arguments_.value_dim; column += Isa::kLanes) {
         float numbers[Isa::kLanes];
         Isa::store(numbers, widen_part<Isa>(value + column, arguments_.value_dim - column));
@@ -180,7 +179,7 @@ class FusedForward {
   void add_value(std::uint64_t seen_by, const Panel& panel, std::int64_t key, std::int64_t column,
                  float number) noexcept {
     const float* weights = scores_.data() + panel.lane() + key * kPanel;
-    float* sums = output_panels_.data() + panel.in_panels(arguments_.value_dim) + column * kPanel;
+    float* sums = output_at(panel.query, column);
     const auto spread = Isa::set(__builtin_isfinite(number) ? number : std::numeric_limits<float>::quiet_NaN());
     for (std::int64_t lane = 0; lane < panel.vectors * Isa::kLanes; lane += Isa::kLanes) {
       const auto added = Isa::multiply(Isa::load(weights + lane), spread);

@@ -7,18 +7,11 @@
 #include <ATen/ops/ones_like.h>
 
 #include "weft/core/error.h"
-#include "weft/models/batch_rows.h"
 #include "weft/models/families/family.h"
+#include "weft/models/stack/batch_rows.h"
 
 namespace weft::models {
 namespace {
-
-void check_range(const at::Tensor& tensor, std::int64_t end, const char* name, const char* table) {
-  const std::int64_t smallest = tensor.min().item<std::int64_t>();
-  const std::int64_t largest = tensor.max().item<std::int64_t>();
-  require(smallest >= 0 && largest < end, name, " holds ", smallest < 0 ? smallest : largest,
-          ", but it must be in [0, ", table, " = ", end, ")");
-}
 
 /// [B, C, N] as [B * C, N]; undefined stays so. A float mask is one of numbers all the same, as `transformers` makes
 /// them.
@@ -83,12 +76,6 @@ EncoderBatch part_of(const EncoderBatch& batch, const at::Tensor& rows, bool sho
   return part;
 }
 
-/// One past the last kept token of each row, int64 [R].
-at::Tensor row_lengths(const EncoderBatch& batch) {
-  const at::Tensor ends = at::arange(1, batch.ids.size(1) + 1, batch.ids.options());
-  return ends.mul(batch.keep).amax(1);
-}
-
 std::vector<std::vector<std::int64_t>> bound_positions(const EncoderBatch& batch) {
   std::vector<std::vector<std::int64_t>> positions(static_cast<std::size_t>(batch.ids.size(0)));
   if (!batch.globals.defined()) {
@@ -135,7 +122,7 @@ BatchParts split_by_length(const EncoderBatch& batch, std::int64_t full_until, b
     whole.parts.front().short_input = columns <= full_until;
     return whole;
   }
-  const at::Tensor is_short = row_lengths(batch).le(full_until);
+  const at::Tensor is_short = row_lengths(batch.keep).le(full_until);
   const at::Tensor short_rows = is_short.nonzero().flatten();
   const at::Tensor long_rows = is_short.logical_not().nonzero().flatten();
   if (short_rows.numel() == 0 || long_rows.numel() == 0) {

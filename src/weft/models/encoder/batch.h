@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "weft/attention/mechanism.h"
+#include "weft/attention/context.h"
 #include "weft/models/encoder_model.h"
 
 namespace weft::models {

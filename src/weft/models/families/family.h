@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells the encoder families apart, as settings of layers that they share. A family is one value of this struct;
-// a new one is a file beside bert.cpp and a row in the table of family.cpp.
+// What tells the encoder families apart, as settings of layers that they share, and the names that their parameters and
+// settings have in Hugging Face directories. A family is one value of this struct: a new one is a file next to bert.cpp
+// and a row in the table of family.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/layers/block_config.h"
 #include "weft/models/encoder_config.h"
 #include "weft/models/encoder_model.h"
 
@@ -20,9 +26,22 @@ enum class Classifier {
   kFirstToken,  ///< the first token itself, a dense layer with activation, then the projection (RoBERTa)
 };
 
+/// Where a parameter of Weft's, or all those of a module, lie in a Hugging Face file. "#" is a layer's number, "~" the
+/// family's prefix; several parts (query, key, value) lie under each other in Weft's. Without a head the row is for
+/// all.
+struct NameRow {
+  std::string_view weft;
+  std::array<std::string_view, 3> parts;
+  std::optional<Head> head = std::nullopt;
+};
+
+/// The rows below the heads, which all families have, and those of `own`.
+std::vector<NameRow> with_encoder_names(std::vector<NameRow> own);
+
 // What families without a rule of their own do.
 void check_nothing(const EncoderConfig& config, std::string_view where);
 std::string full_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
+layers::SelfAttentionFactory plain_layer(const EncoderConfig& config, const EncoderOptions& options, bool replaced);
 std::int64_t never_full(const EncoderConfig& config, const EncoderOptions& options);
 at::Tensor no_globals(const EncoderConfig& config, Head head, const at::Tensor& ids);
 
@@ -30,12 +49,15 @@ struct EncoderFamily {
   std::string_view model_type;   ///< in config.json
   std::string_view class_name;   ///< "Bert" of BertForMaskedLM
   std::string_view base_prefix;  ///< of the encoder's tensors beside a head: "bert" of bert.embeddings...
+  std::vector<NameRow> names;    ///< the first row that fits a parameter counts
+  std::vector<std::string_view> head_prefixes;  ///< that the tensors of all heads begin with
+  std::vector<std::string_view> own_fields;     ///< fields of config.json that only some families have, this one too
 
   EncoderConfig base;                ///< published base size
   EncoderConfig defaults;            ///< what transformers takes where config.json is silent
   bool skip_padding = false;         ///< positions count what is not padding, see layers::EmbeddingsConfig
   bool dropout_before_norm = false;  ///< in the embeddings
-  bool global_projection = false;    ///< positions bound to `input` have projections of their own
+  bool zeroes_padding = false;       ///< padded rows of attention are zeros in transformers too: pad_like_hf is idle
   bool drops_by_classifier = true;   ///< has classifier_dropout; otherwise hidden_dropout_prob everywhere
   bool hidden_act_in_heads = true;   ///< heads use hidden_act; otherwise gelu (masked-lm) and tanh (classes)
   bool deep_answers = false;         ///< question answering has a feed-forward of its own, and hides the question
@@ -48,12 +70,19 @@ struct EncoderFamily {
   /// The pattern of a layer, where neither the config nor the options name one.
   std::string (*attention)(const EncoderConfig& config, const EncoderOptions& options,
                            std::int64_t layer) = full_attention;
+  /// What builds the self-attention of a layer, where that does more than layers::SelfAttention. `replaced`: the layer
+  /// has another pattern than the family's.
+  layers::SelfAttentionFactory (*self_attention)(const EncoderConfig& config, const EncoderOptions& options,
+                                                 bool replaced) = plain_layer;
   /// The longest input, in tokens of a row, that is computed with full attention instead; -1: none is.
   std::int64_t (*full_until)(const EncoderConfig& config, const EncoderOptions& options) = never_full;
   /// Global positions [B, N] (nonzero) of a call that names none, or undefined. ids int64 [B, N]; multiple choice: one
   /// row a choice.
   at::Tensor (*globals)(const EncoderConfig& config, Head head, const at::Tensor& ids) = no_globals;
 };
+
+/// All of them.
+std::span<const EncoderFamily* const> encoder_families();
 
 /// The family of that name. Errors: kArgument naming those there are.
 const EncoderFamily& find_family(std::string_view model_type);
@@ -67,6 +96,9 @@ const EncoderFamily& big_bird_family();
 inline std::int64_t padding_rows(const EncoderFamily& family, const EncoderConfig& config) {
   return family.skip_padding ? config.pad_token_id + 1 : 0;
 }
+
+/// The mechanism that replaces the family's own in a layer; empty: none does.
+std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
 
 /// Whether the head computes from the pooled first token, so that it cannot do without a pooler.
 bool reads_pooler(const EncoderFamily& family, Head head);

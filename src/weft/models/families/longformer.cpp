@@ -4,11 +4,56 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "weft/attention/global_projection.h"
 #include "weft/core/error.h"
+#include "weft/core/random.h"
+#include "weft/layers/attention/self_attention.h"
 #include "weft/models/families/family.h"
 
 namespace weft::models {
 namespace {
+
+/// Self-attention whose positions bound to `input` look at every key, through query, key and value projections of their
+/// own (section 3.1 of the paper).
+class LongformerAttention : public layers::SelfAttentionImpl {
+ public:
+  LongformerAttention(const layers::BlockConfig& block, const at::TensorOptions& options)
+      : SelfAttentionImpl(block, options) {
+    global_qkv = register_module("global_qkv", layers::Linear(block.hidden_size, 3 * block.hidden_size, true, options));
+  }
+
+  layers::Linear global_qkv{nullptr};  ///< hidden -> 3 hidden
+
+ protected:
+  at::Tensor attend(const layers::Heads& heads, const at::Tensor& x, const layers::BlockContext& context) override;
+};
+
+at::Tensor LongformerAttention::attend(const layers::Heads& heads, const at::Tensor& x,
+                                       const layers::BlockContext& context) {
+  const at::Tensor mixed = SelfAttentionImpl::attend(heads, x, context);
+  if (!needs_input() || context.attention.rows.empty()) {
+    return mixed;
+  }
+  const auto part = [&](std::int64_t which) {
+    const std::int64_t width = config().hidden_size;
+    return attention::LinearWeights{global_qkv->weight.narrow(0, which * width, width),
+                                    global_qkv->bias.narrow(0, which * width, width)};
+  };
+  attention::AttentionOptions options;
+  options.key_keep = context.attention.key_keep;
+  if (is_training() && config().attention_dropout > 0) {
+    options.dropout = config().attention_dropout;
+    options.seed = random_bits(context.attention.seed, static_cast<std::uint64_t>(config().layer));
+  }
+  return attention::with_global_rows(mixed, x, context.attention.rows, {part(0), part(1), part(2), config().heads},
+                                     options);
+}
+
+layers::SelfAttentionFactory longformer_layer(const EncoderConfig&, const EncoderOptions&, bool) {
+  return [](const layers::BlockConfig& block, const at::TensorOptions& options) {
+    return std::make_shared<LongformerAttention>(block, options);
+  };
+}
 
 bool longformer_has_pooler(Head head) { return head == Head::kNone || head == Head::kMultipleChoice; }
 
@@ -69,6 +114,12 @@ at::Tensor longformer_globals(const EncoderConfig& config, Head head, const at::
   return head == Head::kQuestionAnswering ? positions.lt(end) : positions.gt(end + 1);
 }
 
+NameRow longformer_global_names() {
+  return {"encoder.layers.#.attention.global_qkv",
+          {"~encoder.layer.#.attention.self.query_global", "~encoder.layer.#.attention.self.key_global",
+           "~encoder.layer.#.attention.self.value_global"}};
+}
+
 EncoderFamily make_longformer() {
   EncoderFamily family = roberta_family();
   family.model_type = "longformer";
@@ -78,11 +129,14 @@ EncoderFamily make_longformer() {
   family.defaults = roberta_family().defaults;
   family.defaults.model_type = "longformer";
   family.defaults.vocab_size = 30522;
-  family.global_projection = true;
+  family.zeroes_padding = true;
   family.drops_by_classifier = false;
+  family.names.push_back(longformer_global_names());
+  family.own_fields = {"attention_window", "sep_token_id"};
   family.has_pooler = longformer_has_pooler;
   family.check = check_longformer;
   family.attention = longformer_attention;
+  family.self_attention = longformer_layer;
   family.globals = longformer_globals;
   return family;
 }

@@ -29,6 +29,20 @@ EncoderConfig roberta_defaults() {
   return config;
 }
 
+std::vector<NameRow> roberta_names() {
+  return with_encoder_names({
+      {"head.pooler", {"~pooler.dense"}},
+      {"head.dense", {"lm_head.dense"}, Head::kMaskedLanguageModel},
+      {"head.norm", {"lm_head.layer_norm"}, Head::kMaskedLanguageModel},
+      {"head.bias", {"lm_head.bias"}, Head::kMaskedLanguageModel},
+      {"head.decoder", {"lm_head.decoder.weight"}, Head::kMaskedLanguageModel},
+      {"head.dense", {"classifier.dense"}, Head::kSequenceClassification},
+      {"head.projection", {"classifier.out_proj"}, Head::kSequenceClassification},
+      {"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
+      {"head.projection", {"classifier"}},
+  });
+}
+
 EncoderFamily make_roberta() {
   EncoderFamily family;
   family.model_type = "roberta";
@@ -39,6 +53,9 @@ EncoderFamily make_roberta() {
   family.skip_padding = true;
   family.hidden_act_in_heads = false;
   family.classifier = Classifier::kFirstToken;
+  family.names = roberta_names();
+  family.head_prefixes = {"lm_head.", "classifier.", "qa_outputs."};
+  family.own_fields = {"classifier_dropout"};
   family.has_pooler = roberta_has_pooler;
   return family;
 }

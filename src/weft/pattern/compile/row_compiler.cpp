@@ -95,6 +95,10 @@ Range RowCompiler::keys_of(std::int64_t key_block) const {
 }
 
 void RowCompiler::exact_block(std::int64_t key_block) {
+  if (layout_.tile.query == 1) {  // a word of bits costs less than to look it up
+    append(key_block, exact_kind(key_block));
+    return;
+  }
   const Range keys = keys_of(key_block);
   signature_.assign({query_.size(), keys.size(), is_cut(key_block) ? 1 : 0});
   root_.signature(context_, query_, keys, signature_);
@@ -103,6 +107,10 @@ void RowCompiler::exact_block(std::int64_t key_block) {
   if (known == known_.end() && known_.size() < kRemembered) {
     known_.emplace(signature_, kind);
   }
+  append(key_block, kind);
+}
+
+void RowCompiler::append(std::int64_t key_block, std::int32_t kind) {
   if (kind != kEmpty) {
     emit(key_block, kind);
   }

@@ -33,6 +33,7 @@ class RowCompiler {
   void walk(std::int64_t first, std::int64_t end);
   void even_blocks(std::int64_t first, std::int64_t end, int multiplicity);
   void exact_block(std::int64_t key_block);
+  void append(std::int64_t key_block, std::int32_t kind);
   std::int32_t exact_kind(std::int64_t key_block);
   Range keys_of(std::int64_t key_block) const;
   bool fill_bits(std::int64_t key_block);

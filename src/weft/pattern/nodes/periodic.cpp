@@ -21,6 +21,12 @@ std::uint64_t segment_bits(std::int64_t length, std::int64_t query, std::int64_t
   return interval_bits(begin, begin + (length - 1), first, count);
 }
 
+/// The first of the keys in a segment of the queries.
+std::int64_t segment_first(std::int64_t length, const Range& query, const Range& key) {
+  const std::int64_t last = (query.end - 1) / length;
+  return key.begin / length > last ? key.end : std::clamp(query.begin / length * length, key.begin, key.end);
+}
+
 void segment_signature(std::int64_t length, const Range& query, const Range& key, Signature& numbers) {
   const int value = same_segment(length, query, key);
   numbers.push_back(value);
@@ -42,6 +48,9 @@ class Segment final : public Node {
   }
   std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
     return segment_bits(length_.at(context), query, first, count);
+  }
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    return segment_first(length_.at(context), query, key);
   }
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
     segment_signature(length_.at(context), query, key, numbers);
@@ -70,6 +79,9 @@ class Summary final : public Node {
   }
   std::uint64_t row_bits(const Context& context, std::int64_t, std::int64_t first, int count) const override {
     return periodic_bits(length_.at(context), start(context), count_.at(context), first, count);
+  }
+  std::int64_t first_key(const Context& context, const Range&, const Range& key) const override {
+    return periodic_first(key, length_.at(context), start(context), count_.at(context));
   }
   void signature(const Context& context, const Range&, const Range& key, Signature& numbers) const override {
     numbers.push_back(key.begin % length_.at(context));
@@ -114,6 +126,10 @@ class Axial final : public Node {
   std::uint64_t row_bits(const Context& context, std::int64_t query, std::int64_t first, int count) const override {
     const std::int64_t columns = columns_.at(context);
     return segment_bits(columns, query, first, count) | periodic_bits(columns, 0, 1, first - query, count);
+  }
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    const std::int64_t columns = columns_.at(context);
+    return std::min(segment_first(columns, query, key), periodic_first(key, columns, query.begin, query.size()));
   }
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {
     segment_signature(columns_.at(context), query, key, numbers);

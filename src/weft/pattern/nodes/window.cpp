@@ -154,6 +154,11 @@ class Ring final : public Difference {
     const std::int64_t half = width_.at(context) / 2;
     return periodic_bits(std::max<std::int64_t>(context.key_length, 1), -half, 2 * half + 1, first, count);
   }
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    const std::int64_t half = width_.at(context) / 2;
+    return periodic_first(key, std::max<std::int64_t>(context.key_length, 1), query.begin - half,
+                          2 * half + query.size());
+  }
   void check(const Context& context) const override { check_size(context, width_, 1, *this, "w"); }
   void print(Printer& printer) const override {
     printer.open("ring");
@@ -176,6 +181,9 @@ class Stride final : public Difference {
   }
   std::uint64_t bits(const Context& context, std::int64_t first, int count) const override {
     return periodic_bits(length_.at(context), 0, 1, first, count);
+  }
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    return periodic_first(key, length_.at(context), query.begin, query.size());
   }
   void check(const Context& context) const override { check_size(context, length_, 1, *this, "l"); }
   void print(Printer& printer) const override {

@@ -9,8 +9,9 @@
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/formats/config_json.h"
+#include "weft/readers/byte_source.h"
 #include "weft/readers/fasta_reader.h"
-#include "weft/readers/input/file_format.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/table_reader.h"
 #include "weft/readers/text_source.h"
@@ -76,7 +77,7 @@ std::string format_of_table(const std::string& format, ByteSource& bytes, const 
   return "lines";
 }
 
-std::string settled_format(ByteSource& bytes, const InputTextOptions& options) {
+std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) {
   if (options.format != "auto") {
     return options.format;
   }
@@ -180,7 +181,7 @@ Next sequences_of(ByteSource bytes) {
 }
 
 Next open(ByteSource bytes, const InputTextOptions& options) {
-  const std::string format = settled_format(bytes, options);
+  const std::string format = resolved_format(bytes, options);
   if (format == "lines") {
     return lines_of(std::move(bytes), options.pairs);
   }
@@ -212,5 +213,75 @@ void split_pair(InputText& text) {
 }
 
 InputTexts::InputTexts(ByteSource bytes, const InputTextOptions& options) : next_(open(std::move(bytes), options)) {}
+
+namespace {
+
+using Row = std::pair<std::string_view, std::string_view>;
+constexpr std::array kNames = {Row{".csv", "csv"},     Row{".tsv", "tsv"},      Row{".tab", "tsv"},
+                               Row{".jsonl", "jsonl"}, Row{".ndjson", "jsonl"}, Row{".conll", "conll"},
+                               Row{".iob", "conll"},   Row{".iob2", "conll"},   Row{".bio", "conll"},
+                               Row{".fa", "fasta"},    Row{".fna", "fasta"},    Row{".fasta", "fasta"},
+                               Row{".txt", "text"},    Row{".text", "text"},    Row{".md", "text"}};
+
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // that is parsed to tell JSON lines from one document
+
+std::string extension_of(const std::filesystem::path& file) {
+  std::filesystem::path name = file.filename();
+  name = name.extension() == ".gz" ? name.stem() : name;
+  return name.extension().string();
+}
+
+// One of many objects, a line each. A data set of SQuAD is one object with a list, on one line or on many.
+bool is_record(std::string_view line) {
+  try {
+    const formats::Json json = formats::parse_json(line, "");
+    return json.is_object() && !(json.contains("data") && json["data"].is_array());
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string format_of_name(const std::filesystem::path& file) {
+  const std::string extension = extension_of(file);
+  const auto* found =
+      std::find_if(kNames.begin(), kNames.end(), [&](const Row& row) { return row.first == extension; });
+  return found == kNames.end() ? std::string() : std::string(found->second);
+}
+
+std::string format_of_line(std::string_view line) {
+  if (line.starts_with('{')) {
+    return "jsonl";
+  }
+  const bool named = line.size() > 1 && line[0] == '>' && line[1] > ' ' && line[1] != '>';
+  return named ? "fasta" : "";
+}
+
+std::string format_of_file(const std::filesystem::path& file) {
+  if (const std::string named = format_of_name(file); !named.empty()) {
+    return named;
+  }
+  ByteSource bytes(file);
+  const std::string_view line = bytes.first_line(kLongestLine);
+  if (extension_of(file) == ".json") {
+    return is_record(line) ? "jsonl" : "squad";
+  }
+  const std::string begun = format_of_line(line);
+  return begun.empty() ? "text" : begun;
+}
+
+std::string read_whole_text(ByteSource source, std::uint64_t maximum_bytes) {
+  constexpr std::size_t kPiece = 1 << 16;
+  std::string text;
+  std::vector<char> piece(kPiece);
+  while (const std::size_t got = source.read(piece.data(), piece.size())) {
+    text.append(piece.data(), got);
+    if (text.size() > maximum_bytes) {
+      fail(ErrorKind::kFormat, source.name(), ": a document must have at most ", maximum_bytes, " bytes, found more");
+    }
+  }
+  return text;
+}
 
 }  // namespace weft::readers

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that a trained model is to read, out of a file, a pipe or standard input: a text a line, or the texts of JSON
-// lines, tables and FASTA. A header or a brace is no text.
+// Texts that a trained model is to read, out of a file, a pipe or standard input: a text a line, the texts of JSON
+// lines, tables and FASTA, or the whole as one document. The kind of records is told by the name or by how the file
+// begins.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "weft/readers/byte_source.h"
 #include "weft/readers/reader.h"
@@ -47,5 +51,24 @@ class InputTexts {
  private:
   std::function<bool(InputText&)> next_;
 };
+
+/// The columns and JSON fields that hold the text of a record where nobody names another, most usual first.
+inline constexpr std::array<std::string_view, 5> kTextFields = {"text", "sentence", "sequence", "review", "content"};
+
+/// The format that a file's name says: csv, tsv, jsonl, conll, fasta, text; empty for every other name. ".gz" is looked
+/// through.
+std::string format_of_name(const std::filesystem::path& file);
+
+/// The format that a file's first line says: jsonl when it begins with '{', fasta when it begins with '>' and a name;
+/// empty for every other line.
+std::string format_of_line(std::string_view line);
+
+/// The format of a regular file for a program that must not guess wrong about a malformed one: what the name says; for
+/// a name that says nothing what the first line says; .json is SQuAD's unless its first line is a record by itself;
+/// else text. Errors: as ByteSource.
+std::string format_of_file(const std::filesystem::path& file);
+
+/// All bytes of a source. Errors: as ByteSource; kFormat when there are more than `maximum_bytes`.
+std::string read_whole_text(ByteSource source, std::uint64_t maximum_bytes = ReadOptions().max_record_bytes);
 
 }  // namespace weft::readers

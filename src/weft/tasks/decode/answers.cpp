@@ -130,7 +130,7 @@ Answers select_answers(std::span<const AnswerWindow> windows, const AnswerOption
     search_window(windows[number], static_cast<std::int64_t>(number), options, list, answers);
   }
   answers.best = list.take();
-  require(!answers.best.empty(), "the document has no token that an answer could be made of");
+  require(!answers.best.empty(), "the document has no token, so it has no answer");
   if (options.may_be_unanswerable) {
     AnswerSpan none;
     none.no_answer = true;

@@ -9,7 +9,6 @@
 
 #include "weft/core/error.h"
 #include "weft/formats/config_json.h"
-#include "weft/text/hugging_face/added_tokens.h"
 #include "weft/text/hugging_face/vocabulary.h"
 #include "weft/text/sentencepiece/model.h"
 #include "weft/text/sentencepiece_check.h"

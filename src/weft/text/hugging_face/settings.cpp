@@ -111,11 +111,16 @@ class SettingsReader {
   }
 
   // transformers writes 10^30 where there is no limit.
-  static std::int64_t maximum_length(const Json& config) {
+  std::int64_t maximum_length(const Json& config) const {
     const auto found = config.find("model_max_length");
     constexpr double kNoLimit = 1e9;
-    const bool number = found != config.end() && found->is_number();
-    const double value = number ? found->get<double>() : 0;
+    if (found == config.end() || found->is_null()) {
+      return 0;
+    }
+    if (!found->is_number()) {
+      reject(kConfig, "model_max_length must be a number, found ", found->type_name());
+    }
+    const auto value = found->get<double>();
     return value >= 1 && value < kNoLimit ? static_cast<std::int64_t>(value) : 0;
   }
 
@@ -131,7 +136,10 @@ class SettingsReader {
     }
     const auto flag = [&](const char* name, bool otherwise) {
       const auto found = json.find(name);
-      return found != json.end() && found->is_boolean() ? found->get<bool>() : otherwise;
+      if (found != json.end() && !found->is_boolean()) {
+        reject(file, quote(key), ": ", name, " must be true or false, found ", found->type_name());
+      }
+      return found != json.end() ? found->get<bool>() : otherwise;
     };
     const bool is_special = special || flag("special", false);
     return {.content = content->get<std::string>(),
@@ -152,10 +160,14 @@ class SettingsReader {
     // The newer name is that of transformers 5, where it may be an object of named tokens, which have their roles.
     for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
       const auto found = json.find(key);
-      if (found != json.end() && found->is_array()) {
-        for (const Json& element : *found) {
-          settings_.extra.push_back(token(element, file, key, true));
-        }
+      if (found == json.end() || found->is_null() || found->is_object()) {
+        continue;
+      }
+      if (!found->is_array()) {
+        reject(file, key, " must be a list of tokens, found ", found->type_name());
+      }
+      for (const Json& element : *found) {
+        settings_.extra.push_back(token(element, file, key, true));
       }
     }
   }

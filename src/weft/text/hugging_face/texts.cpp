@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "weft/core/error.h"
-#include "weft/text/hugging_face/foreign_text.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {

@@ -37,4 +37,26 @@ class RequestTexts {
   std::array<std::vector<std::int64_t>, 2> starts_;  // where every code point begins, in bytes as given; then the end
 };
 
+inline const std::uint8_t* bytes_of(std::string_view text) {
+  return reinterpret_cast<const std::uint8_t*>(text.data());
+}
+
+/// Text that the crate made, freed there.
+class ForeignText {
+ public:
+  ForeignText() = default;
+  ~ForeignText() {
+    if (text_.data != nullptr) {
+      weft_text_free(text_);
+    }
+  }
+  ForeignText(const ForeignText&) = delete;
+  ForeignText& operator=(const ForeignText&) = delete;
+  WeftText* get() { return &text_; }
+  std::string str() const { return {reinterpret_cast<const char*>(text_.data), text_.length}; }
+
+ private:
+  WeftText text_{};
+};
+
 }  // namespace weft::text

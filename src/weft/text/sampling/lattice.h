@@ -10,7 +10,6 @@
 
 #include "weft/formats/config_json.h"
 #include "weft/text/sampling/drawn_tokens.h"
-#include "weft/text/sampling/draws.h"
 
 namespace weft::text {
 

@@ -8,7 +8,7 @@
 #include "weft/text/hugging_face.h"
 #include "weft/text/sampling/lattice.h"
 #include "weft/text/sampling/merges.h"
-#include "weft/text/word_beginnings.h"
+#include "weft/text/tokenizer.h"
 
 namespace weft::text {
 namespace {

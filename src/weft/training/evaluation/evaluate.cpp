@@ -43,7 +43,7 @@ TokenReport token_report(const text::Tokenizer& tokenizer, std::string_view text
     return {};
   }
   if (!processes().is_alone()) {
-    fail(ErrorKind::kUnsupported, "scores of single tokens come from one process, and these are ", processes().size());
+    fail(ErrorKind::kUnsupported, "scores of single tokens need one process, found ", processes().size());
   }
   return {token_places(tokenizer, text), options.scored};
 }
@@ -87,7 +87,7 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
 
   const at::NoGradGuard no_grad;
   const EvaluationMode mode(*model);
-  const AutocastGuard autocast(settled_dtype(options.dtype));
+  const AutocastGuard autocast(resolved_dtype(options.dtype));
   TokenReport report = token_report(tokenizer, scored, options);
   const auto losses = [&](const at::Tensor& inputs, const at::Tensor& labels) {
     const models::TokenScores scores = model->token_scores(models::ModelInput{inputs, {}, {}, {}}, labels);

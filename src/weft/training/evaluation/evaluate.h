@@ -11,7 +11,7 @@
 #include "weft/formats/config_json.h"
 #include "weft/models/language_model.h"
 #include "weft/text/tokenizer.h"
-#include "weft/training/evaluation/token_scores.h"
+#include "weft/training/evaluation/window_scoring.h"
 
 namespace weft::training {
 
@@ -47,7 +47,7 @@ formats::Json to_json(const EvalResult& result);
 std::vector<std::string> figure_names(std::string_view text);
 
 /// Processes that train together share the windows, and each gets the result.
-/// Errors: kUnsupported for an encoder, and for `options.scored` with several processes or as token_scores.h says;
+/// Errors: kUnsupported for an encoder, and for `options.scored` with several processes or as window_scoring.h says;
 /// kArgument for a text of fewer than two tokens or a context the model cannot have; kNumeric when a loss is not
 /// finite.
 EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,

@@ -97,7 +97,7 @@ MaskedResult evaluate_masked(const MaskedScoring& scoring, const std::vector<std
   require(!ids.empty(), "a text of at least one token can be evaluated, found none");
   const at::NoGradGuard no_grad;
   const EvaluationMode mode(scoring.model);
-  const AutocastGuard autocast(settled_dtype(options.dtype));
+  const AutocastGuard autocast(resolved_dtype(options.dtype));
   const Sums sums = score_windows(scoring, at::tensor(ids, at::kLong), options);
   const double tokens = processes().sum(sums.tokens);
   MaskedResult result;

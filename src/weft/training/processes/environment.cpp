@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the launcher's variables.
+// Reading the launcher's variables, and what the first process says.
 #include "weft/training/processes/environment.h"
+
+#include <string_view>
 
 #include "weft/core/environment.h"
 #include "weft/core/error.h"
@@ -56,6 +58,18 @@ std::optional<ProcessPlace> process_place() {
   place.launcher_keeps_store = environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
   place.round = environment("TORCHELASTIC_RESTART_COUNT").value_or("0");
   return place;
+}
+
+AnnouncedRun announced_run(const std::string& text, const ProcessPlace& place) {
+  const std::size_t blank = text.find(' ');
+  const std::optional<std::int64_t> size =
+      blank == std::string::npos ? std::nullopt : integer_of(std::string_view(text).substr(0, blank));
+  const std::string token = size ? text.substr(blank + 1) : "";
+  if (token.size() != AnnouncedRun::kTokenDigits || token.find_first_not_of(kHexDigits) != std::string::npos) {
+    fail(ErrorKind::kIo, "what answers at ", quote(place.address), ", port ", place.port,
+         ", is not process 0 of a run: it says ", quote(text));
+  }
+  return {*size, token};
 }
 
 }  // namespace weft::training

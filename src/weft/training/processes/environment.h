@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where this process stands among those that train together, as torchrun and mpirun tell by environment variables.
+// Where this process stands among those that train together, as torchrun and mpirun tell by environment variables and
+// the first process tells the others. No LibTorch here: these texts are from elsewhere, and are fuzzed.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,5 +26,17 @@ struct ProcessPlace {
 /// MASTER_ADDR and MASTER_PORT; nothing without them, or where the size is 1.
 /// Errors: kArgument that names the variable and its value, also for one of the two without the other.
 std::optional<ProcessPlace> process_place();
+
+/// What the first process of a run tells those that come: "<processes> <token>", where the token is this run's alone.
+struct AnnouncedRun {
+  static constexpr std::size_t kTokenDigits = 32;  ///< of the token, in lower-case hexadecimal
+
+  std::int64_t size = 0;
+  std::string token;
+};
+
+/// Reads what answered at the address of `place`: anything may listen there. Errors: kIo naming the address and quoting
+/// a text that is none of a run.
+AnnouncedRun announced_run(const std::string& text, const ProcessPlace& place);
 
 }  // namespace weft::training

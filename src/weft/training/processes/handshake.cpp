@@ -15,48 +15,28 @@
 namespace weft::training {
 namespace {
 
-constexpr std::size_t kTokenDigits = 32;
-
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 std::string run_key(const ProcessPlace& place) { return concat("weft/", place.round, "/run"); }
 
 std::string random_token() {
-  constexpr char kHex[] = "0123456789abcdef";
   std::random_device random;
   std::string token;
-  for (std::size_t i = 0; i < kTokenDigits; ++i) {
-    token += kHex[random() & 15];
+  for (std::size_t i = 0; i < AnnouncedRun::kTokenDigits; ++i) {
+    token += kHexDigits[random() & 15U];
   }
   return token;
 }
 
-struct Run {
-  std::int64_t size = 0;
-  std::string token;
-};
-
-Run parse_run(const std::string& text, const ProcessPlace& place) {
-  const std::size_t blank = text.find(' ');
-  const std::optional<std::int64_t> size =
-      blank == std::string::npos ? std::nullopt : integer_of(std::string_view(text).substr(0, blank));
-  const std::string token = size ? text.substr(blank + 1) : "";
-  if (token.size() != kTokenDigits || token.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    fail(ErrorKind::kIo, "what answers at ", quote(place.address), ", port ", place.port,
-         ", is no first process of a run: it says ", quote(text));
-  }
-  return {*size, token};
-}
-
-Run begin_run(const StorePointer& store, const ProcessPlace& place) {
-  const Run run{place.size, random_token()};
+AnnouncedRun begin_run(const StorePointer& store, const ProcessPlace& place) {
+  const AnnouncedRun run{place.size, random_token()};
   store->set(run_key(place), concat(run.size, " ", run.token));
   return run;
 }
 
-Run find_run(const StorePointer& store, const ProcessPlace& place) {
+AnnouncedRun find_run(const StorePointer& store, const ProcessPlace& place) {
   try {
-    return parse_run(store->get_to_str(run_key(place)), place);
+    return announced_run(store->get_to_str(run_key(place)), place);
   } catch (const Error&) {
     throw;
   } catch (const std::exception&) {
@@ -70,7 +50,7 @@ Run find_run(const StorePointer& store, const ProcessPlace& place) {
 std::string failure_key(std::int64_t rank) { return concat("failed/", rank); }
 
 StorePointer join_run(const StorePointer& store, const ProcessPlace& place) {
-  const Run run = place.rank == 0 ? begin_run(store, place) : find_run(store, place);
+  const AnnouncedRun run = place.rank == 0 ? begin_run(store, place) : find_run(store, place);
   StorePointer own = c10::make_intrusive<c10d::PrefixStore>("weft/" + run.token, store);
   if (run.size != place.size) {
     const std::string text = concat("WORLD_SIZE must be the same in all processes: process 0 was told ", run.size,

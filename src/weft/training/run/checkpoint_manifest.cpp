@@ -13,6 +13,7 @@
 #include "weft/core/log.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 
 namespace weft::training {
 namespace {
@@ -42,15 +43,20 @@ void hold_to(const std::string& expected, const std::string& found, const Checkp
 }
 
 bool has_listed_sizes(const Checkpoint& checkpoint) {
-  for (const auto& [name, size] : checkpoint.state.at("files").items()) {
-    if (fs::file_size(checkpoint.path / name) != size.get<std::uintmax_t>()) {
+  const std::string where = checkpoint.where();
+  for (const auto& [name, size] : formats::object_member(checkpoint.state, "files", where).items()) {
+    std::int64_t bytes = 0;
+    formats::read_value(size, concat(where, ": files: ", quote(name)), bytes);
+    if (fs::file_size(checkpoint.path / name) != static_cast<std::uintmax_t>(bytes)) {
       return false;
     }
   }
-  return checkpoint.state.at("step").get<std::int64_t>() == checkpoint.step;
+  return formats::value_of<std::int64_t>(checkpoint.state, "step", where) == checkpoint.step;
 }
 
 }  // namespace
+
+std::string Checkpoint::where() const { return shown(path / kManifestFile); }
 
 std::optional<std::int64_t> checkpoint_step(const fs::path& path) {
   constexpr std::string_view kPrefix = "step-";
@@ -96,7 +102,7 @@ std::optional<Checkpoint> read_checkpoint(const fs::path& path) {
     Checkpoint checkpoint{*step, path, formats::read_json(path / kManifestFile)};
     return has_listed_sizes(checkpoint) ? std::optional(std::move(checkpoint)) : std::nullopt;
   } catch (const std::exception& damage) {
-    log_warning(shown(path), " is left out: ", damage.what());
+    log_warning(shown(path), " is skipped: ", damage.what());
     return std::nullopt;
   }
 }
@@ -106,20 +112,12 @@ bool verify(const Checkpoint& checkpoint) {
   if (!state.contains(kDigests)) {
     return false;
   }
+  const Json& digests = formats::object_member(state, kDigests, checkpoint.where());
   const auto expected = [&](const std::string& name) {
-    const auto found = state[kDigests].find(name);
-    if (found == state[kDigests].end() || !found->is_string()) {
-      fail(ErrorKind::kFormat, shown(checkpoint.path / kManifestFile), ": digests must name ", quote(name),
-           ", found none");
-    }
-    return found->get<std::string>();
+    return formats::value_of<std::string>(digests, name, checkpoint.where() + ": digests");
   };
-  if (!state[kDigests].is_object()) {
-    fail(ErrorKind::kFormat, shown(checkpoint.path / kManifestFile),
-         ": digests must be an object, found an item of type ", state[kDigests].type_name());
-  }
   hold_to(expected(kManifestFile), digest_without_own(state), checkpoint, kManifestFile);
-  for (const auto& [name, size] : state.at("files").items()) {
+  for (const auto& [name, size] : formats::object_member(state, "files", checkpoint.where()).items()) {
     hold_to(expected(name), digest_of_file(checkpoint.path / name), checkpoint, name);
   }
   return true;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "weft/formats/config_json.h"
@@ -20,6 +21,8 @@ struct Checkpoint {
   std::int64_t step = 0;
   std::filesystem::path path;
   formats::Json state;  ///< its manifest
+
+  std::string where() const;  ///< the manifest's path in quotes, for messages
 };
 
 /// N of a folder "step-N", or nothing for any other name.

@@ -16,14 +16,13 @@ double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// A line that a person has edited may lack its step.
-bool is_evaluation(const Json& line) {
-  return line.contains("eval") && line["eval"].is_object() && line.contains("step") && line["step"].is_number_integer();
-}
-
 std::filesystem::path metrics_path(const std::filesystem::path& run) { return run / "metrics.jsonl"; }
 
 }  // namespace
+
+bool is_evaluation(const Json& line) {
+  return line.contains("eval") && line["eval"].is_object() && line.contains("step") && line["step"].is_number_integer();
+}
 
 MetricsLog::MetricsLog(const std::filesystem::path& run, std::int64_t step)
     : path_(metrics_path(run)), lines_(path_), events_(run, step + 1) {

@@ -14,6 +14,10 @@
 
 namespace weft::training {
 
+/// Whether a line of metrics.jsonl is an evaluation: {"step": whole number, "eval": {figures}}. One that a person has
+/// edited may lack either.
+bool is_evaluation(const formats::Json& line);
+
 /// Both records of one run, opened for appending.
 class MetricsLog {
  public:

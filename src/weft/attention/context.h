@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a mechanism is told with each call. Apart from mechanism.h, whose module base costs 13 s to compile.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "weft/pattern/site.h"
+
+namespace weft::attention {
+
+/// What differs from call to call. A model passes it on and never asks which mechanism it has.
+struct AttentionContext {
+  at::Tensor key_keep;                    ///< bool [B, K], false marks a padded key; undefined keeps all
+  std::vector<pattern::RowBinding> rows;  ///< positions bound to `input` and lengths, one a batch row; empty when none
+  std::int64_t query_offset = 0;          ///< position of the first query; keys start at position 0
+  std::uint64_t seed = 0;                 ///< of the dropout in this call; the layer mixes in its number
+};
+
+}  // namespace weft::attention

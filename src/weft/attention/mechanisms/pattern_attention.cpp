@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tile for the length of the call, the layout from the cache.
+#include "weft/attention/mechanisms/pattern_attention.h"
+
+#include <algorithm>
+
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+
+namespace weft::attention {
+namespace {
+
+bool has_own_length(const pattern::RowBinding& row) { return row.query_length || row.key_length; }
+
+}  // namespace
+
+PatternAttention::PatternAttention(MechanismSpec spec, const MechanismSite& site)
+    : AttentionImpl(std::move(spec), site), slopes_(site.alibi ? alibi_slopes(site.heads) : at::Tensor()) {}
+
+LayoutPtr PatternAttention::layout_for(const at::Tensor& query, const at::Tensor& key,
+                                       const AttentionContext& context) const {
+  pattern::Site site;
+  site.query_length = query.size(2);
+  site.key_length = key.size(2);
+  site.query_offset = context.query_offset;
+  site.heads = this->site().heads;
+  site.layer = this->site().layer;
+  site.maximum_length = std::max(this->site().maximum_length, this->site().maximum_key_length);
+  // A decoded token is one query row: a taller tile would compute 64 times what it needs.
+  const pattern::Tile tile{site.query_length == 1 ? 1 : 64, 64};
+  const auto& rows = context.rows;
+  const bool rows_differ = spec().needs_input || std::any_of(rows.begin(), rows.end(), has_own_length);
+  return cached_layout(
+      *spec().pattern, site, tile,
+      rows_differ ? std::span<const pattern::RowBinding>(rows) : std::span<const pattern::RowBinding>());
+}
+
+at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                     const AttentionContext& context) {
+  require(query.dim() == 4 && key.dim() == 4,
+          "attention: query and key must be [batch, heads, length, head_dim], found ", query.sizes(), " and ",
+          key.sizes());
+  AttentionOptions options;
+  options.key_keep = context.key_keep;
+  options.slopes = slopes_;
+  if (is_training() && this->site().dropout > 0) {
+    options.dropout = this->site().dropout;
+    options.seed = random_bits(context.seed, static_cast<std::uint64_t>(this->site().layer));
+  }
+  return attention(query, key, value, layout_for(query, key, context), options).output;
+}
+
+}  // namespace weft::attention

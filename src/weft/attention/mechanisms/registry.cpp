@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of mechanism names: a row has the function that reads an expression and the one that builds the module. The
+// recipe is docs/recipes/add-a-mechanism.md.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/linear_attention.h"
+#include "weft/attention/mechanisms/pattern_attention.h"
+#include "weft/attention/state/keys_and_values.h"
+#include "weft/attention/state/state_checks.h"
+#include "weft/core/error.h"
+
+namespace weft::attention {
+namespace {
+
+using Parse = MechanismSpec (*)(const std::string& expression);
+using Build = std::shared_ptr<AttentionImpl> (*)(const MechanismSpec& spec, const MechanismSite& site,
+                                                 const at::TensorOptions& options);
+
+/// A row that cannot parse yet builds nothing.
+struct Mechanism {
+  std::string_view name;
+  Parse parse;
+  Build build;
+};
+
+[[noreturn]] MechanismSpec refuse(const std::string& expression) {
+  fail(ErrorKind::kUnsupported, "the mechanism `", expression,
+       "` is known, but this version computes `linear` and patterns (`window(512) | global(1)`, `full`, ...) only");
+}
+
+template <typename Made>
+std::shared_ptr<AttentionImpl> build(const MechanismSpec& spec, const MechanismSite& site, const at::TensorOptions&) {
+  return std::make_shared<Made>(spec, site);
+}
+
+constexpr std::array kMechanisms{
+    Mechanism{"lsh", refuse, nullptr},
+    Mechanism{"linear", parse_linear, build<LinearAttention>},
+    Mechanism{"random_features", refuse, nullptr},
+    Mechanism{"performer", refuse, nullptr},
+    Mechanism{"nystrom", refuse, nullptr},
+    Mechanism{"linformer", refuse, nullptr},
+    Mechanism{"adaptive_span", refuse, nullptr},
+};
+
+// The identifier that the expression begins with, empty when it begins with anything else.
+std::string_view first_name(std::string_view expression) {
+  const std::size_t begin = expression.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  std::size_t end = begin;
+  while (end < expression.size() &&
+         (std::isalnum(static_cast<unsigned char>(expression[end])) != 0 || expression[end] == '_')) {
+    ++end;
+  }
+  return expression.substr(begin, end - begin);
+}
+
+/// Null where the name is none of the table: a pattern's.
+const Mechanism* find_mechanism(std::string_view name) {
+  const auto found = std::find_if(kMechanisms.begin(), kMechanisms.end(),
+                                  [&](const Mechanism& mechanism) { return mechanism.name == name; });
+  return found == kMechanisms.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::unique_ptr<AttentionState> AttentionImpl::initial_state() const {
+  return std::make_unique<KeysAndValues>(site_.layer);
+}
+
+at::Tensor AttentionImpl::step(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                               const AttentionContext& context, AttentionState& state) {
+  auto& held = state_as<KeysAndValues>(state);
+  check_goes_on(context.query_offset, state);
+  held.append(key, value);
+  const std::int64_t tokens = held.length() + key.size(2);
+  return forward(query, held.keys(tokens), held.values(tokens), context);
+}
+
+MechanismSpec parse_mechanism(const std::string& expression, const std::filesystem::path& directory) {
+  const Mechanism* mechanism = find_mechanism(first_name(expression));
+  return mechanism != nullptr ? mechanism->parse(expression)
+                              : pattern_mechanism(pattern::Pattern::parse(expression, directory));
+}
+
+std::shared_ptr<AttentionImpl> make_attention(const MechanismSpec& spec, const MechanismSite& site,
+                                              const at::TensorOptions& options) {
+  MechanismSpec here = at_site(spec, site);
+  const Mechanism* mechanism = find_mechanism(here.name);
+  if (mechanism != nullptr) {
+    return mechanism->build(here, site, options);
+  }
+  return std::make_shared<PatternAttention>(std::move(here), site);
+}
+
+std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, const MechanismSite& site,
+                                              const at::TensorOptions& options) {
+  return make_attention(parse_mechanism(expression, site.directory), site, options);
+}
+
+std::shared_ptr<AttentionImpl> make_attention(const pattern::Pattern& pattern, const MechanismSite& site) {
+  return make_attention(pattern_mechanism(pattern), site);
+}
+
+}  // namespace weft::attention

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an attention mechanism says about itself before it is built: a config is validated, described and counted
+// without a tensor. This header sees no LibTorch.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/pattern/pattern.h"
+
+namespace weft::attention {
+
+/// What is fixed when a layer is built.
+struct MechanismSite {
+  std::int64_t heads = 1;
+  std::int64_t head_dim = 64;
+  std::int64_t layer = 0;
+  std::int64_t maximum_length = 0;
+  std::int64_t maximum_key_length = 0;  ///< of the other sequence, where `cross`; 0: the same
+  bool causal = false;                  ///< no later position may matter; a pattern is intersected with `causal`
+  bool incremental = false;             ///< tokens come one after the other, behind a state of those before
+  bool cross = false;                   ///< queries and keys come from two sequences
+  double dropout = 0.0;                 ///< on the attention probabilities while training; nothing where there are none
+  bool alibi = false;  ///< the distance of two positions lowers their score, with the slopes of alibi_slopes()
+  std::filesystem::path directory = {};  ///< of the config: files that the expression names lie below it
+};
+
+/// Why a mechanism cannot do something: a clause that ends "..., because <clause>". Empty where it can.
+struct MechanismLimits {
+  std::string causal = {};
+  std::string incremental = {};
+  std::string cross = {};
+  std::string alibi = {};
+};
+
+/// Which projections of its input a layer makes for the mechanism.
+enum class Projections {
+  kSeparate,        ///< queries, keys and values
+  kSharedQueryKey,  ///< one for queries and keys (Kitaev et al. 2020), and values
+};
+
+/// A mechanism string, read and understood.
+struct MechanismSpec {
+  std::string name;         ///< of its row in the registry; "pattern" for every pattern
+  std::string description;  ///< canonical form, from which parse_mechanism() gives the same
+  MechanismLimits limits = {};
+  Projections projections = Projections::kSeparate;
+  bool needs_input = false;                      ///< a call has to bind positions to `input`
+  std::vector<std::string> parameters = {};      ///< names that its module registers for what it learns
+  std::vector<pattern::PatternFile> files = {};  ///< that the expression names, for whoever saves it elsewhere
+  std::optional<pattern::Pattern> pattern = {};  ///< where the mechanism is one
+  double (*operations)(const MechanismSite& site, std::int64_t length) = nullptr;  ///< see forward_operations()
+};
+
+/// Reads what a config or the command line names; files lie below `directory`, the working directory where empty.
+/// Errors: kExpression with a caret, and those of a file that it names, as Pattern::parse; kUnsupported for a name that
+/// is known and not there yet.
+MechanismSpec parse_mechanism(const std::string& expression, const std::filesystem::path& directory = {});
+
+/// The same for a pattern that is parsed, or built in C++ (pattern/build.h).
+MechanismSpec pattern_mechanism(const pattern::Pattern& pattern);
+
+/// The mechanism as it computes at `site`: a pattern of a decoder is joined with `causal`, and says so in its
+/// description. Errors: kArgument for a site out of range, and in one line that says why, where the site asks for what
+/// the mechanism cannot do; as Pattern::check() for a pattern that does not fit heads and layer.
+MechanismSpec at_site(MechanismSpec spec, const MechanismSite& site);
+
+/// Operations (a multiplication and an addition are two) of one head over `length` tokens, forwards; nothing for a
+/// pattern, whose cost follows its layout (inspect/cost/model_cost.h).
+std::optional<double> forward_operations(const MechanismSpec& spec, const MechanismSite& site, std::int64_t length);
+
+}  // namespace weft::attention

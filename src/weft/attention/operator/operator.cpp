@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a call to the arguments of the schema and back, and the way through the dispatcher.
+#include "weft/attention/operator/operator.h"
+
+#include <ATen/record_function.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <utility>
+
+#include "weft/attention/operator/autograd.h"
+#include "weft/attention/operator/checks.h"
+#include "weft/attention/operator/layout_tensors.h"
+#include "weft/attention/operator/paths.h"
+#include "weft/core/error.h"
+
+namespace weft::attention {
+namespace {
+
+OptionalTensor optional(const at::Tensor& tensor) { return tensor.defined() ? OptionalTensor(tensor) : std::nullopt; }
+
+}  // namespace
+
+const c10::TypedOperatorHandle<ForwardSignature>& forward_operator() {
+  static const auto handle =
+      c10::Dispatcher::singleton().findSchemaOrThrow("weft::attention", "").typed<ForwardSignature>();
+  return handle;
+}
+
+const c10::TypedOperatorHandle<BackwardSignature>& backward_operator() {
+  static const auto handle =
+      c10::Dispatcher::singleton().findSchemaOrThrow("weft::attention_backward", "").typed<BackwardSignature>();
+  return handle;
+}
+
+Call call_of(const Arguments& arguments) {
+  check_numbers(arguments.scale, arguments.dropout);
+  Call call{.query = arguments.query,
+            .key = arguments.key,
+            .value = arguments.value,
+            .key_keep = arguments.key_keep.value_or(at::Tensor()),
+            .layout = from_tensors(arguments.layout, arguments.sizes),
+            .scale = arguments.scale,
+            .dropout = {static_cast<float>(arguments.dropout), static_cast<std::uint64_t>(arguments.seed), 0},
+            .slopes = arguments.slopes.value_or(at::Tensor()),
+            .path = path_of(arguments.path)};
+  check_call(call);
+  const Path asked = std::exchange(call.path, chosen_path(call));
+  if (call.path == Path::kDense && !call.query.is_cpu()) {
+    require(asked == Path::kAuto, "attention: the dense path of the operator serves the CPU only, found ",
+            call.query.device());
+    call.path = Path::kPortable;
+  }
+  return call;
+}
+
+Arguments arguments_of(const Call& call) {
+  LayoutTensors layout = to_tensors(call.layout);
+  return {.query = call.query,
+          .key = call.key,
+          .value = call.value,
+          .key_keep = optional(call.key_keep),
+          .layout = std::move(layout.tensors),
+          .sizes = std::move(layout.sizes),
+          .scale = call.scale,
+          .dropout = static_cast<double>(call.dropout.probability),
+          .seed = static_cast<std::int64_t>(call.dropout.seed),
+          .path = to_string(call.path),
+          .slopes = optional(call.slopes)};
+}
+
+Forward dispatch_forward(const Arguments& arguments) {
+  auto [output, log_sum_exp] = forward_operator().call(
+      arguments.query, arguments.key, arguments.value, arguments.key_keep, arguments.layout, arguments.sizes,
+      arguments.scale, arguments.dropout, arguments.seed, arguments.path, arguments.slopes);
+  return {output, log_sum_exp};
+}
+
+Gradients dispatch_backward(const Arguments& arguments, const Forward& forward, const at::Tensor& output_gradient) {
+  auto [query, key, value] =
+      backward_operator().call(output_gradient, arguments.query, arguments.key, arguments.value, forward.output,
+                               forward.log_sum_exp, arguments.key_keep, arguments.layout, arguments.sizes,
+                               arguments.scale, arguments.dropout, arguments.seed, arguments.path, arguments.slopes);
+  return {query, key, value};
+}
+
+bool is_plain(const at::Tensor& tensor) {
+  const c10::impl::LocalDispatchKeySet local = c10::impl::tls_local_dispatch_key_set();
+  const c10::DispatchKeySet above = ((tensor.key_set() | local.included_) - local.excluded_) -
+                                    c10::autograd_dispatch_keyset_with_ADInplaceOrView - c10::autocast_dispatch_keyset -
+                                    c10::DispatchKeySet(c10::DispatchKey::BackendSelect);
+  return !tensor.is_meta() && c10::toFunctionalityKey(above.highestPriorityTypeId()) == c10::DispatchKey::Dense;
+}
+
+Forward attend_call(const Call& call) {
+  const bool is_traced = !is_plain(call.query) || !is_plain(call.key) || !is_plain(call.value);
+  if (is_traced) {
+    return dispatch_forward(arguments_of(call));
+  }
+  RECORD_FUNCTION("weft::attention", c10::ArrayRef<const c10::IValue>());  // for profilers, as the dispatcher does
+  return differentiable(call);
+}
+
+}  // namespace weft::attention

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Storage with room behind the tokens that count.
+#include "weft/attention/state/keys_and_values.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+#include "weft/attention/state/state_checks.h"
+
+namespace weft::attention {
+namespace {
+
+constexpr std::int64_t kSmallestCapacity = 64;
+
+bool are_of_same_tokens(const at::Tensor& keys, const at::Tensor& values) {
+  return keys.dim() == 4 && values.dim() == 4 && keys.sizes().slice(0, 3) == values.sizes().slice(0, 3);
+}
+
+void check_fits(const at::Tensor& held, const at::Tensor& added, std::int64_t layer) {
+  const bool same_heads =
+      held.size(0) == added.size(0) && held.size(1) == added.size(1) && held.size(3) == added.size(3);
+  require(same_heads, "decoding state, layer ", layer, ": holds [batch, heads, tokens, head_dim] = ", held.sizes(),
+          ", cannot append ", added.sizes());
+  require(held.scalar_type() == added.scalar_type() && held.device() == added.device(), "decoding state, layer ", layer,
+          ": holds ", held.scalar_type(), " on ", held.device(), ", cannot append ", added.scalar_type(), " on ",
+          added.device());
+}
+
+/// Makes room for `needed` tokens, of which the first `length` are kept.
+void reserve(at::Tensor& held, const at::Tensor& added, std::int64_t length, std::int64_t needed) {
+  if (held.defined() && held.size(2) >= needed) {
+    return;
+  }
+  // Doubling keeps the copies of n appended tokens at O(n) rows in total.
+  const std::int64_t capacity = std::max({needed, kSmallestCapacity, held.defined() ? 2 * held.size(2) : 0});
+  at::Tensor grown = at::empty({added.size(0), added.size(1), capacity, added.size(3)}, added.options());
+  if (length > 0) {
+    grown.narrow(2, 0, length).copy_(held.narrow(2, 0, length));
+  }
+  held = std::move(grown);
+}
+
+void append_to(at::Tensor& held, const at::Tensor& added, std::int64_t length) {
+  reserve(held, added, length, length + added.size(2));
+  held.narrow(2, length, added.size(2)).copy_(added);
+}
+
+}  // namespace
+
+void KeysAndValues::append(const at::Tensor& keys, const at::Tensor& values) {
+  require(are_of_same_tokens(keys, values), "decoding state, layer ", layer_,
+          ": keys and values must be [batch, heads, tokens, columns] of the same tokens, found ", keys.sizes(), " and ",
+          values.sizes());
+  if (length_ == 0) {
+    keys_.reset();  // another batch may follow after truncate(0)
+    values_.reset();
+  } else {
+    check_fits(keys_, keys, layer_);
+    check_fits(values_, values, layer_);
+  }
+  append_to(keys_, keys, length_);
+  append_to(values_, values, length_);
+  pending_ = keys.size(2);
+}
+
+void KeysAndValues::advance() {
+  length_ += pending_;
+  pending_ = 0;
+}
+
+void KeysAndValues::reorder(const at::Tensor& rows) {
+  if (length_ + pending_ > 0) {
+    check_rows(rows, keys_, concat("decoding state, layer ", layer_));
+    keys_ = keys_.index_select(0, rows);
+    values_ = values_.index_select(0, rows);
+  }
+}
+
+void KeysAndValues::truncate(std::int64_t length) {
+  require(length >= 0 && length <= length_, "decoding state, layer ", layer_, ": cannot cut ", length_, " tokens to ",
+          length);
+  length_ = length;
+  pending_ = 0;
+}
+
+void KeysAndValues::detach() {
+  if (keys_.defined()) {
+    keys_ = keys_.detach();
+    values_ = values_.detach();
+  }
+}
+
+std::size_t KeysAndValues::bytes() const { return keys_.defined() ? keys_.nbytes() + values_.nbytes() : 0; }
+
+NamedTensors KeysAndValues::save() const {
+  return length_ == 0 ? NamedTensors()
+                      : NamedTensors{{"keys", keys(length_).clone(at::MemoryFormat::Contiguous)},
+                                     {"values", values(length_).clone(at::MemoryFormat::Contiguous)}};
+}
+
+void KeysAndValues::load(const NamedTensors& tensors, std::int64_t length) {
+  if (length == 0 && tensors.empty()) {
+    *this = KeysAndValues(layer_);
+    return;
+  }
+  const at::Tensor keys = named(tensors, "keys");
+  const at::Tensor values = named(tensors, "values");
+  const bool complete = tensors.size() == 2 && keys.defined() && values.defined();
+  if (!complete || length <= 0 || !are_of_same_tokens(keys, values) || keys.size(2) != length) {
+    fail(ErrorKind::kFormat, "decoding state, layer ", layer_, ": expected `keys` and `values` of ", length, " tokens");
+  }
+  if (!at::isFloatingType(keys.scalar_type()) || keys.scalar_type() != values.scalar_type() ||
+      keys.device() != values.device()) {
+    fail(ErrorKind::kFormat, "decoding state, layer ", layer_,
+         ": expected `keys` and `values` in one floating dtype on one device, found ", keys.scalar_type(), " on ",
+         keys.device(), " and ", values.scalar_type(), " on ", values.device());
+  }
+  at::Tensor held = keys.clone(at::MemoryFormat::Contiguous);
+  values_ = values.clone(at::MemoryFormat::Contiguous);
+  keys_ = std::move(held);
+  length_ = length;
+  pending_ = 0;
+}
+
+}  // namespace weft::attention

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// One reading of config.json, two ways of understanding it.
+#include "weft/checkpoint/open_model.h"
+
+#include <utility>
+
+#include "weft/checkpoint/encoder_config_json.h"
+#include "weft/checkpoint/model_kind.h"
+#include "weft/checkpoint/own_config_json.h"
+
+namespace weft::checkpoint {
+
+OpenedModel::OpenedModel(std::filesystem::path directory)
+    : path_(std::move(directory)), json_(read_model_config(path_)) {}
+
+bool OpenedModel::is_encoder() const {
+  if (is_own_model(json_)) {
+    return false;
+  }
+  encoder_config();
+  return true;
+}
+
+const models::EncoderConfig& OpenedModel::encoder_config() const {
+  if (!encoder_) {
+    require_encoder(json_, path_);
+    encoder_ = encoder_config_from_json(json_, (path_ / "config.json").string());
+    encoder_->directory = path_;
+  }
+  return *encoder_;
+}
+
+models::Head OpenedModel::head() const {
+  return encoder_config().head((path_ / "config.json").string() + ": architectures");
+}
+
+const models::TransformerConfig& OpenedModel::own_config() const {
+  if (!own_) {
+    require_own_model(json_, path_);
+    own_ = own_config_from_json(json_, path_);
+  }
+  return *own_;
+}
+
+OpenedModel open_model(const std::filesystem::path& directory) { return OpenedModel(directory); }
+
+}  // namespace weft::checkpoint

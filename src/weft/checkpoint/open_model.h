@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door to a model directory: what a user's DIR turns out to be, before a weight of it is read. config.json is read
+// here alone, once for each OpenedModel: pass it on. Each error says what to do next.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "weft/formats/config_json.h"
+#include "weft/models/encoder_config.h"
+#include "weft/models/transformer_config.h"
+
+namespace weft::checkpoint {
+
+/// A directory whose config.json has been read. What it holds is checked when it is asked for, and kept.
+class OpenedModel {
+ public:
+  explicit OpenedModel(std::filesystem::path directory);
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+  /// Whether it is an encoder of a published family, with a valid config, and not a model of Weft's own (a decoder or
+  /// encoder that `weft train` made of nothing). Errors: kUnsupported for every other model, as encoder_config().
+  bool is_encoder() const;
+  /// Errors: kUnsupported unless the config is of one of the encoder families, naming the file, the model_type found
+  /// and the commands that open such a model; those of encoder_config_from_json().
+  const models::EncoderConfig& encoder_config() const;
+  /// The head that `architectures` names. Errors: as encoder_config(); kUnsupported for one that Weft does not have.
+  models::Head head() const;
+  /// Errors: kFormat unless the model is of Weft's own, naming the same; kFormat or kArgument naming the field.
+  const models::TransformerConfig& own_config() const;
+
+ private:
+  std::filesystem::path path_;
+  formats::Json json_;
+  mutable std::optional<models::EncoderConfig> encoder_;
+  mutable std::optional<models::TransformerConfig> own_;
+};
+
+/// Errors: those of read_model_config().
+OpenedModel open_model(const std::filesystem::path& directory);
+
+}  // namespace weft::checkpoint

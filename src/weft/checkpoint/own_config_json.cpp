@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json of Weft's own models: every field that changes what a model is must be there.
+#include "weft/checkpoint/own_config_json.h"
+
+#include <algorithm>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/core/version.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using formats::Json;
+using models::TransformerConfig;
+
+constexpr std::string_view kModelType = "weft";
+
+/// Fields that change how a model runs and not what it is: a config may leave them out.
+constexpr std::string_view kOptional[] = {"loss_chunk_size", "gradient_checkpointing"};
+
+std::string_view architecture_of(const TransformerConfig& config) {
+  return config.is_decoder ? "WeftForCausalLM" : "WeftForMaskedLM";
+}
+
+// A config of another version may lack a field whose default has changed since: none is filled in silently.
+void check_present(const Json& json, const std::string& where) {
+  TransformerConfig::fields([&](const auto& field) {
+    const bool optional = std::find(std::begin(kOptional), std::end(kOptional), field.name) != std::end(kOptional);
+    if (!optional && !json.contains(std::string(field.name))) {
+      fail(ErrorKind::kFormat, where, ": ", field.name, " is missing (", field.help, ")");
+    }
+  });
+}
+
+void check_architectures(const Json& json, const TransformerConfig& config, const std::string& where) {
+  const auto found = json.find("architectures");
+  if (found != json.end() && *found != Json::array({architecture_of(config)})) {
+    fail(ErrorKind::kFormat, where, ": architectures must be [\"", architecture_of(config), "\"] with is_decoder ",
+         config.is_decoder ? "true" : "false", ", found ",
+         quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));
+  }
+}
+
+}  // namespace
+
+TransformerConfig own_config_from_json(const Json& json, const std::filesystem::path& directory) {
+  const std::string where = (directory / "config.json").string();
+  TransformerConfig config;
+  formats::update_from_json(config, json, where, {"architectures", "model_type", "weft_version"});
+  check_present(json, where);
+  check_architectures(json, config, where);
+  config.directory = directory;
+  models::validate(config, where);
+  return config;
+}
+
+std::string own_config_text(const TransformerConfig& config) {
+  Json json = {{"architectures", {architecture_of(config)}}, {"model_type", kModelType}, {"weft_version", kVersion}};
+  json.update(formats::to_json(config));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fields that are not given are those of the run's training.json: a model is measured as it was trained.
+#include "weft/cli/commands/eval_task.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "weft/cli/field_flags.h"
+#include "weft/cli/output.h"
+#include "weft/cli/training/task_flags.h"
+#include "weft/cli/watched_progress.h"
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+#include "weft/fine_tuning/fine_tune.h"
+#include "weft/formats/json_members.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+// How a run's examples were read, but for what `given` says anew. Later errors name the file of such a field, too.
+fine_tuning::DataSettings settings_of(const std::string& run, const Json& given) {
+  const std::filesystem::path file = std::filesystem::path(run) / "training.json";
+  fine_tuning::DataSettings settings;
+  if (std::filesystem::exists(file)) {
+    Json stored = formats::only_fields_of<fine_tuning::DataSettings>(formats::read_json_object(file));
+    for (const auto& [name, value] : given.items()) {
+      stored.erase(name);
+    }
+    note_stored_settings(file, given);
+    formats::update_from_json(settings, stored, quote(file.native(), 4096));
+  }
+  formats::update_from_json(settings, given, "weft eval");
+  return settings;
+}
+
+void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions& options) {
+  if (options.json) {
+    Json json = measured.figures;
+    json["examples"] = measured.read.examples;
+    json["skipped"] = measured.read.records.skipped;
+    json["cut"] = measured.read.cut;
+    json.update(measured.details);
+    print_json(json);
+    return;
+  }
+  Rows rows;
+  for (const auto& [name, value] : measured.figures.items()) {
+    rows.emplace_back(name, value.is_null() ? "undefined" : fixed(value.get<double>(), 4));
+  }
+  rows.emplace_back("examples", digits(measured.read.examples));
+  if (measured.read.records.skipped > 0) {
+    rows.emplace_back(
+        "skipped", concat(digits(measured.read.records.skipped), ", the first: ", measured.read.records.first_skipped));
+  }
+  if (measured.read.cut > 0) {
+    rows.emplace_back("cut", concat(digits(measured.read.cut), " texts, which leaves out ",
+                                    digits(measured.read.left_out), " tokens"));
+  }
+  std::cout << name_table(rows);
+}
+
+}  // namespace
+
+void eval_task(const EvalTaskOptions& options) {
+  if (options.data.empty()) {
+    throw UsageError("weft eval --task " + options.task + " needs --data PATH",
+                     "for example: weft eval " + options.run + " --task " + options.task + " --data held-out.csv");
+  }
+  fine_tuning::Measurement measurement;
+  measurement.task = options.task;
+  measurement.directory = options.run;
+  measurement.data = options.data;
+  measurement.dtype = options.dtype;
+  measurement.settings = settings_of(options.run, options.examples);
+  WatchedProgress progress("evaluating", "batches");
+  measurement.progress = progress.callback();
+  std::unique_ptr<AtomicFile> out;
+  fine_tuning::Objective::WriteLine write;
+  if (!options.predictions.empty()) {
+    out = std::make_unique<AtomicFile>(options.predictions);
+    write = [&out](const Json& line) { out->write(formats::print_json(line) + "\n"); };
+  }
+  const fine_tuning::Measured measured = fine_tuning::measure(measurement, write);
+  progress.finish();
+  if (out) {
+    out->commit();
+  }
+  print_figures(measured, options);
+}
+
+}  // namespace weft::cli

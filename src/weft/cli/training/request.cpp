@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// One flat JSON object serves all configs of a run: no field name is in two lists, but for those that mean the same.
+#include "weft/cli/training/request.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/training/task_flags.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/fine_tuning/settings.h"
+#include "weft/formats/json_members.h"
+#include "weft/models/transformer_config.h"
+#include "weft/training/processes/process_group.h"
+#include "weft/training/run_directory.h"
+#include "weft/training/text_config.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+// The config file's fields, checked by name only, with `flags` laid over them. `file` may be empty.
+Json merged_fields(const std::string& file, const Json& flags) {
+  Json fields = Json::object();
+  if (!file.empty()) {
+    fields = formats::read_json(file);
+    std::vector<std::string_view> known;
+    for (const auto& names : {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
+                              field_names<models::TransformerConfig>(), field_names<fine_tuning::FineTuningConfig>(),
+                              field_names<fine_tuning::DataSettings>()}) {
+      known.insert(known.end(), names.begin(), names.end());
+    }
+    // What a run's own files hold besides fields: they are taken as config files, too.
+    const std::initializer_list<std::string_view> written = {"architectures", "model_type", "weft_version",
+                                                             "torch_version"};
+    formats::check_keys(fields, file, known, written);
+    for (const std::string_view name : written) {
+      fields.erase(std::string(name));
+    }
+  }
+  std::vector<std::string> read;
+  for (const auto& [name, value] : fields.items()) {
+    if (!flags.contains(name)) {
+      read.push_back(name);
+    }
+  }
+  note_config_file(file, read);
+  fields.update(flags);
+  return fields;
+}
+
+// The task that a run's training.json, or a config file of that form, names; nothing where it names none or is not
+// there.
+std::string task_in(const fs::path& file) {
+  if (!fs::exists(file)) {
+    return {};
+  }
+  return formats::value_or(formats::read_json_object(file), "task", quote(file.native(), 4096), std::string());
+}
+
+fs::path seed_directory(const TrainOptions& options, std::int64_t seed) {
+  return fs::path(options.out) / concat("seed-", seed);
+}
+
+// What --task names, or the run that is resumed, or the config file; else a language model.
+std::string task_of(const TrainOptions& options) {
+  if (!options.task.empty()) {
+    return options.task;
+  }
+  std::string found;
+  if (options.resume) {
+    const auto seed = options.given.value("seed", std::int64_t{0});
+    found = task_in((options.seeds > 1 ? seed_directory(options, seed) : fs::path(options.out)) / "training.json");
+  }
+  if (found.empty() && !options.config_file.empty()) {
+    found = task_in(options.config_file);
+  }
+  if (found.empty()) {
+    return options.encoder ? "mlm" : "lm";
+  }
+  check_choice("weft train", "task", {task_names().begin(), task_names().end()}, found);
+  return found;
+}
+
+std::string model_of(const Json& fields) { return formats::value_or(fields, "model", "weft train", std::string()); }
+
+// Errors: UsageError for --encoder and --tokenizer where another directory decides.
+void check_free_flags(const TrainOptions& options, const std::string& task, const Json& fields, bool resumed) {
+  const bool has_tokenizer = !options.tokenizer_file.empty();
+  if (fine_tuning::is_fine_tuning_task(task) && (options.encoder || has_tokenizer)) {
+    throw UsageError("--encoder and --tokenizer are for lm and mlm: --model names a directory that has both");
+  }
+  if (options.encoder && task != "mlm") {
+    throw UsageError(concat("--encoder trains an encoder on masked tokens, but the task is ", task), "leave it out");
+  }
+  if (resumed && has_tokenizer) {
+    throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
+  }
+  if (!model_of(fields).empty() && has_tokenizer) {
+    throw UsageError("--tokenizer cannot be given with --model: the model has its own");
+  }
+}
+
+// Errors: UsageError where --task or --encoder name another task than that of the model in `run`.
+void check_resumed_model(const TrainOptions& options, const fs::path& run) {
+  const std::string learns = checkpoint::load_config(run).is_decoder ? "lm" : "mlm";
+  const std::string asked = options.encoder ? "mlm" : options.task;
+  if (!asked.empty() && asked != learns) {
+    throw UsageError(concat(options.encoder ? "--encoder" : "--task " + asked,
+                            " was given, but the model of the run in ", quote(run.string(), 4096), " learns ", learns),
+                     "leave it out: the run keeps its task");
+  }
+}
+
+// The one decision. `run` is the directory to resume, empty for a new run.
+Training training_of(const std::string& task, const fs::path& run, const Json& fields) {
+  const bool resumed = !run.empty();
+  if (fine_tuning::is_fine_tuning_task(task)) {
+    return resumed ? Training::kResumedFineTuning : Training::kFineTuning;
+  }
+  if (resumed) {
+    const bool encoder = fs::exists(run / "config.json") && checkpoint::is_encoder_directory(run);
+    return encoder ? Training::kResumedEncoder : Training::kResumedModel;
+  }
+  if (model_of(fields).empty()) {
+    return Training::kNewModel;
+  }
+  return checkpoint::is_encoder_directory(model_of(fields)) ? Training::kFurtherEncoder : Training::kFurtherModel;
+}
+
+// One run in `out`; with --resume it goes on where it is there.
+TrainRequest run_request(const TrainOptions& options, const std::string& task, const Json& fields,
+                         const fs::path& out) {
+  const bool resumed = options.resume && (options.seeds == 1 || fs::exists(out));
+  check_free_flags(options, task, fields, resumed);
+  TrainRequest request;
+  request.training = training_of(task, resumed ? out : "", fields);
+  if (request.training == Training::kResumedModel && fs::exists(out / "config.json")) {
+    check_resumed_model(options, out);
+  }
+  request.task = task;
+  request.out = out.string();
+  request.fields = fields;
+  request.tokenizer_file = options.tokenizer_file;
+  // An expression of the config file's names files beside it, one of the command line in the working directory.
+  const bool is_from_file = !options.given.contains("attention");
+  request.beside = is_from_file ? fs::path(options.config_file).parent_path() : fs::path();
+  if (task == "mlm" && request.training == Training::kNewModel) {
+    request.fields["is_decoder"] = false;
+  }
+  if (fine_tuning::is_fine_tuning_task(task)) {
+    for (const std::string_view name : text_fields()) {  // as training.json of an earlier version has them, unused
+      request.fields.erase(std::string(name));
+    }
+    request.fields["task"] = task;
+  }
+  // Before the first run of several: a taken folder would be found only when the runs before it are done.
+  if (options.seeds > 1 && !is_resumed(request.training) && training::processes().is_first()) {
+    training::RunDirectory::check_free(out);
+  }
+  return request;
+}
+
+}  // namespace
+
+bool is_resumed(Training training) {
+  return training == Training::kResumedModel || training == Training::kResumedEncoder ||
+         training == Training::kResumedFineTuning;
+}
+
+std::vector<TrainRequest> decide(const TrainOptions& options) {
+  const std::string task = task_of(options);
+  check_flags_of_task(task, options.given);
+  Json fields = merged_fields(options.config_file, options.given);
+  if (options.seeds == 1) {
+    return {run_request(options, task, fields, options.out)};
+  }
+  const auto first = formats::value_or(fields, "seed", "weft train", std::int64_t{0});
+  if (first > std::numeric_limits<std::int64_t>::max() - options.seeds) {
+    throw UsageError(concat("--seed ", first, " with --seeds ", options.seeds, ": not so many seeds follow it"));
+  }
+  std::vector<TrainRequest> requests;
+  for (std::int64_t seed = first; seed < first + options.seeds; ++seed) {
+    fields["seed"] = seed;
+    requests.push_back(run_request(options, task, fields, seed_directory(options, seed)));
+  }
+  return requests;
+}
+
+}  // namespace weft::cli

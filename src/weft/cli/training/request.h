@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `weft train` is asked to do, decided once: flags over a config file over defaults, and from them which of seven
+// things each run is.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "weft/formats/config_json.h"
+
+namespace weft::cli {
+
+/// What the command line gave.
+struct TrainOptions {
+  std::string out;
+  std::string config_file;
+  std::string tokenizer_file;
+  std::string task;  ///< empty where --task was not given
+  formats::Json given = formats::Json::object();
+  bool encoder = false;
+  std::int64_t seeds = 1;
+  bool resume = false;
+  bool json = false;
+};
+
+/// The ways to train. "Own" models are language models in Weft's directories, "encoders" those in Hugging Face's.
+enum class Training {
+  kNewModel,        ///< an own model from random weights: a decoder, or an encoder that learns masked tokens
+  kFurtherModel,    ///< an own model that goes on from the weights of a directory
+  kFurtherEncoder,  ///< an encoder that goes on to learn masked tokens
+  kFineTuning,      ///< an encoder that learns a task from examples
+  kResumedModel,    ///< a run of an own model
+  kResumedEncoder,  ///< a run of an encoder that learns masked tokens
+  kResumedFineTuning,
+};
+
+/// Whether a run directory is there already, or made.
+bool is_resumed(Training training);
+
+/// One run to carry out.
+struct TrainRequest {
+  Training training = Training::kNewModel;
+  std::string task;      ///< lm, mlm or a fine-tuning task
+  std::string out;       ///< run directory
+  formats::Json fields;  ///< of every config that the run has; those that were given
+  std::string tokenizer_file;
+  std::filesystem::path beside;  ///< directory of the files that the attention names
+};
+
+/// The runs that the options ask for: one, or one a seed, in the order of the seeds. Errors: UsageError for flags that
+/// do not go together; kIo, kFormat for a config file, or a directory to begin with or to resume, that cannot be read;
+/// kArgument for a task or model that a file names wrongly, and for one of several new runs whose directory is taken.
+std::vector<TrainRequest> decide(const TrainOptions& options);
+
+}  // namespace weft::cli

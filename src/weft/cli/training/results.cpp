@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each figure of a language model has its own words.
+#include "weft/cli/training/results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "weft/cli/output.h"
+#include "weft/core/error.h"
+#include "weft/core/progress.h"
+#include "weft/metrics/sums.h"
+
+namespace weft::cli {
+
+using formats::Json;
+
+Json result_json(const std::string& out, const training::TrainResult& result) {
+  return {{"run", out},
+          {"steps", result.steps},
+          {"tokens", result.tokens},
+          {"seconds", result.seconds},
+          {"loss", result.loss},
+          {"tokens_per_second", result.tokens_per_second},
+          {"dtype", result.dtype},
+          {"best", result.best.empty() ? Json(nullptr) : result.best},
+          {"evaluation", result.evaluation.empty() ? Json(nullptr) : result.evaluation}};
+}
+
+std::string result_text(const std::string& out, const training::TrainResult& result, bool fine_tuned) {
+  Rows rows = {{"run", out},
+               {"trained", concat(digits(result.steps), " steps, ", digits(result.tokens), " tokens in ",
+                                  duration_text(result.seconds))},
+               {"speed", concat(digits(static_cast<std::int64_t>(result.tokens_per_second)), " tokens a second")},
+               {"loss", concat(fixed(result.loss, 4), fine_tuned ? "" : " nats a token", " in the last step")}};
+  for (const auto& [name, value] : result.evaluation.items()) {
+    if (fine_tuned) {
+      rows.emplace_back(name, value.is_null() ? "undefined" : fixed(value.get<double>(), 4));
+    } else if (name == "bits_per_byte") {
+      rows.emplace_back("held-out",
+                        concat(fixed(value.get<double>(), 4), " bits per byte over ",
+                               digits(result.evaluation.value("bytes", std::int64_t{0})), " bytes, context ",
+                               digits(result.evaluation.value("context", std::int64_t{0}))));
+    } else if (name == "loss") {
+      rows.emplace_back("held-out", concat(fixed(value.get<double>(), 4), " nats a masked token"));
+    } else if (name == "masked_accuracy") {
+      rows.emplace_back("accuracy",
+                        concat(fixed(value.get<double>(), 4), " of ",
+                               digits(result.evaluation.value("masked_tokens", std::int64_t{0})), " masked tokens"));
+    }
+  }
+  if (!result.best.empty()) {
+    rows.emplace_back("best", concat(fixed(result.best.at("value").get<double>(), 4), " ",
+                                     result.best.at("metric").get<std::string>(), " after step ",
+                                     digits(result.best.at("step").get<std::int64_t>()), ", kept in best/"));
+  }
+  return name_table(rows);
+}
+
+Json seed_statistics(const std::vector<Json>& evaluations) {
+  Json statistics = Json::object();
+  if (evaluations.empty()) {
+    return statistics;
+  }
+  for (const auto& [name, first] : evaluations.front().items()) {
+    std::vector<double> values;
+    for (const Json& evaluation : evaluations) {
+      if (const auto found = evaluation.find(name); found != evaluation.end() && found->is_number()) {
+        values.push_back(found->get<double>());
+      }
+    }
+    if (values.size() != evaluations.size()) {
+      continue;
+    }
+    const double mean = metrics::mean(values);
+    std::vector<double> squares;
+    std::transform(values.begin(), values.end(), std::back_inserter(squares),
+                   [mean](double value) { return (value - mean) * (value - mean); });
+    const auto freedom = static_cast<double>(values.size() - 1);
+    statistics[name] = {
+        {"mean", mean},
+        {"deviation", values.size() < 2 ? Json(nullptr) : Json(std::sqrt(metrics::pairwise_sum(squares) / freedom))},
+        {"values", values}};
+  }
+  return statistics;
+}
+
+}  // namespace weft::cli

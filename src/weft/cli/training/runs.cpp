@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each way to train is one function: configs from the fields, announcement, run.
+#include "weft/cli/training/runs.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "weft/checkpoint/model_directory.h"
+#include "weft/cli/commands/run_summary.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/output.h"
+#include "weft/cli/training/announcement.h"
+#include "weft/cli/training/task_flags.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/data/masking.h"
+#include "weft/fine_tuning/fine_tune.h"
+#include "weft/fine_tuning/masked_text/masked_text_run.h"
+#include "weft/text/hugging_face.h"
+#include "weft/training/processes/process_group.h"
+#include "weft/training/resumption.h"
+#include "weft/training/train_language_model.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+void check_free(const std::string& out) {
+  if (training::processes().is_first()) {
+    training::RunDirectory::check_free(out);
+  }
+}
+
+// The tokeniser that --tokenizer names: a folder of `weft tokenizer train` or of a Hugging Face model, a
+// tokenizer.json, or SentencePiece's file; bytes without one.
+std::shared_ptr<const text::Tokenizer> tokenizer_at(const std::filesystem::path& path) {
+  if (path.empty()) {
+    return text::make_byte_tokenizer();
+  }
+  if (path.filename() == "tokenizer.json") {
+    return std::make_shared<text::HuggingFaceTokenizer>(path.parent_path().empty() ? "." : path.parent_path());
+  }
+  if (!std::filesystem::is_directory(path)) {
+    return text::load_sentencepiece(path);
+  }
+  std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(path);
+  require(tokenizer->kind() != "bytes", "tokenizer: ", quote(path.string(), 4096), " holds no tokeniser's files");
+  return tokenizer;
+}
+
+// The vocabulary is the tokeniser's, and the model is made for the training context unless max_position_embeddings
+// says otherwise.
+training::TrainResult train_new_model(const TrainRequest& request, std::int64_t threads) {
+  const Json& fields = request.fields;
+  training::TextRun run;
+  models::TransformerConfig model;
+  model.directory = request.beside;
+  formats::update_from_json(run.trainer, only_fields_of<training::TrainerConfig>(fields), "weft train");
+  formats::update_from_json(run.text, only_fields_of<training::TextConfig>(fields), "weft train");
+  formats::update_from_json(model, only_fields_of<models::TransformerConfig>(fields), "weft train");
+  const std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_at(request.tokenizer_file);
+  model.vocab_size = data::model_vocabulary(*tokenizer, model.is_decoder);
+  model.tokenizer_class = tokenizer->kind();
+  if (!fields.contains("max_position_embeddings")) {
+    model.max_position_embeddings = run.text.context;
+  }
+  check_config(run.text, "weft train");
+  check_config(run.trainer, "weft train");
+  models::validate(model, "weft train");
+  check_free(request.out);
+  announce(run, model, threads);
+  return training::train_language_model(request.out, run, model, tokenizer);
+}
+
+void require_task(const TrainRequest& request, const std::string& fits) {
+  if (request.task != fits) {
+    throw UsageError(concat("--task is ", request.task, ", but the model of ",
+                            quote(request.fields.at("model").get<std::string>(), 4096), " learns ", fits),
+                     "--task " + fits);
+  }
+}
+
+training::TrainResult train_further_model(const TrainRequest& request, std::int64_t threads) {
+  const auto directory = request.fields.at("model").get<std::string>();
+  const models::TransformerConfig model = checkpoint::load_config(directory);
+  require_task(request, model.is_decoder ? "lm" : "mlm");
+  for (const char* field : {"attention", "gradient_checkpointing"}) {
+    if (request.fields.contains(field)) {
+      throw UsageError(
+          concat(flag_name(field),
+                 " is for new models and for encoders of Hugging Face, not for a model that weft train made"),
+          "leave it out: the directory of --model decides it");
+    }
+  }
+  Json all = fine_tuning::further_training_defaults();
+  all.update(request.fields);
+  all.erase("model");
+  all.erase("task");
+  training::TextRun run;
+  run.text.context = model.max_position_embeddings;
+  formats::update_from_json(run.text, training::take_fields<training::TextConfig>(all), "weft train");
+  formats::update_from_json(run.trainer, all, "weft train");
+  check_config(run.trainer, "weft train");
+  check_config(run.text, "weft train");
+  check_free(request.out);
+  announce(run, model, threads);
+  return training::train_further(request.out, run, directory);
+}
+
+training::TrainResult train_further_encoder(const TrainRequest& request, std::int64_t threads) {
+  require_task(request, "mlm");
+  check_free(request.out);
+  const fine_tuning::PreparedText prepared = fine_tuning::prepare_masked_text(request.fields, "weft train");
+  announce(prepared, threads);
+  return fine_tuning::train_masked_text(request.out, prepared);
+}
+
+training::TrainResult fine_tune(const TrainRequest& request, std::int64_t threads) {
+  const fine_tuning::RunSettings settings = fine_tuning::make_settings(request.fields, "weft train");
+  check_free(request.out);
+  const fine_tuning::Prepared prepared = fine_tuning::prepare(settings);
+  announce(prepared, threads);
+  return fine_tuning::fine_tune(request.out, prepared);
+}
+
+// Announced from what the run records, with the length and the places of text that are given laid over it;
+// resume_language_model() then holds the given fields to the run.
+void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
+  const std::optional<Json> found = run_json(request.out);
+  if (!found || !found->contains("step")) {
+    return;
+  }
+  Json settings = found->at("config");
+  for (const char* name : {"steps", "minutes", "train_text", "eval_text"}) {
+    if (request.fields.contains(name)) {
+      settings[name] = request.fields[name];
+    }
+  }
+  const std::string where = quote(request.out + "/training.json", 4096);
+  training::TextRun run;
+  formats::update_from_json(run.trainer, only_fields_of<training::TrainerConfig>(settings), where);
+  formats::update_from_json(run.text, only_fields_of<training::TextConfig>(settings), where);
+  announce(run, checkpoint::load_config(request.out), threads);
+  std::cerr << "resuming after step " << digits(found->at("step").get<std::int64_t>()) << std::endl;
+}
+
+training::TrainResult resume_model(const TrainRequest& request, std::int64_t threads) {
+  if (training::processes().is_first()) {
+    announce_resumed_model(request, threads);
+  }
+  return training::resume_language_model(request.out, request.fields);
+}
+
+training::TrainResult resume_encoder(const TrainRequest& request, std::int64_t threads) {
+  const fine_tuning::PreparedText prepared = fine_tuning::prepare_masked_text_resumption(request.out, request.fields);
+  announce(prepared, threads);
+  return fine_tuning::resume_masked_text(request.out, prepared);
+}
+
+training::TrainResult resume_fine_tuning(const TrainRequest& request, std::int64_t threads) {
+  const fine_tuning::Prepared prepared = fine_tuning::prepare_resumption(request.out, request.fields);
+  announce(prepared, threads);
+  return fine_tuning::resume_fine_tuning(request.out, prepared);
+}
+
+}  // namespace
+
+training::TrainResult carry_out(const TrainRequest& request, std::int64_t threads) {
+  if (is_resumed(request.training)) {
+    note_stored_settings(std::filesystem::path(request.out) / "training.json", request.fields);
+  }
+  switch (request.training) {
+    case Training::kNewModel:
+      return train_new_model(request, threads);
+    case Training::kFurtherModel:
+      return train_further_model(request, threads);
+    case Training::kFurtherEncoder:
+      return train_further_encoder(request, threads);
+    case Training::kFineTuning:
+      return fine_tune(request, threads);
+    case Training::kResumedModel:
+      return resume_model(request, threads);
+    case Training::kResumedEncoder:
+      return resume_encoder(request, threads);
+    case Training::kResumedFineTuning:
+      return resume_fine_tuning(request, threads);
+  }
+  fail(ErrorKind::kUnsupported, "weft train: no such way to train");
+}
+
+}  // namespace weft::cli

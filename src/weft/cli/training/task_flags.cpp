@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which config has which fields.
+#include "weft/cli/training/task_flags.h"
+
+#include <algorithm>
+
+#include "weft/cli/spoken_flags.h"
+#include "weft/core/quote.h"
+#include "weft/fine_tuning/settings.h"
+#include "weft/formats/json_members.h"
+#include "weft/models/transformer_config.h"
+#include "weft/training/text_config.h"
+
+namespace weft::cli {
+namespace {
+
+using fine_tuning::DataSettings;
+using fine_tuning::FineTuningConfig;
+
+bool is_field(const std::vector<std::string_view>& fields, std::string_view name) {
+  return std::find(fields.begin(), fields.end(), name) != fields.end();
+}
+
+// --task is a flag without a group; the other two are flags of language models, too, and mean the same.
+const std::vector<std::string_view> kOwnFlags = {"task", "attention", "gradient_checkpointing"};
+
+}  // namespace
+
+const std::vector<std::string>& task_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"lm", "mlm"};
+    for (const std::string_view name : fine_tuning::task_names()) {
+      all.emplace_back(name);
+    }
+    return all;
+  }();
+  return names;
+}
+
+void note_stored_settings(const std::filesystem::path& file, const formats::Json& given) {
+  if (!std::filesystem::exists(file)) {
+    return;
+  }
+  const formats::Json stored = formats::read_json_object(file);
+  std::vector<std::string> names;
+  const auto note = [&](const formats::Json& defaults) {
+    for (const auto& [name, value] : defaults.items()) {
+      if (stored.contains(name) && stored[name] != value && !given.contains(name)) {
+        names.push_back(name);
+      }
+    }
+  };
+  note(formats::to_json(training::TrainerConfig()));
+  note(formats::to_json(training::TextConfig()));
+  note(formats::to_json(FineTuningConfig()));
+  note(formats::to_json(DataSettings()));
+  note_config_file(file.string(), names);
+}
+
+void add_fine_tuning_flags(CLI::App& app, formats::Json& given) {
+  add_fields<FineTuningConfig>(
+      app,
+      {.title = "Fine-tuning (all tasks except lm and mlm; with --model these two begin with that model)",
+       .left_out = kOwnFlags},
+      given);
+  add_fields<DataSettings>(app, {.title = "Examples (all tasks except lm and mlm)"}, given);
+}
+
+void add_example_flags(CLI::App& app, formats::Json& given) {
+  add_fields<DataSettings>(
+      app, {.title = "Examples (all tasks except lm and mlm); without a flag, the value of the training"}, given);
+}
+
+std::map<std::string_view, std::string> fine_tuning_remarks() {
+  static const formats::Json defaults = fine_tuning::fine_tuning_defaults();
+  std::map<std::string_view, std::string> remarks;
+  for (const auto& [name, value] : defaults.items()) {
+    remarks[name] = (value.is_string()           ? value.get<std::string>()
+                     : value.is_number_integer() ? value.dump()
+                                                 : short_number(value.get<double>())) +
+                    " to fine-tune";
+  }
+  remarks["batch_size"] += ", where it counts examples";
+  remarks["steps"] = "or by --epochs";
+  remarks["label_smoothing"] = "over the labels of a classifier";
+  return remarks;
+}
+
+const std::vector<std::string_view>& text_fields() {
+  static const std::vector<std::string_view> names = field_names<training::TextConfig>();
+  return names;
+}
+
+void check_flags_of_task(const std::string& task, const formats::Json& given) {
+  const bool fine = fine_tuning::is_fine_tuning_task(task);
+  const std::vector<std::string_view> model = field_names<models::TransformerConfig>();
+  std::vector<std::string_view> tuning = field_names<FineTuningConfig>();
+  const std::vector<std::string_view> data = field_names<DataSettings>();
+  tuning.insert(tuning.end(), data.begin(), data.end());
+  const bool goes_on = given.contains("model");
+  for (const auto& [name, value] : given.items()) {
+    if (is_field(kOwnFlags, name) || name == "model") {
+      continue;
+    }
+    if (!fine && goes_on && is_field(model, name)) {
+      throw UsageError(flag_name(name) + " is for a new model, and --model names one that exists",
+                       "leave it out: the directory of --model decides the shape");
+    }
+    if (fine && (is_field(model, name) || is_field(text_fields(), name))) {
+      throw UsageError(concat(flag_name(name), " is for lm and mlm, and not for --task ", task),
+                       "the directory of --model decides the shape, --train-data names the examples");
+    }
+    if (!fine && is_field(tuning, name)) {
+      throw UsageError(concat(flag_name(name), " is for fine-tuning, and not for --task ", task),
+                       "--task classify, multilabel, tag, answer and choose fine-tune");
+    }
+  }
+}
+
+}  // namespace weft::cli

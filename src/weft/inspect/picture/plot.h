@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Curves over a logarithmic axis, and a table below them: the figure of the small-world sweep.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/inspect/picture/style.h"
+
+namespace weft::inspect {
+
+struct PlotCurve {
+  std::string name;
+  Colour colour;
+  std::vector<std::pair<double, double>> points;  ///< x > 0, y in [0, 1]
+};
+
+struct Plot {
+  std::string title;
+  std::string x_name;
+  std::vector<PlotCurve> curves;
+  std::vector<std::vector<std::string>> table;  ///< rows of equally many words, the first a heading; may be empty
+};
+
+/// The figure as a whole SVG document or PNG file: x from the smallest to the largest power of ten around the points,
+/// y from 0 to 1. Errors: kArgument for a plot without points, or with one out of range.
+std::string svg_plot(const Plot& plot);
+std::string png_plot(const Plot& plot);
+
+}  // namespace weft::inspect

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head attention from one text to another: a decoder's queries against the keys and values of an encoder's last
+// hidden states (Vaswani et al. 2017, section 3.2.3), around any mechanism that takes two texts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/attention/mechanism.h"
+#include "weft/layers/block_config.h"
+#include "weft/layers/linear.h"
+
+namespace weft::layers {
+
+/// Keys and values of a source in one layer.
+struct SourceHeads {
+  at::Tensor key;    ///< [B, H_kv, S, D]
+  at::Tensor value;  ///< [B, H_kv, S, D]
+};
+
+/// What the blocks of a decoder read of an encoder: a batch of B source texts of S tokens.
+struct Source {
+  at::Tensor hidden;                    ///< [B, S, hidden], the encoder's last; not looked at where `heads` are there
+  attention::AttentionContext padding;  ///< `key_keep` [B, S] and the key lengths of `rows`; nothing else is looked at
+  std::vector<SourceHeads> heads = {};  ///< of each layer, projected once for all tokens that are decoded; or empty
+
+  /// Row b is what row rows[b] of this source is, rows int64 [B'] on the same device: the source of a DecodingState
+  /// that is reordered. Errors: kArgument for a row that is not there.
+  Source reordered(const at::Tensor& rows) const;
+};
+
+/// softmax(Q K^T / sqrt(D)) V with Q = W_Q x, K = W_K s, V = W_V s, by a mechanism whose queries are the
+/// positions of x (behind those of the cache, where one decodes) and whose keys are those of s. No positions are
+/// turned.
+class CrossAttentionImpl : public torch::nn::Module {
+ public:
+  /// Errors: those of make_attention(); kUnsupported where the mechanism names `input`, which has no meaning here.
+  CrossAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);
+  /// x [B, N, hidden] -> [B, N, hidden]; context.source has as many texts as x. Errors: kArgument without one,
+  /// or with one whose `heads` are those of fewer layers.
+  at::Tensor forward(const at::Tensor& x, const BlockContext& context);
+  /// Keys and values of hidden [B, S, hidden].
+  SourceHeads project(const at::Tensor& hidden);
+  /// The canonical string of the mechanism.
+  std::string description() const { return mechanism_->description(); }
+
+  Linear query{nullptr};      ///< hidden -> heads * head_dim
+  Linear key_value{nullptr};  ///< hidden -> 2 key_value_heads * head_dim: keys, values
+  Linear output{nullptr};     ///< hidden -> hidden
+
+ private:
+  /// Padding of both texts, and the position and dropout of the call.
+  attention::AttentionContext describe(const Source& source, const attention::AttentionContext& target) const;
+
+  BlockConfig config_;
+  std::shared_ptr<attention::AttentionImpl> mechanism_;
+};
+TORCH_MODULE(CrossAttention);
+
+}  // namespace weft::layers

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queries, keys and values of one text.
+#include "weft/layers/attention/self_attention.h"
+
+namespace weft::layers {
+
+SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options)
+    : config_(config),
+      mechanism_(register_module("mechanism", attention::make_attention(config.attention, site_of(config), options))) {
+  const std::int64_t fused = (config.heads + 2 * config.key_value_heads) * config.head_dim();
+  qkv = register_module("qkv", Linear(config.hidden_size, fused, config.qkv_bias, options));
+  output = register_module("output", Linear(config.hidden_size, config.hidden_size, true, options));
+}
+
+std::string SelfAttentionImpl::description() const { return mechanism_->description(); }
+
+at::Tensor SelfAttentionImpl::attend(const Heads& heads, const at::Tensor&, const BlockContext& context) {
+  if (context.state == nullptr) {
+    return mechanism_->forward(heads.query, heads.key, heads.value, context.attention);
+  }
+  // Keys are remembered with their rotation, which depends on their own position only.
+  return mechanism_->step(heads.query, heads.key, heads.value, context.attention, context.state->layer(config_.layer));
+}
+
+at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context) {
+  // [B, N, (H + 2 H_kv) D] -> query [B, H, N, D], key and value [B, H_kv, N, D].
+  const Heads heads = split_heads(qkv(x), {config_.heads, config_.key_value_heads}, context.rotation);
+  // [B, H, N, D] -> [B, N, H D]
+  return output(attend(heads, x, context).transpose(1, 2).reshape(x.sizes()));
+}
+
+}  // namespace weft::layers

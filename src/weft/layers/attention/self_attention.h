@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head self-attention around any mechanism: fused projection, heads, rotary positions, cache, mechanism, output
+// projection.
+#pragma once
+
+#include <memory>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/attention/mechanism.h"
+#include "weft/layers/attention/split_heads.h"
+#include "weft/layers/block_config.h"
+#include "weft/layers/linear.h"
+
+namespace weft::layers {
+
+/// softmax(Q K^T / sqrt(D)) V over the edges of the mechanism, head by head (Vaswani et al. 2017, section 3.2). A
+/// family that does more with the heads derives from it.
+class SelfAttentionImpl : public torch::nn::Module {
+ public:
+  /// Errors: those of make_attention().
+  SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);
+  /// x [B, N, hidden] -> [B, N, hidden]. With a state, x goes on behind its tokens and is taken into it.
+  at::Tensor forward(const at::Tensor& x, const BlockContext& context);
+  /// The canonical string of the mechanism.
+  std::string description() const;
+  /// Of the mechanism, before the first token.
+  std::unique_ptr<attention::AttentionState> initial_state() const { return mechanism_->initial_state(); }
+  /// Whether the mechanism asks for positions bound to `input`.
+  bool needs_input() const noexcept { return mechanism_->spec().needs_input; }
+
+  Linear qkv{nullptr};     ///< hidden -> (heads + 2 key_value_heads) * head_dim: queries, keys, values
+  Linear output{nullptr};  ///< hidden -> hidden
+
+ protected:
+  /// Heads of x -> [B, H, N, D], by the mechanism.
+  virtual at::Tensor attend(const Heads& heads, const at::Tensor& x, const BlockContext& context);
+  const BlockConfig& config() const noexcept { return config_; }
+
+ private:
+  BlockConfig config_;
+  std::shared_ptr<attention::AttentionImpl> mechanism_;
+};
+TORCH_MODULE(SelfAttention);
+
+}  // namespace weft::layers

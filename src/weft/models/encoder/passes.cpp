@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows go together, and what the last call was.
+#include "weft/models/encoder/passes.h"
+
+#include <ATen/ops/cat.h>
+
+#include "weft/core/error.h"
+#include "weft/models/families/family.h"
+
+namespace weft::models {
+namespace {
+
+/// The parts of a batch back in its order.
+at::Tensor join_parts(const std::vector<at::Tensor>& hidden, const std::vector<at::Tensor>& rows) {
+  return hidden.size() == 1 ? hidden.front() : at::cat(hidden).index_select(0, at::cat(rows).argsort());
+}
+
+}  // namespace
+
+EncoderPasses::EncoderPasses(const EncoderConfig& config, const EncoderOptions& options)
+    : options_(options),
+      block_(options.block_size > 0 ? options.block_size : config.block_size),
+      padding_id_(config.pad_token_id),
+      position_rows_(config.max_position_embeddings) {
+  const EncoderFamily& family = find_family(config.model_type);
+  full_until_ = replacing_attention(config, options, 0).empty() ? family.full_until(config, options) : -1;
+  zeroes_padding_ = family.zeroes_padding;
+}
+
+at::Tensor EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) {
+  const std::int64_t columns = batch.ids.size(1);
+  const BatchParts parts = split_by_length(batch, full_until_, options_.pad_like_hf);
+  const bool pads = options_.pad_like_hf && is_sparse() && !parts.parts.front().short_input;
+  if (pads) {
+    const EncoderBatch padded = pad_columns(batch, block_, padding_id_);
+    require(padded.ids.size(1) <= position_rows_, "pad_like_hf makes ", columns, " tokens ", padded.ids.size(1),
+            ", more than max_position_embeddings = ", position_rows_);
+    record(batch, parts, padded.ids.size(1) - columns);
+    return run_part(stack, padded, call).narrow(1, 0, columns);
+  }
+  record(batch, parts, 0);
+  std::vector<at::Tensor> hidden;
+  hidden.reserve(parts.parts.size());
+  for (const EncoderBatch& part : parts.parts) {
+    hidden.push_back(run_part(stack, part, call));
+  }
+  return join_parts(hidden, parts.rows);
+}
+
+at::Tensor EncoderPasses::run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const {
+  layers::BlockContext context;
+  describe_batch(context.attention, batch, options_.pad_like_hf && !zeroes_padding_, stack.needs_input());
+  context.attention.seed = call.seed;
+  return stack.forward({.ids = batch.ids, .token_types = batch.token_types}, context, call.recompute);
+}
+
+void EncoderPasses::record(const EncoderBatch& batch, const BatchParts& parts, std::int64_t padding) {
+  last_ = {batch.ids.size(0), 0, padding};
+  for (const EncoderBatch& part : parts.parts) {
+    last_.short_rows += part.short_input ? part.ids.size(0) : 0;
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> EncoderPasses::computed(const StackImpl& stack) const {
+  std::vector<std::pair<std::string, std::string>> result;
+  const bool all_short = last_.rows > 0 && last_.short_rows == last_.rows;
+  std::string common;
+  for (std::size_t layer = 0; layer < stack.blocks().size(); ++layer) {
+    const std::string expression = all_short ? "full" : stack.blocks()[layer]->attention->description();
+    if (layer == 0) {
+      result.emplace_back("attention", expression);
+      common = expression;
+    } else if (expression != common) {
+      result.emplace_back(concat("attention.", layer), expression);
+    }
+  }
+  if (is_sparse() && !all_short) {
+    result.emplace_back("random", options_.random);
+  }
+  if (last_.short_rows > 0) {
+    result.emplace_back("full_attention", concat(last_.short_rows, " of ", last_.rows, " rows have at most ",
+                                                 full_until_, " tokens, too few for the sparse pattern"));
+  }
+  if (last_.padding > 0) {
+    result.emplace_back("padding", concat(last_.padding, " tokens added to a multiple of the block"));
+  }
+  return result;
+}
+
+}  // namespace weft::models

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heads of the four families.
+#include "weft/models/heads/task_head.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tanh.h>
+
+#include "weft/core/error.h"
+#include "weft/layers/dropout.h"
+
+namespace weft::models {
+namespace {
+
+constexpr std::int64_t kHeadLayer = -2;  // of dropout_seed: the embeddings are -1
+constexpr double kHidden = 1e6;          // subtracted from the scores of a question's tokens, as in transformers
+
+layers::BlockConfig answer_block(const EncoderConfig& config) {
+  layers::BlockConfig block;
+  block.hidden_size = config.hidden_size;
+  block.intermediate_size = config.intermediate_size;
+  block.activation = config.hidden_act;
+  return block;
+}
+
+/// Scores of the head's projection, 0 where it has none.
+std::int64_t projected_width(const EncoderConfig& config, Head head) {
+  switch (head) {
+    case Head::kSequenceClassification:
+    case Head::kTokenClassification:
+      return config.num_labels();
+    case Head::kQuestionAnswering:
+      return 2;
+    case Head::kMultipleChoice:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const at::TensorOptions& options)
+    : family_(find_family(config.model_type)),
+      head_(head),
+      dropout_(config.hidden_dropout_prob),
+      classifier_dropout_(family_.drops_by_classifier && config.classifier_dropout >= 0 ? config.classifier_dropout
+                                                                                        : config.hidden_dropout_prob),
+      activation_(layers::parse_activation(family_.hidden_act_in_heads ? config.hidden_act : "gelu")),
+      tanh_(!family_.hidden_act_in_heads) {
+  const std::int64_t width = config.hidden_size;
+  const auto linear = [&](const char* name, std::int64_t out) {
+    return register_module(name, layers::Linear(width, out, true, options));
+  };
+  const auto layer_norm = [&] {
+    return register_module("norm", layers::LayerNorm(width, config.layer_norm_eps, options));
+  };
+  if (family_.has_pooler(head) && config.with_pooler) {
+    pooler = linear("pooler", width);
+  }
+  if (head == Head::kMaskedLanguageModel) {
+    dense = linear("dense", width);
+    norm = layer_norm();
+    decoder = config.tie_word_embeddings
+                  ? at::Tensor()
+                  : register_parameter("decoder", at::empty({config.vocab_size, width}, options));
+    bias = register_parameter("bias", at::empty({config.vocab_size}, options));
+  }
+  if (head == Head::kSequenceClassification && family_.classifier == Classifier::kFirstToken) {
+    dense = linear("dense", width);
+  }
+  if (head == Head::kQuestionAnswering && family_.deep_answers) {
+    feed_forward = register_module("feed_forward", layers::FeedForward(answer_block(config), options));
+    norm = layer_norm();
+  }
+  if (const std::int64_t scores = projected_width(config, head); scores > 0) {
+    projection = linear("projection", scores);
+  }
+}
+
+at::Tensor EncoderHeadImpl::drop(const at::Tensor& x, double probability, std::uint64_t seed, std::int64_t site) const {
+  return is_training() ? layers::seeded_dropout(x, probability, layers::dropout_seed(seed, kHeadLayer, site)) : x;
+}
+
+at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden) { return at::tanh(pooler(hidden.select(1, 0))); }
+
+at::Tensor EncoderHeadImpl::classes(const at::Tensor& hidden, std::uint64_t seed) {
+  if (family_.classifier == Classifier::kPooled) {
+    return projection(drop(pooled(hidden), classifier_dropout_, seed, 1));
+  }
+  const at::Tensor first = dense(drop(hidden.select(1, 0), classifier_dropout_, seed, 1));
+  const at::Tensor active = tanh_ ? at::tanh(first) : layers::activate(first, activation_);
+  return projection(drop(active, classifier_dropout_, seed, 2));
+}
+
+at::Tensor EncoderHeadImpl::answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed) {
+  if (!family_.deep_answers) {
+    return projection(hidden);
+  }
+  const at::Tensor deep = drop(feed_forward(drop(hidden, dropout_, seed, 1)), dropout_, seed, 2);
+  const at::Tensor scores = projection(norm(deep + hidden));
+  return question.defined() ? scores - question.to(scores.scalar_type()).mul(kHidden).unsqueeze(2) : scores;
+}
+
+VocabularyScorer EncoderHeadImpl::scorer(const at::Tensor& embedding) const {
+  return {dense, norm, activation_, {decoder.defined() ? decoder : embedding, bias}, 0};
+}
+
+EncoderOutput EncoderHeadImpl::forward(const at::Tensor& hidden, const EncoderBatch& batch, const at::Tensor& embedding,
+                                       std::uint64_t seed) {
+  EncoderOutput output;
+  switch (head_) {
+    case Head::kNone:
+      output.last_hidden_state = hidden;
+      output.pooler_output = pooler ? pooled(hidden) : at::Tensor();
+      break;
+    case Head::kMaskedLanguageModel:
+      output.logits = scorer(embedding).logits(hidden);
+      break;
+    case Head::kSequenceClassification:
+      output.logits = classes(hidden, seed);
+      break;
+    case Head::kTokenClassification:
+      output.logits = projection(drop(hidden, classifier_dropout_, seed, 1));
+      break;
+    case Head::kQuestionAnswering: {
+      const at::Tensor scores = answers(hidden, batch.question, seed);
+      output.start_logits = scores.select(2, 0).contiguous();
+      output.end_logits = scores.select(2, 1).contiguous();
+      break;
+    }
+    case Head::kMultipleChoice: {
+      // BERT alone drops here by its classifier's rate.
+      const double rate = family_.classifier == Classifier::kPooled ? classifier_dropout_ : dropout_;
+      output.logits = projection(drop(pooled(hidden), rate, seed, 1)).view({-1, batch.choices});
+      break;
+    }
+  }
+  return output;
+}
+
+}  // namespace weft::models

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands on top of an encoder: pooler, and the head for one of the tasks of Head, after the code of
+// `transformers`.
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/layers/activation.h"
+#include "weft/layers/feed_forward.h"
+#include "weft/layers/layer_norm.h"
+#include "weft/layers/linear.h"
+#include "weft/models/encoder/batch.h"
+#include "weft/models/families/family.h"
+#include "weft/models/heads/vocabulary_head.h"
+
+namespace weft::models {
+
+/// The module tree holds only what the family's head has.
+class EncoderHeadImpl : public torch::nn::Module {
+ public:
+  /// Storage only.
+  EncoderHeadImpl(const EncoderConfig& config, Head head, const at::TensorOptions& options);
+
+  /// hidden [R, N, D] of `batch`, the token embedding [V, D], the call's dropout seed.
+  EncoderOutput forward(const at::Tensor& hidden, const EncoderBatch& batch, const at::Tensor& embedding,
+                        std::uint64_t seed);
+  /// What scores hidden states for a masked-LM head.
+  VocabularyScorer scorer(const at::Tensor& embedding) const;
+
+  layers::Linear pooler{nullptr};             ///< D -> D
+  layers::Linear dense{nullptr};              ///< D -> D: before the vocabulary, or before the classes (kFirstToken)
+  layers::LayerNorm norm{nullptr};            ///< behind dense before the vocabulary; behind feed_forward
+  layers::FeedForward feed_forward{nullptr};  ///< of deep answers
+  layers::Linear projection{nullptr};         ///< D -> labels, 1 (choices) or 2 (answers)
+  at::Tensor decoder;                         ///< [V, D] unless tied
+  at::Tensor bias;                            ///< [V]
+
+ private:
+  at::Tensor pooled(const at::Tensor& hidden);
+  at::Tensor classes(const at::Tensor& hidden, std::uint64_t seed);
+  at::Tensor answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed);
+  at::Tensor drop(const at::Tensor& x, double probability, std::uint64_t seed, std::int64_t site) const;
+
+  const EncoderFamily& family_;
+  Head head_;
+  double dropout_;             ///< of hidden states on their way into a head
+  double classifier_dropout_;  ///< the same where the family has a rate of its own
+  layers::Activation activation_;
+  bool tanh_;  ///< classes pass through tanh instead of the activation
+};
+TORCH_MODULE(EncoderHead);
+
+}  // namespace weft::models

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// One scorer behind the heads of causal and of masked language models.
+#include "weft/models/heads/vocabulary_head.h"
+
+#include <ATen/ops/empty.h>
+
+namespace weft::models {
+namespace {
+
+/// The head has no gate: a gated feed-forward goes with the activation inside its gate.
+layers::Activation head_activation(const TransformerConfig& config) {
+  const layers::Activation activation = layers::parse_activation(config.hidden_act);
+  return layers::is_gated(activation) ? layers::Activation::kSilu : activation;
+}
+
+}  // namespace
+
+LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options)
+    : activation_(head_activation(config)), chunk_(config.loss_chunk_size) {
+  if (!config.tie_word_embeddings) {
+    weight = register_parameter("weight", at::empty({config.vocab_size, config.hidden_size}, options));
+  }
+  if (!config.is_decoder) {
+    bias = register_parameter("bias", at::empty({config.vocab_size}, options));
+    transform = register_module("transform", layers::Linear(config.hidden_size, config.hidden_size, true, options));
+    transform_norm =
+        register_module("transform_norm", layers::LayerNorm(config.hidden_size, config.layer_norm_eps, options));
+  }
+  if (config.span_boundary_objective) {
+    span_boundary = register_module("span_boundary", SpanBoundaryHead(config, options));
+  }
+}
+
+VocabularyScorer LanguageModelHeadImpl::scorer(const at::Tensor& embedding) const {
+  return {transform, transform_norm, activation_, {weight.defined() ? weight : embedding, bias}, chunk_};
+}
+
+at::Tensor LanguageModelHeadImpl::span_loss(const at::Tensor& hidden, const at::Tensor& embedding,
+                                            const at::Tensor& labels) {
+  const SpanTokens spans = span_tokens(labels);
+  const at::Tensor boundary = span_boundary(hidden.flatten(0, 1), spans);
+  return layers::linear_cross_entropy(boundary, scorer(embedding).weights, spans.labels, chunk_);
+}
+
+at::Tensor VocabularyScorer::transformed(const at::Tensor& hidden) {
+  return transform ? norm(transform->activated(hidden, activation)) : hidden;
+}
+
+at::Tensor VocabularyScorer::logits(const at::Tensor& hidden) {
+  const at::Tensor scores = layers::apply_linear(transformed(hidden), weights.weight, weights.bias);
+  return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+}
+
+at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing) {
+  // Before the transform: a masked language model predicts one token in seven, and the rest costs nothing.
+  const layers::Labelled kept = layers::keep_labelled(hidden, labels);
+  return layers::linear_cross_entropy(transformed(kept.hidden), weights, kept.labels, chunk, smoothing);
+}
+
+layers::LabelScores VocabularyScorer::token_scores(const at::Tensor& hidden, const at::Tensor& labels) {
+  return layers::linear_cross_entropy_each(transformed(hidden), weights, labels, chunk);
+}
+
+}  // namespace weft::models

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the last hidden states to scores over the vocabulary. A decoder's head is one product; that of a masked language
+// model is dense layer, activation, layer norm, product and bias (Devlin et al. 2019, as released).
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/layers/activation.h"
+#include "weft/layers/layer_norm.h"
+#include "weft/layers/linear.h"
+#include "weft/layers/linear_cross_entropy.h"
+#include "weft/models/heads/span_boundary.h"
+#include "weft/models/transformer_config.h"
+
+namespace weft::models {
+
+/// scores = h W^T, or norm(activation(T h + t)) W^T + b. The parts of a head that does so, whatever it calls them; a
+/// part that it lacks is null or undefined.
+struct VocabularyScorer {
+  layers::Linear transform{nullptr};  ///< T and t, D -> D
+  layers::LayerNorm norm{nullptr};
+  layers::Activation activation = layers::Activation::kGelu;
+  layers::HeadWeights weights;  ///< W [V, D] and b [V]
+  std::int64_t chunk = 0;       ///< positions whose scores exist at once in a loss; 0 chooses
+
+  /// hidden [..., D] -> [..., V], float32 or wider.
+  at::Tensor logits(const at::Tensor& hidden);
+  /// hidden [T, D], labels int64 [T] -> mean nats, see layers::linear_cross_entropy.
+  at::Tensor loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing = 0.0);
+  /// hidden [T, D], labels [T] -> [T] each, no gradient.
+  layers::LabelScores token_scores(const at::Tensor& hidden, const at::Tensor& labels);
+
+ private:
+  at::Tensor transformed(const at::Tensor& hidden);
+};
+
+/// The head of Weft's own models.
+class LanguageModelHeadImpl : public torch::nn::Module {
+ public:
+  /// Storage only. The token embedding [V, D] comes with each call, and serves as the weight when the config ties them.
+  LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options);
+  /// What scores hidden states.
+  VocabularyScorer scorer(const at::Tensor& embedding) const;
+  /// Mean nats of the span-boundary objective over the spans of labels [B, N]; 0 where there are none. hidden [B, N,
+  /// D].
+  at::Tensor span_loss(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
+
+  at::Tensor weight;                  ///< [V, D] unless tied
+  at::Tensor bias;                    ///< [V], encoders
+  layers::Linear transform{nullptr};  ///< D -> D, encoders
+  layers::LayerNorm transform_norm{nullptr};
+  SpanBoundaryHead span_boundary{nullptr};  ///< where the config has the objective
+
+ private:
+  layers::Activation activation_;
+  std::int64_t chunk_;
+};
+TORCH_MODULE(LanguageModelHead);
+
+}  // namespace weft::models

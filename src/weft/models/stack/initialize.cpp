@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A parameter's role is read from its name.
+#include "weft/models/stack/initialize.h"
+
+#include <c10/core/GradMode.h>
+
+namespace weft::models {
+namespace {
+
+// By the names that the modules register: a layer that is renamed is told apart here no longer.
+bool writes_to_residual(std::string_view name) {
+  return name.ends_with("attention.output.weight") || name.ends_with("feed_forward.down.weight");
+}
+
+void initialize_parameter(std::string_view name, at::Tensor& parameter, const Initializer& initializer) {
+  if (name.ends_with("bias")) {
+    parameter.zero_();
+  } else if (name.ends_with("norm.weight")) {
+    parameter.fill_(1.0);
+  } else {
+    const double divisor = writes_to_residual(name) ? initializer.residual_divisor : 1.0;
+    parameter.normal_(0.0, initializer.range / divisor, initializer.generator);
+  }
+  const bool has_padding_row =
+      name.ends_with("embeddings.tokens") || (initializer.padding_position && name.ends_with("embeddings.positions"));
+  if (initializer.padding_id >= 0 && has_padding_row) {
+    parameter[initializer.padding_id].zero_();
+  }
+}
+
+}  // namespace
+
+void initialize(torch::nn::Module& model, const Initializer& initializer, std::string_view only) {
+  const at::NoGradGuard without_gradients;
+  for (auto& parameter : model.named_parameters()) {
+    const bool of_mechanism = parameter.key().find(".mechanism.") != std::string::npos;
+    if (parameter.key().starts_with(only) && !of_mechanism) {
+      initialize_parameter(parameter.key(), parameter.value(), initializer);
+    }
+  }
+}
+
+}  // namespace weft::models

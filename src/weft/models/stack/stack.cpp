@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// One loop over the blocks, with or without recomputation.
+#include "weft/models/stack/stack.h"
+
+#include <ATen/ops/randint.h>
+#include <c10/core/GradMode.h>
+#include <torch/nn/modules/container/modulelist.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/layers/attention/cross_attention.h"
+#include "weft/layers/recompute.h"
+
+namespace weft::models {
+
+StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options)
+    : embeddings(register_module("embeddings", layers::Embeddings(config.embeddings, options))),
+      learned_positions_(
+          config.embeddings.positions == layers::PositionKind::kLearned ? config.embeddings.maximum_length : 0),
+      length_field_(config.length_field) {
+  // The list is for names and parameters, layers.0.attention...; calls go through the vector of typed holders.
+  const auto list = register_module("layers", torch::nn::ModuleList());
+  for (const layers::BlockConfig& block : config.blocks) {
+    layers_.emplace_back(block, options);
+    list->push_back(layers_.back());
+  }
+  if (config.last_norm) {
+    norm_ = register_module(
+        "norm", layers::LayerNorm(config.embeddings.hidden_size, config.embeddings.layer_norm_eps, options));
+  }
+  if (config.rope_theta > 0.0 && !config.blocks.empty()) {
+    rotary_.emplace(config.blocks.front().head_dim(), config.rope_theta);
+  }
+}
+
+at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& context, bool recompute) {
+  const std::int64_t first = context.attention.query_offset;
+  const std::int64_t needed = first + input.ids.size(1);
+  require(learned_positions_ == 0 || needed <= learned_positions_, "positions are learned for ", length_field_, " = ",
+          learned_positions_, " tokens, but ", needed, " are needed");
+  at::Tensor hidden = embeddings(layers::EmbeddingsInput{.ids = input.ids,
+                                                         .first_position = first,
+                                                         .seed = context.attention.seed,
+                                                         .token_types = input.token_types,
+                                                         .shared_tokens = input.tokens});
+  if (rotary_) {
+    // Once for all layers: the angles depend on the position alone.
+    context.rotation = rotary_->at_positions(first, input.ids.size(1), hidden.options());
+  }
+  for (const layers::TransformerBlock& block : layers_) {
+    hidden = run_block(block, hidden, context, recompute);
+  }
+  return norm_ ? norm_(hidden) : hidden;
+}
+
+at::Tensor StackImpl::run_block(layers::TransformerBlock block, const at::Tensor& hidden,
+                                const layers::BlockContext& context, bool recompute) const {
+  if (!recompute || !at::GradMode::is_enabled()) {
+    return block(hidden, context);
+  }
+  std::vector<at::Tensor> leaves = block->parameters();
+  if (context.source != nullptr) {
+    leaves.push_back(context.source->hidden);
+  }
+  // Holder and context are copied into the closure: it runs again in the backward pass, long after this call.
+  return layers::recompute([block, context](const at::Tensor& x) mutable { return block(x, context); }, hidden, leaves);
+}
+
+layers::DecodingState StackImpl::initial_state() const {
+  layers::DecodingState::Layers states;
+  for (const layers::TransformerBlock& block : layers_) {
+    states.push_back(block->attention->initial_state());
+  }
+  return layers::DecodingState(std::move(states));
+}
+
+bool StackImpl::needs_input() const {
+  return std::any_of(layers_.begin(), layers_.end(),
+                     [](const layers::TransformerBlock& block) { return block->attention->needs_input(); });
+}
+
+std::int64_t parameter_count(const torch::nn::Module& model) {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : model.parameters()) {
+    count += parameter.numel();
+  }
+  return count;
+}
+
+std::uint64_t draw_seed() {
+  const at::Tensor draw =
+      at::randint(std::numeric_limits<std::int64_t>::max(), {1}, at::TensorOptions().dtype(at::kLong));
+  return static_cast<std::uint64_t>(draw.item<std::int64_t>());
+}
+
+}  // namespace weft::models

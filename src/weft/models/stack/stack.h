@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Embeddings, a row of transformer blocks and, where a model has one, a last norm: the part that causal models,
+// encoders and both halves of an encoder-decoder share.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/layers/decoding_state.h"
+#include "weft/layers/embeddings.h"
+#include "weft/layers/layer_norm.h"
+#include "weft/layers/rotary.h"
+#include "weft/layers/transformer_block.h"
+#include "weft/models/stack/stack_config.h"
+
+namespace weft::models {
+
+/// Token ids [B, N] on their way in.
+struct StackInput {
+  at::Tensor ids;               ///< int64 [B, N], inside the table
+  at::Tensor token_types = {};  ///< int64 [B, N]; undefined: all 0
+  at::Tensor tokens = {};       ///< the table [vocab, hidden], where the stack shares that of another
+};
+
+/// The module tree is embeddings, layers.0 to layers.L-1 and norm; names in a checkpoint follow it.
+class StackImpl : public torch::nn::Module {
+ public:
+  /// Storage only. Errors: kExpression for a mechanism string.
+  StackImpl(const StackConfig& config, const at::TensorOptions& options);
+
+  /// -> [B, N, hidden]. Position, padding, seed, state and source are those of `context`; its rotation is set here.
+  /// `recompute`: blocks keep their input alone and run again in the backward pass (Chen et al. 2016). Errors:
+  /// kArgument where learned positions are fewer than the tokens.
+  at::Tensor forward(const StackInput& input, layers::BlockContext& context, bool recompute);
+  /// Of every layer, before the first token.
+  layers::DecodingState initial_state() const;
+  /// Whether a layer's pattern asks for positions bound to `input`.
+  bool needs_input() const;
+  const std::vector<layers::TransformerBlock>& blocks() const noexcept { return layers_; }
+
+  layers::Embeddings embeddings{nullptr};
+
+ private:
+  at::Tensor run_block(layers::TransformerBlock block, const at::Tensor& hidden, const layers::BlockContext& context,
+                       bool recompute) const;
+
+  std::int64_t learned_positions_ = 0;  // 0: none are learned
+  std::string_view length_field_;
+  std::vector<layers::TransformerBlock> layers_;
+  layers::LayerNorm norm_{nullptr};
+  std::optional<layers::RotaryTable> rotary_;
+};
+TORCH_MODULE(Stack);
+
+/// Numbers in all parameters; a tensor that two modules share counts once.
+std::int64_t parameter_count(const torch::nn::Module& model);
+
+/// The seed of all dropout in a call that names none, from LibTorch's CPU generator, so that at::manual_seed governs
+/// it.
+std::uint64_t draw_seed();
+
+}  // namespace weft::models

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the layers are told about a model. Each config becomes one in one place: the file that holds its rules.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "weft/layers/block_config.h"
+#include "weft/layers/embeddings.h"
+
+namespace weft::models {
+
+struct TransformerConfig;
+struct EncoderConfig;
+struct EncoderOptions;
+struct EncoderDecoderConfig;
+
+/// Embeddings, blocks and last norm of one stack.
+struct StackConfig {
+  layers::EmbeddingsConfig embeddings;
+  std::vector<layers::BlockConfig> blocks;
+  bool last_norm = false;  ///< a norm behind the last block, which ends in none in a pre-norm model
+  std::string_view length_field = "max_position_embeddings";  ///< of the config, for messages: a literal
+  double rope_theta = 0.0;  ///< base of the rotary frequencies; 0: positions are not rotary
+};
+
+/// Errors: those of a mechanism string that does not parse or does not fit heads and layer, naming `where` and the
+/// layer: before a weight is allocated.
+void check_mechanisms(const StackConfig& config, std::string_view where);
+
+// Of a config that has been validated.
+StackConfig stack_config(const TransformerConfig& config);
+StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& options);
+StackConfig encoder_stack(const EncoderDecoderConfig& config);
+StackConfig decoder_stack(const EncoderDecoderConfig& config);
+
+}  // namespace weft::models

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes, the tokeniser that needs no file (a byte is its own id, and any bytes, valid UTF-8 or not, come back as they
+// were), and what every tokeniser can be asked.
+#include "weft/text/tokenizer.h"
+
+#include <string>
+#include <string_view>
+
+#include "weft/core/error.h"
+
+namespace weft::text {
+
+std::vector<bool> word_beginnings(const Tokenizer& tokenizer) {
+  constexpr std::string_view kSpace = " \t\n\r";
+  const auto is_space = [kSpace](char byte) { return kSpace.find(byte) != std::string_view::npos; };
+  std::vector<bool> begins(static_cast<std::size_t>(tokenizer.vocabulary_size()));
+  const std::vector<std::int64_t> anchor = tokenizer.encode("a");
+  const std::string before = tokenizer.decode(anchor);
+  for (std::size_t id = 0; id < begins.size(); ++id) {
+    std::vector<std::int64_t> pair = anchor;
+    pair.push_back(static_cast<std::int64_t>(id));
+    const std::string text = tokenizer.decode(pair);
+    begins[id] = text.size() > before.size() && is_space(text[before.size()]);
+  }
+  return begins;
+}
+
+namespace {
+
+constexpr std::int64_t kBytes = 256;
+
+class ByteTokenizer final : public Tokenizer {
+ public:
+  std::vector<std::int64_t> encode(std::string_view text) const override {
+    std::vector<std::int64_t> ids(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      ids[i] = static_cast<unsigned char>(text[i]);
+    }
+    return ids;
+  }
+
+  std::string decode(const std::vector<std::int64_t>& ids) const override {
+    std::string text(ids.size(), '\0');
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      require(ids[i] >= 0 && ids[i] < kBytes, "token ", i, " is ", ids[i], ", but bytes are 0 to 255");
+      text[i] = static_cast<char>(ids[i]);
+    }
+    return text;
+  }
+
+  std::int64_t vocabulary_size() const override { return kBytes; }
+  std::string kind() const override { return "bytes"; }
+  void save(const std::filesystem::path&) const override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_byte_tokenizer() { return std::make_unique<ByteTokenizer>(); }
+
+}  // namespace weft::text

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a task over text learns from: which text, how long its windows are, what is masked of them. The field list is
+// the group "Text" of `weft train`'s flags; a run's training.json has it beside the trainer's fields.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/fields.h"
+#include "weft/data/text_corpus.h"
+#include "weft/formats/config_json.h"
+#include "weft/text/sampling/subword_sampler.h"
+#include "weft/training/evaluation/evaluate.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::training {
+
+/// The field list says what each field means and which values it takes.
+struct TextConfig {
+  std::vector<std::string> train_text;
+  std::vector<std::string> eval_text;
+  std::int64_t context = 1024;
+  double mask_probability = 0.15;
+  std::string masking = "tokens";
+  std::int64_t max_eval_bytes = 262144;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = TextConfig;
+    visit(Field{"train_text", &C::train_text, "files and folders to train on"});
+    visit(Field{"eval_text", &C::eval_text,
+                "held-out files and folders to evaluate on; without them nothing is evaluated"});
+    visit(Field{"context", &C::context, "tokens of a training window"}.range(1, kMostTokens));
+    visit(Field{"mask_probability", &C::mask_probability,
+                "share of the tokens that are masked, for an encoder to predict"}
+              .range(0.001, 1));
+    visit(Field{"masking", &C::masking, "what is masked for an encoder: single tokens, whole words, or spans of words"}
+              .one_of({"tokens", "words", "spans"}));
+    visit(
+        Field{"max_eval_bytes", &C::max_eval_bytes, "held-out bytes that an evaluation reads; 0 for all"}.at_least(0));
+  }
+};
+
+/// Every field, and some train_text. Errors: kArgument naming `where`, the field, the rule and the value.
+void check_config(const TextConfig& config, std::string_view where);
+
+/// `config` as a run directory keeps it: its paths are absolute.
+TextConfig resolved(TextConfig config);
+
+/// The text of a resumed run: what its training.json records, with what `given` names laid over it, which leaves
+/// `given`; resolved. The places of the text and how much of it is evaluated may change. Errors: as check_same.
+TextConfig resumed_text(const formats::Json& recorded, formats::Json& given, const std::filesystem::path& where);
+
+/// The draws of training text in other tokens that `config` asks for, or null. Errors: as text::make_subword_sampler.
+std::unique_ptr<const text::SubwordSampler> subword_sampler(const TrainerConfig& config,
+                                                            const text::Tokenizer& tokenizer);
+
+/// The text of config.eval_text, checked now for what an evaluation needs at the end. Errors: kIo naming the file;
+/// kArgument for text of fewer than `least` tokens.
+std::shared_ptr<const data::TextCorpus> held_out_text(const TextConfig& config, const text::Tokenizer& tokenizer,
+                                                      std::size_t least);
+
+/// Evaluations between steps: windows of the training's context, and no more tokens in flight than a batch has, so that
+/// an evaluation needs no more memory than a step.
+EvaluateOptions evaluation_options(const TrainerConfig& trainer, const TextConfig& config,
+                                   const std::function<void(std::int64_t, std::int64_t)>& progress);
+
+}  // namespace weft::training

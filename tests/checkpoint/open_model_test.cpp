@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a directory turns out to be, told from one look at its config.json.
+#include "weft/checkpoint/open_model.h"
+
+#include <gtest/gtest.h>
+
+#include "models/small_encoder.h"
+#include "models/small_model.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/core/files.h"
+#include "weft/text/tokenizer.h"
+
+namespace weft::checkpoint {
+namespace {
+
+TEST(OpenModel, ReadsTheConfigOfAnEncoderOnce) {
+  const test::TemporaryDirectory folder;
+  const std::filesystem::path path = folder / "model";
+  save_encoder(path, test::small_encoder(test::small_encoder_config("longformer"), models::Head::kTokenClassification));
+  const OpenedModel opened = open_model(path);
+  std::filesystem::remove(path / "config.json");
+  EXPECT_EQ(opened.path(), path);
+  EXPECT_TRUE(opened.is_encoder());
+  EXPECT_EQ(opened.encoder_config().model_type, "longformer");
+  EXPECT_EQ(opened.encoder_config().directory, path);
+  EXPECT_EQ(opened.head(), models::Head::kTokenClassification);
+  EXPECT_EQ(load_encoder(opened)->head(), models::Head::kTokenClassification);
+  test::expect_error(ErrorKind::kFormat, {"model_type must be weft", "'longformer'"}, [&] { opened.own_config(); });
+}
+
+TEST(OpenModel, ReadsTheConfigOfAnOwnModelOnce) {
+  const test::TemporaryDirectory folder;
+  const std::filesystem::path path = folder / "model";
+  const models::LanguageModel model = test::make_model(test::small_config());
+  save_model(path, model, *text::make_byte_tokenizer());
+  const OpenedModel opened = open_model(path);
+  std::filesystem::remove(path / "config.json");
+  EXPECT_FALSE(opened.is_encoder());
+  EXPECT_EQ(opened.own_config().hidden_size, 16);
+  EXPECT_EQ(load_model(opened)->parameter_count(), model->parameter_count());
+  test::expect_error(ErrorKind::kUnsupported, {"is a decoder that weft train made"}, [&] { opened.encoder_config(); });
+}
+
+TEST(OpenModel, NamesTheFamiliesWhereItKnowsNone) {
+  const test::TemporaryDirectory folder;
+  write_file_atomically(folder / "config.json", R"({"model_type": "t5"})");
+  const OpenedModel opened = open_model(folder.path());
+  test::expect_error(ErrorKind::kUnsupported, {"bert, roberta, longformer, big_bird", "'t5'"},
+                     [&] { opened.is_encoder(); });
+}
+
+}  // namespace
+}  // namespace weft::checkpoint
