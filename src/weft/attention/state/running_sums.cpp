@@ -2,6 +2,7 @@
 // Appended tokens are summed into a tensor of their own, which replaces the old one when they count.
 #include "weft/attention/state/running_sums.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/matmul.h>
 
 #include <utility>
