@@ -16,6 +16,7 @@
 #include "weft/models/encoder_config.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/run_directory.h"
+#include "weft/training/text_config.h"
 #include "weft/training/trainer_config.h"
 
 namespace {
@@ -42,6 +43,7 @@ void read_model(const std::filesystem::path& directory) {
   read_config<weft::models::EncoderConfig>(json);
   read_config<weft::models::TransformerConfig>(json);
   read_config<weft::training::TrainerConfig>(json);
+  read_config<weft::training::TextConfig>(json);
 }
 
 void read_checkpoint(const std::filesystem::path& run) {

@@ -166,6 +166,26 @@ TEST(CrossAttention, GivesTheSameFromKeysThatWereProjectedBefore) {
   }
 }
 
+TEST(CrossAttention, ReadersOfOneTextEachGiveWhatTheyGiveAlone) {
+  const at::NoGradGuard without_gradients;
+  for (const std::string mechanism : {"full", "linear", "window(5)"}) {
+    CrossAttention layer = cross_layer(mechanism);
+    const at::Tensor x = at::randn({6, 2, 12}, kExact);
+    Source source{.hidden = {}, .heads = {layer->project(at::randn({2, 8, 12}, kExact))}, .readers = 3};
+    source.padding.rows.resize(2);
+    source.padding.rows[1].key_length = 5;
+    BlockContext context;
+    context.attention.query_offset = 4;
+    context.source = std::make_shared<const Source>(source);
+    const at::Tensor together = layer->forward(x, context);
+    source.readers = 1;
+    Source alone = source.reordered(at::tensor({0, 0, 0, 1, 1, 1}, at::kLong));
+    context.source = std::make_shared<const Source>(alone);
+    // float64 sums over blocks of other rows
+    EXPECT_LT((together - layer->forward(x, context)).abs().max().item<double>(), 1e-12) << mechanism;
+  }
+}
+
 TEST(CrossAttention, GradientsReachTargetSourceAndParameters) {
   CrossAttention layer = cross_layer("window(5)");
   torch::manual_seed(5);

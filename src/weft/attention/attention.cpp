@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "weft/attention/blocks/decode.h"
+#include "weft/attention/operator/autograd.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/operator/operator.h"
 #include "weft/attention/operator/paths.h"
@@ -34,6 +35,16 @@ AttentionResult device_dense(const Call& call) {
                                                            !call.layout->is_full(), call.scale, grouped)),
           {},
           Path::kDense};
+}
+
+// A checked call. One that somebody traces goes through the dispatcher, so that they see it.
+Forward computed(const Call& call) {
+  const bool is_traced = !is_plain(call.query) || !is_plain(call.key) || !is_plain(call.value);
+  if (is_traced) {
+    return dispatch_forward(arguments_of(call));
+  }
+  RECORD_FUNCTION("weft::attention", c10::ArrayRef<const c10::IValue>());  // for profilers, as the dispatcher does
+  return asks_for_gradients(call) ? differentiable(call) : run_forward(call);
 }
 
 }  // namespace
@@ -66,7 +77,7 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
   if (call.path == Path::kDense && !call.query.is_cpu()) {
     return device_dense(call);
   }
-  const Forward result = attend_call(call);
+  const Forward result = computed(call);
   return {result.output, result.log_sum_exp, call.path};
 }
 

@@ -12,7 +12,7 @@
 #include "weft/models/families/family.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/task.h"
-#include "weft/training/text_config.h"
+#include "weft/training/text_task.h"
 
 namespace weft::fine_tuning {
 namespace {

@@ -142,22 +142,12 @@ void DecodingState::load(const attention::NamedTensors& tensors) {
   }
   const std::int64_t length = saved.tokens();
   saved.check_batch();
-  // A layer that refuses is as it was; those before it go back to what they held.
-  std::vector<attention::NamedTensors> before;
-  for (const auto& layer : layers_) {
-    before.push_back(layer->save());
+  Layers loaded;  // aside, so that a layer that refuses changes none
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    loaded.push_back(layers_[layer]->fresh());
+    loaded.back()->load(saved.layers[layer], length);
   }
-  std::size_t loaded = 0;
-  try {
-    for (; loaded < layers_.size(); ++loaded) {
-      layers_[loaded]->load(saved.layers[loaded], length);
-    }
-  } catch (...) {
-    for (std::size_t layer = 0; layer < loaded; ++layer) {
-      layers_[layer]->load(before[layer], length_);
-    }
-    throw;
-  }
+  layers_ = std::move(loaded);
   length_ = length;
 }
 

@@ -14,7 +14,7 @@
 #include "weft/models/language_model.h"
 #include "weft/text/tokenizer.h"
 #include "weft/training/task.h"
-#include "weft/training/text_config.h"
+#include "weft/training/text_task.h"
 #include "weft/training/trainer_config.h"
 
 namespace weft::training {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of a TextConfig, and what tasks over text make of it.
+// Rules of a TextConfig, and what of it a resumed run may change.
 #include "weft/training/text_config.h"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/training/evaluation/evaluation_mode.h"
 #include "weft/training/resumption.h"
 
 namespace weft::training {
@@ -39,37 +37,6 @@ TextConfig resumed_text(const formats::Json& recorded, formats::Json& given, con
   auto config = resumed_settings<TextConfig>(recorded, given, kChangeable, where);
   check_config(config, quote(where.native(), 4096));
   return config;
-}
-
-std::unique_ptr<const text::SubwordSampler> subword_sampler(const TrainerConfig& config,
-                                                            const text::Tokenizer& tokenizer) {
-  const bool draws = config.bpe_dropout > 0 || config.unigram_alpha > 0;
-  return draws ? text::make_subword_sampler(tokenizer, {config.bpe_dropout, config.unigram_alpha}) : nullptr;
-}
-
-std::shared_ptr<const data::TextCorpus> held_out_text(const TextConfig& config, const text::Tokenizer& tokenizer,
-                                                      std::size_t least) {
-  constexpr std::int64_t kEnough = 4096;  // bytes that nearly always are tokens enough
-  auto corpus = std::make_shared<data::TextCorpus>(config.eval_text);
-  const std::int64_t all = config.max_eval_bytes == 0 ? corpus->bytes() : config.max_eval_bytes;
-  const auto tokens_in = [&](std::int64_t most) {
-    return tokenizer.encode(first_bytes(corpus->text(most + 4), most, tokenizer)).size();
-  };
-  std::size_t found = tokens_in(std::min(all, kEnough));
-  found = found < least && all > kEnough ? tokens_in(all) : found;
-  require(found >= least, "eval_text: ", quoted_list(config.eval_text, 3), " must have at least ", least,
-          " tokens, found ", found);
-  return corpus;
-}
-
-EvaluateOptions evaluation_options(const TrainerConfig& trainer, const TextConfig& config,
-                                   const std::function<void(std::int64_t, std::int64_t)>& progress) {
-  EvaluateOptions options;
-  options.context = config.context;
-  options.batch_tokens = std::max(config.context, std::min(options.batch_tokens, trainer.batch_size * config.context));
-  options.dtype = trainer.dtype;
-  options.progress = progress;
-  return options;
 }
 
 }  // namespace weft::training

@@ -4,17 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/core/fields.h"
-#include "weft/data/text_corpus.h"
 #include "weft/formats/config_json.h"
-#include "weft/text/sampling/subword_sampler.h"
-#include "weft/training/evaluation/evaluate.h"
 #include "weft/training/trainer_config.h"
 
 namespace weft::training {
@@ -54,19 +50,5 @@ TextConfig resolved(TextConfig config);
 /// The text of a resumed run: what its training.json records, with what `given` names laid over it, which leaves
 /// `given`; resolved. The places of the text and how much of it is evaluated may change. Errors: as check_same.
 TextConfig resumed_text(const formats::Json& recorded, formats::Json& given, const std::filesystem::path& where);
-
-/// The draws of training text in other tokens that `config` asks for, or null. Errors: as text::make_subword_sampler.
-std::unique_ptr<const text::SubwordSampler> subword_sampler(const TrainerConfig& config,
-                                                            const text::Tokenizer& tokenizer);
-
-/// The text of config.eval_text, checked now for what an evaluation needs at the end. Errors: kIo naming the file;
-/// kArgument for text of fewer than `least` tokens.
-std::shared_ptr<const data::TextCorpus> held_out_text(const TextConfig& config, const text::Tokenizer& tokenizer,
-                                                      std::size_t least);
-
-/// Evaluations between steps: windows of the training's context, and no more tokens in flight than a batch has, so that
-/// an evaluation needs no more memory than a step.
-EvaluateOptions evaluation_options(const TrainerConfig& trainer, const TextConfig& config,
-                                   const std::function<void(std::int64_t, std::int64_t)>& progress);
 
 }  // namespace weft::training

@@ -149,6 +149,7 @@ MechanismSpec parse_linear(const std::string& expression) {
   MechanismSpec spec;
   spec.name = "linear";
   spec.description = "linear";
+  spec.ignores_query_positions = true;
   spec.limits.alibi = "it computes no scores that the distance could lower";
   spec.operations = linear_operations;
   return spec;

@@ -58,6 +58,7 @@ MechanismSpec pattern_mechanism(const Pattern& pattern) {
   spec.name = "pattern";
   spec.description = pattern.to_string();
   spec.needs_input = pattern.needs_input();
+  spec.ignores_query_positions = spec.description == "full";
   spec.files = pattern.files();
   spec.pattern = pattern;
   return spec;

@@ -123,12 +123,12 @@ Forward apply(const Kind& call) {
   return {results[0], results[1]};
 }
 
+}  // namespace
+
 bool asks_for_gradients(const Call& call) {
   return !c10::impl::tls_is_dispatch_keyset_excluded(c10::autograd_dispatch_keyset) &&
          any_is_followed({call.query, call.key, call.value});
 }
-
-}  // namespace
 
 Forward differentiable(const Call& call) { return asks_for_gradients(call) ? apply(call) : run_forward(call); }
 

@@ -2,12 +2,10 @@
 // From a call to the arguments of the schema and back, and the way through the dispatcher.
 #include "weft/attention/operator/operator.h"
 
-#include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <utility>
 
-#include "weft/attention/operator/autograd.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/operator/layout_tensors.h"
 #include "weft/attention/operator/paths.h"
@@ -89,15 +87,6 @@ bool is_plain(const at::Tensor& tensor) {
                                     c10::autograd_dispatch_keyset_with_ADInplaceOrView - c10::autocast_dispatch_keyset -
                                     c10::DispatchKeySet(c10::DispatchKey::BackendSelect);
   return !tensor.is_meta() && c10::toFunctionalityKey(above.highestPriorityTypeId()) == c10::DispatchKey::Dense;
-}
-
-Forward attend_call(const Call& call) {
-  const bool is_traced = !is_plain(call.query) || !is_plain(call.key) || !is_plain(call.value);
-  if (is_traced) {
-    return dispatch_forward(arguments_of(call));
-  }
-  RECORD_FUNCTION("weft::attention", c10::ArrayRef<const c10::IValue>());  // for profilers, as the dispatcher does
-  return differentiable(call);
 }
 
 }  // namespace weft::attention

@@ -61,8 +61,4 @@ Gradients dispatch_backward(const Arguments& arguments, const Forward& forward, 
 /// or mode of Python's stands between.
 bool is_plain(const at::Tensor& tensor);
 
-/// A checked call, differentiable by query, key and value. Every tensor of it is_plain(), or it goes through the
-/// dispatcher.
-Forward attend_call(const Call& call);
-
 }  // namespace weft::attention

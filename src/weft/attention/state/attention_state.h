@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ class AttentionState {
   std::int64_t pending() const noexcept { return pending_; }
   /// Counts them.
   virtual void advance() = 0;
+  /// A state of the same kind and layer before the first token.
+  virtual std::unique_ptr<AttentionState> fresh() const = 0;
   /// Row b becomes what row rows[b] was, int64 [B']: the texts that a beam search keeps, some of them twice.
   virtual void reorder(const at::Tensor& rows) = 0;
   /// Whether single tokens are kept, so that the last ones can be forgotten.

@@ -13,6 +13,7 @@ class KeysAndValues : public AttentionState {
 
   void append(const at::Tensor& keys, const at::Tensor& values) override;
   void advance() override;
+  std::unique_ptr<AttentionState> fresh() const override { return std::make_unique<KeysAndValues>(layer_); }
   void reorder(const at::Tensor& rows) override;
   bool keeps_tokens() const override { return true; }
   void truncate(std::int64_t length) override;

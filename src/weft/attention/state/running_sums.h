@@ -15,6 +15,7 @@ class RunningSums : public AttentionState {
   /// keys [B, H_kv, n, r], values [B, H_kv, n, c].
   void append(const at::Tensor& keys, const at::Tensor& values) override;
   void advance() override;
+  std::unique_ptr<AttentionState> fresh() const override { return std::make_unique<RunningSums>(layer_); }
   void reorder(const at::Tensor& rows) override;
   bool keeps_tokens() const override { return false; }
   void truncate(std::int64_t length) override;

@@ -23,9 +23,11 @@ std::span<const Command> commands();
 /// The row of the command `name`, or null.
 const Command* find_command(std::string_view name);
 
-/// What the table adds; each is the last function of the file that is named after its command.
-void add_tokenizer(CLI::App& parent);
-void add_data(CLI::App& parent);
-void add_pattern(CLI::App& parent);
+/// The commands of libweft_core; each is the last function of the file that is named after it.
+#define WEFT_CORE_COMMAND(name, add, about) void add(CLI::App& parent);
+#define WEFT_TENSOR_COMMAND(name, add, about)
+#include "weft/cli/commands/list.inc"
+#undef WEFT_CORE_COMMAND
+#undef WEFT_TENSOR_COMMAND
 
 }  // namespace weft::cli

@@ -9,25 +9,12 @@
 
 namespace weft::cli {
 
+#define WEFT_CORE_COMMAND(name, add, about)
+
 /// Each is the last function of the file that is named after its command.
-void add_train(CLI::App& parent);
-void add_eval(CLI::App& parent);
-void add_report(CLI::App& parent);
-void add_compare(CLI::App& parent);
-void add_generate(CLI::App& parent);
-void add_info(CLI::App& parent);
-void add_bench(CLI::App& parent);
-void add_version(CLI::App& parent);
-void add_tokenize(CLI::App& parent);
-void add_fill_mask(CLI::App& parent);
-void add_embed(CLI::App& parent);
-void add_classify(CLI::App& parent);
-void add_tag(CLI::App& parent);
-void add_answer(CLI::App& parent);
-void add_choose(CLI::App& parent);
-void add_forward(CLI::App& parent);
-void add_convert(CLI::App& parent);
-void add_init(CLI::App& parent);
+#define WEFT_TENSOR_COMMAND(name, add, about) void add(CLI::App& parent);
+#include "weft/cli/commands/list.inc"
+#undef WEFT_TENSOR_COMMAND
 
 /// The commands below `weft bench`.
 void add_bench_attention(CLI::App& parent);
@@ -39,16 +26,12 @@ struct TensorCommand {
   void (*add)(CLI::App& parent);
 };
 
+#define WEFT_TENSOR_COMMAND(name, add, about) TensorCommand{name, add},
 inline constexpr std::array kTensorCommands{
-    TensorCommand{"train", add_train},         TensorCommand{"eval", add_eval},
-    TensorCommand{"report", add_report},       TensorCommand{"compare", add_compare},
-    TensorCommand{"generate", add_generate},   TensorCommand{"tokenize", add_tokenize},
-    TensorCommand{"fill-mask", add_fill_mask}, TensorCommand{"embed", add_embed},
-    TensorCommand{"classify", add_classify},   TensorCommand{"tag", add_tag},
-    TensorCommand{"answer", add_answer},       TensorCommand{"choose", add_choose},
-    TensorCommand{"forward", add_forward},     TensorCommand{"convert", add_convert},
-    TensorCommand{"init", add_init},           TensorCommand{"info", add_info},
-    TensorCommand{"bench", add_bench},         TensorCommand{"version", add_version},
+#include "weft/cli/commands/list.inc"
 };
+
+#undef WEFT_CORE_COMMAND
+#undef WEFT_TENSOR_COMMAND
 
 }  // namespace weft::cli

@@ -4,15 +4,17 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <string_view>
 #include <utility>
-#include "weft/formats/json_members.h"
 
 #include "weft/cli/output.h"
 #include "weft/core/joined.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/training/best_figure.h"
 
 namespace weft::cli {
@@ -34,6 +36,9 @@ std::string figure_text(const std::string& name, const Json& value) {
   }
   if ((name == "seconds" || name == "time") && value.is_number()) {
     return duration_text(value.get<double>());
+  }
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
+    return formats::print_json(value);  // no count of a run is as large: shown as it stands in the file
   }
   if (value.is_number_integer()) {
     return digits(value.get<std::int64_t>());

@@ -18,7 +18,7 @@
 #include "weft/text/hugging_face.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/task.h"
-#include "weft/training/text_config.h"
+#include "weft/training/text_task.h"
 
 namespace weft::fine_tuning {
 

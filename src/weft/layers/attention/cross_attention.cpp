@@ -2,6 +2,9 @@
 // Queries of one text, keys of another, and the padding of both.
 #include "weft/layers/attention/cross_attention.h"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/div.h>
+
 #include <algorithm>
 
 #include "weft/attention/state/state_checks.h"
@@ -35,6 +38,7 @@ Source Source::reordered(const at::Tensor& rows) const {
   for (const SourceHeads& layer : heads) {
     result.heads.push_back({chosen(layer.key), chosen(layer.value)});
   }
+  result.readers = readers;
   return result;
 }
 
@@ -69,6 +73,14 @@ attention::AttentionContext CrossAttentionImpl::describe(const Source& source,
   return both;
 }
 
+// x [B, N, H D] against keys of B texts.
+at::Tensor CrossAttentionImpl::attend(const at::Tensor& x, const SourceHeads& heads,
+                                      const attention::AttentionContext& both) {
+  const at::Tensor queries = query(x).view({x.size(0), x.size(1), config_.heads, -1}).transpose(1, 2);
+  const at::Tensor mixed = mechanism_->forward(queries, heads.key, heads.value, both);
+  return output(mixed.transpose(1, 2).reshape(x.sizes()));
+}
+
 at::Tensor CrossAttentionImpl::forward(const at::Tensor& x, const BlockContext& context) {
   require(context.source != nullptr, "cross-attention: the call has no source");
   const Source& source = *context.source;
@@ -76,12 +88,19 @@ at::Tensor CrossAttentionImpl::forward(const at::Tensor& x, const BlockContext& 
           source.heads.size(), " layers, but there is a layer ", config_.layer, "; encode it with this model");
   const SourceHeads heads =
       source.heads.empty() ? project(source.hidden) : source.heads[static_cast<std::size_t>(config_.layer)];
-  require(heads.key.size(0) == x.size(0), "cross-attention: the source has ", heads.key.size(0), " texts, the target ",
-          x.size(0));
-  // [B, N, H D] -> [B, H, N, D], and back
-  const at::Tensor queries = query(x).view({x.size(0), x.size(1), config_.heads, -1}).transpose(1, 2);
-  const at::Tensor mixed = mechanism_->forward(queries, heads.key, heads.value, describe(source, context.attention));
-  return output(mixed.transpose(1, 2).reshape(x.sizes()));
+  require(heads.key.size(0) * source.readers == x.size(0), "cross-attention: the source has ", heads.key.size(0),
+          " texts with ", source.readers, " readers each, the target ", x.size(0), " rows");
+  if (source.readers == 1) {
+    return attend(x, heads, describe(source, context.attention));
+  }
+  if (mechanism_->spec().ignores_query_positions && context.attention.rows.empty()) {
+    const at::Tensor together = x.reshape({heads.key.size(0), source.readers * x.size(1), x.size(2)});
+    return attend(together, heads, describe(source, context.attention)).view(x.sizes());
+  }
+  const at::Tensor rows = at::arange(x.size(0), at::TensorOptions(x.device()).dtype(at::kLong))
+                              .div(source.readers, "floor");
+  const Source each = Source{{}, source.padding, {heads}}.reordered(rows);
+  return attend(x, each.heads.front(), describe(each, context.attention));
 }
 
 }  // namespace weft::layers

@@ -22,11 +22,13 @@ struct SourceHeads {
   at::Tensor value;  ///< [B, H_kv, S, D]
 };
 
-/// What the blocks of a decoder read of an encoder: a batch of B source texts of S tokens.
+/// What the blocks of a decoder read of an encoder: a batch of B source texts of S tokens. Several rows of the target
+/// may read one text (the beams of a search): its keys and values then lie in memory once.
 struct Source {
   at::Tensor hidden;                    ///< [B, S, hidden], the encoder's last; not looked at where `heads` are there
   attention::AttentionContext padding;  ///< `key_keep` [B, S] and the key lengths of `rows`; nothing else is looked at
   std::vector<SourceHeads> heads = {};  ///< of each layer, projected once for all tokens that are decoded; or empty
+  std::int64_t readers = 1;             ///< row b of the target reads text b / readers
 
   /// Row b is what row rows[b] of this source is, rows int64 [B'] on the same device: the source of a DecodingState
   /// that is reordered. Errors: kArgument for a row that is not there.
@@ -40,8 +42,9 @@ class CrossAttentionImpl : public torch::nn::Module {
  public:
   /// Errors: those of make_attention(); kUnsupported where the mechanism names `input`, which has no meaning here.
   CrossAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);
-  /// x [B, N, hidden] -> [B, N, hidden]; context.source has as many texts as x. Errors: kArgument without one,
-  /// or with one whose `heads` are those of fewer layers.
+  /// x [B, N, hidden] -> [B, N, hidden]; context.source has B / readers texts. Where the mechanism ignores positions of
+  /// queries, the readers of a text are queries of one call; elsewhere each gets a copy of its keys for the call.
+  /// Errors: kArgument without a source, or with one whose `heads` are those of fewer layers.
   at::Tensor forward(const at::Tensor& x, const BlockContext& context);
   /// Keys and values of hidden [B, S, hidden].
   SourceHeads project(const at::Tensor& hidden);
@@ -53,6 +56,7 @@ class CrossAttentionImpl : public torch::nn::Module {
   Linear output{nullptr};     ///< hidden -> hidden
 
  private:
+  at::Tensor attend(const at::Tensor& x, const SourceHeads& heads, const attention::AttentionContext& both);
   /// Padding of both texts, and the position and dropout of the call.
   attention::AttentionContext describe(const Source& source, const attention::AttentionContext& target) const;
 

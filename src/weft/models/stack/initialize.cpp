@@ -4,6 +4,11 @@
 
 #include <c10/core/GradMode.h>
 
+#include <set>
+#include <string>
+
+#include "weft/attention/mechanism.h"
+
 namespace weft::models {
 namespace {
 
@@ -28,13 +33,26 @@ void initialize_parameter(std::string_view name, at::Tensor& parameter, const In
   }
 }
 
+/// What attention mechanisms learn: they set it themselves.
+std::set<std::string> of_mechanisms(const torch::nn::Module& model) {
+  std::set<std::string> names;
+  for (const auto& module : model.named_modules("", false)) {
+    if (const auto* mechanism = module.value()->as<attention::AttentionImpl>()) {
+      for (const std::string& name : mechanism->spec().parameters) {
+        names.insert(module.key() + "." + name);
+      }
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 void initialize(torch::nn::Module& model, const Initializer& initializer, std::string_view only) {
   const at::NoGradGuard without_gradients;
+  const std::set<std::string> left_out = of_mechanisms(model);
   for (auto& parameter : model.named_parameters()) {
-    const bool of_mechanism = parameter.key().find(".mechanism.") != std::string::npos;
-    if (parameter.key().starts_with(only) && !of_mechanism) {
+    if (parameter.key().starts_with(only) && !left_out.contains(parameter.key())) {
       initialize_parameter(parameter.key(), parameter.value(), initializer);
     }
   }
