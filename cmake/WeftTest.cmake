@@ -25,7 +25,7 @@ function(weft_test_settings target torch)
     target_precompile_headers(${target} REUSE_FROM weft_pch)
   endif()
   if(torch AND WEFT_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
 
