@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts that know when they are dense, the cache, the plan of batched rows, and LibTorch's threads behind
+// Layouts that know when they are dense, the cache, rows in batches, and LibTorch's threads behind
 // ParallelFor.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "attention/small_calls.h"
 #include "weft/attention/blocks/pieces.h"
-#include "weft/attention/blocks/plan.h"
+#include "weft/attention/blocks/row_batches.h"
 #include "weft/attention/thread_pool.h"
 #include "weft/pattern/build.h"
 
@@ -140,9 +140,9 @@ TEST(LayoutCache, SharesWhatIsTheSame) {
   EXPECT_NE(first, find("window(7)", 99, 0)) << "64 others came since";
 }
 
-TEST(BlockPlan, WindowsAreReadInPlace) {
+TEST(RowBatches, WindowsAreReadInPlace) {
   const auto layout = layout_of("causal & window(left=128, right=0)", 1024, 1);
-  const auto& batches = layout->plan().groups[0];
+  const auto& batches = layout->row_batches().groups[0];
   std::int64_t rows = 0;
   std::int64_t longest = 0;
   for (const auto& batch : batches) {
@@ -154,14 +154,14 @@ TEST(BlockPlan, WindowsAreReadInPlace) {
   EXPECT_EQ(longest, 14) << "all rows but the first two have three blocks and the same masks";
 }
 
-TEST(BlockPlan, EveryRowWithBlocksIsInOneBatch) {
+TEST(RowBatches, EveryRowWithBlocksIsInOneBatch) {
   for (const char* expression : {"strided(100)", "block(64, global(first=1, last=1) | window(3))", "!window(300)",
                                  "heads(window(50), stride(70))", "ring(5) & !causal"}) {
     const auto layout = layout_of(expression, 777, 2);
     const pattern::BlockLayout& blocks = layout->blocks();
     for (std::int64_t group = 0; group < blocks.groups; ++group) {
       std::vector<int> seen(static_cast<std::size_t>(blocks.query_blocks()), 0);
-      for (const auto& batch : layout->plan().groups[static_cast<std::size_t>(group)]) {
+      for (const auto& batch : layout->row_batches().groups[static_cast<std::size_t>(group)]) {
         for (const std::int32_t row : batch.query_blocks) {
           const auto* begin = &blocks.row_begin[static_cast<std::size_t>(group * blocks.query_blocks() + row)];
           EXPECT_EQ(begin[1] - begin[0], batch.width);
@@ -185,7 +185,7 @@ TEST(Pieces, CoverEveryRowOfEveryHeadAndStayInTheirBounds) {
     limits.columns = 16;
     limits.elements = 20000;
     std::int64_t rows = 0;
-    for (const attention::Piece& piece : attention::make_pieces(layout->blocks(), layout->plan(), limits)) {
+    for (const attention::Piece& piece : attention::make_pieces(layout->blocks(), layout->row_batches(), limits)) {
       rows += piece.count * piece.heads.count();
       const std::int64_t elements = piece.products() * piece.heads.count() * piece.key_tokens() * 16;
       EXPECT_TRUE(elements <= 20000 || (piece.products() == 1 && piece.heads.count() == 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a layout that are made when first asked for: its transpose, its batching plan, and whether it is dense
+// The parts of a layout that are made when first asked for: its transpose, its rows in batches, and whether it is dense
 // attention in disguise.
 #include "weft/attention/layout.h"
 
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "weft/attention/blocks/plan.h"
+#include "weft/attention/blocks/row_batches.h"
 #include "weft/core/error.h"
 
 namespace weft::attention {
@@ -69,8 +69,8 @@ bool computes_causal(const BlockLayout& layout) {
 struct Layout::Lazy {
   std::once_flag transpose_once;
   pattern::LayoutTranspose transpose;
-  std::once_flag plan_once;
-  BlockPlan plan;
+  std::once_flag batches_once;
+  RowBatches batches;
   std::once_flag dense_once;
   bool full = false;
   bool causal = false;
@@ -84,9 +84,9 @@ const pattern::LayoutTranspose& Layout::transpose() const {
   return lazy_->transpose;
 }
 
-const BlockPlan& Layout::plan() const {
-  std::call_once(lazy_->plan_once, [this] { lazy_->plan = plan_blocks(blocks_); });
-  return lazy_->plan;
+const RowBatches& Layout::row_batches() const {
+  std::call_once(lazy_->batches_once, [this] { lazy_->batches = row_batches_of(blocks_); });
+  return lazy_->batches;
 }
 
 bool Layout::is_full() const {

@@ -12,7 +12,7 @@
 
 namespace weft::attention {
 
-struct BlockPlan;  // how the portable path batches the blocks, see blocks/plan.h
+struct RowBatches;  // how the portable path batches the blocks, see blocks/row_batches.h
 
 class Layout {
  public:
@@ -23,7 +23,7 @@ class Layout {
   /// Built on first use; thread-safe.
   const pattern::LayoutTranspose& transpose() const;
   /// Built on first use; thread-safe.
-  const BlockPlan& plan() const;
+  const RowBatches& row_batches() const;
   /// Whether every head is exactly `full`, or exactly `causal` with equal lengths: then dense SDPA computes the same.
   bool is_full() const;
   bool is_causal() const;

@@ -36,6 +36,7 @@ EncoderConfig checked(const EncoderConfig& config, const EncoderOptions& options
   const bool for_big_bird = !type.empty() || options.block_size > 0 || options.random_blocks >= 0;
   require(!for_big_bird || config.model_type == "big_bird",
           "attention_type, block_size and random_blocks are for big_bird, but the model is ", config.model_type);
+  check_mechanisms(stack_config(config, options), "model config");  // before any tensor
   return config;
 }
 

@@ -16,7 +16,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 // Bytes at the end of `text` that later ids may still change: a character lacks at most its last three bytes, and then
 // there are at most three of them.
-std::size_t unsettled_tail(std::string_view text) {
+std::size_t open_tail(std::string_view text) {
   std::size_t tail = incomplete_utf8_tail(text);
   while (tail < 3 * kReplacement.size() && text.substr(0, text.size() - tail).ends_with(kReplacement)) {
     tail += kReplacement.size();
@@ -34,14 +34,14 @@ std::string StreamDecoder::push(std::int64_t id) {
   if (text.size() <= emitted_) {
     return {};
   }
-  const std::size_t tail = unsettled_tail(std::string_view(text).substr(emitted_));
+  const std::size_t tail = open_tail(std::string_view(text).substr(emitted_));
   std::string fresh = text.substr(emitted_, text.size() - tail - emitted_);
   emitted_ += fresh.size();
-  settle(tail);
+  shorten_window(tail);
   return fresh;
 }
 
-void StreamDecoder::settle(std::size_t tail) {
+void StreamDecoder::shorten_window(std::size_t tail) {
   // With all handed out, the last id is context enough. While something is held back (a stream of broken bytes may hold
   // back for ever), so are the last eight: UTF-8 finds its feet again within four bytes.
   constexpr std::size_t kLongWindow = 32;

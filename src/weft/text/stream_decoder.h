@@ -22,10 +22,10 @@ class StreamDecoder {
   std::string finish();
 
  private:
-  void settle(std::size_t tail);
+  void shorten_window(std::size_t tail);
 
   const Tokenizer& tokenizer_;
-  std::vector<std::int64_t> window_;  // ids from the last settled one on
+  std::vector<std::int64_t> window_;  // ids from the last finished one on
   std::size_t emitted_ = 0;           // bytes of decode(window_) already handed out
 };
 

@@ -73,7 +73,7 @@ std::vector<Piece> BlockInputs::pieces() const {
   limits.split_batches = key_bias_.defined();
   limits.columns = query_.size(2) + value_.size(2);
   limits.elements = kPieceElements;
-  return make_pieces(layout_, call_.layout->plan(), limits);
+  return make_pieces(layout_, call_.layout->row_batches(), limits);
 }
 
 bool BlockInputs::sees_padding(const Piece& piece) const {

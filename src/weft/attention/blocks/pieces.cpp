@@ -57,10 +57,10 @@ class PieceMaker {
 
 }  // namespace
 
-std::vector<Piece> make_pieces(const pattern::BlockLayout& layout, const BlockPlan& plan, const PieceLimits& limits) {
+std::vector<Piece> make_pieces(const pattern::BlockLayout& layout, const RowBatches& batches, const PieceLimits& limits) {
   PieceMaker maker(layout, limits);
   for (const HeadRun& run : head_runs(layout, limits)) {
-    for (const RowBatch& rows : plan.groups[static_cast<std::size_t>(run.group)]) {
+    for (const RowBatch& rows : batches.groups[static_cast<std::size_t>(run.group)]) {
       maker.add(rows, run);
     }
   }

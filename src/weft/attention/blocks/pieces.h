@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a call into pieces that fit a small workspace: rows of one batch of the plan times heads that share its layout.
+// Cuts a call into pieces that fit a small workspace: rows of one batch times heads that share its layout.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "weft/attention/blocks/plan.h"
+#include "weft/attention/blocks/row_batches.h"
 #include "weft/pattern/layout.h"
 
 namespace weft::attention {
@@ -51,6 +51,6 @@ struct PieceLimits {
   std::int64_t elements = 0;   ///< of the workspace; a single row of a single head may exceed it
 };
 
-std::vector<Piece> make_pieces(const pattern::BlockLayout& layout, const BlockPlan& plan, const PieceLimits& limits);
+std::vector<Piece> make_pieces(const pattern::BlockLayout& layout, const RowBatches& batches, const PieceLimits& limits);
 
 }  // namespace weft::attention

@@ -281,7 +281,7 @@ std::optional<Estimate> second_eigenvalue(const WordRows& rows) {
   }
   const double restarts = std::max(1.0, kWork / (adjacency.work() * static_cast<double>(kKrylov)));
   std::optional<Estimate> best;
-  // From loose to tight, each from the start: the last one that settles counts, and its cost is most of the sum.
+  // From loose to tight, each from the start: the last one that converges counts, and its cost is most of the sum.
   for (const double tolerance : kTolerances) {
     const std::optional<double> found = iterated_largest(adjacency, tolerance, restarts);
     if (!found) {

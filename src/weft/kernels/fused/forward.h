@@ -60,7 +60,7 @@ class FusedForward {
 
   /// Writes the outputs of a block of queries from all of its parts, joined in their order.
   void merge(const QueryPlace& place, const RowParts<Isa>& parts, std::int64_t first, std::int64_t count) noexcept {
-    settle(place);
+    go_to(place);
     rows_ = *parts.at(first).rows;
     __builtin_memcpy(output_panels_.data(), parts.at(first).output, output_bytes());
     for (std::int64_t part = first + 1; part < first + count; ++part) {
@@ -70,7 +70,7 @@ class FusedForward {
   }
 
  private:
-  void settle(const QueryPlace& place) noexcept {
+  void go_to(const QueryPlace& place) noexcept {
     place_ = place;
     first_query_ = place.query_block * arguments_.layout.tile_query;
     queries_ = smaller(arguments_.layout.tile_query, arguments_.query_length - first_query_);
@@ -96,7 +96,7 @@ class FusedForward {
   }
 
   void add_blocks(const QueryPlace& place, const pattern::BlockRange& blocks) noexcept {
-    settle(place);
+    go_to(place);
     start();
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       const std::int64_t key_block = arguments_.layout.key_block[block];

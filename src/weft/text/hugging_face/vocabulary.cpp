@@ -167,18 +167,18 @@ std::vector<AddedToken> in_order(const TokenizerSettings& settings) {
     }
   };
   // A token that added_tokens_decoder has keeps the flags it has there.
-  std::unordered_set<std::string> settled;
+  std::unordered_set<std::string> described;
   for (const auto& [id, token] : settings.added) {
     add(token);
-    settled.insert(token.content);
+    described.insert(token.content);
   }
   for (const auto& token : settings.named) {
-    if (token && !settled.contains(token->content)) {
+    if (token && !described.contains(token->content)) {
       add(*token);
     }
   }
   for (const AddedToken& token : settings.extra) {
-    if (!settled.contains(token.content)) {
+    if (!described.contains(token.content)) {
       add(token);
     }
   }

@@ -26,11 +26,11 @@ struct RowBatch {
   bool mergeable() const noexcept { return uniform && query_step == 1 && key_step == 0 && !query_bias; }
 };
 
-struct BlockPlan {
+struct RowBatches {
   std::vector<std::vector<RowBatch>> groups;  ///< one list a group of the layout
 };
 
 /// Cost is proportional to the blocks of the layout.
-BlockPlan plan_blocks(const pattern::BlockLayout& layout);
+RowBatches row_batches_of(const pattern::BlockLayout& layout);
 
 }  // namespace weft::attention

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts the rows of a layout into batches: first by equal block kinds, so that one bias serves all rows; the rare ones
 // are pooled by width. Runs of consecutive key blocks are split where their step changes.
-#include "weft/attention/blocks/plan.h"
+#include "weft/attention/blocks/row_batches.h"
 
 #include <algorithm>
 #include <map>
@@ -44,11 +44,11 @@ std::vector<std::int32_t> signature_of(const BlockLayout& layout, const Row& row
   return signature;
 }
 
-class GroupPlanner {
+class GroupBatcher {
  public:
-  GroupPlanner(const BlockLayout& layout, std::int64_t group) : layout_(layout), group_(group) {}
+  GroupBatcher(const BlockLayout& layout, std::int64_t group) : layout_(layout), group_(group) {}
 
-  std::vector<RowBatch> plan() {
+  std::vector<RowBatch> row_batches() {
     std::map<std::vector<std::int32_t>, std::vector<std::int32_t>> rows_of_signature;
     for (std::int64_t query_block = 0; query_block < layout_.query_blocks(); ++query_block) {
       const Row row = row_of(layout_, group_, query_block);
@@ -132,12 +132,12 @@ class GroupPlanner {
 
 }  // namespace
 
-BlockPlan plan_blocks(const BlockLayout& layout) {
-  BlockPlan plan;
+RowBatches row_batches_of(const BlockLayout& layout) {
+  RowBatches batches;
   for (std::int64_t group = 0; group < layout.groups; ++group) {
-    plan.groups.push_back(GroupPlanner(layout, group).plan());
+    batches.groups.push_back(GroupBatcher(layout, group).row_batches());
   }
-  return plan;
+  return batches;
 }
 
 }  // namespace weft::attention
