@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-CPP = {".h", ".cpp", ".cu", ".cuh"}
+CPP = {".h", ".cpp", ".inc", ".cu", ".cuh"}
 SCRIPT = {".py", ".cmake", ".sh"}
 # Not ours to shape: fixtures are data, licences are quoted.
 IGNORED_PARTS = {"fixtures", "corpus", "build", ".git", "__pycache__"}

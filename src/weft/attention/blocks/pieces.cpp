@@ -57,7 +57,8 @@ class PieceMaker {
 
 }  // namespace
 
-std::vector<Piece> make_pieces(const pattern::BlockLayout& layout, const RowBatches& batches, const PieceLimits& limits) {
+std::vector<Piece> make_pieces(const pattern::BlockLayout& layout, const RowBatches& batches,
+                               const PieceLimits& limits) {
   PieceMaker maker(layout, limits);
   for (const HeadRun& run : head_runs(layout, limits)) {
     for (const RowBatch& rows : batches.groups[static_cast<std::size_t>(run.group)]) {

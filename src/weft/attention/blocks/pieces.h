@@ -51,6 +51,7 @@ struct PieceLimits {
   std::int64_t elements = 0;   ///< of the workspace; a single row of a single head may exceed it
 };
 
-std::vector<Piece> make_pieces(const pattern::BlockLayout& layout, const RowBatches& batches, const PieceLimits& limits);
+std::vector<Piece> make_pieces(const pattern::BlockLayout& layout, const RowBatches& batches,
+                               const PieceLimits& limits);
 
 }  // namespace weft::attention

@@ -7,8 +7,8 @@
 
 namespace weft::cli {
 
-#define WEFT_CORE_COMMAND(name, add, about) Command{name, about, add},
-#define WEFT_TENSOR_COMMAND(name, add, about) Command{name, about, nullptr},
+#define WEFT_REGISTER_CORE_COMMAND(name, add, about) Command{name, about, add},
+#define WEFT_REGISTER_TENSOR_COMMAND(name, add, about) Command{name, about, nullptr},
 
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
@@ -17,8 +17,8 @@ std::span<const Command> commands() {
   return kCommands;
 }
 
-#undef WEFT_CORE_COMMAND
-#undef WEFT_TENSOR_COMMAND
+#undef WEFT_REGISTER_CORE_COMMAND
+#undef WEFT_REGISTER_TENSOR_COMMAND
 
 const Command* find_command(std::string_view name) {
   const std::span<const Command> all = commands();

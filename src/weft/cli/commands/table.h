@@ -24,10 +24,10 @@ std::span<const Command> commands();
 const Command* find_command(std::string_view name);
 
 /// The commands of libweft_core; each is the last function of the file that is named after it.
-#define WEFT_CORE_COMMAND(name, add, about) void add(CLI::App& parent);
-#define WEFT_TENSOR_COMMAND(name, add, about)
+#define WEFT_REGISTER_CORE_COMMAND(name, add, about) void add(CLI::App& parent);
+#define WEFT_REGISTER_TENSOR_COMMAND(name, add, about)
 #include "weft/cli/commands/list.inc"
-#undef WEFT_CORE_COMMAND
-#undef WEFT_TENSOR_COMMAND
+#undef WEFT_REGISTER_CORE_COMMAND
+#undef WEFT_REGISTER_TENSOR_COMMAND
 
 }  // namespace weft::cli

@@ -9,12 +9,12 @@
 
 namespace weft::cli {
 
-#define WEFT_CORE_COMMAND(name, add, about)
+#define WEFT_REGISTER_CORE_COMMAND(name, add, about)
 
 /// Each is the last function of the file that is named after its command.
-#define WEFT_TENSOR_COMMAND(name, add, about) void add(CLI::App& parent);
+#define WEFT_REGISTER_TENSOR_COMMAND(name, add, about) void add(CLI::App& parent);
 #include "weft/cli/commands/list.inc"
-#undef WEFT_TENSOR_COMMAND
+#undef WEFT_REGISTER_TENSOR_COMMAND
 
 /// The commands below `weft bench`.
 void add_bench_attention(CLI::App& parent);
@@ -26,12 +26,12 @@ struct TensorCommand {
   void (*add)(CLI::App& parent);
 };
 
-#define WEFT_TENSOR_COMMAND(name, add, about) TensorCommand{name, add},
+#define WEFT_REGISTER_TENSOR_COMMAND(name, add, about) TensorCommand{name, add},
 inline constexpr std::array kTensorCommands{
 #include "weft/cli/commands/list.inc"
 };
 
-#undef WEFT_CORE_COMMAND
-#undef WEFT_TENSOR_COMMAND
+#undef WEFT_REGISTER_CORE_COMMAND
+#undef WEFT_REGISTER_TENSOR_COMMAND
 
 }  // namespace weft::cli

@@ -97,8 +97,8 @@ at::Tensor CrossAttentionImpl::forward(const at::Tensor& x, const BlockContext& 
     const at::Tensor together = x.reshape({heads.key.size(0), source.readers * x.size(1), x.size(2)});
     return attend(together, heads, describe(source, context.attention)).view(x.sizes());
   }
-  const at::Tensor rows = at::arange(x.size(0), at::TensorOptions(x.device()).dtype(at::kLong))
-                              .div(source.readers, "floor");
+  const at::Tensor rows =
+      at::arange(x.size(0), at::TensorOptions(x.device()).dtype(at::kLong)).div(source.readers, "floor");
   const Source each = Source{{}, source.padding, {heads}}.reordered(rows);
   return attend(x, each.heads.front(), describe(each, context.attention));
 }
