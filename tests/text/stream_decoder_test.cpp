@@ -10,6 +10,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/core/files.h"
+#include "weft/text/pair/pair_tokenizer.h"
 #include "weft/text/utf8.h"
 
 namespace weft::text {
@@ -72,7 +73,14 @@ TEST(StreamDecoder, EqualsDecodeOnRandomIds) {
   for (const char* family : {"roberta", "big_bird"}) {
     tokenizers.push_back(load_tokenizer(fixtures / family));
   }
+  const std::filesystem::path pairs = std::filesystem::path(WEFT_TEST_DATA_DIR) / "pairs";
+  const auto marian = load_pair_tokenizer(pairs / "marian-codes");
+  const auto pegasus = load_pair_tokenizer(pairs / "pegasus");
+  std::vector<const Tokenizer*> all = {&marian->side(Side::kTarget), &pegasus->side(Side::kTarget)};
   for (const auto& tokenizer : tokenizers) {
+    all.push_back(tokenizer.get());
+  }
+  for (const Tokenizer* tokenizer : all) {
     for (int round = 0; round < 300; ++round) {
       // Short ones mix everything; in long ones, broken bytes make the decoder hold back again and again.
       std::vector<std::int64_t> ids(random() % (round % 10 == 0 ? 200 : 12));

@@ -23,29 +23,6 @@ std::optional<std::int64_t> usual_special(const HuggingFaceTokenizer& tokenizer,
   return id ? id : tokenizer.find(angled);
 }
 
-// `text` with every `found`, from left to right, replaced.
-std::string replaced(std::string_view text, std::string_view found, std::string_view instead) {
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t at = text.find(found); at != std::string_view::npos; at = text.find(found)) {
-    result += text.substr(0, at);
-    result += instead;
-    text.remove_prefix(at + found.size());
-  }
-  return result += text;
-}
-
-// The replacements of transformers' clean_up_tokenization, one after the other as there.
-std::string without_blanks(std::string text) {
-  constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
-      {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
-      {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [found, instead] : kReplacements) {
-    text = replaced(text, found, instead);
-  }
-  return text;
-}
-
 // The file that has the rules.
 std::string rules_file(const TokenizerFiles& files, const std::string& where) {
   for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json", "spiece.model"}) {
@@ -156,7 +133,7 @@ std::string HuggingFaceTokenizer::decode(const std::vector<std::int64_t>& ids, b
 
 std::string HuggingFaceTokenizer::display(const std::vector<std::int64_t>& ids, bool skip_special) const {
   std::string text = decode(ids, skip_special);
-  return clean_up_ ? without_blanks(std::move(text)) : text;
+  return clean_up_ ? cleaned_up(std::move(text)) : text;
 }
 
 std::string HuggingFaceTokenizer::join(const std::vector<std::string>& tokens) const {

@@ -3,8 +3,26 @@
 #include "weft/text/utf8.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace weft::text {
+namespace {
+
+// Bytes of the white space that `text` begins with; 0 for any other character.
+std::size_t white_space(std::string_view text) noexcept {
+  constexpr std::string_view kWide[] = {"\u0085", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+                                        "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200A",
+                                        "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
+  constexpr std::string_view kNarrow = " \t\n\v\f\r\x1C\x1D\x1E\x1F";
+  if (text.empty() || kNarrow.find(text.front()) != std::string_view::npos) {
+    return text.empty() ? 0 : 1;
+  }
+  const auto* const found =
+      std::find_if(std::begin(kWide), std::end(kWide), [&](std::string_view wide) { return text.starts_with(wide); });
+  return found == std::end(kWide) ? 0 : found->size();
+}
+
+}  // namespace
 
 std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   std::size_t position = 0;
@@ -50,6 +68,23 @@ std::size_t byte_offset(std::string_view text, std::size_t code_point) noexcept 
     position += std::max<std::size_t>(1, utf8_sequence_length(text.substr(position)));
   }
   return position;
+}
+
+std::string_view strip_left(std::string_view text) noexcept {
+  for (std::size_t length = white_space(text); length > 0; length = white_space(text)) {
+    text.remove_prefix(length);
+  }
+  return text;
+}
+
+std::string_view strip_right(std::string_view text) noexcept {
+  constexpr std::size_t kWidest = 3;  // bytes of a blank
+  for (std::size_t length = 1; length <= std::min(kWidest, text.size());) {
+    const bool blank = white_space(text.substr(text.size() - length)) == length;
+    text.remove_suffix(blank ? length : 0);
+    length = blank ? 1 : length + 1;
+  }
+  return text;
 }
 
 }  // namespace weft::text

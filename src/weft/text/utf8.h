@@ -26,4 +26,8 @@ std::size_t code_point_offset(std::string_view text, std::size_t byte_offset) no
 /// The first byte of code point number `code_point`, or text.size().
 std::size_t byte_offset(std::string_view text, std::size_t code_point) noexcept;
 
+/// `text` without the white space at its beginning or end: what Python's str.strip() takes for such, in any language.
+std::string_view strip_left(std::string_view text) noexcept;
+std::string_view strip_right(std::string_view text) noexcept;
+
 }  // namespace weft::text

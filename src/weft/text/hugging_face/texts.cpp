@@ -39,7 +39,30 @@ std::vector<std::int64_t> code_point_starts(std::string_view text) {
   return starts;
 }
 
+// `text` with every `found`, from left to right, replaced.
+std::string replaced(std::string_view text, std::string_view found, std::string_view instead) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = text.find(found); at != std::string_view::npos; at = text.find(found)) {
+    result += text.substr(0, at);
+    result += instead;
+    text.remove_prefix(at + found.size());
+  }
+  return result += text;
+}
+
 }  // namespace
+
+// The replacements of transformers' clean_up_tokenization, one after the other as there.
+std::string cleaned_up(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
+      {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
+      {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [found, instead] : kReplacements) {
+    text = replaced(text, found, instead);
+  }
+  return text;
+}
 
 std::string valid_text(std::string_view text) {
   require(text.size() < std::numeric_limits<std::int32_t>::max(), "a text must have less than 2 GiB, found ",

@@ -17,6 +17,9 @@ namespace weft::text {
 /// kArgument for a text of 2 GiB or more.
 std::string valid_text(std::string_view text);
 
+/// Without the blanks before punctuation, as `clean_up_tokenization_spaces` asks for.
+std::string cleaned_up(std::string text);
+
 /// Valid UTF-8 in place of texts that may be anything: a byte that is not part of it is one code point here and there,
 /// so that offsets agree.
 class RequestTexts {

@@ -82,7 +82,7 @@ std::string tokenizer_json(const TokenizerFiles& files, TokenizerSettings& setti
     require_class(settings, {"BigBirdTokenizer"}, where);
     return compose_big_bird(files.at(kSentencePiece), settings, where);
   }
-  require_class(settings, {"RobertaTokenizer", "LongformerTokenizer"}, where);
+  require_class(settings, {"RobertaTokenizer", "LongformerTokenizer", "BartTokenizer", "LEDTokenizer"}, where);
   if (!files.contains(kMerges)) {
     fail(ErrorKind::kIo, where, ": ", kBytePairs, " needs ", kMerges, " beside it");
   }

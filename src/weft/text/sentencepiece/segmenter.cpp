@@ -94,10 +94,11 @@ std::vector<Segment> SentencePieceSegmenter::unigram(std::string_view text) cons
     std::int32_t from = -1;
   };
   std::vector<Way> ways(text.size() + 1);
-  const auto offer = [&](std::size_t to, std::size_t from, std::int32_t id, auto score) {
+  // In float32, as release 0.2 of the library adds: two ways may differ by rounding alone.
+  const auto offer = [&](std::size_t to, std::size_t from, std::int32_t id, float score) {
     Way& way = ways[to];
     if (way.from < 0 || score > way.score) {
-      way = {id, static_cast<float>(score), static_cast<std::int32_t>(from)};
+      way = {id, score, static_cast<std::int32_t>(from)};
     }
   };
   Work work(text.size());
@@ -113,10 +114,10 @@ std::vector<Segment> SentencePieceSegmenter::unigram(std::string_view text) cons
       if (id >= 0) {
         const auto& piece = model_.pieces[static_cast<std::size_t>(id)];
         // A user-defined piece wins over whatever it could be cut into.
-        const double score = piece.type == PieceType::kUserDefined
-                                 ? static_cast<float>(end - begin) * largest_score_ - 0.1
-                                 : static_cast<double>(piece.score);
-        offer(end, begin, id, score + static_cast<double>(before));
+        const float score = piece.type == PieceType::kUserDefined
+                                ? static_cast<float>(end - begin) * largest_score_ - 0.1F
+                                : piece.score;
+        offer(end, begin, id, score + before);
         has_character = has_character || end - begin == length;
       }
     }

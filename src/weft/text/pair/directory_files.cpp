@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files are read whole, within bounds, before anything looks into them.
+#include "weft/text/pair/directory_files.h"
+
+#include <utility>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+
+namespace weft::text {
+namespace {
+
+constexpr const char* kConfig = "tokenizer_config.json";
+
+}  // namespace
+
+bool is_there(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::symlink_status(file, error));
+}
+
+TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::initializer_list<const char*> needed) {
+  constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
+  TokenizerFiles files;
+  for (const char* name : needed) {
+    files.emplace(name, read_file(directory / name, kLargestFile));
+  }
+  for (const char* name : {kConfig, "special_tokens_map.json", "added_tokens.json"}) {
+    if (is_there(directory / name)) {
+      files.emplace(name, read_file(directory / name, kLargestFile));
+    }
+  }
+  return files;
+}
+
+formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& where) {
+  const auto file = files.find(kConfig);
+  if (file == files.end()) {
+    return formats::Json::object();
+  }
+  formats::Json config = formats::parse_json(file->second, concat(where, ": ", kConfig));
+  if (!config.is_object()) {
+    fail(ErrorKind::kFormat, where, ": ", kConfig, ": expected an object, found ", config.type_name());
+  }
+  return config;
+}
+
+void name_role(TokenizerSettings& settings, SpecialRole role, const char* name) {
+  auto& named = settings.named[static_cast<std::size_t>(role)];
+  if (!named) {
+    named = AddedToken{.content = name, .special = true};
+  }
+}
+
+const std::string& name_of(const TokenizerSettings& settings, SpecialRole role) {
+  return settings.named[static_cast<std::size_t>(role)]->content;
+}
+
+std::shared_ptr<const SentencePieceProcessor> processor_of(const TokenizerFiles& files, const char* name,
+                                                           const std::string& where) {
+  return std::make_shared<const SentencePieceProcessor>(files.at(name), concat(where, ": ", name));
+}
+
+std::shared_ptr<const TokenCutter> cutter_of(const AddedTokens& added, const std::string& where) {
+  constexpr std::size_t kLongestToken = 1024;  // bytes: each is looked for at every place of a text
+  std::vector<NumberedToken> tokens;
+  for (const formats::Json& token : added.json()) {
+    AddedToken read{.content = token["content"].get<std::string>(),
+                    .strip_left = token["lstrip"].get<bool>(),
+                    .strip_right = token["rstrip"].get<bool>(),
+                    .single_word = token["single_word"].get<bool>(),
+                    .special = token["special"].get<bool>()};
+    if (read.content.size() > kLongestToken) {
+      fail(ErrorKind::kFormat, where, ": the token ", quote(read.content), " has ", read.content.size(),
+           " bytes, more than ", kLongestToken);
+    }
+    tokens.push_back({token["id"].get<std::int64_t>(), std::move(read)});
+  }
+  return std::make_shared<const TokenCutter>(std::move(tokens));
+}
+
+}  // namespace weft::text

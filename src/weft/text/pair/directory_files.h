@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reading Marian's directory and Pegasus' has in common.
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "weft/formats/config_json.h"
+#include "weft/text/hugging_face/settings.h"
+#include "weft/text/hugging_face/tokenizer_files.h"
+#include "weft/text/hugging_face/vocabulary.h"
+#include "weft/text/pair/token_cutter.h"
+#include "weft/text/sentencepiece/processor.h"
+
+namespace weft::text {
+
+bool is_there(const std::filesystem::path& file);
+
+/// `needed`, of which none may be missing, and the small files of settings that are there. Errors: kIo.
+TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::initializer_list<const char*> needed);
+
+/// tokenizer_config.json, an empty object without it. Errors: kFormat naming `where`.
+formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& where);
+
+/// Gives a role the family's token where the files name none.
+void name_role(TokenizerSettings& settings, SpecialRole role, const char* name);
+const std::string& name_of(const TokenizerSettings& settings, SpecialRole role);
+
+std::shared_ptr<const SentencePieceProcessor> processor_of(const TokenizerFiles& files, const char* name,
+                                                           const std::string& where);
+
+/// Errors: kFormat naming `where` for a token of more than 1,024 bytes.
+std::shared_ptr<const TokenCutter> cutter_of(const AddedTokens& added, const std::string& where);
+
+}  // namespace weft::text

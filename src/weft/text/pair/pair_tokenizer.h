@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokeniser of an encoder-decoder: texts that the encoder reads, and texts that the decoder writes or learns to
+// write. Most families have one vocabulary for both; Marian has two sets of pieces.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/text/tokenizer.h"
+
+namespace weft::text {
+
+enum class Side { kSource, kTarget };
+
+class PairTokenizer {
+ public:
+  virtual ~PairTokenizer() = default;
+
+  /// The ids of a text as the encoder reads it (source), or as the decoder learns to write it (target: the labels),
+  /// with the special tokens that the family puts around it (`</s>` behind; BART and LED: `<s>` before too). Errors:
+  /// kArgument naming the tokeniser's file.
+  virtual std::vector<std::int64_t> encode(std::string_view text, Side side) const = 0;
+  /// The text of ids without special tokens and blanks at its ends, as `transformers` gives it with
+  /// skip_special_tokens. Errors: kArgument for an id without a token.
+  virtual std::string display(const std::vector<std::int64_t>& ids, Side side) const = 0;
+  /// A text that the model wrote: display(), with a newline for each `<n>`, which is how Pegasus writes one.
+  std::string decode(const std::vector<std::int64_t>& ids, Side side = Side::kTarget) const;
+  /// One side alone: ids without special tokens around them. Of families with one vocabulary both are the same object.
+  virtual const Tokenizer& side(Side side) const = 0;
+  /// A token as the vocabulary writes it. Errors: kArgument for an id without a token.
+  virtual std::string token(std::int64_t id, Side side) const = 0;
+  /// The id of a token as the vocabulary writes it, or nothing.
+  virtual std::optional<std::int64_t> find(std::string_view token, Side side) const = 0;
+  /// `>>xx<<` of a model for several target languages, which stands before a source text; sorted.
+  virtual std::vector<std::string> language_codes() const { return {}; }
+  /// The language of a side as tokenizer_config.json names it (`source_lang`, `target_lang`), or nothing.
+  virtual std::string language(Side /*side*/) const { return {}; }
+  /// `model_max_length` of tokenizer_config.json, or 0.
+  virtual std::int64_t maximum_length() const { return 0; }
+  /// Whether both sides number their pieces alike.
+  bool shared() const { return shared_; }
+  /// Writes the files that it was loaded from.
+  void save(const std::filesystem::path& directory) const { side(Side::kSource).save(directory); }
+
+ protected:
+  explicit PairTokenizer(bool shared) : shared_(shared) {}
+
+ private:
+  bool shared_;
+};
+
+/// The tokeniser of a model directory: Marian's (source.spm, target.spm, vocab.json), Pegasus' and BigBird-Pegasus'
+/// (spiece.model), or any that HuggingFaceTokenizer reads, which a tokenizer.json always means. Errors: kIo, kFormat,
+/// kUnsupported, naming the file.
+std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& directory);
+
+/// Whether load_pair_tokenizer() would find the files of a tokeniser in `directory`.
+bool has_pair_tokenizer(const std::filesystem::path& directory);
+
+/// Any tokeniser for both sides: `before` and `behind` are the special tokens around a text, and are left out of what
+/// decode() gives. For models that Weft trains.
+std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const Tokenizer> tokenizer,
+                                                   std::vector<std::int64_t> before, std::vector<std::int64_t> behind);
+
+}  // namespace weft::text
