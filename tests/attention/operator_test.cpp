@@ -297,7 +297,7 @@ TEST(Operator, MemoryGrowsWithEdges) {
   const auto peak = [](std::int64_t length, Path path) {
     const Tensors tensors = random_tensors({1, 1, length, 16});
     const auto layout = layout_of("window(256) | global(1)", length, 1);
-    layout->plan();
+    layout->row_batches();
     return testing::peak_tensor_bytes([&] {
       Tensors leaves{tensors.query.detach().requires_grad_(), tensors.key.detach().requires_grad_(),
                      tensors.value.detach().requires_grad_()};
