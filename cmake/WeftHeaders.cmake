@@ -18,7 +18,7 @@ set(WEFT_PUBLIC_TORCH_HEADERS
     models/encoder_decoder.h models/encoder_model.h models/families/family.h models/language_model.h models/stack/stack.h models/transformer_config.h
     checkpoint/encoder_directory.h checkpoint/model_directory.h checkpoint/open_model.h checkpoint/tensors.h
     data/masking.h data/text_corpus.h data/window_sampler.h
-    generation/generate.h
+    generation/generate.h generation/pair_decoder.h generation/settings/read_settings.h
     training/optimizers/optimizer.h training/optimizers/parameter_groups.h training/processes/process_group.h training/run_directory.h
     training/trainer.h training/train_language_model.h
     tasks/answer.h tasks/choose.h tasks/classify.h tasks/embed.h tasks/fill_mask.h tasks/tag.h tasks/task_run.h

@@ -6,11 +6,13 @@ import math
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
 import unittest
 
+from encoder_program import read_safetensors, results, write_safetensors
 from weft_program import BINARY, Case, environment, weft, weft_json
 
 SHARED = {}
@@ -136,6 +138,40 @@ class GenerateTest(ModelCase):
         text = weft("generate", self.model, "--prompt-file", self.folder / "prompt.txt", "--max-new-tokens", "5").stdout
         self.assertTrue(text.startswith("value "))
 
+    def test_beams_are_the_same_from_texts_and_tensors(self):
+        beams = ("--num-beams", "3", "--num-return-sequences", "2", "--max-new-tokens", "6", "--no-repeat-ngram-size", "2")
+        found = results("generate", self.model, "--prompt", "graph", *beams)
+        self.assertEqual([text["new_tokens"] for text in found], [6, 6])
+        self.assertGreaterEqual(found[0]["score"], found[1]["score"])
+        self.assertTrue(self.generate(*beams).startswith("graph token"))
+        given, made = self.folder / "in.safetensors", self.folder / "out.safetensors"
+        write_safetensors(given, input_ids=[[0, *b"graph"], list(b"tokens")], attention_mask=[[0, 1, 1, 1, 1, 1], [1] * 6])
+        process = weft("generate", self.model, "--input", given, "--output", made, *beams, "--pad-token-id", "0")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        tensors, _ = read_safetensors(made)
+        (shape, ids), (_, scores) = tensors["sequences"], tensors["sequences_scores"]
+        self.assertEqual(shape, [4, 12])
+        first = bytes(struct.unpack("<48q", ids)[1:12])  # behind the padding of the first of four rows
+        self.assertEqual(first.decode(errors="replace"), "graph" + found[0]["generated_text"])
+        self.assertAlmostEqual(struct.unpack("<4f", scores)[0], found[0]["score"], places=5)
+
+    def test_settings_of_the_directory_and_flags_over_them(self):
+        directory = self.folder / "with-settings"
+        shutil.copytree(self.model, directory)
+        (directory / "generation_config.json").write_text('{"num_beams": 4, "max_length": 9, "eos_token_id": 10}')
+        found = weft_json("generate", directory, "--print-settings", "--num-beams", "2")
+        self.assertEqual((found["num_beams"], found["max_length"], found["eos_token_id"], found["do_sample"]), (2, 9, [10], False))
+        self.assertLessEqual(weft_json("generate", directory, "--prompt", "graph")["new_tokens"], 4)
+        (directory / "generation_config.json").write_text('{"guidance_scale": 1.5}')
+        self.assert_fails(weft("generate", directory, "--prompt", "a"), 1, "generation_config.json", "guidance_scale")
+
+    def test_a_text_ends_at_a_stop_string(self):
+        greedy = ("generate", self.model, "--prompt", "graph", "--max-new-tokens", "20", "--temperature", "0")
+        whole = weft_json(*greedy)["generated_text"]
+        found = weft_json(*greedy, "--stop-strings", whole[7:9], "never there")
+        self.assertEqual(found["finish_reason"], "stop_string")
+        self.assertTrue(found["generated_text"].endswith(whole[7:9]) and whole.startswith(found["generated_text"]))
+
     def test_an_interrupt_ends_it_with_130(self):
         process = subprocess.Popen([BINARY, "generate", str(self.model), "--prompt", "graph", "--max-new-tokens", "1000000"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
@@ -150,6 +186,10 @@ class GenerateTest(ModelCase):
         self.assert_fails(weft("generate", self.model, "--prompt", ""), 2, "prompt")
         self.assert_fails(weft("generate", self.model, "--prompt", "a", "--top-p", "2"), 2, "--top-p", "at most 1")
         self.assert_fails(weft("generate", self.folder, "--prompt", "a"), 1, "config.json")
+        self.assert_fails(weft("generate", self.model, "--input", "in.safetensors"), 2, "--output")
+        self.assert_fails(weft("generate", self.model, "--prompt", "a", "--num-beams", "2", "--num-return-sequences", "3"), 2, "num-return-sequences")
+        write_safetensors(self.folder / "right.safetensors", input_ids=[[1, 2]], attention_mask=[[1, 0]])
+        self.assert_fails(weft("generate", self.model, "--input", self.folder / "right.safetensors", "--output", self.folder / "x"), 1, "row 0", "attention_mask")
 
 
 class InfoTest(ModelCase):

@@ -12,16 +12,17 @@
 #include "support/expect_error.h"
 #include "weft/core/interrupt.h"
 #include "weft/generation/generate.h"
+#include "weft/generation/search/draw.h"
 
 namespace weft::generation {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-
 const Ids kPrompt = {72, 101, 108, 108, 111};
 
-SamplingConfig sampling(std::int64_t tokens, std::int64_t seed = 7) {
-  SamplingConfig config;
+GenerationConfig sampling(std::int64_t tokens, std::int64_t seed = 7) {
+  GenerationConfig config;
+  config.do_sample = true;
+  config.top_k = 0;
   config.max_new_tokens = tokens;
   config.seed = seed;
   return config;
@@ -35,14 +36,15 @@ models::LanguageModel model_with(const std::string& attention, const std::string
 }
 
 /// The same text from forward passes over everything, without a cache.
-Ids without_cache(models::LanguageModel model, const SamplingConfig& config) {
+Ids without_cache(models::LanguageModel model, const GenerationConfig& config) {
   const at::NoGradGuard without_gradients;
   Ids all = kPrompt;
   Ids made;
   for (std::int64_t step = 0; step < config.max_new_tokens; ++step) {
     const at::Tensor ids = at::tensor(all, at::kLong).unsqueeze(0);
-    made.push_back(
-        sample(model->logits(test::input_of(ids))[0][static_cast<std::int64_t>(all.size()) - 1], config, step));
+    const at::Tensor logits = model->logits(test::input_of(ids))[0][static_cast<std::int64_t>(all.size()) - 1];
+    const std::span<const float> scores(logits.const_data_ptr<float>(), static_cast<std::size_t>(logits.numel()));
+    made.push_back(draws(config) ? draw(scores, {config.seed, step, 0}) : likeliest(scores));
     all.push_back(made.back());
   }
   return made;
@@ -52,7 +54,7 @@ TEST(Generate, EqualsGenerationWithoutACache) {
   for (const std::string attention : {"full", "strided(6)", "window(8) | global(1)", "linear"}) {
     const models::LanguageModel model = model_with(attention);
     EXPECT_EQ(generate(model, kPrompt, sampling(40)).ids, without_cache(model, sampling(40))) << attention;
-    SamplingConfig greedy = sampling(20);
+    GenerationConfig greedy = sampling(20);
     greedy.temperature = 0.0;
     EXPECT_EQ(generate(model, kPrompt, greedy).ids, without_cache(model, greedy)) << attention;
   }
@@ -95,7 +97,7 @@ class Counting final : public Decoder {
 
 TEST(Generate, NeedsAStateAndAStepOnly) {
   Counting decoder;
-  SamplingConfig greedy = sampling(4);
+  GenerationConfig greedy = sampling(4);
   greedy.temperature = 0.0;
   EXPECT_EQ(generate(decoder, kPrompt, greedy).ids, (Ids{5, 6, 7, 8}));
   test::expect_error(ErrorKind::kArgument, {"max_new_tokens = 47", "50"},
@@ -114,8 +116,8 @@ TEST(Generate, StreamsAndStops) {
   EXPECT_EQ(cut.reason, FinishReason::kCallback);
   EXPECT_EQ(cut.ids, seen);
   EXPECT_EQ(seen, Ids(all.begin(), all.begin() + 3));
-  SamplingConfig stopping = sampling(20);
-  stopping.stop_ids = {all[4]};
+  GenerationConfig stopping = sampling(20);
+  stopping.eos_token_id = {all[4]};
   const GenerationResult stopped = generate(model, kPrompt, stopping);
   EXPECT_EQ(stopped.reason, FinishReason::kStopToken);
   EXPECT_EQ(stopped.ids.back(), all[4]);
@@ -139,7 +141,7 @@ TEST(Generate, RefusesWhatCannotWork) {
   const models::LanguageModel model = model_with("full");
   test::expect_error(ErrorKind::kArgument, {"prompt is empty"}, [&] { generate(model, {}, sampling(3)); });
   test::expect_error(ErrorKind::kArgument, {"256"}, [&] { generate(model, {256}, sampling(3)); });
-  SamplingConfig wrong = sampling(3);
+  GenerationConfig wrong = sampling(3);
   wrong.top_p = 1.5;
   test::expect_error(ErrorKind::kArgument, {"top_p", "1.5"}, [&] { generate(model, kPrompt, wrong); });
   const models::LanguageModel learned = model_with("full", "learned");

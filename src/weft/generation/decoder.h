@@ -40,6 +40,7 @@ class LanguageModelDecoder final : public Decoder {
 
   layers::DecodingState initial_state() override { return model_->initial_state(); }
   at::Tensor step(const at::Tensor& tokens, layers::DecodingState& state) override;
+  void reorder(layers::DecodingState& state, const at::Tensor& rows) override { state.reorder(rows.to(device_)); }
   std::optional<std::int64_t> longest() const override;
 
  private:

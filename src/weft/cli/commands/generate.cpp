@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
-#include "weft/cli/field_flags.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/generation/settings_flags.h"
+#include "weft/cli/generation/tensor_search.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
@@ -26,13 +29,18 @@ namespace {
 constexpr std::string_view kGenerateExamples =
     "  weft generate run --prompt 'Once upon a time' --max-new-tokens 200 --seed 1\n"
     "  weft generate run --prompt-file start.txt --temperature 0.8 --top-p 0.95\n"
-    "  weft generate run --prompt 'def main' --temperature 0 --json";
+    "  weft generate run --prompt 'def main' --temperature 0 --json\n"
+    "  weft generate run --prompt 'The ' --num-beams 4 --num-return-sequences 4 --no-repeat-ngram-size 3\n"
+    "  weft generate run --input ids.safetensors --output texts.safetensors --num-beams 4\n"
+    "  weft generate run --num-beams 4 --print-settings";
 
 struct GenerateOptions {
   std::string run;
   std::string prompt;
   std::string prompt_file;
-  formats::Json given = formats::Json::object();
+  std::string input;
+  std::string output;
+  GenerationFlags settings;
   std::int64_t threads = 0;
   bool json = false;
 };
@@ -43,6 +51,8 @@ std::string finish_reason(generation::FinishReason reason) {
       return "length";
     case generation::FinishReason::kStopToken:
       return "stop_token";
+    case generation::FinishReason::kStopString:
+      return "stop_string";
     case generation::FinishReason::kCallback:
       return "output_closed";
     case generation::FinishReason::kInterrupted:
@@ -51,24 +61,37 @@ std::string finish_reason(generation::FinishReason reason) {
   return "unknown";
 }
 
-/// Generates, printing as it goes unless a whole JSON answer is asked for.
-generation::GenerationResult stream(const models::LanguageModel& model, const text::Tokenizer& tokenizer,
-                                    const std::vector<std::int64_t>& prompt, const generation::SamplingConfig& config,
-                                    bool print) {
+/// What Weft does with language models of its own, whose directories say nothing about it.
+generation::GenerationConfig own_defaults() {
+  generation::GenerationConfig config;
+  config.max_new_tokens = 256;
+  config.do_sample = true;
+  config.top_k = 0;
+  return config;
+}
+
+using Sequences = std::vector<generation::Sequence>;
+
+/// Generates, printing as it goes where `streams` and no beams are searched.
+Sequences generate_texts(const models::LanguageModel& model, const text::Tokenizer& tokenizer,
+                         const std::vector<std::int64_t>& prompt, const generation::GenerationConfig& config,
+                         bool streams) {
   const InterruptGuard guard;
-  text::StreamDecoder decoder(tokenizer);
-  const auto on_token = [&](std::int64_t id) {
-    if (print) {
-      std::cout << decoder.push(id) << std::flush;
-    }
-    // A closed pipe (`| head`) ends the generation, not only its output.
-    return std::cout.good();
-  };
-  generation::GenerationResult result = generation::generate(model, prompt, config, on_token);
-  if (print) {
-    std::cout << decoder.finish() << '\n';
+  text::StreamDecoder stream(tokenizer);
+  generation::SearchRequest request{.prompts = {prompt}, .stops = stop_strings(tokenizer, config.stop_strings)};
+  if (streams) {
+    request.on_token = [&](std::int64_t, std::int64_t id) {
+      std::cout << stream.push(id) << std::flush;
+      // A closed pipe (`| head`) ends the generation, not only its output.
+      return std::cout.good();
+    };
   }
-  return result;
+  generation::LanguageModelDecoder decoder(model);
+  Sequences texts = generation::search(decoder, request, config).front();
+  if (streams) {
+    std::cout << stream.finish() << '\n';
+  }
+  return texts;
 }
 
 std::string prompt_of(const GenerateOptions& options) {
@@ -81,32 +104,91 @@ std::string prompt_of(const GenerateOptions& options) {
   return prompt;
 }
 
-void run_generate(const GenerateOptions& options) {
-  generation::SamplingConfig config;
-  formats::update_from_json(config, options.given, "weft generate");
+void print_texts(const Sequences& texts, const text::Tokenizer& tokenizer, const std::string& prompt) {
+  for (const generation::Sequence& text : texts) {
+    std::cout << prompt << tokenizer.decode(text.ids) << '\n';
+  }
+}
+
+formats::Json texts_json(const Sequences& texts, const text::Tokenizer& tokenizer, const std::string& prompt,
+                         const generation::GenerationConfig& config) {
+  formats::Json list = formats::Json::array();
+  for (const generation::Sequence& text : texts) {
+    formats::Json said = {{"prompt", prompt},
+                          {"generated_text", tokenizer.decode(text.ids)},
+                          {"new_tokens", text.ids.size()},
+                          {"finish_reason", finish_reason(text.reason)}};
+    if (config.num_beams > 1) {
+      said["score"] = text.score;
+    }
+    list.push_back(std::move(said));
+  }
+  return list;
+}
+
+void fail_if_interrupted(const Sequences& texts) {
+  if (!texts.empty() && texts.front().reason == generation::FinishReason::kInterrupted) {
+    fail(ErrorKind::kInterrupted, "stopped after ", texts.front().ids.size(), " tokens");
+  }
+}
+
+void run_texts(const GenerateOptions& options, const generation::GenerationConfig& config) {
   const std::string prompt = prompt_of(options);
-  apply_threads(options.threads);
   const models::LanguageModel model = checkpoint::load_model(options.run);
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.run);
   checkpoint::check_tokenizer(model->config(), *tokenizer, quote(options.run, 4096));
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(options.run, 4096));
   text::warn_of_unknown_text(*tokenizer, prompt, quote(options.run, 4096));
-  if (!options.json) {
+  const bool streams = !options.json && config.num_beams == 1 && config.num_return_sequences == 1;
+  if (streams) {
     std::cout << prompt << std::flush;
   }
   const auto start = std::chrono::steady_clock::now();
-  const generation::GenerationResult result =
-      stream(model, *tokenizer, tokenizer->encode(prompt), config, !options.json);
+  const Sequences texts = generate_texts(model, *tokenizer, tokenizer->encode(prompt), config, streams);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.json) {
-    print_json({{"prompt", prompt},
-                {"generated_text", tokenizer->decode(result.ids)},
-                {"new_tokens", result.ids.size()},
-                {"finish_reason", finish_reason(result.reason)},
-                {"seconds", seconds}});
+    for (formats::Json& said : texts_json(texts, *tokenizer, prompt, config)) {
+      said["seconds"] = seconds;
+      print_json(said);
+    }
+  } else if (!streams) {
+    print_texts(texts, *tokenizer, prompt);
   }
-  if (result.reason == generation::FinishReason::kInterrupted) {
-    fail(ErrorKind::kInterrupted, "stopped after ", result.ids.size(), " tokens");
+  fail_if_interrupted(texts);
+}
+
+void run_tensors(const GenerateOptions& options, const generation::GenerationConfig& config) {
+  const TensorTexts texts = read_texts(options.input);
+  const InterruptGuard guard;
+  generation::LanguageModelDecoder decoder(checkpoint::load_model(options.run));
+  const TensorResults results = continue_texts(decoder, texts, config, options.input);
+  if (interrupted()) {
+    fail(ErrorKind::kInterrupted, "stopped before all texts were there; ", quote(options.output, 4096),
+         " was not written");
+  }
+  checkpoint::save_tensors(options.output, {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
+}
+
+void run_generate(const GenerateOptions& options) {
+  const bool has_tensors = !options.input.empty();
+  if (has_tensors == options.output.empty()) {
+    throw UsageError("weft generate: --input and --output belong together", "give both, or neither");
+  }
+  if (!has_tensors && !options.settings.print_settings && options.prompt_file.empty()) {
+    prompt_of(options);  // before anything is read
+  }
+  checkpoint::load_config(options.run);  // says what a directory is that cannot generate
+  const generation::GenerationConfig config =
+      generation_settings(options.settings, options.run, "weft generate", own_defaults());
+  if (options.settings.print_settings) {
+    std::cout << formats::print_json(formats::to_json(config), 2) << '\n';
+    return;
+  }
+  apply_threads(options.threads);
+  if (has_tensors) {
+    run_tensors(options, config);
+  } else {
+    run_texts(options, config);
   }
 }
 
@@ -121,7 +203,12 @@ void add_generate(CLI::App& parent) {
                  "file that holds the text to continue, plain or gzip; - is standard input")
       ->option_text("FILE")
       ->excludes(prompt);
-  add_fields<generation::SamplingConfig>(app, {.title = "Sampling"}, options->given);
+  app.add_option("--input", options->input, "safetensors file with input_ids and, if you like, attention_mask [B, N]")
+      ->option_text("FILE")
+      ->excludes(prompt);
+  app.add_option("--output", options->output, "safetensors file to write: sequences and sequences_scores")
+      ->option_text("FILE");
+  add_generation_flags(app, options->settings);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
   app.callback([options] { run_generate(*options); });

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings in help by what they are for.
+#include "weft/cli/generation/settings_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "weft/cli/field_flags.h"
+#include "weft/core/joined.h"
+#include "weft/core/log.h"
+#include "weft/generation/settings/read_settings.h"
+
+namespace weft::cli {
+namespace {
+
+using generation::GenerationConfig;
+
+// Without effect where the likeliest token is taken.
+constexpr std::array<std::string_view, 7> kDrawing = {"top_k",     "top_p",          "min_p",     "top_h",
+                                                      "typical_p", "epsilon_cutoff", "eta_cutoff"};
+
+void warn_of_no_effect(const formats::Json& given, const GenerationConfig& config) {
+  std::vector<std::string> idle;
+  for (const std::string_view field : kDrawing) {
+    if (!generation::draws(config) && config.temperature > 0.0 && given.contains(std::string(field))) {
+      idle.push_back(flag_name(field));
+    }
+  }
+  if (!idle.empty()) {
+    log_warning(joined(idle, ", "), " has no effect: no token is drawn; give --do-sample");
+  }
+}
+
+}  // namespace
+
+void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
+  const std::map<std::string_view, std::string_view> aliases = {{"eos_token_id", "stop_ids"}};
+  const auto add = [&](const std::string& title, std::vector<std::string_view> only) {
+    add_fields<GenerationConfig>(app, {.title = title, .aliases = aliases, .only = std::move(only)}, flags.given);
+  };
+  add("Length and number", {"max_new_tokens", "max_length", "min_new_tokens", "min_length", "num_return_sequences"});
+  add("Beams", {"num_beams", "early_stopping", "length_penalty", "length_penalty_form"});
+  add("Drawing", {"do_sample", "temperature", "top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff",
+                  "eta_cutoff", "seed"});
+  add("Repetition",
+      {"repetition_penalty", "no_repeat_ngram_size", "encoder_repetition_penalty", "encoder_no_repeat_ngram_size"});
+  add("Tokens and words",
+      {"eos_token_id", "stop_strings", "bad_words_ids", "sequence_bias", "suppress_tokens", "begin_suppress_tokens",
+       "forced_bos_token_id", "forced_eos_token_id", "exponential_decay_length_penalty", "remove_invalid_values",
+       "renormalize_logits", "pad_token_id", "bos_token_id", "decoder_start_token_id"});
+  app.add_flag("--print-settings", flags.print_settings,
+               "print all settings, those of the directory with the flags over them, as JSON, and generate nothing");
+}
+
+GenerationConfig generation_settings(const GenerationFlags& flags, const std::filesystem::path& directory,
+                                     std::string_view command, const GenerationConfig& defaults) {
+  const auto is_given = [&](const char* field) { return flags.given.contains(field); };
+  GenerationConfig usual = defaults;
+  usual.do_sample = usual.do_sample && !is_given("num_beams");
+  GenerationConfig config = generation::read_settings(directory, usual);
+  config.max_new_tokens = is_given("max_length") ? -1 : config.max_new_tokens;
+  config.min_new_tokens = is_given("min_length") ? -1 : config.min_new_tokens;
+  formats::update_from_json(config, flags.given, command);
+  generation::validate(config, command);
+  warn_of_no_effect(flags.given, config);
+  return config;
+}
+
+std::function<bool(std::span<const std::int64_t> made)> stop_strings(const text::Tokenizer& tokenizer,
+                                                                     const std::vector<std::string>& texts) {
+  if (texts.empty()) {
+    return {};
+  }
+  return [&tokenizer, texts](std::span<const std::int64_t> made) {
+    const std::string text = tokenizer.decode({made.begin(), made.end()});
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const std::string& stop) { return text.find(stop) != std::string::npos; });
+  };
+}
+
+}  // namespace weft::cli

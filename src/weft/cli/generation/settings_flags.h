@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of every command that generates: the settings of a directory, and what was given over them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/App.hpp>
+
+#include "weft/formats/config_json.h"
+#include "weft/generation/settings/generation_config.h"
+#include "weft/text/tokenizer.h"
+
+namespace weft::cli {
+
+/// As they were given.
+struct GenerationFlags {
+  formats::Json given = formats::Json::object();
+  bool print_settings = false;
+};
+
+/// A flag for each setting, and --print-settings; `flags` outlives the parse.
+void add_generation_flags(CLI::App& app, GenerationFlags& flags);
+
+/// The settings of a model directory (generation::read_settings) with the flags over them. A flag says what another
+/// setting of the directory means where the two exclude each other: --max-length puts an end to its max_new_tokens,
+/// and --num-beams to drawing that only `defaults` asked for. One line on standard error says which flags have no
+/// effect. Errors: those of read_settings(); kArgument naming `command`.
+generation::GenerationConfig generation_settings(const GenerationFlags& flags, const std::filesystem::path& directory,
+                                                 std::string_view command,
+                                                 const generation::GenerationConfig& defaults = {});
+
+/// Whether new tokens hold one of these texts, for SearchRequest::stops; nothing where there are none. `tokenizer`
+/// outlives it.
+std::function<bool(std::span<const std::int64_t> made)> stop_strings(const text::Tokenizer& tokenizer,
+                                                                     const std::vector<std::string>& texts);
+
+}  // namespace weft::cli

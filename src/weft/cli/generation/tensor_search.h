@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generation for programs: ids in a safetensors file, texts as ids in another.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include "weft/generation/search/search.h"
+
+namespace weft::cli {
+
+/// input_ids and attention_mask, int64 [B, N]; all of a mask that the file lacks is 1.
+struct TensorTexts {
+  at::Tensor input_ids;
+  at::Tensor attention_mask;
+};
+
+/// Errors: kFormat naming the file and the tensor, for shapes, dtypes, other tensors and masks other than 0 and 1.
+TensorTexts read_texts(const std::string& path);
+
+/// `sequences` int64 [B * num_return_sequences, L] with what comes before the new tokens, filled up with pad_token_id,
+/// else the first of eos_token_id, else 0; and `sequences_scores` float32, one a row. A text that the search did not
+/// find is `before` alone, with a score of minus infinity.
+struct TensorResults {
+  at::Tensor sequences;
+  at::Tensor scores;
+};
+TensorResults tabulate(const std::vector<generation::Ids>& before,
+                       const std::vector<std::vector<generation::Sequence>>& found,
+                       const generation::GenerationConfig& config);
+
+/// Continues the texts of a language model, those of one length together. Padding is to the left, as `transformers`
+/// has it. Errors: kFormat naming `path` for other padding; those of search().
+TensorResults continue_texts(generation::Decoder& decoder, const TensorTexts& texts,
+                             const generation::GenerationConfig& config, const std::string& path);
+
+}  // namespace weft::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decoder of an encoder-decoder, behind a batch of sources that the encoder has read once.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "weft/generation/decoder.h"
+#include "weft/models/encoder_decoder.h"
+
+namespace weft::generation {
+
+/// An encoder-decoder in evaluation mode while this lives. Its first step has a row a source; reorder() says which
+/// source each row reads from then on.
+class PairDecoder final : public Decoder {
+ public:
+  /// Reads the sources: int64 [B, S], and where they have padding the mask [B, S], 0 at padding. Errors: those of
+  /// EncoderDecoderImpl::encode().
+  PairDecoder(models::EncoderDecoder model, const at::Tensor& input_ids, const at::Tensor& attention_mask = {});
+  ~PairDecoder() override;
+  PairDecoder(const PairDecoder&) = delete;
+  PairDecoder& operator=(const PairDecoder&) = delete;
+
+  layers::DecodingState initial_state() override { return model_->initial_state(); }
+  at::Tensor step(const at::Tensor& tokens, layers::DecodingState& state) override;
+  void reorder(layers::DecodingState& state, const at::Tensor& rows) override;
+  std::optional<std::int64_t> longest() const override;
+
+ private:
+  void keep_texts(const std::vector<std::int64_t>& texts, std::int64_t readers);
+
+  models::EncoderDecoder model_;
+  at::Device device_;
+  bool was_training_;
+  std::shared_ptr<const layers::Source> source_;  // each text once where every text has as many rows
+  std::vector<std::int64_t> texts_;               // which of the sources each text of source_ is
+  std::vector<std::int64_t> reads_;               // which of the sources each row of the target reads
+};
+
+}  // namespace weft::generation

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Beam search and beam sampling for a batch of prompts: a row of the batch is a beam of one of them.
+#include <ATen/ops/log_softmax.h>
+
+#include "weft/core/interrupt.h"
+#include "weft/generation/search/beam_item.h"
+
+namespace weft::generation {
+namespace {
+
+/// The prompts that go on. Those that are done leave, and their rows with them.
+class Beams {
+ public:
+  explicit Beams(const SearchPlan& plan) : plan_(plan), results_(plan.request.prompts.size()) {
+    for (std::int64_t item = 0; item < std::ssize(plan.request.prompts); ++item) {
+      open_.emplace_back(plan, item);
+    }
+  }
+
+  bool all_done() const { return open_.empty(); }
+  std::vector<std::vector<Sequence>> results() && { return std::move(results_); }
+
+  void end_all(FinishReason reason) {
+    for (BeamItem& item : open_) {
+      item.stop(reason);
+    }
+    remove_done({});
+  }
+
+  /// Logarithms of probabilities [R, V] through the processors, row by row.
+  void process(const at::Tensor& scores, const std::vector<Processor>& processors) const {
+    std::vector<RowScores> rows;
+    for (const BeamItem& item : open_) {
+      for (const Beam& beam : item.beams()) {
+        rows.push_back({row_of(scores, std::ssize(rows)), beam.tokens, plan_.source(item.number()), item.number()});
+      }
+    }
+    for_each_row(std::ssize(rows), [&](std::int64_t row) {
+      for (const Processor& processor : processors) {
+        processor(rows[static_cast<std::size_t>(row)]);
+      }
+    });
+  }
+
+  /// One token more for every prompt, the `made`-th new one from 0.
+  void take(const at::Tensor& scores, std::int64_t made) {
+    Ids first;
+    std::int64_t rows = 0;
+    for (const BeamItem& item : open_) {
+      first.push_back(rows);
+      rows += std::ssize(item.beams());
+    }
+    for_each_row(std::ssize(open_), [&](std::int64_t i) {
+      const auto index = static_cast<std::size_t>(i);
+      open_[index].step(scores, first[index], made);
+    });
+    remove_done(first);
+  }
+
+  /// The newest tokens int64 [B, 1] of the beams that go on, and which row each was.
+  at::Tensor newest() const {
+    Ids tokens;
+    for (const BeamItem& item : open_) {
+      for (const Beam& beam : item.beams()) {
+        tokens.push_back(beam.tokens.back());
+      }
+    }
+    return list_of(tokens).unsqueeze(1);
+  }
+  at::Tensor parents() const { return list_of(parents_); }
+
+ private:
+  void remove_done(const Ids& first) {
+    std::vector<BeamItem> going;
+    parents_.clear();
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      if (open_[i].done()) {
+        results_[static_cast<std::size_t>(open_[i].number())] = open_[i].results();
+        continue;
+      }
+      for (const Beam& beam : open_[i].beams()) {
+        parents_.push_back(first[i] + beam.parent);
+      }
+      going.push_back(std::move(open_[i]));
+    }
+    open_ = std::move(going);
+  }
+
+  const SearchPlan& plan_;
+  std::vector<BeamItem> open_;
+  Ids parents_;
+  std::vector<std::vector<Sequence>> results_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Sequence>> search_beams(const SearchPlan& plan) {
+  Beams beams(plan);
+  layers::DecodingState state = plan.decoder.initial_state();
+  at::Tensor tokens = table_of(plan.request.prompts);
+  std::vector<Processor> processors;
+  for (std::int64_t made = 0; plan.lengths.prompt + made < plan.lengths.maximum && !beams.all_done(); ++made) {
+    if (interrupted()) {
+      beams.end_all(FinishReason::kInterrupted);
+      break;
+    }
+    const at::Tensor scores = step_scores(plan, tokens, state).log_softmax(1);
+    if (made == 0) {
+      processors = make_processors(plan.config, plan.lengths, scores.size(1), plan.request.allowed);
+    }
+    beams.process(scores, processors);
+    beams.take(scores, made);
+    if (!beams.all_done()) {
+      plan.decoder.reorder(state, beams.parents());
+      tokens = beams.newest();
+    }
+  }
+  beams.end_all(FinishReason::kLength);
+  return std::move(beams).results();
+}
+
+}  // namespace weft::generation

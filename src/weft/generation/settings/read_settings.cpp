@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a generation_config.json Weft has, refuses, or need not know.
+#include "weft/generation/settings/read_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
+
+namespace weft::generation {
+namespace {
+
+using formats::Json;
+
+/// A setting that Weft does not have, and the value that means nothing beside null and false.
+struct Foreign {
+  std::string_view name;
+  double neutral;
+};
+
+// These change what is generated.
+constexpr std::array kRefused = {
+    Foreign{"num_beam_groups", 1}, Foreign{"diversity_penalty", 0},   Foreign{"penalty_alpha", 0},
+    Foreign{"guidance_scale", 1},  Foreign{"watermarking_config", 0}, Foreign{"constraints", 0},
+    Foreign{"force_words_ids", 0}, Foreign{"forced_decoder_ids", 0},  Foreign{"dola_layers", 0},
+    Foreign{"max_time", 0},        Foreign{"token_healing", 0},
+};
+
+// These change speed, memory or what is returned beside the text.
+constexpr std::array<std::string_view, 31> kIgnored = {"transformers_version",
+                                                       "_from_model_config",
+                                                       "_commit_hash",
+                                                       "use_cache",
+                                                       "cache_implementation",
+                                                       "cache_config",
+                                                       "return_legacy_cache",
+                                                       "output_attentions",
+                                                       "output_hidden_states",
+                                                       "output_scores",
+                                                       "output_logits",
+                                                       "return_dict_in_generate",
+                                                       "low_memory",
+                                                       "num_assistant_tokens",
+                                                       "num_assistant_tokens_schedule",
+                                                       "assistant_confidence_threshold",
+                                                       "assistant_early_exit",
+                                                       "assistant_lookbehind",
+                                                       "target_lookbehind",
+                                                       "prompt_lookup_num_tokens",
+                                                       "max_matching_ngram_size",
+                                                       "is_assistant",
+                                                       "disable_compile",
+                                                       "compile_config",
+                                                       "prefill_chunk_size",
+                                                       "trust_remote_code",
+                                                       "use_mtp",
+                                                       "custom_generate",
+                                                       "is_encoder_decoder",
+                                                       "speculative_mode",
+                                                       "continuous_batching_config"};
+
+bool is_list_of_ids(std::string_view name) {
+  return name == "eos_token_id" || name == "forced_eos_token_id" || name == "suppress_tokens" ||
+         name == "begin_suppress_tokens";
+}
+
+[[noreturn]] void refuse_value(std::string_view where, std::string_view name, const Json& value) {
+  fail(ErrorKind::kFormat, where, ": ", name, " has an unexpected form, found ", quote(value.dump()));
+}
+
+/// [17, 4] as "17,4".
+std::string word_text(const Json& ids, std::string_view where, std::string_view name) {
+  std::string text;
+  for (const Json& id : ids) {
+    if (!id.is_number_integer()) {
+      refuse_value(where, name, ids);
+    }
+    text += (text.empty() ? "" : ",") + id.dump();
+  }
+  if (!ids.is_array() || text.empty()) {
+    refuse_value(where, name, ids);
+  }
+  return text;
+}
+
+/// [[17, 4], -2.5] as "17,4:-2.5".
+std::string biased_text(const Json& pair, std::string_view where, std::string_view name) {
+  if (!pair.is_array() || pair.size() != 2 || !pair[1].is_number()) {
+    refuse_value(where, name, pair);
+  }
+  return word_text(pair[0], where, name) + ":" + pair[1].dump();
+}
+
+template <typename Convert>
+Json each(const Json& list, std::string_view where, std::string_view name, Convert&& convert) {
+  if (!list.is_array()) {
+    refuse_value(where, name, list);
+  }
+  Json texts = Json::array();
+  for (const Json& entry : list) {
+    texts.push_back(entry.is_string() ? entry : Json(convert(entry, where, name)));
+  }
+  return texts;
+}
+
+Json own_value(const std::string& name, const Json& value, std::string_view where) {
+  if (name == "early_stopping" && value.is_boolean()) {
+    return value.get<bool>() ? "true" : "false";
+  }
+  if (is_list_of_ids(name) && value.is_number()) {
+    return Json::array({value});
+  }
+  if (name == "bad_words_ids") {
+    return each(value, where, name, word_text);
+  }
+  if (name == "sequence_bias") {
+    return each(value, where, name, biased_text);
+  }
+  if (name == "exponential_decay_length_penalty" && value.is_array()) {
+    if (value.size() != 2 || !value[0].is_number() || !value[1].is_number()) {
+      refuse_value(where, name, value);
+    }
+    return value[0].dump() + ":" + value[1].dump();
+  }
+  return value;
+}
+
+/// Removes what Weft need not know. Errors: kUnsupported for what it would have to.
+Json without_foreign(const Json& json, std::string_view where) {
+  std::vector<std::string> unknown;
+  Json mine = formats::only_fields_of<GenerationConfig>(json);
+  for (const auto& [name, value] : json.items()) {
+    const auto refused =
+        std::find_if(kRefused.begin(), kRefused.end(), [&](const Foreign& f) { return f.name == name; });
+    const bool says_nothing = value.is_null() || value == Json(false);
+    if (refused != kRefused.end()) {
+      if (!says_nothing && !(value.is_number() && value.get<double>() == refused->neutral)) {
+        throw Error(ErrorKind::kUnsupported,
+                    concat(where, ": Weft does not have the setting ", name, ", found ", quote(value.dump())),
+                    concat("remove ", name, " from the file to generate without it"));
+      }
+    } else if (!mine.contains(name) && !says_nothing &&
+               std::find(kIgnored.begin(), kIgnored.end(), name) == kIgnored.end()) {
+      unknown.push_back(name);
+    }
+  }
+  if (!unknown.empty()) {
+    log_warning(where, ": settings that Weft does not know are not used: ", quoted_list(unknown, 5));
+  }
+  return mine;
+}
+
+/// Ids that start or fill a text, from config.json where generation_config.json lacks them.
+void add_ids(Json& settings, const Json& model) {
+  for (const std::string_view name : {"decoder_start_token_id", "bos_token_id", "pad_token_id"}) {
+    const std::string key(name);
+    if (!settings.contains(key) && model.contains(key) && model[key].is_number_integer()) {
+      settings[key] = model[key];
+    }
+  }
+}
+
+}  // namespace
+
+Json own_form(const Json& json, std::string_view where) {
+  Json result = Json::object();
+  for (const auto& [name, value] : json.items()) {
+    if (!value.is_null()) {
+      result[name] = own_value(name, value, where);
+    }
+  }
+  return result;
+}
+
+GenerationConfig read_settings(const std::filesystem::path& directory, const GenerationConfig& defaults) {
+  const std::filesystem::path own = directory / "generation_config.json";
+  const std::filesystem::path model = directory / "config.json";
+  const bool has_own = std::filesystem::exists(own);
+  if (!has_own && !std::filesystem::exists(model)) {
+    return defaults;
+  }
+  const std::string where = quote((has_own ? own : model).string(), 4096);
+  const Json model_json = std::filesystem::exists(model) ? formats::read_json(model) : Json::object();
+  const Json json = has_own ? formats::read_json(own) : model_json;
+  if (!json.is_object() || !model_json.is_object()) {
+    fail(ErrorKind::kFormat, where, ": expected an object of settings");
+  }
+  Json settings =
+      own_form(has_own ? without_foreign(json, where) : formats::only_fields_of<GenerationConfig>(json), where);
+  if (has_own) {
+    add_ids(settings, model_json);
+  }
+  GenerationConfig config = has_own ? GenerationConfig{} : defaults;
+  formats::update_from_json(config, settings, where);
+  validate(config, where);
+  return config;
+}
+
+std::int64_t start_token(const GenerationConfig& config, std::string_view where) {
+  const std::int64_t start = config.decoder_start_token_id >= 0 ? config.decoder_start_token_id : config.bos_token_id;
+  require(start >= 0, where,
+          ": a decoder with a source needs decoder_start_token_id or bos_token_id; give one of them");
+  return start;
+}
+
+}  // namespace weft::generation

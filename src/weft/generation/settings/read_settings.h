@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings that a model directory brings: generation_config.json, or, where there is none, what older directories
+// have in config.json.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+#include "weft/formats/config_json.h"
+#include "weft/generation/settings/generation_config.h"
+
+namespace weft::generation {
+
+/// generation_config.json over the defaults of `transformers`; without that file, the fields of config.json that are
+/// settings over `defaults`. Settings that change results and that Weft does not have are refused; a line on standard
+/// error names those that nobody knows. Errors: kIo, kFormat; kUnsupported and kArgument naming file and field.
+GenerationConfig read_settings(const std::filesystem::path& directory, const GenerationConfig& defaults = {});
+
+/// Settings as `transformers` writes them -> as the field list has them: no nulls, `early_stopping` as text, one id as
+/// a list, words as text. `where` names the file in errors (kFormat).
+formats::Json own_form(const formats::Json& json, std::string_view where);
+
+/// The token that a decoder with a source starts with. Errors: kArgument naming `where` when there is none.
+std::int64_t start_token(const GenerationConfig& config, std::string_view where);
+
+}  // namespace weft::generation

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every way to search and every setting against what transformers generates from the same table of logits
+// (tests/fixtures/make/generation.py), in one batch and prompt by prompt.
+#include <gtest/gtest.h>
+
+#include <ATen/ops/tensor.h>
+
+#include "generation/table_decoder.h"
+#include "weft/formats/config_json.h"
+#include "weft/generation/search/search.h"
+#include "weft/generation/settings/read_settings.h"
+
+namespace weft::generation {
+namespace {
+
+struct Cases {
+  formats::Json json = formats::read_json(WEFT_TEST_DATA_DIR "/generation/searches.json");
+  at::Tensor table() const {
+    const auto size = json["vocabulary"].get<std::int64_t>();
+    return at::tensor(json["table"].get<std::vector<double>>(), at::kFloat).view({size, size, size}) /
+           json["unit"].get<double>();
+  }
+};
+
+GenerationConfig settings_of(const formats::Json& one) {
+  GenerationConfig config;
+  config.top_k = 0;
+  formats::update_from_json(config, own_form(one["settings"], "case"), "case");
+  config.seed = one["seed"].get<std::int64_t>();
+  return config;
+}
+
+TEST(Searches, EqualThoseOfTransformers) {
+  const Cases cases;
+  test::TableDecoder decoder(cases.table());
+  for (const formats::Json& one : cases.json["cases"]) {
+    SCOPED_TRACE(one["settings"].dump());
+    const GenerationConfig config = settings_of(one);
+    const auto found = search(decoder, {.prompts = one["prompts"].get<std::vector<Ids>>()}, config);
+    std::size_t row = 0;
+    for (const auto& texts : found) {
+      ASSERT_EQ(std::ssize(texts), config.num_return_sequences);
+      for (const Sequence& text : texts) {
+        EXPECT_EQ(text.ids, one["texts"][row].get<Ids>()) << "row " << row;
+        // Scores are rounded to six places in the file.
+        EXPECT_NEAR(text.score, one["scores"][row].get<double>(), 1e-5) << "row " << row;
+        ++row;
+      }
+    }
+  }
+}
+
+TEST(Searches, ATextDoesNotDependOnTheOthers) {
+  const Cases cases;
+  test::TableDecoder decoder(cases.table());
+  for (const formats::Json& one : cases.json["cases"]) {
+    const GenerationConfig config = settings_of(one);
+    if (draws(config)) {
+      continue;  // a draw is named by the row of its batch
+    }
+    const auto prompts = one["prompts"].get<std::vector<Ids>>();
+    const auto together = search(decoder, {.prompts = prompts}, config);
+    for (std::size_t item = 0; item < prompts.size(); ++item) {
+      const auto alone = search(decoder, {.prompts = {prompts[item]}}, config).front();
+      for (std::size_t text = 0; text < alone.size(); ++text) {
+        EXPECT_EQ(alone[text].ids, together[item][text].ids) << one["settings"].dump();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::generation
