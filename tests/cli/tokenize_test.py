@@ -4,7 +4,7 @@
 import resource
 import unittest
 
-from encoder_program import TOKENIZERS, results
+from encoder_program import FIXTURES, TOKENIZERS, results
 from weft_program import Case, weft
 
 BERT = TOKENIZERS / "bert"
@@ -29,6 +29,17 @@ class TokenizeTest(Case):
         self.assertEqual(expected.count("\n"), 3)
         self.assertEqual(weft("tokenize", BERT, "--file", path).stdout, expected)
         self.assertEqual(weft("tokenize", BERT, input="the loom\n\nwe see\n").stdout, expected)
+
+    def test_sides_of_an_encoder_decoder(self):
+        marian = FIXTURES / "pairs/marian-separate"
+        (source,) = results("tokenize", marian, "A man said")
+        (target,) = results("tokenize", marian, "A man said", "--as-target")
+        self.assertEqual(source["result"][0]["tokens"][-1], "</s>")
+        self.assertNotEqual(source["result"][0]["input_ids"], target["result"][0]["input_ids"])
+        ids = source["result"][0]["input_ids"]
+        self.assertEqual(weft("tokenize", marian, "--decode", *map(str, ids), "--no-special-tokens").stdout, "A man said\n")
+        self.assert_fails(weft("tokenize", marian, "A man", "--max-length", "4"), 1, "windows")
+        self.assert_fails(weft("tokenize", marian, "A man\tsaid", "--pairs"), 1, "pairs")
 
     def test_pairs_and_windows(self):
         (pair,) = results("tokenize", BERT, "the loom\twe", "--pairs")

@@ -122,13 +122,13 @@ def task_data_commands(directory, out):
             ["eval", directory / "question-answering", "--task", "answer", "--data", directory / "squad.json", "--dtype", "float32"]]
 
 
-def tokenizer(name):
+def tokenizer(folder, *flags):
     def make(directory, run):
-        for file in (TOKENIZERS / name).iterdir():
-            if file.name != "cases.jsonl":
+        for file in folder.iterdir():
+            if not file.name.startswith("cases.json"):
                 shutil.copy(file, directory / file.name)
 
-    return Seed(make, lambda directory, out: [["tokenize", directory, TEXT], ["tokenize", directory, "\u7a93 \U0001f600 caf\u00e9 ... 123"]])
+    return Seed(make, lambda directory, out: [["tokenize", directory, TEXT], ["tokenize", directory, "\u7a93 \U0001f600 caf\u00e9 ... 123", *flags]])
 
 
 def make_graph(directory, run):
@@ -163,5 +163,6 @@ SEEDS = {
     "task-data": Seed(make_task_data, task_data_commands),
     "graph": Seed(make_graph, graph_commands),
     "tensors": Seed(make_tensors, tensor_commands),
-    **{f"tokenizer-{name}": tokenizer(name) for name in ("bert", "roberta", "big_bird", "json")},
+    **{f"tokenizer-{name}": tokenizer(TOKENIZERS / name) for name in ("bert", "roberta", "big_bird", "json")},
+    **{f"pair-{name}": tokenizer(FIXTURES / "pairs" / name, "--as-target") for name in ("marian-separate", "pegasus")},
 }

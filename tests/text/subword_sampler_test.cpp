@@ -12,6 +12,7 @@
 #include "support/rust_threads.h"
 #include "support/temporary_directory.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/pair/pair_tokenizer.h"
 #include "weft/text/tokenizer.h"
 #include "weft/text/train_tokenizer.h"
 
@@ -190,6 +191,26 @@ TEST(WordBeginnings, AreBlanks) {
   EXPECT_TRUE(begins[' ']);
   EXPECT_TRUE(begins['\n']);
   EXPECT_FALSE(begins['a']);
+}
+
+TEST(SubwordSampler, SidesOfPairs) {
+  const std::filesystem::path pairs = std::filesystem::path(WEFT_TEST_DATA_DIR) / "pairs";
+  for (const char* family : {"marian-codes", "pegasus", "bigbird_pegasus"}) {
+    const auto pair = load_pair_tokenizer(pairs / family);
+    const Tokenizer& side = pair->side(Side::kSource);
+    const auto sampler = make_subword_sampler(side, {.unigram_alpha = 0.2});
+    const Ids ids = pair->encode("The loom weaves the thread, and the thread weaves the cloth.", Side::kSource);
+    int differ = 0;
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      const Ids drawn = sampler->draw(ids, seed).ids;
+      EXPECT_EQ(side.decode(drawn), side.decode(ids)) << family;
+      EXPECT_EQ(drawn.back(), ids.back());
+      differ += drawn != ids ? 1 : 0;
+    }
+    EXPECT_GT(differ, 10) << family;
+    test::expect_error(ErrorKind::kUnsupported, {"bpe_dropout", pair->side(Side::kSource).kind()},
+                       [&] { make_subword_sampler(side, {.bpe_dropout = 0.1}); });
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/pair/pair_tokenizer.h"
 
 namespace weft::cli {
 namespace {
@@ -33,6 +34,7 @@ struct TokenizeConfig {
   std::string truncation = "longest-first";
   bool truncate = false;
   bool special_tokens = true;
+  bool as_target = false;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -44,6 +46,7 @@ struct TokenizeConfig {
         {"longest-first", "only-first", "only-second"}));
     visit(Field{"truncate", &C::truncate, "print the first window only"});
     visit(Field{"special_tokens", &C::special_tokens, "put the model's special tokens around the texts"});
+    visit(Field{"as_target", &C::as_target, "texts are what a model writes, where that has pieces of its own (Marian)"});
   }
 };
 
@@ -176,10 +179,58 @@ void print_decoded(const text::HuggingFaceTokenizer& tokenizer, const TokenizeOp
   }
 }
 
+// The side of an encoder-decoder's tokeniser whose pieces have no places in the text.
+void print_side(const text::PairTokenizer& tokenizer, text::Side side, const tasks::Document& document,
+                const TokenizeConfig& config, bool json) {
+  require(!document.second, document.name, ": Marian's and Pegasus' tokenisers take no pairs");
+  const std::vector<std::int64_t> ids = config.special_tokens ? tokenizer.encode(document.first, side)
+                                                              : tokenizer.side(side).encode(document.first);
+  const auto token = [&](std::int64_t id) { return tokenizer.token(id, side); };
+  if (!json) {
+    std::cout << joined(ids, " ", token) << '\n';
+    return;
+  }
+  JsonOutput out;
+  out.put("{\"result\":[{");
+  out.list("tokens", ids, [&](std::int64_t id) { return string_text(token(id)); });
+  out.put(",");
+  out.list("input_ids", ids, integer_text);
+  out.put(",");
+  out.list("attention_mask", ids, [](std::int64_t /*id*/) { return "1"; });
+  out.put("}],\"metadata\":" + formats::print_json({{"windows", 1}, {"truncated", false}}) + "}\n");
+  out.flush();
+}
+
+void run_sides(const TokenizeOptions& options, const TokenizeConfig& config) {
+  const std::unique_ptr<text::PairTokenizer> tokenizer = text::load_pair_tokenizer(options.directory);
+  const text::Side side = config.as_target ? text::Side::kTarget : text::Side::kSource;
+  require(config.max_length == 0 && config.stride == 0 && !config.truncate, quote(options.directory, 4096),
+          ": Marian's and Pegasus' texts are not cut into windows: leave out --max-length, --stride and --truncate");
+  if (options.decode) {
+    std::vector<std::int64_t> ids;
+    parse_value("ID", options.source.texts, ids);
+    const std::string text = config.special_tokens ? tokenizer->side(side).decode(ids) : tokenizer->display(ids, side);
+    if (options.json) {
+      print_json({{"result", text}, {"metadata", {{"tokens", ids.size()}}}});
+    } else {
+      std::cout << text << '\n';
+    }
+    return;
+  }
+  DocumentReader reader(options.source);
+  for (auto documents = reader.next(1); !documents.empty(); documents = reader.next(1)) {
+    print_side(*tokenizer, side, documents.front(), config, options.json);
+  }
+}
+
 void run_tokenize(const TokenizeOptions& options) {
   TokenizeConfig config;
   formats::update_from_json(config, options.given, "weft tokenize");
   checkpoint::check_model_directory(options.directory);
+  if (text::has_piece_tokenizer(options.directory)) {
+    run_sides(options, config);
+    return;
+  }
   const text::HuggingFaceTokenizer tokenizer(options.directory);
   if (options.decode) {
     print_decoded(tokenizer, options, !config.special_tokens);

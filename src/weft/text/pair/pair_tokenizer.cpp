@@ -132,6 +132,10 @@ std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& 
   return std::make_unique<HuggingFacePair>(std::make_unique<const HuggingFaceTokenizer>(directory));
 }
 
+bool has_piece_tokenizer(const std::filesystem::path& directory) {
+  return is_marian(directory) || is_pegasus(directory);
+}
+
 bool has_pair_tokenizer(const std::filesystem::path& directory) {
   return is_marian(directory) || HuggingFaceTokenizer::present_in(directory);
 }

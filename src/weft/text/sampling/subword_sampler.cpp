@@ -3,9 +3,12 @@
 #include "weft/text/sampling/subword_sampler.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/pair/piece_tokenizer.h"
 #include "weft/text/sampling/lattice.h"
 #include "weft/text/sampling/merges.h"
 #include "weft/text/tokenizer.h"
@@ -19,8 +22,8 @@ using Ids = std::vector<std::int64_t>;
 // Where words begin, and which ids are no parts of them.
 class Words {
  public:
-  Words(const Tokenizer& tokenizer, std::vector<bool> of_model)
-      : begins_(word_beginnings(tokenizer)), of_model_(std::move(of_model)) {
+  Words(std::vector<bool> begins, std::vector<bool> of_model)
+      : begins_(std::move(begins)), of_model_(std::move(of_model)) {
     of_model_.resize(begins_.size());
   }
 
@@ -133,6 +136,31 @@ std::vector<bool> ids_of_model(const Json& model, const HuggingFaceTokenizer& to
   fail(ErrorKind::kUnsupported, setting, " needs ", needed, " in a tokenizer.json, found ", found);
 }
 
+// Marian's and Pegasus' pieces by their ids in the model; ids without a piece of this side have no text.
+std::unique_ptr<SubwordSampler> piece_sampler(const PieceTokenizer& tokenizer, const SubwordSampling& sampling) {
+  constexpr std::string_view kVisibleBlank = "\xE2\x96\x81";
+  const SentencePieceModel& pieces = tokenizer.parts().cut->model();
+  if (sampling.bpe_dropout > 0 || pieces.kind != SentencePieceModel::Kind::kUnigram) {
+    fail(ErrorKind::kUnsupported, sampling.bpe_dropout > 0 ? "bpe_dropout" : "unigram_alpha",
+         " with SentencePiece models of ", tokenizer.kind(), " needs unigram_alpha and a unigram model");
+  }
+  const auto size = static_cast<std::size_t>(tokenizer.vocabulary_size());
+  std::vector<bool> begins(size);
+  std::vector<bool> of_model(size);
+  Json table = Json(std::vector<Json>(size, Json::array({"", 0.0})));
+  for (const Piece& piece : pieces.pieces) {
+    const std::int64_t id = tokenizer.id(piece.text);
+    if (piece.type == PieceType::kNormal && id != tokenizer.unknown() && !tokenizer.is_special(id)) {
+      const auto place = static_cast<std::size_t>(id);
+      table[place] = Json::array({piece.text, piece.score});
+      begins[place] = piece.text.starts_with(kVisibleBlank);
+      of_model[place] = true;
+    }
+  }
+  const Json model = {{"vocab", std::move(table)}, {"unk_id", tokenizer.unknown()}};
+  return std::make_unique<LatticeSampler>(model, Words(std::move(begins), std::move(of_model)), sampling.unigram_alpha);
+}
+
 }  // namespace
 
 std::unique_ptr<SubwordSampler> make_subword_sampler(const Tokenizer& tokenizer, const SubwordSampling& sampling) {
@@ -141,6 +169,9 @@ std::unique_ptr<SubwordSampler> make_subword_sampler(const Tokenizer& tokenizer,
           sampling.bpe_dropout, " and ", sampling.unigram_alpha);
   const std::string setting = merges ? "bpe_dropout" : "unigram_alpha";
   const std::string needed = merges ? "a BPE model" : "a unigram model";
+  if (const auto* pieces = dynamic_cast<const PieceTokenizer*>(&tokenizer)) {
+    return piece_sampler(*pieces, sampling);
+  }
   const auto* hugging_face = dynamic_cast<const HuggingFaceTokenizer*>(&tokenizer);
   if (hugging_face == nullptr) {
     refuse(setting, needed, "a tokeniser of kind " + tokenizer.kind());
@@ -150,7 +181,7 @@ std::unique_ptr<SubwordSampler> make_subword_sampler(const Tokenizer& tokenizer,
   if (type != (merges ? "BPE" : "Unigram")) {
     refuse(setting, needed, "a model of type " + type);
   }
-  Words words(tokenizer, ids_of_model(model, *hugging_face));
+  Words words(word_beginnings(tokenizer), ids_of_model(model, *hugging_face));
   if (merges) {
     return std::make_unique<MergeDropout>(model, std::move(words), sampling.bpe_dropout);
   }

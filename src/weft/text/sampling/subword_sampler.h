@@ -27,8 +27,8 @@ class SubwordSampler {
 };
 
 /// Words end where word_beginnings() says that another begins; merges and pieces across them do not happen. Errors:
-/// kArgument where `sampling` has both or none; kUnsupported for a tokeniser whose model is of another kind, or is no
-/// tokenizer.json.
+/// kArgument where `sampling` has both or none; kUnsupported for a tokeniser whose model is of another kind, or is
+/// neither a tokenizer.json nor a side of a PairTokenizer.
 std::unique_ptr<SubwordSampler> make_subword_sampler(const Tokenizer& tokenizer, const SubwordSampling& sampling);
 
 }  // namespace weft::text
