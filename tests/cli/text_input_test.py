@@ -3,6 +3,7 @@
 texts that the tokeniser does not know, and errors that name file and line."""
 
 import bz2
+import csv
 import gzip
 import json
 import lzma
@@ -147,6 +148,74 @@ class TextsOfTasksTest(EncoderCase):
         with (model / "vocab.txt").open("a") as vocabulary:
             vocabulary.write("weaverbird\n")
         self.assert_fails(weft("embed", model, "--json", "the", "a weaverbird"), 1, "text 2", "'weaverbird'", "rows")
+
+
+class RecordsTest(EncoderCase):
+    """Tables and JSON lines in, the same records with results behind them out."""
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_text(content, newline="")
+        return path
+
+    def rows(self, path):
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.reader(file))
+
+    def test_a_table_goes_through_with_its_columns(self):
+        model = self.model("sequence-classification")
+        table = self.write("in.csv", 'id,body,note\n7,the loom,"a, ""b"""\n8,"we\nsee",\n')
+        out = self.folder / "out.csv"
+        process = weft("classify", model, "--file", table, "--text-field", "body", "--out", out)
+        self.assertEqual((process.returncode, process.stdout), (0, ""), process.stderr)
+        expected = [entry["result"][0] for entry in results("classify", model, "the loom", "we\nsee")]
+        rows = self.rows(out)
+        self.assertEqual(rows[0], ["id", "body", "note", "predicted", "predicted_score"])
+        self.assertEqual([row[:3] for row in rows[1:]], [["7", "the loom", 'a, "b"'], ["8", "we\nsee", ""]])
+        self.assertEqual([(row[3], float(row[4])) for row in rows[1:]], [(entry["label"], entry["score"]) for entry in expected])
+        again = self.folder / "again.jsonl"
+        found = weft_json("classify", model, "--file", table, "--text-field", "body", "--top-k", "0", "--out", again)
+        self.assertEqual(found, {"rows": 2, "out": str(again)})
+        records = [json.loads(line) for line in again.read_text().splitlines()]
+        self.assertEqual(list(records[0]), ["id", "body", "note", "predicted", "predicted_score", "predicted_scores"])
+        self.assert_fails(weft("classify", model, "--file", out, "--text-field", "body", "--out", self.folder / "twice.csv"), 1, "out.csv' line 2", "'predicted'")
+        self.assert_fails(weft("classify", model, "--file", table, "--text-field", "body", "--out", self.folder / "out.tsv"), 1, "in.csv' line 3", "line end")
+        self.assertFalse((self.folder / "out.tsv").exists())
+        self.assert_fails(weft("classify", model, "a", "--out", self.folder / "out.xlsx"), 2, ".jsonl, .csv or .tsv")
+
+    def test_json_lines_say_where_a_result_comes_from(self):
+        lines = self.write("in.jsonl", '{"id": {"n": 1}, "text": "the [MASK]"}\n{"text": "we [MASK]", "é": null}\n')
+        model = self.model("masked-lm")
+        found = results("fill-mask", model, "--file", lines)
+        self.assertEqual([entry["fields"] for entry in found], [{"id": {"n": 1}}, {"é": None}])
+        self.assertNotIn("fields", results("fill-mask", model, "the [MASK]")[0])
+        out = self.folder / "out.jsonl"
+        self.assertEqual(weft("fill-mask", model, "--file", lines, "--out", out).returncode, 0)
+        records = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertEqual([list(record) for record in records], [["id", "text", "predicted", "predicted_score"], ["text", "é", "predicted", "predicted_score"]])
+        self.assertEqual([record["predicted"] for record in records], [entry["result"][0]["token_str"] for entry in found])
+        self.assert_fails(weft("fill-mask", model, "--file", lines, "--out", self.folder / "out.csv"), 1, "in.jsonl' line 2", "FILE.jsonl")
+
+    def test_lines_become_records(self):
+        model = self.model("token-classification", "--labels", "O", "B-PER")
+        out = self.folder / "tags.jsonl"
+        self.assertEqual(weft("tag", model, "the loom", "we", "--out", out).returncode, 0)
+        self.assertEqual([list(json.loads(line)) for line in out.read_text().splitlines()], [["text", "predicted_entities"]] * 2)
+
+    def test_questions_of_a_table(self):
+        model = self.model("question-answering")
+        table = self.write("in.csv", "id,question,context\na,who?,the loom said hello\nb,what?,we see it\n")
+        out = self.folder / "answers.csv"
+        self.assertEqual(weft("answer", model, "--file", table, "--question-field", "question", "--out", out).returncode, 0)
+        rows = self.rows(out)
+        self.assertEqual(rows[0], ["id", "question", "context", "predicted_answer", "predicted_score"])
+        expected = results("answer", model, "--question", "who?", "the loom said hello")[0]["result"]
+        self.assertEqual((rows[1][3], float(rows[1][4])), (expected["answer"], expected["score"]))
+        found = results("answer", model, "--file", table, "--question-field", "question")
+        self.assertEqual([entry["fields"] for entry in found], [{"id": "a"}, {"id": "b"}])
+        self.assert_fails(weft("answer", model, "--file", table), 2, "--question")
+        self.assert_fails(weft("answer", model, "--file", table, "--question-field", "query"), 1, "'query'", "'context'")
+        self.assert_fails(weft("answer", model, "a", "--question-field", "question"), 2, "--question-field")
 
 
 class UnknownTokensTest(EncoderCase):

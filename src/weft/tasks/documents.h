@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/formats/config_json.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::tasks {
@@ -16,7 +17,9 @@ namespace weft::tasks {
 struct Document {
   std::string first;
   std::optional<std::string> second = {};
-  std::string name = "the text";  ///< for messages: "text 3", a file
+  std::string name = "the text";   ///< for messages: "text 3", a file
+  formats::Json fields = nullptr;  ///< of the record that it comes from, its texts too; null where it is no record
+  std::vector<std::string> names_of_texts = {};  ///< which of the fields the texts are
 };
 
 /// What happens to a text that is longer than the model can take.

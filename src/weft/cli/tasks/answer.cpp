@@ -2,7 +2,9 @@
 // `weft answer`: answers that stand in a document of any length.
 #include "weft/tasks/answer.h"
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
@@ -11,6 +13,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/joined.h"
+#include "weft/readers/input/input_texts.h"
 
 namespace weft::cli {
 namespace {
@@ -18,7 +21,8 @@ namespace {
 constexpr const char* kAnswerExamples =
     "  weft answer longformer-squad --question 'Who wove it?' --file story.txt\n"
     "  weft answer squad2 --question 'Who?' --question 'When?' --file story.txt --handle-impossible-answer --json\n"
-    "  weft answer squad2 --question 'Where is it?' 'The loom stands in the attic.'";
+    "  weft answer squad2 --question 'Where is it?' 'The loom stands in the attic.'\n"
+    "  weft answer squad2 --file questions.csv --question-field question --text-field context --out answers.csv";
 
 struct AnswerConfig {
   std::int64_t top_k = 1;
@@ -44,6 +48,8 @@ struct AnswerCommand {
   std::vector<std::string> texts;
   std::vector<std::string> questions;
   std::vector<std::string> files;
+  std::string question_field;
+  readers::InputTextOptions reading = {};
   formats::Json given = formats::Json::object();
 };
 
@@ -80,23 +86,78 @@ std::vector<tasks::Document> documents_of(const AnswerCommand& command) {
   return documents;
 }
 
+// The best answer, empty for none; all that were asked for where these are several.
+formats::Json answer_columns(const formats::Json& result) {
+  const formats::Json& best = result.is_array() ? result.front() : result;
+  formats::Json columns = {{"predicted_answer", best["answer"]}, {"predicted_score", best["score"]}};
+  if (result.is_array()) {
+    columns["predicted_answers"] = result;
+  }
+  return columns;
+}
+
+using Ask = std::function<void(const std::string& question, const tasks::Document& document)>;
+
+// Records with a question and a document each.
+void ask_records(const AnswerCommand& command, const Ask& ask) {
+  readers::InputTextOptions reading = command.reading;
+  reading.pairs = true;
+  reading.pair_field = command.question_field;
+  reading.text_field = reading.text_field.empty() ? "context" : reading.text_field;
+  reading.keep_fields = true;
+  for (const std::string& file : command.files.empty() ? std::vector<std::string>{"-"} : command.files) {
+    readers::InputTexts records(readers::ByteSource::stream(file), reading);
+    for (readers::InputText text; records.next(text);) {
+      ask(*text.second,
+          {std::move(text.first), {}, std::move(text.where), std::move(text.fields), std::move(text.names_of_texts)});
+    }
+  }
+}
+
+void ask_documents(const AnswerCommand& command, std::vector<tasks::Document> documents, const Ask& ask) {
+  for (tasks::Document& document : documents) {
+    for (const std::string& question : command.questions) {
+      if (!command.flags.out.empty()) {
+        document.fields = {{"document", document.name}, {"question", question}};
+      }
+      ask(question, document);
+    }
+  }
+}
+
+void check_answer(const AnswerCommand& command) {
+  if (command.question_field.empty() && command.questions.empty()) {
+    throw UsageError("weft answer needs a question", "give --question TEXT, or --question-field NAME with --file");
+  }
+  if (!command.question_field.empty() && !(command.texts.empty() && command.questions.empty())) {
+    throw UsageError(
+        "--question-field asks the questions of the records; texts and --question cannot be given beside it");
+  }
+}
+
 void run_answer(const AnswerCommand& command) {
   AnswerConfig config;
   formats::update_from_json(config, command.given, "weft answer");
-  const std::vector<tasks::Document> documents = documents_of(command);
+  check_answer(command);
+  const bool records = !command.question_field.empty();
+  std::vector<tasks::Document> documents = records ? std::vector<tasks::Document>{} : documents_of(command);
   OpenTask task = open_task(command.flags, models::Head::kQuestionAnswering, "weft answer");
   const tasks::AnswerTaskOptions options{.top_k = config.top_k,
                                          .max_answer_len = config.max_answer_len,
                                          .handle_impossible_answer = config.handle_impossible_answer,
                                          .null_threshold = config.null_threshold,
                                          .run = task.run};
-  for (const tasks::Document& document : documents) {
-    for (const std::string& question : command.questions) {
-      const tasks::Document asked{question, document.first, document.name};
-      const std::vector<tasks::TaskResult> results = tasks::answer(task.model, {&asked, 1}, options);
-      print_result(results.front(), document.name, command.flags.json, answer_line);
-    }
+  ResultSink sink(command.flags, {answer_line, answer_columns});
+  const auto ask = [&](const std::string& question, const tasks::Document& document) {
+    const tasks::Document asked{question, document.first, document.name};
+    sink.take(tasks::answer(task.model, {&asked, 1}, options).front(), document);
+  };
+  if (records) {
+    ask_records(command, ask);
+  } else {
+    ask_documents(command, std::move(documents), ask);
   }
+  sink.finish();
 }
 
 }  // namespace
@@ -111,14 +172,24 @@ void add_answer(CLI::App& parent) {
       ->option_text("TEXT")
       ->expected(1)
       ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->required();
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--file", command->files,
                  "a document, the whole file; may be given several times; - is standard input")
       ->option_text("FILE")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--question-field", command->question_field,
+                 "read --file as records, and ask each the question in this column or JSON field")
+      ->option_text("NAME");
+  app.add_option("--text-field", command->reading.text_field,
+                 "with --question-field: column or JSON field of the document (default context)")
+      ->option_text("NAME");
+  app.add_option("--format", command->reading.format,
+                 "with --question-field: format of the file; auto goes by its name (default auto)")
+      ->check(one_of("--format", {"auto", "jsonl", "csv", "tsv"}))
+      ->option_text("NAME");
+  add_result_file(app, command->flags);
   add_fields<AnswerConfig>(app, {.title = "Options"}, command->given);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_answer(*command); });

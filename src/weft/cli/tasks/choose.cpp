@@ -52,8 +52,9 @@ void run_choose(const ChooseCommand& command) {
   }
   OpenTask task = open_task(command.flags, models::Head::kMultipleChoice, "weft choose");
   if (!command.prompt.empty()) {
-    print_result(tasks::choose(task.model, {command.prompt, command.choices}, task.run), "the question",
-                 command.flags.json, choose_line);
+    ResultSink(command.flags, {choose_line})
+        .take(tasks::choose(task.model, {command.prompt, command.choices}, task.run),
+              {.first = {}, .name = "the question"});
     return;
   }
   const auto each = [&](std::span<const tasks::Document> lines) {
@@ -63,7 +64,7 @@ void run_choose(const ChooseCommand& command) {
     }
     return results;
   };
-  run_on_texts(command.source, command.flags, task.run, each, choose_line);
+  run_on_texts(command.source, command.flags, task.run, each, {choose_line});
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* kClassifyExamples =
     "  weft classify sentiment 'I did not expect to like it.'\n"
-    "  weft classify nli --pairs --file premises-and-hypotheses.tsv --top-k 0 --json";
+    "  weft classify nli --pairs --file premises-and-hypotheses.tsv --top-k 0 --json\n"
+    "  weft classify sentiment --file reviews.csv --text-field body --out reviews-with-labels.csv";
 
 struct ClassifyConfig {
   std::int64_t top_k = 1;
@@ -45,6 +46,18 @@ std::string classify_line(const formats::Json& result) {
   });
 }
 
+// The best label; all that were asked for where these are several.
+formats::Json classify_columns(const formats::Json& result) {
+  formats::Json columns = {{"predicted", result.front()["label"]}, {"predicted_score", result.front()["score"]}};
+  if (result.size() > 1) {
+    formats::Json& scores = columns["predicted_scores"] = formats::Json::object();
+    for (const formats::Json& label : result) {
+      scores[label["label"].get<std::string>()] = label["score"];
+    }
+  }
+  return columns;
+}
+
 void run_classify(const ClassifyCommand& command) {
   ClassifyConfig config;
   formats::update_from_json(config, command.given, "weft classify");
@@ -53,7 +66,7 @@ void run_classify(const ClassifyCommand& command) {
   run_on_texts(
       command.source, command.flags, task.run,
       [&](std::span<const tasks::Document> documents) { return tasks::classify(task.model, documents, options); },
-      classify_line);
+      {classify_line, classify_columns});
 }
 
 }  // namespace
@@ -64,6 +77,7 @@ void add_classify(CLI::App& parent) {
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, true);
   add_fields<ClassifyConfig>(app, {.title = "Options"}, command->given);
+  add_result_file(app, command->flags);
   add_task_flags(app, command->flags, false);
   app.callback([command] { run_classify(*command); });
 }

@@ -88,14 +88,14 @@ void run_embed(const EmbedCommand& command) {
     return tasks::embed(task.model, documents, options);
   };
   if (config.out.empty()) {
-    run_on_texts(command.source, command.flags, task.run, embed, [](const formats::Json&) { return std::string(); });
+    run_on_texts(command.source, command.flags, task.run, embed, {[](const formats::Json&) { return std::string(); }});
     return;
   }
   VectorTable table;
   table.metadata = {{"pooling", config.pooling}, {"normalize", config.normalize ? "true" : "false"}};
-  visit_results(command.source, task.run, embed, [&](const tasks::TaskResult& result, const std::string& name) {
+  visit_results(command.source, task.run, embed, [&](const tasks::TaskResult& result, const tasks::Document& document) {
     table.add(result);
-    say_what_was_done(result.metadata, name);
+    say_what_was_done(result.metadata, document.name);
   });
   table.write(config.out);
   if (command.flags.json) {

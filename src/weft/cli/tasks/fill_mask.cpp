@@ -47,6 +47,19 @@ std::string fill_mask_line(const formats::Json& result) {
                 [&](const formats::Json& list) { return joined(list, "  ", one); });
 }
 
+// The best token and its score; a list of each for several masks.
+formats::Json fill_mask_columns(const formats::Json& result) {
+  if (result.empty() || !result.front().is_array()) {
+    return {{"predicted", result.front()["token_str"]}, {"predicted_score", result.front()["score"]}};
+  }
+  formats::Json columns = {{"predicted", formats::Json::array()}, {"predicted_score", formats::Json::array()}};
+  for (const formats::Json& mask : result) {
+    columns["predicted"].push_back(mask.front()["token_str"]);
+    columns["predicted_score"].push_back(mask.front()["score"]);
+  }
+  return columns;
+}
+
 void run_fill_mask(const FillMaskCommand& command) {
   FillMaskConfig config;
   formats::update_from_json(config, command.given, "weft fill-mask");
@@ -55,7 +68,7 @@ void run_fill_mask(const FillMaskCommand& command) {
   run_on_texts(
       command.source, command.flags, task.run,
       [&](std::span<const tasks::Document> documents) { return tasks::fill_masks(task.model, documents, options); },
-      fill_mask_line);
+      {fill_mask_line, fill_mask_columns});
 }
 
 }  // namespace
@@ -66,6 +79,7 @@ void add_fill_mask(CLI::App& parent) {
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
   add_fields<FillMaskConfig>(app, {.title = "Options"}, command->given);
+  add_result_file(app, command->flags);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_fill_mask(*command); });
 }

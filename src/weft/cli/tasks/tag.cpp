@@ -57,9 +57,9 @@ void run_tag(const TagCommand& command) {
   const tasks::TagOptions options{.aggregation = tasks::parse_aggregation(config.aggregation_strategy),
                                   .ignore_labels = config.ignore_labels,
                                   .run = task.run};
-  run_on_texts(
-      command.source, command.flags, task.run,
-      [&](std::span<const tasks::Document> documents) { return tasks::tag(task.model, documents, options); }, tag_line);
+  run_on_texts(command.source, command.flags, task.run,
+               [&](std::span<const tasks::Document> documents) { return tasks::tag(task.model, documents, options); },
+               {tag_line, [](const formats::Json& result) { return formats::Json{{"predicted_entities", result}}; }});
 }
 
 }  // namespace
@@ -70,6 +70,7 @@ void add_tag(CLI::App& parent) {
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
   add_fields<TagConfig>(app, {.title = "Options"}, command->given);
+  add_result_file(app, command->flags);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_tag(*command); });
 }

@@ -3,6 +3,7 @@
 #include "weft/cli/tasks/task_command.h"
 
 #include <iostream>
+#include <utility>
 
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
@@ -34,6 +35,9 @@ void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
 }
 
 OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
+  if (!flags.out.empty()) {
+    check_result_path(flags.out);
+  }
   TextRunConfig config;
   formats::update_from_json(config, flags.run, command);
   const EncoderSettings settings = encoder_settings(flags.encoder, command);
@@ -64,23 +68,20 @@ void say_what_was_done(const formats::Json& metadata, const std::string& name) {
   }
 }
 
-void print_result(const tasks::TaskResult& result, const std::string& name, bool json, const ResultLine& line) {
-  if (json) {
-    print_json({{"result", result.result}, {"metadata", result.metadata}});
-    return;
-  }
-  std::cout << line(result.result) << '\n';
-  say_what_was_done(result.metadata, name);
+void add_result_file(CLI::App& app, TaskFlags& flags) {
+  app.add_option("--out", flags.out,
+                 "write the records that were read, with columns of the results, to FILE.jsonl, FILE.csv or FILE.tsv")
+      ->option_text("FILE");
 }
 
 void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
-                   const std::function<void(const tasks::TaskResult& result, const std::string& name)>& visit) {
+                   const VisitResult& visit) {
   DocumentReader reader(source);
   const std::size_t count = documents_at_once(run);
   for (auto documents = reader.next(count); !documents.empty(); documents = reader.next(count)) {
     const std::vector<tasks::TaskResult> results = task(documents);
     for (std::size_t i = 0; i < documents.size(); ++i) {
-      visit(results[i], documents[i].name);
+      visit(results[i], documents[i]);
     }
     std::cout.flush();
     if (!std::cout) {
@@ -89,11 +90,46 @@ void visit_results(const TextSource& source, const tasks::RunOptions& run, const
   }
 }
 
+ResultSink::ResultSink(const TaskFlags& flags, ResultForm form) : flags_(flags), form_(std::move(form)) {
+  if (!flags.out.empty()) {
+    file_.emplace(flags.out);
+  }
+}
+
+void ResultSink::take(const tasks::TaskResult& result, const tasks::Document& document) {
+  if (file_) {
+    file_->add(document, form_.columns(result.result));
+    say_what_was_done(result.metadata, document.name);
+    return;
+  }
+  if (!flags_.json) {
+    std::cout << form_.line(result.result) << '\n';
+    say_what_was_done(result.metadata, document.name);
+    return;
+  }
+  formats::Json line = {{"result", result.result}, {"metadata", result.metadata}};
+  if (formats::Json fields = fields_beside_texts(document); !fields.is_null()) {
+    line["fields"] = std::move(fields);
+  }
+  print_json(line);
+}
+
+void ResultSink::finish() {
+  if (!file_) {
+    return;
+  }
+  file_->commit();
+  if (flags_.json) {
+    print_json({{"rows", file_->rows()}, {"out", file_->path()}});
+  }
+}
+
 void run_on_texts(const TextSource& source, const TaskFlags& flags, const tasks::RunOptions& run,
-                  const RunOnDocuments& task, const ResultLine& line) {
-  visit_results(source, run, task, [&](const tasks::TaskResult& result, const std::string& name) {
-    print_result(result, name, flags.json, line);
-  });
+                  const RunOnDocuments& task, const ResultForm& form) {
+  ResultSink sink(flags, form);
+  visit_results(source, run, task,
+                [&](const tasks::TaskResult& result, const tasks::Document& document) { sink.take(result, document); });
+  sink.finish();
 }
 
 }  // namespace weft::cli

@@ -12,6 +12,7 @@
 #include <CLI/App.hpp>
 
 #include "weft/cli/tasks/encoder_flags.h"
+#include "weft/cli/tasks/result_file.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/tasks/task_run.h"
 
@@ -48,6 +49,7 @@ struct TaskFlags {
   std::string directory;
   EncoderFlags encoder;
   formats::Json run = formats::Json::object();
+  std::string out;  ///< file of results; empty: stdout
   bool json = false;
 };
 
@@ -65,21 +67,46 @@ OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, con
 
 /// How a result looks to a person: one line, without its end.
 using ResultLine = std::function<std::string(const formats::Json& result)>;
+/// A result as columns of a table, names and values.
+using ResultColumns = std::function<formats::Json(const formats::Json& result)>;
 using RunOnDocuments = std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)>;
+using VisitResult = std::function<void(const tasks::TaskResult& result, const tasks::Document& document)>;
 
-/// Runs `task` over all documents of `source`, some at a time, and hands on each result with its document's name.
+/// The forms of a command's results.
+struct ResultForm {
+  ResultLine line;
+  ResultColumns columns = {};  ///< what --out FILE holds beside the records that were read
+};
+
+/// Adds --out FILE, for a command that gives columns.
+void add_result_file(CLI::App& app, TaskFlags& flags);
+
+/// Runs `task` over all documents of `source`, some at a time, and hands on each result with its document.
 void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
-                   const std::function<void(const tasks::TaskResult& result, const std::string& name)>& visit);
+                   const VisitResult& visit);
 
 /// Says on stderr what a person who sees only the result should know: what was cut, or read in windows.
 void say_what_was_done(const formats::Json& metadata, const std::string& name);
 
-/// Prints a line for each document of `source`: {"result", "metadata"} with --json, else what `line` makes of the
-/// result, and say_what_was_done().
-void run_on_texts(const TextSource& source, const TaskFlags& flags, const tasks::RunOptions& run,
-                  const RunOnDocuments& task, const ResultLine& line);
+/// Hands on results: to the file that --out names, else a line each to stdout, {"result", "metadata"} with --json, and
+/// "fields" where a record has others than its texts. Without --json say_what_was_done() too.
+class ResultSink {
+ public:
+  /// Errors: as ResultFile. `flags` must outlive the sink.
+  ResultSink(const TaskFlags& flags, ResultForm form);
 
-/// Prints one result of the document `name` as run_on_texts does.
-void print_result(const tasks::TaskResult& result, const std::string& name, bool json, const ResultLine& line);
+  void take(const tasks::TaskResult& result, const tasks::Document& document);
+  /// The file appears; with --json a line says what it holds.
+  void finish();
+
+ private:
+  const TaskFlags& flags_;
+  ResultForm form_;
+  std::optional<ResultFile> file_;
+};
+
+/// Runs `task` over all documents of `source` into a ResultSink.
+void run_on_texts(const TextSource& source, const TaskFlags& flags, const tasks::RunOptions& run,
+                  const RunOnDocuments& task, const ResultForm& form);
 
 }  // namespace weft::cli

@@ -52,7 +52,9 @@ DocumentReader::DocumentReader(const TextSource& source) : source_(source) {
   if (standard_input) {
     refuse_terminal();
   }
-  records_.emplace(readers::ByteSource::stream(standard_input ? "-" : source.file), source.reading);
+  readers::InputTextOptions reading = source.reading;
+  reading.keep_fields = true;
+  records_.emplace(readers::ByteSource::stream(standard_input ? "-" : source.file), reading);
 }
 
 bool DocumentReader::read(readers::InputText& text) {
@@ -72,7 +74,8 @@ bool DocumentReader::read(readers::InputText& text) {
 std::vector<tasks::Document> DocumentReader::next(std::size_t count) {
   std::vector<tasks::Document> documents;
   for (readers::InputText text; documents.size() < count && read(text); ++number_) {
-    documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where)});
+    documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
+                         std::move(text.names_of_texts)});
   }
   require(number_ > 0, "no text was given: ",
           source_.file.empty() || source_.file == "-" ? "standard input" : quote(source_.file, 4096), " is empty");

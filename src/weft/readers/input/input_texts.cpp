@@ -102,6 +102,10 @@ std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) 
   return "lines";
 }
 
+std::vector<std::string> names_of_texts(const std::string& field, const InputTextOptions& options) {
+  return options.pairs ? std::vector{field, options.pair_field} : std::vector{field};
+}
+
 Next lines_of(ByteSource bytes, bool pairs) {
   auto source = std::make_shared<TextSource>(std::move(bytes), ReadOptions{});
   return [source, pairs](InputText& text) {
@@ -140,8 +144,24 @@ Next json_lines_of(ByteSource bytes, const InputTextOptions& options) {
     if (options.pairs) {
       text.second = string_field(record.object, options.pair_field, text.where);
     }
+    if (options.keep_fields) {
+      text.names_of_texts = names_of_texts(field, options);
+      text.fields = std::move(record.object);
+    }
     return true;
   };
+}
+
+// A row by the names of its columns.
+formats::Json fields_of(const std::vector<std::string>& columns, const TableRow& row, const std::string& where) {
+  formats::Json fields = formats::Json::object();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!fields.emplace(columns[i], row.fields[i]).second) {
+      fail(ErrorKind::kFormat, where, ": two columns have the name ", quote(columns[i]),
+           ", and what is written again would have one of them");
+    }
+  }
+  return fields;
 }
 
 Next table_of(ByteSource bytes, const std::string& format, const InputTextOptions& options) {
@@ -155,27 +175,34 @@ Next table_of(ByteSource bytes, const std::string& format, const InputTextOption
   const std::size_t first = reader->column(field.empty() ? std::string(kTextFields.front()) : field);
   const std::optional<std::size_t> second =
       options.pairs ? std::optional(reader->column(options.pair_field)) : std::nullopt;
-  return [reader, name, first, second](InputText& text) {
+  return [reader, name, first, second, options](InputText& text) {
     TableRow row;
     if (!reader->next(row)) {
       return false;
     }
     text.where = concat(name, " line ", row.line);
+    if (options.keep_fields) {
+      text.names_of_texts = names_of_texts(reader->columns()[first], options);
+      text.fields = fields_of(reader->columns(), row, text.where);
+    }
     text.first = std::move(row.fields[first]);
     text.second = second ? std::optional(row.fields[*second]) : std::nullopt;
     return true;
   };
 }
 
-Next sequences_of(ByteSource bytes) {
+Next sequences_of(ByteSource bytes, bool keep_fields) {
   const std::string name = bytes.name();
   auto reader = std::make_shared<FastaReader>(std::move(bytes));
-  return [reader, name](InputText& text) {
+  return [reader, name, keep_fields](InputText& text) {
     FastaRecord record;
     if (!reader->next(record)) {
       return false;
     }
     text = {std::move(record.sequence), {}, concat(name, " line ", record.line)};
+    if (keep_fields) {
+      text.fields = {{"name", record.name}, {"description", record.description}};
+    }
     return true;
   };
 }
@@ -194,7 +221,7 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
   }
   if (format == "fasta") {
     require(!options.pairs, bytes.name(), ": --pairs needs two texts a record, and FASTA has one sequence");
-    return sequences_of(std::move(bytes));
+    return sequences_of(std::move(bytes), options.keep_fields);
   }
   require(format == "csv" || format == "tsv", "format must be auto, lines, jsonl, csv, tsv or fasta, found ",
           quote(format));

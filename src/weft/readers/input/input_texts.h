@@ -12,17 +12,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "weft/formats/config_json.h"
 #include "weft/readers/byte_source.h"
 #include "weft/readers/reader.h"
 
 namespace weft::readers {
 
-/// A text, or two, and where it begins: "'file' line 3".
+/// A text, or two, where it begins ("'file' line 3"), and the record that it comes from.
 struct InputText {
   std::string first;
   std::optional<std::string> second;
   std::string where;
+  formats::Json fields = nullptr;                ///< all fields of the record by name, in their order; null for a line
+  std::vector<std::string> names_of_texts = {};  ///< which of these the texts are; a sequence of FASTA is none
 };
 
 /// Makes two texts of the first, with a tab between them. Errors: kFormat naming `where` for none or several tabs.
@@ -34,6 +38,7 @@ struct InputTextOptions {
   bool pairs = false;           ///< a record is two texts: a line has them with a tab between
   std::string text_field;       ///< column or JSON field of the text; empty: one of kTextFields
   std::string pair_field;       ///< column or JSON field of the second text
+  bool keep_fields = false;     ///< fill InputText::fields, for a caller that writes records again
 };
 
 /// Texts one after another. `auto` goes by the name of the file, then by its first line, and says on stderr what it

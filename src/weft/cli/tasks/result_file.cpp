@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comma-separated values are quoted by RFC 4180; tab-separated ones know no quotes, so that some text cannot be
+// written.
+#include "weft/cli/tasks/result_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/cli/failure.h"
+#include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/core/quote.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+char separator_of(const std::string& path) {
+  if (path.ends_with(".csv")) {
+    return ',';
+  }
+  if (path.ends_with(".tsv")) {
+    return '\t';
+  }
+  if (!path.ends_with(".jsonl")) {
+    throw UsageError("--out must end in .jsonl, .csv or .tsv, found " + quote(path, 4096));
+  }
+  return '\0';
+}
+
+// Bytes that are no UTF-8 become U+FFFD, as where results are printed.
+std::string json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string cell_of(const Json& value) {
+  if (value.is_string()) {
+    return value.get<std::string>();
+  }
+  return value.is_null() ? std::string() : json_text(value);
+}
+
+std::string quoted_cell(const std::string& cell) {
+  if (cell.find_first_of("\",\r\n") == std::string::npos) {
+    return cell;
+  }
+  std::string quoted = "\"";
+  for (const char byte : cell) {
+    quoted += byte == '"' ? std::string("\"\"") : std::string(1, byte);
+  }
+  return quoted + '"';
+}
+
+Json record_of(const tasks::Document& document) {
+  if (!document.fields.is_null()) {
+    return document.fields;
+  }
+  Json record = {{"text", document.first}};
+  if (document.second) {
+    record["second_text"] = *document.second;
+  }
+  return record;
+}
+
+std::vector<std::string> names_of(const Json& record) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : record.items()) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void check_result_path(const std::string& path) { separator_of(path); }
+
+ResultFile::ResultFile(const std::string& path) : path_(path), separator_(separator_of(path)), file_(path) {}
+
+void ResultFile::write_row(const std::string& where, const std::vector<std::string>& cells) {
+  const auto cell = [&](const std::string& text) {
+    if (separator_ == ',') {
+      return quoted_cell(text);
+    }
+    if (text.find_first_of("\t\r\n") != std::string::npos) {
+      throw Error(
+          ErrorKind::kFormat,
+          concat(where, ": a field of ", quote(path_, 4096), " cannot hold a tab or a line end, found ", quote(text)),
+          "write --out FILE.csv or FILE.jsonl, which can");
+    }
+    return text;
+  };
+  file_.write(joined(cells, std::string(1, separator_), cell) + "\n");
+}
+
+void ResultFile::write_record(const std::string& where, const Json& record) {
+  if (separator_ == '\0') {
+    file_.write(json_text(record) + "\n");
+    return;
+  }
+  const std::vector<std::string> names = names_of(record);
+  if (columns_.empty()) {
+    columns_ = names;
+    write_row(where, columns_);
+  }
+  if (names != columns_) {
+    throw Error(ErrorKind::kFormat,
+                concat(where, ": the columns of ", quote(path_, 4096), " are ", quoted_list(columns_, 12),
+                       ", and this record has ", quoted_list(names, 12)),
+                "write --out FILE.jsonl, where records may differ");
+  }
+  std::vector<std::string> cells;
+  cells.reserve(names.size());
+  for (const Json& value : record) {
+    cells.push_back(cell_of(value));
+  }
+  write_row(where, cells);
+}
+
+void ResultFile::add(const tasks::Document& document, const Json& result) {
+  Json record = record_of(document);
+  for (const auto& [name, value] : result.items()) {
+    if (!record.emplace(name, Json(value)).second) {
+      throw Error(
+          ErrorKind::kFormat,
+          concat(document.name, ": the record has a field ", quote(name), ", which is the name of a result too"),
+          "rename the field");
+    }
+  }
+  write_record(document.name, record);
+  ++rows_;
+}
+
+Json fields_beside_texts(const tasks::Document& document) {
+  if (!document.fields.is_object()) {
+    return nullptr;
+  }
+  Json others = Json::object();
+  for (const auto& [name, value] : document.fields.items()) {
+    if (std::find(document.names_of_texts.begin(), document.names_of_texts.end(), name) ==
+        document.names_of_texts.end()) {
+      others[name] = value;
+    }
+  }
+  return others.empty() ? Json(nullptr) : others;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results in a file: the records that were read, each with the columns of its result behind its own. A table or JSON
+// lines in, a table or JSON lines out, in the same order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/core/files.h"
+#include "weft/formats/config_json.h"
+#include "weft/tasks/documents.h"
+
+namespace weft::cli {
+
+/// JSON lines, comma-separated or tab-separated values, by the ending of the path: .jsonl, .csv, .tsv. A document that
+/// is no record has its text in the column "text", and a second one in "second_text".
+class ResultFile {
+ public:
+  /// Errors: UsageError for another ending; as AtomicFile.
+  explicit ResultFile(const std::string& path);
+
+  /// Appends `document` with `result`, an object of names and values, behind its own fields. A table has text as it is,
+  /// nothing for null, and JSON for every other value; its columns are those of the first record. Errors: kFormat
+  /// naming the document where a field has the name of a column of the result, where a table's columns differ, and
+  /// where a tab or line end is to be written as tab-separated values.
+  void add(const tasks::Document& document, const formats::Json& result);
+  /// The file appears under its name.
+  void commit() { file_.commit(); }
+
+  std::int64_t rows() const noexcept { return rows_; }
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  void write_row(const std::string& where, const std::vector<std::string>& cells);
+  void write_record(const std::string& where, const formats::Json& record);
+
+  std::string path_;
+  char separator_;  // 0: JSON lines
+  AtomicFile file_;
+  std::vector<std::string> columns_;
+  std::int64_t rows_ = 0;
+};
+
+/// Whether a ResultFile can have this path, before long work. Errors: UsageError.
+void check_result_path(const std::string& path);
+
+/// `fields` without those that are the texts: what a line of JSON says about where its text came from. Null where
+/// nothing is left.
+formats::Json fields_beside_texts(const tasks::Document& document);
+
+}  // namespace weft::cli
