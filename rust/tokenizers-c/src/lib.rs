@@ -11,8 +11,10 @@ mod handle;
 mod model;
 mod nesting;
 mod rules;
+mod sentences;
 mod train;
 mod windows;
+mod word_forms;
 
 use encode::{Encoded, Request, Window};
 use handle::Handle;

@@ -11,16 +11,10 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/metrics/answer_normalizer.h"
+#include "weft/metrics/crate_functions.h"
 
 namespace weft::metrics {
 namespace {
-
-std::string taken(WeftText text) {
-  std::string copy(reinterpret_cast<const char*>(text.data), text.length);
-  weft_text_free(text);
-  return copy;
-}
 
 std::vector<std::string> words(const std::string& normalized) {
   std::istringstream stream(normalized);
@@ -79,12 +73,9 @@ std::vector<std::string> normalized_truth(std::span<const std::string> truth, An
 }  // namespace
 
 std::string normalize_answer(std::string_view text) {
-  WeftText result{};
-  WeftText error{};
-  if (!weft_normalize_answer(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), &result, &error)) {
-    fail(ErrorKind::kArgument, "the answer ", quote(text), " cannot be compared: ", taken(error));
-  }
-  return taken(result);
+  return from_crate(weft_normalize_answer, text, [&](const std::string& problem) {
+    fail(ErrorKind::kArgument, "the answer ", quote(text), " cannot be compared: ", problem);
+  });
 }
 
 AnswerScore score_answer(std::string_view prediction, std::span<const std::string> truth, AnswerRules rules) {

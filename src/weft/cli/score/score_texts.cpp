@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// One text of each file in memory at a time.
+#include "weft/cli/score/score_texts.h"
+
+#include <algorithm>
+
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/output.h"
+#include "weft/core/error.h"
+#include "weft/core/interrupt.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
+#include "weft/metrics/translation/code_points.h"
+#include "weft/readers/input/input_texts.h"
+#include "weft/readers/text_source.h"
+
+namespace weft::cli {
+namespace {
+
+// What the files of a metric are is never guessed from their texts: a translation may begin like a record.
+readers::InputTexts open_texts(const std::string& path, const ScoreConfig& config) {
+  readers::InputTextOptions options;
+  const std::string named = readers::format_of_name(path);
+  const bool record = named == "jsonl" || named == "csv" || named == "tsv";
+  options.format = config.format != "auto" ? config.format : record ? named : "lines";
+  options.text_field = config.text_field;
+  return {readers::ByteSource::stream(path), options};
+}
+
+// Texts from the present one to the end.
+std::int64_t count_rest(readers::InputTexts& texts) {
+  std::int64_t count = 0;
+  for (readers::InputText text; texts.next(text);) {
+    ++count;
+  }
+  return count;
+}
+
+std::string name_of_file(const std::string& path) { return path == "-" ? "standard input" : quote(path, 4096); }
+
+[[noreturn]] void fail_on_counts(const ScoreFlags& flags, std::vector<readers::InputTexts>& texts,
+                                 const std::vector<bool>& found, std::int64_t rows) {
+  const auto count = [&](std::size_t file) { return rows + (found[file] ? 1 + count_rest(texts[file]) : 0); };
+  const auto other = static_cast<std::size_t>(std::find(found.begin(), found.end(), !found.front()) - found.begin());
+  const std::int64_t first_count = count(0);
+  throw Error(ErrorKind::kFormat,
+              concat(name_of_file(flags.files.front()), " has ", first_count, " texts and ",
+                     name_of_file(flags.files[other]), " has ", count(other)),
+              "text N of a reference belongs to text N of the hypotheses; an empty line is a text too");
+}
+
+}  // namespace
+
+ScoreConfig ScoreFlags::config(const std::string& command) const {
+  ScoreConfig config;
+  formats::update_from_json(config, given, command);
+  if (config.confidence && config.sentence_level) {
+    throw UsageError("--confidence is for all texts together, --sentence-level for each by itself");
+  }
+  return config;
+}
+
+void add_score_files(CLI::App& app, ScoreFlags& flags, const std::vector<std::string_view>& only) {
+  app.add_option("FILES", flags.files,
+                 "the hypotheses, then one or more files of references; plain or gzip; - is "
+                 "standard input")
+      ->required()
+      ->option_text("HYP REF...")
+      ->expected(2, CLI::detail::expected_max_vector_size);
+  add_fields<ScoreConfig>(app, {.title = "Files", .only = only}, flags.given);
+  add_json_flag(app, flags.json);
+}
+
+void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
+                const std::function<void(const ScoreRow& row)>& visit) {
+  if (std::count(flags.files.begin(), flags.files.end(), "-") > 1) {
+    throw UsageError("only one of the files can be standard input");
+  }
+  std::vector<readers::InputTexts> sources;
+  sources.reserve(flags.files.size());
+  for (const std::string& file : flags.files) {
+    sources.push_back(open_texts(file, config));
+  }
+  const InterruptGuard guard;
+  ProgressBar bar("scoring", 0);
+  std::int64_t rows = 0;
+  for (;; ++rows) {
+    ScoreRow row;
+    std::vector<bool> found;
+    for (readers::InputTexts& source : sources) {
+      readers::InputText text;
+      found.push_back(source.next(text));
+      readers::check_utf8(text.first, text.where);
+      row.texts.emplace_back(metrics::without_blanks_behind(text.first));
+      row.where = row.texts.size() == 1 ? text.where : row.where;
+    }
+    if (std::find(found.begin(), found.end(), false) != found.end()) {
+      if (std::find(found.begin(), found.end(), true) != found.end()) {
+        fail_on_counts(flags, sources, found, rows);
+      }
+      break;
+    }
+    if (interrupted()) {
+      fail(ErrorKind::kInterrupted, "stopped after ", rows, " texts");
+    }
+    visit(row);
+    bar.update(static_cast<double>(rows));
+  }
+  require(rows > 0, name_of_file(flags.files.front()), " has no text");
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft score`: its lines are those of sacrebleu, files may be gzip, tables or JSON lines, and what does not fit is one line."""
+
+import gzip
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from weft_program import Case, weft, weft_json  # noqa: E402
+
+HYPOTHESES = "The weaver sits at the loom.\nIt rains, again: 3.5 hours!\n\nA thread is a thread .\n"
+FIRST = "The weaver sat down at her loom.\nIt has been raining for 3.5 hours!\nnothing\nA thread is only a thread.\n"
+SECOND = "A weaver sits at a loom.\nAgain it rains, 3.5 hours.\n\nA thread is a thread.\n"
+
+
+class ScoreCase(Case):
+    def setUp(self):
+        super().setUp()
+        for name, text in (("hyp", HYPOTHESES), ("first", FIRST), ("second", SECOND)):
+            (self.folder / name).write_text(text)
+
+    def line(self, *arguments):
+        process = weft("score", *arguments, cwd=self.folder)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(process.stderr, "")
+        return process.stdout
+
+
+class TranslationTest(ScoreCase):
+    """Lines are those of `sacrebleu REF... -i HYP -m METRIC -f text -w 2`, version 2.6.0."""
+
+    def test_bleu(self):
+        self.assertEqual(self.line("bleu", "hyp", "first"), "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 19.66 71.4/44.4/20.0/4.2 (BP = 0.867 ratio = 0.875 hyp_len = 21 ref_len = 24)\n")
+        self.assertEqual(self.line("bleu", "hyp", "first", "second", "--confidence", "--samples", "200"),
+                         "BLEU|nrefs:2|bs:200|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0 = 48.89 (μ = 46.84 ± 39.84) 85.7/66.7/40.0/25.0 (BP = 1.000 ratio = 1.000 hyp_len = 21 ref_len = 21)\n")
+        self.assertEqual(self.line("bleu", "hyp", "first", "--lowercase", "--words", "char", "--smoothing", "floor").split(" = ")[0],
+                         "BLEU|nrefs:1|case:lc|eff:no|tok:char|smooth:floor[0.10]|version:2.6.0")
+
+    def test_chrf(self):
+        self.assertEqual(self.line("chrf", "hyp", "first"), "chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 47.29\n")
+        self.assertEqual(self.line("chrf", "hyp", "first", "second", "--word-order", "2", "--confidence"),
+                         "chrF2++|nrefs:2|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:2|space:no|version:2.6.0 = 67.26 (μ = 66.58 ± 24.70)\n")
+
+    def test_files_of_any_kind_have_the_same_texts(self):
+        expected = self.line("bleu", "hyp", "first")
+        (self.folder / "first.gz").write_bytes(gzip.compress(FIRST.encode()))
+        (self.folder / "hyp.jsonl").write_text("".join(json.dumps({"id": 1, "out": text}) + "\n" for text in HYPOTHESES.splitlines()))
+        (self.folder / "first.jsonl").write_text("".join(json.dumps({"out": text}) + "\n" for text in FIRST.splitlines()))
+        (self.folder / "hyp.crlf").write_bytes(HYPOTHESES.replace("\n", "  \r\n").encode())
+        self.assertEqual(self.line("bleu", "hyp.crlf", "first.gz"), expected)
+        self.assertEqual(self.line("bleu", "hyp.jsonl", "first.jsonl", "--text-field", "out"), expected)
+        self.assertEqual(weft("score", "bleu", "-", self.folder / "first", input=HYPOTHESES).stdout, expected)
+
+    def test_each_text_by_itself(self):
+        found = [json.loads(line) for line in self.line("bleu", "hyp", "second", "--sentence-level", "--json").splitlines()]
+        self.assertEqual([entry["score"] for entry in found][2:], [0.0, found[3]["score"]])
+        self.assertGreater(found[3]["score"], 99.9)
+        self.assertIn("eff:yes", found[0]["signature"])
+        self.assert_fails(weft("score", "chrf", self.folder / "hyp", self.folder / "first", "--sentence-level", "--confidence"), 2, "--sentence-level")
+
+    def test_mistakes_are_one_line(self):
+        (self.folder / "short").write_text("a\nb\n")
+        (self.folder / "odd").write_bytes(b"a\n\xff\nc\nd\n")
+        (self.folder / "empty").write_text("")
+
+        def fails(code, *words, files=("hyp", "first"), metric="bleu", more=()):
+            self.assert_fails(weft("score", metric, *(self.folder / name for name in files), *more), code, *words)
+
+        fails(1, "hyp' has 4 texts", "short' has 2", "hint", files=("hyp", "first", "short"))
+        fails(1, "short' has 2 texts", "hyp' has 4", files=("short", "hyp"))
+        fails(1, "odd' line 2", "UTF-8", files=("hyp", "odd"))
+        fails(1, "empty' has no text", files=("empty", "empty"))
+        fails(1, "absent", "No such file", files=("hyp", "absent"))
+        fails(2, "--words", "13a", more=("--words", "moses"))
+        self.assert_fails(weft("score", "bleu", self.folder / "hyp"), 2)
+        self.assert_fails(weft("score", "bleu", "-", "-", input="a\n"), 2, "standard input")
+
+    def test_tokens_are_noticed(self):
+        (self.folder / "tokens").write_text("a thread .\n" * 100)
+        process = weft("score", "bleu", self.folder / "tokens", self.folder / "tokens")
+        self.assertIn("100 hypotheses end in ' .'", process.stderr)
+
+
+class SummaryTest(ScoreCase):
+    def test_rouge(self):
+        self.assertEqual(weft_json("score", "rouge", self.folder / "hyp", self.folder / "first"), json.loads("""{"summaries": 4, "rouge1": {"precision": 0.625, "recall": 0.5074404761904762, "fmeasure": 0.5596903096903096}, "rouge2": {"precision": 0.3375, "recall": 0.26309523809523805, "fmeasure": 0.2954545454545454}, "rougeL": {"precision": 0.625, "recall": 0.5074404761904762, "fmeasure": 0.5596903096903096}, "rougeLsum": {"precision": 0.625, "recall": 0.5074404761904762, "fmeasure": 0.5596903096903096}}"""))
+        table = self.line("rouge", "hyp", "first", "--no-stemmer", "--confidence")
+        self.assertEqual([row.split()[0] for row in table.splitlines() if not row.startswith("summaries")], ["rouge1", "rouge2", "rougeL", "rougeLsum"])
+        (self.folder / "marked").write_text("the loom<n>a thread\n")
+        (self.folder / "turned").write_text("a thread<n>the loom\n")
+        found = weft_json("score", "rouge", self.folder / "marked", self.folder / "turned", "--sentence-mark", "<n>")
+        self.assertEqual((found["rougeLsum"]["fmeasure"], found["rougeL"]["fmeasure"]), (1.0, 0.5))
+
+
+class AlignmentTest(ScoreCase):
+    def test_error_rate(self):
+        (self.folder / "found").write_text("0-0 1-1 2-2\n\n")
+        (self.folder / "gold").write_text("1-1 2p2 3-3 2p3\n\n")
+        found = weft_json("score", "aer", self.folder / "found", self.folder / "gold", "--reference-from-one")
+        self.assertEqual(found, {"name": "AER", "score": 0.0, "precision": 1.0, "recall": 1.0, "sentences": 2})
+        self.assertIn("AER", self.line("aer", "found", "gold"))
+        (self.folder / "gold").write_text("1-1\n1:2\n")
+        self.assert_fails(weft("score", "aer", self.folder / "found", self.folder / "gold"), 1, "line 2", "'1:2'")
+        (self.folder / "none").write_text("\n\n")
+        self.assert_fails(weft("score", "aer", self.folder / "none", self.folder / "none"), 1, "at least one link")
+
+
+if __name__ == "__main__":
+    unittest.main()
