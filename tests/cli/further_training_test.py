@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`weft train --task lm|mlm --model DIR`: language models that go on from weights that are there."""
+"""`weft train --task lm|mlm --model DIR`: language models that go on from weights that are there; `--task translate|summarize`:
+encoder-decoders from random weights over pairs of texts."""
 
 import json
+import random
 import unittest
 
 from encoder_program import TOKENIZERS, make_model
@@ -103,6 +105,86 @@ class OwnModelTest(Case):
                           "--attention")
         self.assertEqual(weft("train", "--resume", "--model", self.run_directory, "--out", self.folder / "other").returncode, 0)
         self.assert_fails(weft("train", "--resume", "--model", self.folder, "--out", self.folder / "other"), 1, "model is", str(self.folder))
+
+
+SMALL = ["--width", "16", "--layers", "1", "--heads", "2", "--encoder-ffn-dim", "24", "--decoder-ffn-dim", "24", "--vocabulary-size", "280",
+         "--batch-tokens", "64", "--dtype", "float32", "--threads", "1"]
+
+
+class PairsTest(Case):
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(2)
+        lines = [" ".join(draw.choices(["tree", "house", "river", "cloud", "stone"], k=draw.randint(1, 8))) for _ in range(60)]
+        (self.folder / "train.src").write_text("\n".join(lines) + "\n")
+        (self.folder / "train.tgt").write_text("\n".join(" ".join(reversed(line.split())) for line in lines) + "\n")
+
+    def arguments(self, out, *more):
+        return ["train", "--task", "translate", "--train-source", self.folder / "train.src", "--train-target", self.folder / "train.tgt",
+                "--eval-source", self.folder / "train.src", "--eval-target", self.folder / "train.tgt", *SMALL, "--out", out, *more]
+
+    def test_what_is_said_and_what_is_left(self):
+        process = weft(*self.arguments(self.run_directory, "--steps", "3"))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        for part in ("translate", "transformer-small", "60 pairs", "steps an epoch", "280 tokens for sources and targets"):
+            self.assertIn(part, process.stderr)
+        self.assertIn("perplexity", process.stdout)
+        said = weft("info", self.run_directory).stdout
+        for part in ("encoder-decoder", "1 + 1 layers, width 16", "train.src", "perplexity"):
+            self.assertIn(part, said)
+        self.assertEqual(weft_json("info", self.run_directory)["config"]["eos_token_id"], 2)
+        self.assertEqual(weft("report", self.run_directory).returncode, 0)
+        self.assert_fails(weft("generate", self.run_directory, "--prompt", "x"), 1, "weft_encoder_decoder")
+
+    def test_a_killed_run_goes_on_to_the_same_bits(self):
+        more = ["--steps", "120", "--checkpoint-every", "3", "--bpe-dropout", "0.1"]
+        self.assertEqual(weft(*self.arguments(self.folder / "whole", *more)).returncode, 0)
+        self.kill_at(self.arguments(self.run_directory, *more), "step-6")
+        resumed = weft("train", "--resume", "--out", self.run_directory)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
+        for name in ("tokenizer.json", "model.safetensors"):
+            self.assertEqual((self.run_directory / name).read_bytes(), (self.folder / "whole" / name).read_bytes(), name)
+
+    def test_the_mean_of_checkpoints(self):
+        more = ["--steps", "6", "--checkpoint-every", "2", "--keep-checkpoints", "3"]
+        self.assertEqual(weft(*self.arguments(self.run_directory, *more)).returncode, 0)
+        mean = self.folder / "mean"
+        found = weft_json("average", self.run_directory, "--last", "2", "--out", mean)
+        self.assertEqual([name.rsplit("/", 1)[1] for name in found["models"]], ["step-6", "step-4"])
+        self.assertEqual(weft("info", mean).returncode, 0)
+        self.assertEqual(weft("tokenize", mean, "tree").returncode, 0)
+        self.assertFalse((mean / "optimizer.safetensors").exists())
+        self.assert_fails(weft("average", self.run_directory, "--last", "9", "--out", self.folder / "more"), 1, "3 checkpoints", "--last 9")
+        self.assert_fails(weft("average", self.run_directory, "--out", mean), 1, "exists")
+
+    def test_two_processes_have_the_losses_of_one(self):
+        alone = self.folder / "alone"
+        self.assertEqual(weft(*self.arguments(alone, "--steps", "4", "--gradient-accumulation", "2", "--json")).returncode, 0)
+        found = json.loads(self.together(self.arguments(self.run_directory, "--steps", "4", "--json")))
+        # A part's loss is a mean over its own targets, in one process as in two: only rounding differs.
+        for (step, loss), (_, expected) in zip(losses(self.run_directory), losses(alone), strict=True):
+            self.assertAlmostEqual(loss, expected, delta=1e-5, msg=f"step {step}")
+        self.assertGreater(found["evaluation"]["perplexity"], 1)
+
+    def test_summaries_of_json_lines_with_a_given_tokeniser(self):
+        records = [json.dumps({"document": "a tree and a house " * 4, "summary": "a tree"}) for _ in range(8)]
+        (self.folder / "data.jsonl").write_text("\n".join(records))
+        self.assertEqual(weft("tokenizer", "train", self.train_text, "--vocabulary-size", "270", "--out", self.folder / "words").returncode, 0)
+        found = weft_json("train", "--task", "summarize", "--train-data", self.folder / "data.jsonl", "--tokenizer", self.folder / "words",
+                          *[word for word in SMALL if word not in ("--vocabulary-size", "280")], "--attention", "window(8)", "--epochs", "2",
+                          "--batch-tokens", "128", "--out", self.run_directory)
+        self.assertGreater(found["steps"], 1)
+        self.assertIn("window(8)", weft("info", self.run_directory).stdout)
+
+    def test_flags_of_other_tasks_are_refused(self):
+        self.assert_fails(weft(*self.arguments(self.run_directory, "--steps", "1", "--context", "8")), 2, "--context", "translate")
+        self.assert_fails(weft(*self.arguments(self.run_directory, "--steps", "1", "--model", "x")), 2, "--model", "translate")
+        self.assert_fails(weft(*self.train_arguments(self.run_directory, "--steps", "1", "--train-source", "x")), 2, "--train-source", "lm")
+        self.assert_fails(weft(*self.arguments(self.run_directory)), 2, "epochs")
+        (self.folder / "train.tgt").write_text("one line\n")
+        self.assert_fails(weft(*self.arguments(self.run_directory, "--steps", "1")), 1, "ends before line 2")
+        self.assertFalse(self.run_directory.exists())
 
 
 if __name__ == "__main__":

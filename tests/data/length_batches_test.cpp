@@ -51,6 +51,21 @@ TEST(LengthBatchesTest, ShowEveryExampleOnceWithLittlePadding) {
   EXPECT_LT(padding_of({7}, {.tokens = 7}), 1.01);
 }
 
+TEST(LengthBatchesTest, SortEqualLengthsByTheSecond) {
+  std::vector<std::int32_t> second = random_lengths(2000);
+  LengthBatches batches(std::vector<std::int32_t>(second.size(), 500), {.tokens = 10000, .seed = 4}, second);
+  std::int64_t padded = 0;
+  for (std::int64_t number = 0; batches.epoch(number) == 0; ++number) {
+    std::int32_t longest = 0;
+    for (const std::int64_t example : batches.batch(number)) {
+      longest = std::max(longest, second[static_cast<std::size_t>(example)]);
+    }
+    padded += static_cast<std::int64_t>(batches.batch(number).size()) * longest;
+  }
+  EXPECT_LT(static_cast<double>(padded) / std::accumulate(second.begin(), second.end(), 0.0), 1.05);
+  test::expect_error(ErrorKind::kArgument, {"second", "found 1"}, [] { LengthBatches({3, 4}, {.tokens = 10}, {1}); });
+}
+
 TEST(LengthBatchesTest, KnowWhereAnEpochBegins) {
   LengthBatches batches(random_lengths(300), {.tokens = 4000, .seed = 9});
   EXPECT_EQ(batches.first_batch(0), 0);

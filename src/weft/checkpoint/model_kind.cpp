@@ -17,6 +17,7 @@ namespace {
 using formats::Json;
 
 constexpr std::string_view kOwn = "weft";
+constexpr const char* kPairCommands = "weft train --task translate --resume goes on with it, weft info describes it";
 
 std::string what_opens() {
   return "Weft opens what weft train made, and encoders of the types " + models::encoder_types(" and ");
@@ -92,6 +93,8 @@ Json read_model_config(const std::filesystem::path& directory) {
 
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
 
+bool is_own_pair(const Json& config) { return type_of(config) == kOwnPairType; }
+
 void require_encoder(const Json& config, const std::filesystem::path& directory) {
   const std::string file = (directory / "config.json").string();
   const std::string type = type_of(config);
@@ -105,6 +108,12 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
                models::encoder_types(" or ")),
         concat(decodes ? "weft generate continues a text with it, weft eval measures it" : "weft eval measures it",
                "; for a task, weft train --task NAME --model ENCODER trains an encoder"));
+  }
+  if (type == kOwnPairType) {
+    throw Error(ErrorKind::kUnsupported,
+                concat(file, ": is an encoder-decoder that weft train made (model_type ", type,
+                       "); expected an encoder of the types ", models::encoder_types(" or ")),
+                kPairCommands);
   }
   if (!is_encoder(type)) {
     throw Error(ErrorKind::kUnsupported,
@@ -121,8 +130,18 @@ void require_own_model(const Json& config, const std::filesystem::path& director
   throw Error(ErrorKind::kFormat,
               concat((directory / "config.json").string(),
                      ": model_type must be weft, a model that weft train made, found ", quote(type)),
-              is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
-                               : what_opens());
+              type == kOwnPairType ? kPairCommands
+              : is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
+                                 : what_opens());
+}
+
+void require_own_pair(const Json& config, const std::filesystem::path& directory) {
+  if (!is_own_pair(config)) {
+    throw Error(ErrorKind::kUnsupported,
+                concat((directory / "config.json").string(), ": model_type must be ", kOwnPairType,
+                       ", an encoder-decoder that weft train made, found ", quote(type_of(config))),
+                "weft train --task translate makes one from aligned sentences");
+  }
 }
 
 }  // namespace weft::checkpoint

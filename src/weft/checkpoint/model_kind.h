@@ -9,6 +9,9 @@
 
 namespace weft::checkpoint {
 
+/// `model_type` of an encoder-decoder that `weft train` made of nothing.
+inline constexpr const char* kOwnPairType = "weft_encoder_decoder";
+
 /// Errors: kIo unless `directory` is a directory, with a hint how to get a model whose name was given in its place.
 void check_model_directory(const std::filesystem::path& directory);
 
@@ -19,11 +22,17 @@ formats::Json read_model_config(const std::filesystem::path& directory);
 /// Whether the config is that of a model of Weft's own (a decoder or encoder that `weft train` made of nothing).
 bool is_own_model(const formats::Json& config);
 
+/// Whether the config is that of an encoder-decoder of Weft's own.
+bool is_own_pair(const formats::Json& config);
+
 /// Errors: kUnsupported unless the config is of one of the encoder families; it names the file, the model_type found
 /// and the commands that open such a model.
 void require_encoder(const formats::Json& config, const std::filesystem::path& directory);
 
 /// Errors: kUnsupported unless is_own_model(), in the same way.
 void require_own_model(const formats::Json& config, const std::filesystem::path& directory);
+
+/// Errors: kUnsupported unless is_own_pair(), in the same way.
+void require_own_pair(const formats::Json& config, const std::filesystem::path& directory);
 
 }  // namespace weft::checkpoint

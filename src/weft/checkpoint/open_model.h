@@ -8,6 +8,7 @@
 
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_config.h"
+#include "weft/models/encoder_decoder_config.h"
 #include "weft/models/transformer_config.h"
 
 namespace weft::checkpoint {
@@ -28,12 +29,17 @@ class OpenedModel {
   models::Head head() const;
   /// Errors: kFormat unless the model is of Weft's own, naming the same; kFormat or kArgument naming the field.
   const models::TransformerConfig& own_config() const;
+  /// Whether it is an encoder-decoder that `weft train` made of nothing.
+  bool is_own_pair() const;
+  /// Errors: kUnsupported unless is_own_pair(); kFormat or kArgument naming the field.
+  const models::EncoderDecoderConfig& own_pair_config() const;
 
  private:
   std::filesystem::path path_;
   formats::Json json_;
   mutable std::optional<models::EncoderConfig> encoder_;
   mutable std::optional<models::TransformerConfig> own_;
+  mutable std::optional<models::EncoderDecoderConfig> own_pair_;
 };
 
 /// Errors: those of read_model_config().

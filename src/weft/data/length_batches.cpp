@@ -19,8 +19,11 @@ constexpr std::uint64_t kBatchStream = 0x62617463686573;
 
 }  // namespace
 
-LengthBatches::LengthBatches(std::vector<std::int32_t> lengths, const LengthBatchOptions& options)
-    : lengths_(std::move(lengths)), options_(options) {
+LengthBatches::LengthBatches(std::vector<std::int32_t> lengths, const LengthBatchOptions& options,
+                             std::vector<std::int32_t> second)
+    : lengths_(std::move(lengths)), second_(std::move(second)), options_(options) {
+  require(second_.empty() || second_.size() == lengths_.size(), "batches need as many second lengths as examples, ",
+          lengths_.size(), ", found ", second_.size());
   require(!lengths_.empty(), "batches need at least one example, found none");
   require(options_.tokens >= 1 && options_.rows >= 0 && options_.pool >= 1,
           "batches need tokens and pool of at least 1, found ", options_.tokens, " and ", options_.pool);
@@ -34,7 +37,10 @@ LengthBatches::LengthBatches(std::vector<std::int32_t> lengths, const LengthBatc
 void LengthBatches::cut(std::vector<std::int64_t>& pool, std::vector<std::vector<std::int64_t>>& batches) const {
   const auto length = [this](std::int64_t example) { return lengths_[static_cast<std::size_t>(example)]; };
   if (options_.pool > 1) {
-    std::stable_sort(pool.begin(), pool.end(), [&](std::int64_t a, std::int64_t b) { return length(a) < length(b); });
+    const auto key = [&](std::int64_t example) {
+      return std::pair(length(example), second_.empty() ? 0 : second_[static_cast<std::size_t>(example)]);
+    };
+    std::stable_sort(pool.begin(), pool.end(), [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
   }
   std::vector<std::int64_t> batch;
   std::int64_t longest = 0;

@@ -20,8 +20,10 @@ struct LengthBatchOptions {
 class LengthBatches {
  public:
   /// `lengths` in tokens, one an example. Errors: kArgument for no example, a length below 1 or above the budget,
-  /// naming the example.
-  LengthBatches(std::vector<std::int32_t> lengths, const LengthBatchOptions& options);
+  /// naming the example. `second` is another length of each example, not counted: examples of equal length are sorted
+  /// by it, so that both sides of a pair have little padding; empty where there is none.
+  LengthBatches(std::vector<std::int32_t> lengths, const LengthBatchOptions& options,
+                std::vector<std::int32_t> second = {});
 
   /// The examples of batch `number`, counted from 0 over all epochs. Batches in order are cheap; another epoch is made
   /// anew.
@@ -37,6 +39,7 @@ class LengthBatches {
   void cut(std::vector<std::int64_t>& pool, std::vector<std::vector<std::int64_t>>& batches) const;
 
   std::vector<std::int32_t> lengths_;
+  std::vector<std::int32_t> second_;
   LengthBatchOptions options_;
   std::vector<std::int64_t> begins_ = {0};  ///< the first batch of each epoch known so far
   std::int64_t open_ = -1;                  ///< the epoch that batches_ holds

@@ -131,7 +131,7 @@ struct Preset {
   std::string_view fields;
 };
 
-constexpr std::array<Preset, 11> kPresets = {{
+constexpr std::array<Preset, 13> kPresets = {{
     // Devlin et al. 2019, section 4.1: every task of GLUE; the best of 5e-5 to 2e-5 was chosen for each.
     {"bert-glue", "classify", R"({"batch_size": 32, "epochs": 3, "learning_rate": 3e-5})"},
     // Devlin et al. 2019, section 4.2; windows as in the released run_squad.py.
@@ -164,6 +164,18 @@ constexpr std::array<Preset, 11> kPresets = {{
     // The released command for TriviaQA in scripts/cheatsheet.txt of Longformer's code.
     {"longformer-triviaqa", "answer",
      R"({"batch_size": 8, "epochs": 4, "warmup_steps": 1000, "learning_rate": 3e-5, "max_length": 4096})"},
+    // Vaswani et al. 2017, table 3 and section 5: 25,000 tokens a side and 4,000 of 100,000 steps of warm-up.
+    {"transformer-base", "translate summarize",
+     R"({"d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
+         "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "norm_position": "post",
+         "dropout": 0.1, "vocabulary_size": 37000, "batch_tokens": 4096, "gradient_accumulation": 6,
+         "learning_rate": 7e-4, "schedule": "inverse_sqrt", "warmup_ratio": 0.04, "steps": 100000})"},
+    // Weft's own, for tens of thousands of pairs and minutes: chosen on multi30k (docs/results.md).
+    {"transformer-small", "translate summarize",
+     R"({"d_model": 192, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
+         "decoder_attention_heads": 4, "encoder_ffn_dim": 768, "decoder_ffn_dim": 768, "norm_position": "pre",
+         "dropout": 0.1, "vocabulary_size": 4000, "batch_tokens": 2048,
+         "learning_rate": 2e-3, "schedule": "linear", "warmup_ratio": 0.06})"},
 }};
 
 }  // namespace
@@ -184,7 +196,9 @@ Json preset_fields(std::string_view name, const Json& given, std::string_view wh
       std::find_if(kPresets.begin(), kPresets.end(), [&](const Preset& preset) { return preset.name == name; });
   require(found != kPresets.end(), "no preset is called ", name);
   const auto task = formats::value_or(given, "task", where, std::string("classify"));
-  require(found->tasks == task, "preset ", name, " is for --task ", found->tasks, ", found ", task);
+  const std::string tasks = concat(" ", found->tasks, " ");
+  require(tasks.find(concat(" ", task, " ")) != std::string::npos, "preset ", name, " is for --task", tasks,
+          "and not for ", task);
   Json fields = Json::parse(found->fields);
   constexpr std::array<const char*, 3> kLengths = {"steps", "epochs", "minutes"};
   if (std::any_of(kLengths.begin(), kLengths.end(), [&](const char* length) { return given.contains(length); })) {

@@ -6,6 +6,7 @@
 #include <c10/core/GradMode.h>
 
 #include <cmath>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/layers/attention/cross_attention.h"
@@ -134,8 +135,11 @@ void validate(const EncoderDecoderConfig& config, std::string_view where) {
   check_fields(config, where);
   check_head_count(config, where, "encoder_attention_heads", config.encoder_attention_heads);
   check_head_count(config, where, "decoder_attention_heads", config.decoder_attention_heads);
-  require(config.pad_token_id < config.vocab_size, where, ": pad_token_id ", config.pad_token_id,
-          " is not below vocab_size ", config.vocab_size);
+  for (const auto& [name, id] : {std::pair{"pad_token_id", config.pad_token_id},
+                                 {"decoder_start_token_id", config.decoder_start_token_id},
+                                 {"eos_token_id", config.eos_token_id}}) {
+    require(id < config.vocab_size, where, ": ", name, " ", id, " is not below vocab_size ", config.vocab_size);
+  }
   check_list(config.encoder_attention, config.encoder_layers, where, "encoder_attention");
   check_list(config.decoder_attention, config.decoder_layers, where, "decoder_attention");
   check_list(config.cross_attention, config.decoder_layers, where, "cross_attention");

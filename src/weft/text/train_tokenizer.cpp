@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/formats/config_json.h"
 #include "weft/text/hugging_face/tokenizers_c.h"
 
 // NOLINTBEGIN(readability-identifier-naming): names of a C interface
@@ -86,6 +88,21 @@ std::string train_tokenizer(const TokenizerTraining& training, const std::functi
     fail(ErrorKind::kFormat, "the vocabulary cannot be learned: ", text);
   }
   return text;
+}
+
+void write_trained_tokenizer(const std::filesystem::path& folder, const std::string& tokenizer_json) {
+  const formats::Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                {"bos_token", "<s>"},
+                                {"eos_token", "</s>"},
+                                {"pad_token", "<pad>"},
+                                {"unk_token", "<unk>"},
+                                {"cls_token", "<s>"},
+                                {"sep_token", "</s>"},
+                                {"mask_token", "<mask>"}};
+  write_directory_atomically(folder, [&](const std::filesystem::path& directory) {
+    write_file_atomically(directory / "tokenizer.json", tokenizer_json);
+    write_file_atomically(directory / "tokenizer_config.json", formats::print_json(config, 2) + "\n");
+  });
 }
 
 }  // namespace weft::text

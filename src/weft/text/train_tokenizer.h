@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -24,5 +25,9 @@ struct TokenizerTraining {
 /// other threads, one at a time, and what it throws is thrown here. Different words are held in memory, of `dna` whole
 /// lines. Errors: kArgument for a vocabulary below 261 or no text; kFormat as the crate says.
 std::string train_tokenizer(const TokenizerTraining& training, const std::function<bool(std::string&)>& next);
+
+/// Makes `folder` with what train_tokenizer() gave and a tokenizer_config.json that names its special tokens. Errors:
+/// kIo.
+void write_trained_tokenizer(const std::filesystem::path& folder, const std::string& tokenizer_json);
 
 }  // namespace weft::text

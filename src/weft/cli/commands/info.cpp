@@ -65,9 +65,8 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
   print_json(json);
 }
 
-// A directory of Hugging Face: the config as it stands there is the user's own file.
-void print_encoder(const InfoOptions& options, const checkpoint::OpenedModel& directory) {
-  Json summary = encoder_summary(directory);
+// What a directory's own summary and rows say, with its run and its tensors.
+void print_described(const InfoOptions& options, Json summary, Rows rows) {
   const std::optional<Json> run = run_json(options.directory);
   const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(options.directory);
   if (options.json) {
@@ -78,7 +77,6 @@ void print_encoder(const InfoOptions& options, const checkpoint::OpenedModel& di
     print_json(summary);
     return;
   }
-  Rows rows = encoder_rows(summary);
   if (run) {
     const Rows trained = run_rows(*run, options.directory);
     rows.insert(rows.end(), trained.begin(), trained.end());
@@ -86,8 +84,24 @@ void print_encoder(const InfoOptions& options, const checkpoint::OpenedModel& di
   std::cout << name_table(rows) << tensors_said(options, *weights);
 }
 
+// A directory of Hugging Face: the config as it stands there is the user's own file.
+void print_encoder(const InfoOptions& options, const checkpoint::OpenedModel& directory) {
+  const Json summary = encoder_summary(directory);
+  print_described(options, summary, encoder_rows(summary));
+}
+
+void print_pair(const InfoOptions& options, const checkpoint::OpenedModel& directory) {
+  const models::EncoderDecoderConfig& config = directory.own_pair_config();
+  const std::int64_t parameters = element_count(*formats::open_tensor_directory(options.directory));
+  print_described(options, pair_summary(config, parameters), pair_rows(config, parameters));
+}
+
 void print_info(const InfoOptions& options) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.directory);
+  if (directory.is_own_pair()) {
+    print_pair(options, directory);
+    return;
+  }
   if (directory.is_encoder()) {
     print_encoder(options, directory);
     return;

@@ -93,7 +93,13 @@ std::string progress_text(const Run& run) {
 void add_task_rows(const Run& run, Rows& rows) {
   rows.emplace_back("task", formats::value_of<std::string>(run.config, "task", run.training));
   const bool of_text = !run.config.contains("train_data");
-  rows.emplace_back(of_text ? "text" : "data", paths_text(run, of_text ? "train_text" : "train_data"));
+  const std::string sources = paths_text(run, "train_source");
+  if (!sources.empty()) {
+    rows.emplace_back("sources", sources);
+    rows.emplace_back("targets", paths_text(run, "train_target"));
+  } else {
+    rows.emplace_back(of_text ? "text" : "data", paths_text(run, of_text ? "train_text" : "train_data"));
+  }
   const Json& evaluation = run.json.at("evaluation");
   for (const auto& [name, value] : evaluation.items()) {  // none where it is null
     if (name != "step" && value.is_number()) {
@@ -116,6 +122,31 @@ Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters
       {"positions",
        concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
       {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
+}
+
+Json pair_summary(const models::EncoderDecoderConfig& config, std::int64_t parameters) {
+  return {{"family", "weft"},
+          {"kind", "encoder-decoder"},
+          {"parameters", parameters},
+          {"encoder_layers", config.encoder_layers},
+          {"decoder_layers", config.decoder_layers},
+          {"width", config.d_model},
+          {"heads", config.encoder_attention_heads},
+          {"positions", config.max_source_positions},
+          {"config", formats::to_json(config)}};
+}
+
+Rows pair_rows(const models::EncoderDecoderConfig& config, std::int64_t parameters) {
+  return {
+      {"model", concat("weft encoder-decoder, ", digits(parameters), " parameters")},
+      {"shape", concat(config.encoder_layers, " + ", config.decoder_layers, " layers, width ", config.d_model, ", ",
+                       config.encoder_attention_heads, " heads, feed-forward ", config.encoder_ffn_dim, " (",
+                       config.activation_function, "), ", config.norm_position, "-norm")},
+      {"positions", concat(config.position_embedding, ", made for sources of ", digits(config.max_source_positions),
+                           " tokens and targets of ", digits(config.max_target_positions))},
+      {"vocabulary", concat(digits(config.vocab_size), " ids")},
+      {"attention", concat("encoder ", joined(config.encoder_attention, ", "), "; decoder ",
+                           joined(config.decoder_attention, ", "), "; cross ", joined(config.cross_attention, ", "))}};
 }
 
 std::optional<Json> run_json(const fs::path& directory) {

@@ -13,7 +13,6 @@
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/watched_progress.h"
-#include "weft/core/files.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
@@ -90,21 +89,6 @@ struct TrainingText {
   }
 };
 
-void write_tokenizer(const std::string& out, const std::string& tokenizer_json) {
-  const Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
-                       {"bos_token", "<s>"},
-                       {"eos_token", "</s>"},
-                       {"pad_token", "<pad>"},
-                       {"unk_token", "<unk>"},
-                       {"cls_token", "<s>"},
-                       {"sep_token", "</s>"},
-                       {"mask_token", "<mask>"}};
-  write_directory_atomically(out, [&](const std::filesystem::path& directory) {
-    write_file_atomically(directory / "tokenizer.json", tokenizer_json);
-    write_file_atomically(directory / "tokenizer_config.json", formats::print_json(config, 2) + "\n");
-  });
-}
-
 Json trained_json(const TokenizerOptions& options, const TrainingText& text, const readers::ReadReport& report) {
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.out);
   const auto tokens = static_cast<std::int64_t>(tokenizer->encode(text.sample).size());
@@ -142,7 +126,7 @@ void train_tokenizer(const TokenizerOptions& options) {
   const std::string json = text::train_tokenizer(
       {config.kind == "unigram", config.dna, config.vocabulary_size, config.min_frequency, config.longest_token}, next);
   learning.reset();
-  write_tokenizer(options.out, json);
+  text::write_trained_tokenizer(options.out, json);
   const Json result = trained_json(options, seen, records.report());
   if (options.json) {
     print_json(result);

@@ -19,7 +19,6 @@
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
-#include "weft/fine_tuning/settings.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/text_config.h"
@@ -35,6 +34,8 @@ constexpr std::string_view kTrainExamples =
     "run\n"
     "  weft train --task classify --model bert-base-uncased --train-data train.tsv --eval-data dev.tsv --epochs 3 \\\n"
     "    --out run\n"
+    "  weft train --task translate --train-source train.de --train-target train.en --eval-source val.de \\\n"
+    "    --eval-target val.en --minutes 20 --out run\n"
     "  weft train --config run/training.json --steps 2000 --out other\n"
     "  weft train --resume --out run\n"
     "  torchrun --no-python --nproc-per-node 2 weft train --train-text books/train --steps 1000 --out run";
@@ -79,7 +80,7 @@ void train_one(const TrainOptions& options, const TrainRequest& request, std::in
   if (options.json) {
     print_json(result_json(options.out, result));
   } else {
-    std::cout << result_text(options.out, result, fine_tuning::is_fine_tuning_task(request.task));
+    std::cout << result_text(options.out, result, request.task != "lm" && request.task != "mlm");
   }
 }
 
@@ -127,14 +128,16 @@ void add_train(CLI::App& parent) {
                  "one the 256 bytes are the vocabulary")
       ->option_text("PATH");
   app.add_option("--task", options->task,
-                 "lm (a decoder; the default) and mlm (an encoder) learn from --train-text, the others from "
-                 "--train-data, beginning with --model")
+                 "lm (a decoder; the default) and mlm (an encoder) learn from --train-text; translate and summarize "
+                 "learn an encoder-decoder from --train-source and --train-target; the others learn from --train-data, "
+                 "beginning with --model")
       ->check(one_of("--task", task_names()))
       ->option_text("NAME");
   app.add_flag("--encoder", options->encoder, "the same as --task mlm");
   add_json_flag(app, options->json);
   add_fields<training::TrainerConfig>(app, {.title = "Training", .remarks = fine_tuning_remarks()}, options->given);
   add_fine_tuning_flags(app, options->given);
+  add_pair_flags(app, options->given);
   add_fields<training::TextConfig>(app, {.title = "Text (lm, mlm)"}, options->given);
   add_fields<models::TransformerConfig>(
       app,

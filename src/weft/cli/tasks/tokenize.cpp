@@ -46,7 +46,8 @@ struct TokenizeConfig {
         {"longest-first", "only-first", "only-second"}));
     visit(Field{"truncate", &C::truncate, "print the first window only"});
     visit(Field{"special_tokens", &C::special_tokens, "put the model's special tokens around the texts"});
-    visit(Field{"as_target", &C::as_target, "texts are what a model writes, where that has pieces of its own (Marian)"});
+    visit(
+        Field{"as_target", &C::as_target, "texts are what a model writes, where that has pieces of its own (Marian)"});
   }
 };
 
@@ -183,8 +184,8 @@ void print_decoded(const text::HuggingFaceTokenizer& tokenizer, const TokenizeOp
 void print_side(const text::PairTokenizer& tokenizer, text::Side side, const tasks::Document& document,
                 const TokenizeConfig& config, bool json) {
   require(!document.second, document.name, ": Marian's and Pegasus' tokenisers take no pairs");
-  const std::vector<std::int64_t> ids = config.special_tokens ? tokenizer.encode(document.first, side)
-                                                              : tokenizer.side(side).encode(document.first);
+  const std::vector<std::int64_t> ids =
+      config.special_tokens ? tokenizer.encode(document.first, side) : tokenizer.side(side).encode(document.first);
   const auto token = [&](std::int64_t id) { return tokenizer.token(id, side); };
   if (!json) {
     std::cout << joined(ids, " ", token) << '\n';

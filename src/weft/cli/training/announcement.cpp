@@ -76,8 +76,8 @@ void add_text_rows(const training::TrainerConfig& trainer, const training::TextC
   }
 }
 
-std::string split_text(const fine_tuning::ReadSummary& summary, const fine_tuning::EncodedRows& rows) {
-  std::string text = concat(digits(summary.examples), " examples, ", digits(rows.tokens()), " tokens");
+std::string split_text(const fine_tuning::ReadSummary& summary, std::int64_t tokens, const char* what) {
+  std::string text = concat(digits(summary.examples), " ", what, ", ", digits(tokens), " tokens");
   if (summary.records.skipped > 0) {
     text += concat("; skipped as malformed: ", digits(summary.records.skipped),
                    ", the first: ", summary.records.first_skipped);
@@ -149,9 +149,37 @@ void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
   rows.emplace_back("batch", concat(parts > 1 ? concat(parts, " of ") : "", batch, " a step, ",
                                     digits(prepared.epoch_steps), " steps an epoch"));
   rows.emplace_back("length", length_text(trainer));
-  rows.emplace_back("training data", split_text(prepared.training, objective.rows(fine_tuning::Split::kTraining)));
+  rows.emplace_back("training data",
+                    split_text(prepared.training, objective.rows(fine_tuning::Split::kTraining).tokens(), "examples"));
   if (prepared.held_out.examples > 0) {
-    rows.emplace_back("held-out data", split_text(prepared.held_out, objective.rows(fine_tuning::Split::kHeldOut)));
+    rows.emplace_back("held-out data",
+                      split_text(prepared.held_out, objective.rows(fine_tuning::Split::kHeldOut).tokens(), "examples"));
+  }
+  std::cerr << name_table(rows) << std::flush;
+}
+
+void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads) {
+  if (!training::processes().is_first()) {
+    return;
+  }
+  const training::TrainerConfig& trainer = prepared.settings.trainer;
+  const fine_tuning::PairConfig& pairs = prepared.settings.pairs;
+  const models::EncoderDecoderConfig& model = prepared.task->model()->config();
+  Rows rows = {{"task", pairs.task},
+               {"preset", pairs.preset},
+               {"model", concat(model.encoder_layers, " + ", model.decoder_layers, " layers, width ", model.d_model,
+                                ", ", model.encoder_attention_heads, " heads, feed-forward ", model.encoder_ffn_dim,
+                                ", ", model.norm_position, "-norm, ", parameters_text(*prepared.task))},
+               {"vocabulary", concat(digits(model.vocab_size), " tokens for sources and targets")}};
+  add_machine_rows(trainer, threads, rows);
+  const std::int64_t parts = parts_per_step(trainer);
+  rows.emplace_back("batch", concat(parts > 1 ? concat(parts, " of ") : "", digits(pairs.batch_tokens),
+                                    " tokens a side a step, ", digits(prepared.epoch_steps), " steps an epoch"));
+  rows.emplace_back("length", length_text(trainer));
+  const fine_tuning::PairData& data = prepared.task->data();
+  rows.emplace_back("training data", split_text(prepared.training, data.training.tokens(), "pairs"));
+  if (data.held_out.size() > 0) {
+    rows.emplace_back("held-out data", split_text(prepared.held_out, data.held_out.tokens(), "pairs"));
   }
   std::cerr << name_table(rows) << std::flush;
 }

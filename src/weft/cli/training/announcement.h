@@ -7,6 +7,7 @@
 
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/fine_tuning/masked_text/masked_text_run.h"
+#include "weft/fine_tuning/pairs/pair_run.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/train_language_model.h"
 
@@ -21,5 +22,8 @@ void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads);
 
 /// A fine-tuning run: the head, what is new in it, and the examples that were read, skipped or cut.
 void announce(const fine_tuning::Prepared& prepared, std::int64_t threads);
+
+/// A run over pairs of texts: the preset and what it makes, the vocabulary, and the pairs that were read.
+void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads);
 
 }  // namespace weft::cli

@@ -11,6 +11,7 @@
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/json_members.h"
 #include "weft/models/transformer_config.h"
@@ -32,7 +33,8 @@ Json merged_fields(const std::string& file, const Json& flags) {
     std::vector<std::string_view> known;
     for (const auto& names : {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
                               field_names<models::TransformerConfig>(), field_names<fine_tuning::FineTuningConfig>(),
-                              field_names<fine_tuning::DataSettings>()}) {
+                              field_names<fine_tuning::DataSettings>(), field_names<fine_tuning::PairConfig>(),
+                              field_names<models::EncoderDecoderConfig>()}) {
       known.insert(known.end(), names.begin(), names.end());
     }
     // What a run's own files hold besides fields: they are taken as config files, too.
@@ -101,6 +103,9 @@ void check_free_flags(const TrainOptions& options, const std::string& task, cons
   if (resumed && has_tokenizer) {
     throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
   }
+  if (!model_of(fields).empty() && fine_tuning::is_pair_task(task)) {
+    throw UsageError(concat("--model is not for --task ", task, ": it begins with random weights"), "leave it out");
+  }
   if (!model_of(fields).empty() && has_tokenizer) {
     throw UsageError("--tokenizer cannot be given with --model: the model has its own");
   }
@@ -120,6 +125,9 @@ void check_resumed_model(const TrainOptions& options, const fs::path& run) {
 // The one decision. `run` is the directory to resume, empty for a new run.
 Training training_of(const std::string& task, const fs::path& run, const Json& fields) {
   const bool resumed = !run.empty();
+  if (fine_tuning::is_pair_task(task)) {
+    return resumed ? Training::kResumedPairs : Training::kPairs;
+  }
   if (fine_tuning::is_fine_tuning_task(task)) {
     return resumed ? Training::kResumedFineTuning : Training::kFineTuning;
   }
@@ -153,7 +161,7 @@ TrainRequest run_request(const TrainOptions& options, const std::string& task, c
   if (task == "mlm" && request.training == Training::kNewModel) {
     request.fields["is_decoder"] = false;
   }
-  if (fine_tuning::is_fine_tuning_task(task)) {
+  if (fine_tuning::is_fine_tuning_task(task) || fine_tuning::is_pair_task(task)) {
     for (const std::string_view name : text_fields()) {  // as training.json of an earlier version has them, unused
       request.fields.erase(std::string(name));
     }
@@ -170,7 +178,7 @@ TrainRequest run_request(const TrainOptions& options, const std::string& task, c
 
 bool is_resumed(Training training) {
   return training == Training::kResumedModel || training == Training::kResumedEncoder ||
-         training == Training::kResumedFineTuning;
+         training == Training::kResumedFineTuning || training == Training::kResumedPairs;
 }
 
 std::vector<TrainRequest> decide(const TrainOptions& options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft train` is asked to do, decided once: flags over a config file over defaults, and from them which of seven
+// What `weft train` is asked to do, decided once: flags over a config file over defaults, and from them which of nine
 // things each run is.
 #pragma once
 
@@ -31,9 +31,11 @@ enum class Training {
   kFurtherModel,    ///< an own model that goes on from the weights of a directory
   kFurtherEncoder,  ///< an encoder that goes on to learn masked tokens
   kFineTuning,      ///< an encoder that learns a task from examples
+  kPairs,           ///< an encoder-decoder that learns pairs of texts, from random weights
   kResumedModel,    ///< a run of an own model
   kResumedEncoder,  ///< a run of an encoder that learns masked tokens
   kResumedFineTuning,
+  kResumedPairs,
 };
 
 /// Whether a run directory is there already, or made.
@@ -42,7 +44,7 @@ bool is_resumed(Training training);
 /// One run to carry out.
 struct TrainRequest {
   Training training = Training::kNewModel;
-  std::string task;      ///< lm, mlm or a fine-tuning task
+  std::string task;      ///< lm, mlm, a fine-tuning task, translate or summarize
   std::string out;       ///< run directory
   formats::Json fields;  ///< of every config that the run has; those that were given
   std::string tokenizer_file;

@@ -19,6 +19,7 @@
 #include "weft/data/masking.h"
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/fine_tuning/masked_text/masked_text_run.h"
+#include "weft/fine_tuning/pairs/pair_run.h"
 #include "weft/text/hugging_face.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
@@ -127,6 +128,14 @@ training::TrainResult fine_tune(const TrainRequest& request, std::int64_t thread
   return fine_tuning::fine_tune(request.out, prepared);
 }
 
+training::TrainResult train_pairs(const TrainRequest& request, std::int64_t threads) {
+  check_free(request.out);
+  const fine_tuning::PreparedPairs prepared =
+      fine_tuning::prepare_pairs(request.fields, request.tokenizer_file, request.beside, "weft train");
+  announce(prepared, threads);
+  return fine_tuning::train_pairs(request.out, prepared);
+}
+
 // Announced from what the run records, with the length and the places of text that are given laid over it;
 // resume_language_model() then holds the given fields to the run.
 void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
@@ -167,6 +176,12 @@ training::TrainResult resume_fine_tuning(const TrainRequest& request, std::int64
   return fine_tuning::resume_fine_tuning(request.out, prepared);
 }
 
+training::TrainResult resume_pairs(const TrainRequest& request, std::int64_t threads) {
+  const fine_tuning::PreparedPairs prepared = fine_tuning::prepare_pairs_resumption(request.out, request.fields);
+  announce(prepared, threads);
+  return fine_tuning::resume_pairs(request.out, prepared);
+}
+
 }  // namespace
 
 training::TrainResult carry_out(const TrainRequest& request, std::int64_t threads) {
@@ -188,6 +203,10 @@ training::TrainResult carry_out(const TrainRequest& request, std::int64_t thread
       return resume_encoder(request, threads);
     case Training::kResumedFineTuning:
       return resume_fine_tuning(request, threads);
+    case Training::kPairs:
+      return train_pairs(request, threads);
+    case Training::kResumedPairs:
+      return resume_pairs(request, threads);
   }
   fail(ErrorKind::kUnsupported, "weft train: no such way to train");
 }

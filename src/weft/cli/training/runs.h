@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seven ways to train, each from a request to a trained run.
+// The nine ways to train, each from a request to a trained run.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 
 #include "weft/cli/spoken_flags.h"
 #include "weft/core/quote.h"
+#include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/json_members.h"
 #include "weft/models/transformer_config.h"
@@ -16,9 +17,60 @@ namespace {
 
 using fine_tuning::DataSettings;
 using fine_tuning::FineTuningConfig;
+using fine_tuning::PairConfig;
 
 bool is_field(const std::vector<std::string_view>& fields, std::string_view name) {
   return std::find(fields.begin(), fields.end(), name) != fields.end();
+}
+
+// Fields of `Config` that are in none of the other lists, and so have no flag yet.
+template <typename Config>
+std::vector<std::string_view> new_fields(std::initializer_list<std::vector<std::string_view>> others) {
+  std::vector<std::string_view> names = field_names<Config>();
+  for (const std::vector<std::string_view>& other : others) {
+    std::erase_if(names, [&](std::string_view name) { return is_field(other, name); });
+  }
+  return names;
+}
+
+const std::vector<std::string_view>& pair_fields() {
+  static const std::vector<std::string_view> names =
+      new_fields<PairConfig>({field_names<FineTuningConfig>(), field_names<DataSettings>()});
+  return names;
+}
+
+const std::vector<std::string_view>& pair_shape_fields() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> shape =
+        new_fields<models::EncoderDecoderConfig>({field_names<models::TransformerConfig>()});
+    // These follow from the tokeniser.
+    std::erase_if(shape, [](std::string_view name) { return name.ends_with("_token_id"); });
+    return shape;
+  }();
+  return names;
+}
+
+// What translate and summarize read beside the trainer's fields; the shape may be named as that of a language model.
+bool is_read_by_pairs(std::string_view name) {
+  formats::Json renamed = {{std::string(name), nullptr}};
+  fine_tuning::rename_shape_fields(renamed);
+  return is_field(field_names<training::TrainerConfig>(), name) || is_field(field_names<PairConfig>(), name) ||
+         is_field(field_names<models::EncoderDecoderConfig>(), renamed.begin().key());
+}
+
+// A pair task reads its own fields only, and no other task reads them.
+void check_pair_flags(const std::string& task, const formats::Json& given) {
+  const bool pairs = fine_tuning::is_pair_task(task);
+  for (const auto& [name, value] : given.items()) {
+    if (pairs && !is_read_by_pairs(name)) {
+      throw UsageError(concat(flag_name(name), " is not for --task ", task),
+                       "--train-source and --train-target name the texts; weft train --help lists the flags by task");
+    }
+    if (!pairs && (is_field(pair_fields(), name) || is_field(pair_shape_fields(), name))) {
+      throw UsageError(concat(flag_name(name), " is for translate and summarize, and not for --task ", task),
+                       "weft train --help lists the flags by task");
+    }
+  }
 }
 
 // --task is a flag without a group; the other two are flags of language models, too, and mean the same.
@@ -32,6 +84,7 @@ const std::vector<std::string>& task_names() {
     for (const std::string_view name : fine_tuning::task_names()) {
       all.emplace_back(name);
     }
+    all.insert(all.end(), fine_tuning::kPairTasks.begin(), fine_tuning::kPairTasks.end());
     return all;
   }();
   return names;
@@ -54,6 +107,7 @@ void note_stored_settings(const std::filesystem::path& file, const formats::Json
   note(formats::to_json(training::TextConfig()));
   note(formats::to_json(FineTuningConfig()));
   note(formats::to_json(DataSettings()));
+  note(formats::to_json(PairConfig()));
   note_config_file(file.string(), names);
 }
 
@@ -64,6 +118,15 @@ void add_fine_tuning_flags(CLI::App& app, formats::Json& given) {
        .left_out = kOwnFlags},
       given);
   add_fields<DataSettings>(app, {.title = "Examples (all tasks except lm and mlm)"}, given);
+}
+
+void add_pair_flags(CLI::App& app, formats::Json& given) {
+  add_fields<PairConfig>(app, {.title = "Pairs (translate, summarize)", .only = pair_fields()}, given);
+  add_fields<models::EncoderDecoderConfig>(
+      app,
+      {.title = "Encoder-decoder (translate, summarize; --layers, --width, --heads and --attention, too)",
+       .only = pair_shape_fields()},
+      given);
 }
 
 void add_example_flags(CLI::App& app, formats::Json& given) {
@@ -92,6 +155,10 @@ const std::vector<std::string_view>& text_fields() {
 }
 
 void check_flags_of_task(const std::string& task, const formats::Json& given) {
+  check_pair_flags(task, given);
+  if (fine_tuning::is_pair_task(task)) {
+    return;
+  }
   const bool fine = fine_tuning::is_fine_tuning_task(task);
   const std::vector<std::string_view> model = field_names<models::TransformerConfig>();
   std::vector<std::string_view> tuning = field_names<FineTuningConfig>();

@@ -15,7 +15,7 @@
 
 namespace weft::cli {
 
-/// Every task of `weft train`: lm, mlm and those of fine-tuning.
+/// Every task of `weft train`: lm, mlm, those of fine-tuning, and those that learn pairs of texts.
 const std::vector<std::string>& task_names();
 
 /// Remembers which fields are settings of a run's training.json that differ from the defaults and are not `given` anew:
@@ -24,6 +24,8 @@ void note_stored_settings(const std::filesystem::path& file, const formats::Json
 
 /// Adds the groups "Fine-tuning" and "Examples" to `weft train`.
 void add_fine_tuning_flags(CLI::App& app, formats::Json& given);
+/// Adds the groups "Pairs" and "Encoder-decoder": what no other group has.
+void add_pair_flags(CLI::App& app, formats::Json& given);
 /// The fields of examples alone, for `weft eval`.
 void add_example_flags(CLI::App& app, formats::Json& given);
 

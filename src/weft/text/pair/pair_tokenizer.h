@@ -59,8 +59,8 @@ class PairTokenizer {
 /// kUnsupported, naming the file.
 std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& directory);
 
-/// Whether the tokeniser of `directory` is Marian's, or Pegasus' without a tokenizer.json, which no HuggingFaceTokenizer
-/// reads.
+/// Whether the tokeniser of `directory` is Marian's, or Pegasus' without a tokenizer.json, which no
+/// HuggingFaceTokenizer reads.
 bool has_piece_tokenizer(const std::filesystem::path& directory);
 
 /// Whether load_pair_tokenizer() would find the files of a tokeniser in `directory`.

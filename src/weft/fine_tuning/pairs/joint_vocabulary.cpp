@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tokeniser is read from a folder: the new one lies in a temporary one until the first checkpoint holds it.
+#include "weft/fine_tuning/pairs/joint_vocabulary.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "weft/core/error.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
+#include "weft/fine_tuning/pairs/pair_reader.h"
+#include "weft/text/train_tokenizer.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Removed with what lies in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "weft-vocabulary-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      fail(ErrorKind::kIo, "cannot make the folder ", quote(name, 4096), ": ",
+           std::error_code(errno, std::generic_category()).message());
+    }
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const noexcept { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+std::int64_t count_pairs(const PairConfig& config) {
+  ProgressBar bar("counting training pairs", 0);
+  PairReader reader(config, false);
+  TextPair pair;
+  std::int64_t count = 0;
+  while (reader.next(pair)) {
+    bar.update(static_cast<double>(++count));
+  }
+  return count;
+}
+
+std::shared_ptr<const text::HuggingFaceTokenizer> learn_joint_vocabulary(const PairConfig& config) {
+  ProgressBar bar("learning a vocabulary", 0);
+  bar.keep_showing();  // learning says nothing of itself
+  PairReader reader(config, false);
+  TextPair pair;
+  bool has_target = false;
+  const auto next = [&](std::string& text) {
+    if (!has_target && !reader.next(pair)) {
+      return false;
+    }
+    text = has_target ? pair.target : pair.source;
+    has_target = !has_target;
+    return true;
+  };
+  text::TokenizerTraining training;
+  training.unigram = config.vocabulary == "unigram";
+  training.vocabulary_size = config.vocabulary_size;
+  const TemporaryFolder folder;
+  text::write_trained_tokenizer(folder.path() / "tokenizer", text::train_tokenizer(training, next));
+  return std::make_shared<text::HuggingFaceTokenizer>(folder.path() / "tokenizer");
+}
+
+}  // namespace weft::fine_tuning

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defaults below preset below what is given; two names for the same shape; files that go together.
+#include "weft/fine_tuning/pairs/pair_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "weft/core/error.h"
+#include "weft/formats/json_members.h"
+#include "weft/training/resumption.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using formats::Json;
+
+// Pairs up to which transformer-small learns more in the same time: a model of the base size has seen them too often
+// before it has learned to translate (Sennrich and Zhang 2019 find the same border between 100,000 and 3 million).
+constexpr std::int64_t kSmallData = 300000;
+
+struct OtherName {
+  std::string_view given;
+  std::vector<std::string_view> fields;
+};
+
+const std::vector<OtherName>& other_names() {
+  static const std::vector<OtherName> names = {
+      {"hidden_size", {"d_model"}},
+      {"num_hidden_layers", {"encoder_layers", "decoder_layers"}},
+      {"num_attention_heads", {"encoder_attention_heads", "decoder_attention_heads"}},
+      {"intermediate_size", {"encoder_ffn_dim", "decoder_ffn_dim"}},
+      {"max_position_embeddings", {"max_source_positions", "max_target_positions"}},
+      {"hidden_act", {"activation_function"}},
+      {"hidden_dropout_prob", {"dropout"}},
+      {"attention_probs_dropout_prob", {"attention_dropout"}},
+      {"initializer_range", {"init_std"}},
+      {"attention", {"encoder_attention"}}};
+  return names;
+}
+
+// Vaswani et al. 2017, sections 3 and 5, as far as it does not depend on the size.
+Json pair_defaults() {
+  return {{"beta2", 0.98},
+          {"epsilon", 1e-9},
+          {"weight_decay", 0.01},
+          {"label_smoothing", 0.1},
+          {"position_embedding", "sinusoidal"},
+          {"scale_embedding", true},
+          {"normalize_embedding", false},
+          {"activation_function", "relu"}};
+}
+
+void make_absolute(std::vector<std::string>& paths) {
+  for (std::string& path : paths) {
+    path = std::filesystem::absolute(path).lexically_normal().string();
+  }
+}
+
+void check_split(const PairConfig& config, std::string_view where, bool held_out) {
+  const auto& [sources, targets, data] = held_out
+                                             ? std::tie(config.eval_source, config.eval_target, config.eval_data)
+                                             : std::tie(config.train_source, config.train_target, config.train_data);
+  const std::string split = held_out ? "eval" : "train";
+  require(sources.empty() == targets.empty(), where, ": ", split, "_source and ", split,
+          "_target belong together, found only ", split, sources.empty() ? "_target" : "_source");
+  require(sources.empty() || data.empty(), where, ": give ", split, "_source with ", split, "_target, or ", split,
+          "_data, not both");
+  require(held_out || !sources.empty() || !data.empty(), where,
+          ": no pairs to learn from: give train_source with train_target, or train_data");
+}
+
+}  // namespace
+
+bool is_pair_task(std::string_view task) {
+  return std::find(kPairTasks.begin(), kPairTasks.end(), task) != kPairTasks.end();
+}
+
+void rename_shape_fields(Json& fields) {
+  for (const OtherName& other : other_names()) {
+    const auto found = fields.find(std::string(other.given));
+    if (found == fields.end()) {
+      continue;
+    }
+    const Json value = *found;
+    fields.erase(std::string(other.given));
+    for (const std::string_view name : other.fields) {
+      if (!fields.contains(std::string(name))) {
+        fields[std::string(name)] = value;
+      }
+    }
+  }
+}
+
+std::string_view preset_for(std::int64_t pairs) {
+  return pairs <= kSmallData ? "transformer-small" : "transformer-base";
+}
+
+void check_pair_files(const PairConfig& config, std::string_view where) {
+  check_split(config, where, false);
+  check_split(config, where, true);
+}
+
+PairSettings make_pair_settings(const Json& fields, std::int64_t pairs, std::string_view where) {
+  auto preset = formats::value_or(fields, "preset", where, std::string("none"));
+  preset = preset == "none" ? std::string(preset_for(pairs)) : preset;
+  Json all = pair_defaults();
+  all.update(preset_fields(preset, fields, where));
+  Json given = fields;
+  rename_shape_fields(given);
+  all.update(given);
+  all["preset"] = preset;
+  PairSettings settings;
+  formats::update_from_json(settings.pairs, training::take_fields<PairConfig>(all), where);
+  formats::update_from_json(settings.model, training::take_fields<models::EncoderDecoderConfig>(all), where);
+  if (!given.contains("init_std")) {
+    // Glorot and Bengio's deviation of a square matrix; token embeddings times sqrt(d_model) then have deviation 1.
+    settings.model.init_std = 1.0 / std::sqrt(static_cast<double>(settings.model.d_model));
+  }
+  formats::update_from_json(settings.trainer, all, where);
+  check_pair_files(settings.pairs, where);
+  const bool by_steps = settings.trainer.steps > 0 || settings.pairs.epochs > 0;
+  require(by_steps != (settings.trainer.minutes > 0), where, ": one of epochs, steps and minutes must be above 0, ",
+          "found epochs ", settings.pairs.epochs, ", steps ", settings.trainer.steps, " and minutes ",
+          settings.trainer.minutes);
+  settings.pairs = resolved(settings.pairs);
+  return settings;
+}
+
+PairConfig resolved(PairConfig config) {
+  for (auto* paths : {&config.train_source, &config.train_target, &config.eval_source, &config.eval_target,
+                      &config.train_data, &config.eval_data}) {
+    make_absolute(*paths);
+  }
+  return config;
+}
+
+}  // namespace weft::fine_tuning

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run over pairs of texts is asked for beside the trainer's settings and the model's shape: which files, which
+// vocabulary, how long a text may be. The field list is flags of `weft train --task translate|summarize` and lines of
+// a run's training.json.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/fields.h"
+#include "weft/fine_tuning/settings.h"
+#include "weft/formats/config_json.h"
+#include "weft/models/encoder_decoder_config.h"
+#include "weft/training/trainer_config.h"
+
+namespace weft::fine_tuning {
+
+/// The tasks that learn from pairs.
+inline constexpr std::array<std::string_view, 2> kPairTasks = {"translate", "summarize"};
+
+/// Whether `task` is one of kPairTasks.
+bool is_pair_task(std::string_view task);
+
+/// Data and vocabulary. Fields that FineTuningConfig and DataSettings have, too, mean the same.
+struct PairConfig {
+  std::string task = "translate";
+  std::string preset = "none";
+  std::vector<std::string> train_source;
+  std::vector<std::string> train_target;
+  std::vector<std::string> eval_source;
+  std::vector<std::string> eval_target;
+  std::vector<std::string> train_data;
+  std::vector<std::string> eval_data;
+  std::string source_field;
+  std::string target_field;
+  bool header = true;
+  std::string on_error = "fail";
+  std::int64_t max_source_length = 0;
+  std::int64_t max_target_length = 0;
+  bool truncate = false;
+  std::string vocabulary = "bpe";
+  std::int64_t vocabulary_size = 8000;
+  std::int64_t epochs = 0;
+  std::int64_t batch_tokens = 4096;
+  std::int64_t generated_examples = 2000;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = PairConfig;
+    visit(Field{"task", &C::task, "what is learned"}.one_of({kPairTasks.begin(), kPairTasks.end()}));
+    visit(Field{"preset", &C::preset, "settings to begin with; what you give yourself replaces them"}.one_of(
+        preset_names()));
+    visit(Field{"train_source", &C::train_source, "text files of sources to train on, a source a line"});
+    visit(
+        Field{"train_target", &C::train_target,
+              "text files of their targets: line N of a file belongs to line N of the source file in the same place"});
+    visit(Field{"eval_source", &C::eval_source, "held-out sources; without them nothing is evaluated"});
+    visit(Field{"eval_target", &C::eval_target, "targets of the held-out sources"});
+    visit(Field{"train_data", &C::train_data, "tables or JSON lines with source and target, instead of two files"});
+    visit(Field{"eval_data", &C::eval_data, "the same, held out"});
+    visit(Field{"source_field", &C::source_field,
+                "column or JSON field of the source; without it source, src, text, document or article"});
+    visit(Field{"target_field", &C::target_field,
+                "column or JSON field of the target; without it target, tgt, translation, summary or abstract"});
+    visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
+    visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
+        {"fail", "skip"}));
+    visit(Field{"max_source_length", &C::max_source_length,
+                "longest source in tokens, its end included; 0 for the longest that the model takes"}
+              .range(0, training::kMostTokens));
+    visit(Field{"max_target_length", &C::max_target_length,
+                "longest target in tokens, its end included; 0 for the longest that the model takes"}
+              .range(0, training::kMostTokens));
+    visit(Field{"truncate", &C::truncate, "cut longer texts, and print how many; otherwise a longer text is an error"});
+    visit(Field{"vocabulary", &C::vocabulary,
+                "what is learned of sources and targets together where no --tokenizer is given"}
+              .one_of({"bpe", "unigram"}));
+    visit(Field{"vocabulary_size", &C::vocabulary_size, "its tokens, including five special tokens and the 256 bytes"}
+              .range(261, 1 << 24));
+    visit(Field{"epochs", &C::epochs, "how often every pair is shown, instead of steps or minutes"}.range(
+        0, training::kMostRows));
+    visit(Field{"batch_tokens", &C::batch_tokens,
+                "tokens in a batch: its pairs times the longest text among them, source or target"}
+              .range(1, training::kMostTokens));
+    visit(Field{"generated_examples", &C::generated_examples,
+                "held-out sources that an evaluation translates or summarises, from the first on; 0 for none"}
+              .range(0, 1 << 24));
+  }
+};
+
+/// All settings of a run.
+struct PairSettings {
+  training::TrainerConfig trainer;
+  PairConfig pairs;
+  models::EncoderDecoderConfig model;  ///< without the vocabulary, which follows from the tokeniser
+};
+
+/// Replaces in `fields` what the flags of language models call otherwise: hidden_size by d_model, num_hidden_layers by
+/// encoder_layers and decoder_layers, and so on. A field that is given by both names keeps the model's own.
+void rename_shape_fields(formats::Json& fields);
+
+/// The preset for so many pairs, where nobody names one.
+std::string_view preset_for(std::int64_t pairs);
+
+/// The settings that `fields` amount to, over the preset that they name ("none": preset_for(pairs)), over the defaults
+/// of these tasks; checked. Errors: kFormat for a name that is no field, kArgument naming `where`, field and rule.
+PairSettings make_pair_settings(const formats::Json& fields, std::int64_t pairs, std::string_view where);
+
+/// Errors: kArgument naming `where` for files that do not make pairs: sources without targets, both forms at once,
+/// none.
+void check_pair_files(const PairConfig& config, std::string_view where);
+
+/// With absolute paths, so that a run means the same wherever it is resumed.
+PairConfig resolved(PairConfig config);
+
+}  // namespace weft::fine_tuning

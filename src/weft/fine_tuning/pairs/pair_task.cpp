@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything random is a function of seed, step and part.
+#include "weft/fine_tuning/pairs/pair_task.h"
+
+#include <algorithm>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/pair_directory.h"
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+#include "weft/data/resampled_rows.h"
+#include "weft/fine_tuning/pairs/pair_scoring.h"
+#include "weft/training/processes/process_group.h"
+#include "weft/training/text_task.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using formats::Json;
+
+// "pair" in ASCII: dropout's seeds are independent of the data's order.
+constexpr std::uint64_t kPairDropoutStream = 0x70616972;
+
+data::LengthBatches pair_batches(const PairRows& rows, const PairSettings& settings) {
+  if (rows.size() == 0) {
+    fail(ErrorKind::kFormat, "the training data have no pair");
+  }
+  std::vector<std::int32_t> longer;
+  std::vector<std::int32_t> shorter;
+  for (std::int64_t pair = 0; pair < rows.size(); ++pair) {
+    const auto [low, high] = std::minmax({rows.source_length(pair), rows.target_length(pair)});
+    longer.push_back(static_cast<std::int32_t>(high));
+    shorter.push_back(static_cast<std::int32_t>(low));
+  }
+  data::LengthBatchOptions options;
+  options.seed = static_cast<std::uint64_t>(settings.trainer.seed);
+  options.tokens = settings.pairs.batch_tokens;
+  return {std::move(longer), options, std::move(shorter)};
+}
+
+}  // namespace
+
+PairTask::PairTask(models::EncoderDecoder model, std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer,
+                   const PairSettings& settings, PairData data)
+    : model_(std::move(model)),
+      tokenizer_(std::move(tokenizer)),
+      settings_(settings),
+      data_(std::move(data)),
+      batches_(pair_batches(data_.training, settings)),
+      subwords_(training::subword_sampler(settings.trainer, *tokenizer_)),
+      identity_({{"rows", data_.training.size()},
+                 {"tokens", data_.training.tokens()},
+                 {"fingerprint", training::fingerprint_text(data_.training.fingerprint())}}) {}
+
+std::int64_t PairTask::steps_of(std::int64_t epochs) {
+  const std::int64_t parts = parts_per_step(settings_.trainer);
+  return (batches_.first_batch(epochs) + parts - 1) / parts;
+}
+
+const std::vector<std::int64_t>& PairTask::pairs(std::int64_t step, std::int64_t part) {
+  return batches_.batch(step * parts_per_step(settings_.trainer) + part);
+}
+
+// Sources have even numbers, targets odd ones: every text has a draw of its own. A text of which eight draws are too
+// long for the model stays as it is.
+void PairTask::draw_anew(std::vector<PairRow>& rows, std::int64_t step, std::int64_t part) const {
+  const models::EncoderDecoderConfig& config = model_->config();
+  const data::RowDraws draws = {static_cast<std::uint64_t>(settings_.trainer.seed), step, part};
+  std::int64_t number = 0;
+  for (PairRow& row : rows) {
+    for (const auto& [side, longest] :
+         {std::pair{&row.source, config.max_source_positions}, std::pair{&row.target, config.max_target_positions}}) {
+      const auto fits = [most = longest](std::size_t tokens) { return static_cast<std::int64_t>(tokens) <= most; };
+      if (auto drawn = data::drawn_row(*side, *subwords_, draws, number, fits)) {
+        *side = std::move(drawn->ids);
+      }
+      ++number;
+    }
+  }
+}
+
+at::Tensor PairTask::loss(std::int64_t step, std::int64_t part) {
+  std::vector<PairRow> rows;
+  for (const std::int64_t pair : pairs(step, part)) {
+    rows.push_back(data_.training.row(pair));
+  }
+  if (subwords_) {
+    draw_anew(rows, step, part);
+  }
+  PairBatch batch = pair_batch(rows, model_->config());
+  batch.pair.seed = random_bits(static_cast<std::uint64_t>(settings_.trainer.seed) ^ kPairDropoutStream,
+                                static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+  return model_->loss(batch.pair, batch.labels, settings_.trainer.label_smoothing);
+}
+
+std::int64_t PairTask::tokens(std::int64_t step, std::int64_t part) {
+  std::int64_t count = 0;
+  for (const std::int64_t pair : pairs(step, part)) {
+    count += data_.training.source_length(pair) + data_.training.target_length(pair);
+  }
+  return count;
+}
+
+Json PairTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  if (data_.held_out.size() == 0) {
+    return Json::object();
+  }
+  PairScoringOptions options;
+  options.batch_tokens = settings_.pairs.batch_tokens;
+  options.dtype = settings_.trainer.dtype;
+  options.progress = progress;
+  const PairScores scores = score_pairs(model_, data_.held_out, options);
+  return pair_figures(scores);
+}
+
+std::optional<std::vector<std::string>> PairTask::figure_names() {
+  std::vector<std::string> names;
+  if (data_.held_out.size() > 0) {
+    const Json figures = pair_figures(PairScores());
+    for (const auto& [name, value] : figures.items()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+void PairTask::save(const std::filesystem::path& directory) const {
+  checkpoint::save_pair_model(directory, model_, *tokenizer_);
+}
+
+void PairTask::load(const std::filesystem::path& directory) {
+  training::copy_leaves(*checkpoint::load_pair_model(checkpoint::open_model(directory)), *model_);
+}
+
+}  // namespace weft::fine_tuning

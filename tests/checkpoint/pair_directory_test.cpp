@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoder-decoders of Weft's own: saved and loaded to the bit, refused where they do not fit, and their means.
+#include "weft/checkpoint/pair_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
+#include <c10/core/GradMode.h>
+#include <torch/utils.h>
+
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "weft/checkpoint/average.h"
+#include "weft/core/files.h"
+#include "weft/formats/config_json.h"
+
+namespace weft::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+models::EncoderDecoder tiny_pair_model(std::uint64_t seed, std::int64_t layers = 1) {
+  models::EncoderDecoderConfig config;
+  config.vocab_size = 256;
+  config.d_model = 8;
+  config.encoder_layers = layers;
+  config.decoder_layers = layers;
+  config.encoder_attention_heads = 2;
+  config.decoder_attention_heads = 2;
+  config.encoder_ffn_dim = 12;
+  config.decoder_ffn_dim = 12;
+  config.pad_token_id = 0;
+  config.eos_token_id = 1;
+  config.decoder_start_token_id = 0;
+  torch::manual_seed(seed);
+  return models::EncoderDecoder(config);
+}
+
+class PairDirectory : public ::testing::Test {
+ protected:
+  fs::path saved(const std::string& name, const models::EncoderDecoder& model) const {
+    save_pair_model(folder_ / name, model, *text::make_byte_tokenizer());
+    return folder_ / name;
+  }
+
+  test::TemporaryDirectory folder_;
+};
+
+TEST_F(PairDirectory, ComesBackToTheBit) {
+  const models::EncoderDecoder model = tiny_pair_model(1);
+  const fs::path directory = saved("model", model);
+  EXPECT_TRUE(open_model(directory).is_own_pair());
+  const models::EncoderDecoder loaded = load_pair_model(open_model(directory));
+  EXPECT_EQ(formats::to_json(loaded->config()), formats::to_json(model->config()));
+  const auto expected = model->named_parameters();
+  for (const auto& parameter : loaded->named_parameters()) {
+    EXPECT_TRUE(parameter.value().equal(expected[parameter.key()])) << parameter.key();
+  }
+}
+
+TEST_F(PairDirectory, RefusesWhatDoesNotFit) {
+  const fs::path directory = saved("model", tiny_pair_model(1));
+  formats::Json config = formats::read_json(directory / "config.json");
+  config["d_model"] = 10;
+  write_file_atomically(directory / "config.json", config.dump());
+  test::expect_error(ErrorKind::kFormat, {"shape"}, [&] { load_pair_model(open_model(directory)); });
+  config["d_model"] = 8;
+  config["eos_token_id"] = 256;
+  write_file_atomically(directory / "config.json", config.dump());
+  test::expect_error(ErrorKind::kArgument, {"config.json", "eos_token_id", "256"},
+                     [&] { load_pair_model(open_model(directory)); });
+  config["eos_token_id"] = -1;
+  write_file_atomically(directory / "config.json", config.dump());
+  test::expect_error(ErrorKind::kArgument, {"eos_token_id", "-1"}, [&] { load_pair_model(open_model(directory)); });
+  config["model_type"] = "weft";
+  write_file_atomically(directory / "config.json", config.dump());
+  test::expect_error(ErrorKind::kUnsupported, {"weft_encoder_decoder"},
+                     [&] { load_pair_model(open_model(directory)); });
+}
+
+TEST_F(PairDirectory, TheMeanOfModels) {
+  const std::vector<models::EncoderDecoder> models = {tiny_pair_model(1), tiny_pair_model(2), tiny_pair_model(3)};
+  std::vector<fs::path> directories;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    directories.push_back(saved(std::to_string(i), models[i]));
+  }
+  write_file_atomically(directories.front() / "training.json", "{}");
+  average_models(directories, folder_ / "mean");
+  EXPECT_FALSE(fs::exists(folder_ / "mean/training.json"));
+  const models::EncoderDecoder mean = load_pair_model(open_model(folder_ / "mean"));
+  const at::NoGradGuard no_grad;
+  for (const auto& parameter : mean->named_parameters()) {
+    at::Tensor sum = models[0]->named_parameters()[parameter.key()].to(at::kDouble);
+    sum = sum + models[1]->named_parameters()[parameter.key()] + models[2]->named_parameters()[parameter.key()];
+    EXPECT_TRUE(parameter.value().equal((sum / 3.0).to(at::kFloat))) << parameter.key();
+  }
+  average_models(std::vector<fs::path>{directories[0]}, folder_ / "same");
+  EXPECT_EQ(read_file(folder_ / "same/config.json"), read_file(directories[0] / "config.json"));
+  directories.push_back(saved("deep", tiny_pair_model(4, 2)));
+  test::expect_error(ErrorKind::kArgument, {"encoder_layers", "deep"},
+                     [&] { average_models(directories, folder_ / "other"); });
+  test::expect_error(ErrorKind::kArgument, {"mean", "exists"}, [&] { average_models(directories, folder_ / "mean"); });
+  EXPECT_FALSE(fs::exists(folder_ / "other"));
+}
+
+}  // namespace
+}  // namespace weft::checkpoint

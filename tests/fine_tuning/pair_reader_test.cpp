@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs out of every form of file, and what is wrong with those that make none.
+#include "weft/fine_tuning/pairs/pair_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "data/text_files.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+class PairReaderTest : public ::testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) const {
+    test::write_text(folder_ / name, content);
+    return (folder_ / name).string();
+  }
+  PairConfig aligned(const std::string& sources, const std::string& targets) const {
+    PairConfig config;
+    config.train_source = {file("a.de", sources)};
+    config.train_target = {file("a.en", targets)};
+    return config;
+  }
+  PairConfig data(const std::string& name, const std::string& content) const {
+    PairConfig config;
+    config.train_data = {file(name, content)};
+    return config;
+  }
+  static Pairs read(const PairConfig& config, std::int64_t* skipped = nullptr) {
+    PairReader reader(config, false);
+    Pairs pairs;
+    for (TextPair pair; reader.next(pair);) {
+      pairs.emplace_back(pair.source, pair.target);
+    }
+    if (skipped != nullptr) {
+      *skipped = reader.report().skipped;
+    }
+    return pairs;
+  }
+
+  test::TemporaryDirectory folder_;
+};
+
+const Pairs kTwo = {{"ein Haus", "a house"}, {"zwei, drei", "two \"three\""}};
+
+TEST_F(PairReaderTest, EveryForm) {
+  EXPECT_EQ(read(aligned("ein Haus\nzwei, drei\n", "a house\r\ntwo \"three\"")), kTwo);
+  EXPECT_EQ(read(data("a.tsv", "one\tother\nein Haus\ta house\nzwei, drei\ttwo \"three\"\n")), kTwo);
+  EXPECT_EQ(read(data("b.tsv", "id\ttarget\tsource\n1\ta house\tein Haus\n2\ttwo \"three\"\tzwei, drei\n")), kTwo);
+  EXPECT_EQ(read(data("a.csv", "document,summary\nein Haus,a house\n\"zwei, drei\",\"two \"\"three\"\"\"\n")), kTwo);
+  EXPECT_EQ(read(data("a.jsonl",
+                      "{\"text\": \"ein Haus\", \"summary\": \"a house\"}\n"
+                      "{\"text\": \"zwei, drei\", \"summary\": \"two \\\"three\\\"\"}\n")),
+            kTwo);
+  PairConfig named = data("c.tsv", "ein Haus\ta house\tx\nzwei, drei\ttwo \"three\"\ty\n");
+  named.header = false;
+  named.source_field = "1";
+  named.target_field = "2";
+  EXPECT_EQ(read(named), kTwo);
+  PairConfig several = aligned("ein Haus\n", "a house\n");
+  several.train_source.push_back(file("b.de", "zwei, drei\n"));
+  several.train_target.push_back(file("b.en", "two \"three\"\n"));
+  EXPECT_EQ(read(several), kTwo);
+}
+
+TEST_F(PairReaderTest, MalformedPairsAreErrorsOrSkipped) {
+  PairConfig config = aligned("ein Haus\n \nzwei, drei\n\xff\nvier\n", "a house\nblank\ntwo \"three\"\nbytes\n\n");
+  test::expect_error(ErrorKind::kFormat, {"a.de", "line 2", "source is empty"}, [&] { read(config); });
+  config.on_error = "skip";
+  std::int64_t skipped = 0;
+  EXPECT_EQ(read(config, &skipped), kTwo);
+  EXPECT_EQ(skipped, 3);
+}
+
+TEST_F(PairReaderTest, FilesThatMakeNoPairs) {
+  PairConfig config = aligned("eins\nzwei\ndrei\n", "one\ntwo\n");
+  config.on_error = "skip";
+  test::expect_error(ErrorKind::kFormat, {"a.en", "ends before line 3", "a.de"}, [&] { read(config); });
+  config.train_target.push_back(config.train_target.front());
+  test::expect_error(ErrorKind::kArgument, {"as many", "found 2 and 1"}, [&] { read(config); });
+  test::expect_error(ErrorKind::kFormat, {"a.txt", ".tsv"}, [&] { read(data("a.txt", "x")); });
+  test::expect_error(ErrorKind::kArgument, {"source", "'id', 'other', 'third'"},
+                     [&] { read(data("d.tsv", "id\tother\tthird\n1\t2\t3\n")); });
+}
+
+}  // namespace
+}  // namespace weft::fine_tuning

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs over pairs: resumed to the bit, held to their settings, with the loss that the equations give.
+#include "weft/fine_tuning/pairs/pair_run.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include <ATen/ops/cross_entropy_loss.h>
+#include <c10/core/GradMode.h>
+
+#include "data/text_files.h"
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "training/fake_task.h"
+#include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/pair_directory.h"
+#include "weft/core/files.h"
+#include "weft/core/random.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+namespace fs = std::filesystem;
+using formats::Json;
+
+// Forty sentences whose words stand in the other order in the target, of 1 to 8 words.
+class PairRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::vector<std::string> words = {"tree", "house", "river", "cloud", "stone", "bird"};
+    std::string source;
+    std::string target;
+    for (std::uint64_t line = 0; line < 40; ++line) {
+      std::string backwards;
+      for (std::uint64_t place = 0; place <= random_below(random_bits(line, 99), 8); ++place) {
+        const std::string& word = words[random_below(random_bits(line, place), words.size())];
+        source += (place == 0 ? "" : " ") + word;
+        backwards = word + (backwards.empty() ? "" : " ") + backwards;
+      }
+      source += "\n";
+      target += backwards + "\n";
+    }
+    test::write_text(folder_ / "source.txt", source);
+    test::write_text(folder_ / "target.txt", target);
+  }
+
+  Json fields() const {
+    const Json source = {(folder_ / "source.txt").string()};
+    const Json target = {(folder_ / "target.txt").string()};
+    return {{"task", "translate"},    {"train_source", source},   {"train_target", target},
+            {"eval_source", source},  {"eval_target", target},    {"hidden_size", 16},
+            {"num_hidden_layers", 1}, {"num_attention_heads", 2}, {"intermediate_size", 24},
+            {"vocabulary_size", 280}, {"batch_tokens", 64},       {"steps", 12},
+            {"checkpoint_every", 4},  {"keep_checkpoints", 10},   {"eval_every", 6},
+            {"dropout", 0.2},         {"dtype", "float32"},       {"threads", 1}};
+  }
+  training::TrainResult train(const Json& fields, const std::string& run = "run") const {
+    return train_pairs(folder_ / run, prepare_pairs(fields, {}, {}, "test"));
+  }
+  // As a process that SIGKILL ended leaves its run.
+  void leave_at_checkpoint(const std::string& run, std::int64_t step) const {
+    for (const auto& entry : fs::directory_iterator(folder_ / run / "checkpoints")) {
+      if (std::stoll(entry.path().filename().string().substr(5)) > step) {
+        fs::remove_all(entry.path());
+      }
+    }
+  }
+
+  test::TemporaryDirectory folder_;
+};
+
+TEST_F(PairRun, AResumedRunEqualsOneNeverStopped) {
+  Json given = fields();
+  given["bpe_dropout"] = 0.3;
+  given["gradient_accumulation"] = 2;
+  const training::TrainResult whole = train(given, "whole");
+  train(given);
+  leave_at_checkpoint("run", 4);
+  const training::TrainResult resumed = resume_pairs(folder_ / "run", prepare_pairs_resumption(folder_ / "run", {}));
+  EXPECT_EQ(test::logged_losses(folder_ / "run"), test::logged_losses(folder_ / "whole"));
+  EXPECT_EQ(read_file(folder_ / "run/model.safetensors"), read_file(folder_ / "whole/model.safetensors"));
+  EXPECT_EQ(resumed.evaluation, whole.evaluation);
+  EXPECT_EQ(resumed.tokens, whole.tokens);
+}
+
+TEST_F(PairRun, AResumedRunIsHeldToItsSettings) {
+  train(fields());
+  const auto refuse = [&](const Json& given, std::initializer_list<std::string_view> words) {
+    test::expect_error(ErrorKind::kArgument, words, [&] { prepare_pairs_resumption(folder_ / "run", given); });
+  };
+  refuse({{"learning_rate", 1.0}}, {"training.json", "learning_rate"});
+  refuse({{"hidden_size", 32}}, {"config.json", "d_model", "16"});
+  refuse({{"batch_tokens", 65}}, {"training.json", "batch_tokens"});
+  refuse({{"masking", "words"}}, {"masking"});
+  prepare_pairs_resumption(folder_ / "run", {{"hidden_size", 16}, {"log_every", 2}});
+  test::write_text(folder_ / "target.txt", read_file(folder_ / "source.txt"));
+  const PreparedPairs other = prepare_pairs_resumption(folder_ / "run", {});
+  test::expect_error(ErrorKind::kArgument, {"train_data", "tokens"}, [&] { resume_pairs(folder_ / "run", other); });
+}
+
+TEST_F(PairRun, LearnsAndIsMeasured) {
+  Json given = fields();
+  given["steps"] = 150;
+  given["checkpoint_every"] = 150;
+  given["eval_every"] = 150;
+  given["dropout"] = 0.0;
+  given["label_smoothing"] = 0.0;
+  const PreparedPairs prepared = prepare_pairs(given, {}, {}, "test");
+  EXPECT_EQ(prepared.settings.pairs.preset, "transformer-small");
+  EXPECT_EQ(prepared.training.examples, 40);
+  const training::TrainResult result = train_pairs(folder_ / "run", prepared);
+  EXPECT_LT(result.evaluation.at("loss").get<double>(), 0.7 * test::logged_losses(folder_ / "run").front());
+  // The held-out loss again, pair by pair and with LibTorch's own operator.
+  models::EncoderDecoder model = checkpoint::load_pair_model(checkpoint::open_model(folder_ / "run"));
+  const at::NoGradGuard no_grad;
+  double nats = 0.0;
+  std::int64_t labels = 0;
+  const PairRows& rows = prepared.task->data().held_out;
+  for (std::int64_t pair = 0; pair < rows.size(); ++pair) {
+    const PairRow row = rows.row(pair);
+    const PairBatch batch = pair_batch(std::vector<PairRow>{row}, model->config());
+    nats += at::cross_entropy_loss(model->logits(batch.pair)[0], batch.labels[0]).item<double>() *
+            static_cast<double>(row.target.size());
+    labels += static_cast<std::int64_t>(row.target.size());
+  }
+  // Sums of float32 in another order, and batches with padding.
+  EXPECT_NEAR(result.evaluation.at("loss").get<double>(), nats / static_cast<double>(labels), 1e-5);
+}
+
+TEST_F(PairRun, EpochsBecomeSteps) {
+  Json given = fields();
+  given.erase("steps");
+  given["epochs"] = 3;
+  const PreparedPairs prepared = prepare_pairs(given, {}, {}, "test");
+  EXPECT_GE(prepared.settings.trainer.steps, 2 * prepared.epoch_steps);
+  std::int64_t tokens = 0;
+  for (std::int64_t step = 0; step < prepared.epoch_steps; ++step) {
+    tokens += prepared.task->tokens(step, 0);
+  }
+  EXPECT_EQ(tokens, prepared.task->data().training.tokens());
+}
+
+TEST_F(PairRun, WhatCannotBeLearnedIsRefused) {
+  const auto refuse = [&](const char* field, const Json& value, std::initializer_list<std::string_view> words) {
+    Json given = fields();
+    given[field] = value;
+    test::expect_error(ErrorKind::kArgument, words, [&] { prepare_pairs(given, {}, {}, "test"); });
+  };
+  refuse("train_target", Json::array(), {"train_source", "train_target"});
+  refuse("train_data", {"x.tsv"}, {"train_data", "not both"});
+  refuse("minutes", 1.0, {"one of epochs, steps and minutes"});
+  refuse("max_source_length", 4, {"source.txt", "longer than 4"});
+  refuse("batch_tokens", 4, {"budget"});
+  refuse("preset", "bert-glue", {"bert-glue", "classify"});
+  refuse("num_attention_heads", 3, {"d_model 16", "3"});
+}
+
+TEST_F(PairRun, LongTextsAreCutAndCounted) {
+  Json given = fields();
+  given["max_source_length"] = 4;
+  given["truncate"] = true;
+  const PreparedPairs prepared = prepare_pairs(given, {}, {}, "test");
+  EXPECT_GT(prepared.training.cut, 0);
+  const PairRows& rows = prepared.task->data().training;
+  for (std::int64_t pair = 0; pair < rows.size(); ++pair) {
+    EXPECT_LE(rows.source_length(pair), 4);
+    EXPECT_EQ(rows.row(pair).source.back(), prepared.task->model()->config().eos_token_id);
+  }
+}
+
+TEST(PairBatchTest, ShiftsTargetsAndMasksPadding) {
+  models::EncoderDecoderConfig config;
+  config.pad_token_id = 1;
+  config.decoder_start_token_id = 0;
+  const std::vector<PairRow> rows = {{{5, 6, 2}, {7, 2}}, {{8, 2}, {9, 10, 2}}};
+  const PairBatch batch = pair_batch(rows, config);
+  const auto values = [](const at::Tensor& tensor) {
+    const at::Tensor flat = tensor.contiguous();
+    return std::vector<std::int64_t>(flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel());
+  };
+  EXPECT_EQ(values(batch.pair.input_ids), (std::vector<std::int64_t>{5, 6, 2, 8, 2, 1}));
+  EXPECT_EQ(values(batch.pair.attention_mask), (std::vector<std::int64_t>{1, 1, 1, 1, 1, 0}));
+  EXPECT_EQ(values(batch.pair.decoder_input_ids), (std::vector<std::int64_t>{0, 7, 1, 0, 9, 10}));
+  EXPECT_EQ(values(batch.labels), (std::vector<std::int64_t>{7, 2, -100, 9, 10, 2}));
+  EXPECT_FALSE(pair_batch(std::vector<PairRow>{rows[0]}, config).pair.attention_mask.defined());
+}
+
+}  // namespace
+}  // namespace weft::fine_tuning
