@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which languages a model translates, and what a user asked for: checked, for one clear line where they do not fit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/tasks/sequences/writer.h"
+
+namespace weft::tasks {
+
+/// The `>>xx<<` of the language `target` ("fr" or ">>fr<<"), or nothing where that is empty or the model has no codes.
+/// Errors: kArgument naming the model and its languages, for one that it does not have and for another `source` than
+/// the one that its directory names.
+std::optional<std::string> language_code(const SequenceModel& model, const std::string& source,
+                                         const std::string& target);
+
+/// The code of `codes` that `text` begins with, or nothing.
+std::string own_code(const std::string& text, const std::vector<std::string>& codes);
+
+/// The languages of `codes`, the first dozen, for a message: "'de', 'fr'".
+std::string some_codes(const std::vector<std::string>& codes);
+
+}  // namespace weft::tasks

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// All sentences of all documents go to the model together, so that its batches are full whatever the documents' sizes.
+#include "weft/tasks/sequences/translate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/tasks/sequences/languages.h"
+#include "weft/text/hugging_face/texts.h"
+#include "weft/text/utf8.h"
+
+namespace weft::tasks {
+namespace {
+
+// A document on its way: what is translated, and where its sources lie among those of all documents.
+struct Assignment {
+  std::string text;        // the document, in valid UTF-8
+  std::size_t offset = 0;  // of what is translated: behind its own code, which is ASCII
+  std::string prefix;      // the language code, with a blank
+  Segments segments;       // of body()
+  std::size_t first_source = 0;
+  std::int64_t tokens = 0;
+
+  std::string_view body() const { return std::string_view(text).substr(offset); }
+};
+
+// What the model reads for a stretch. Text that only looks like a language code is none.
+std::string readable(const Assignment& task, std::string_view stretch) {
+  return concat(task.prefix.empty() && stretch.starts_with(">>") ? " " : task.prefix, stretch);
+}
+
+class Translation {
+ public:
+  Translation(const SequenceModel& model, const TranslateOptions& options)
+      : model_(model), options_(options), codes_(model.tokenizer->language_codes()) {}
+
+  void add(const Document& document) {
+    Assignment task;
+    task.text = text::valid_text(document.first);
+    task.text = task.text.empty() ? document.first : std::move(task.text);
+    const std::string own = own_code(task.text, codes_);
+    require(!own.empty() || options_.code || codes_.empty(), document.name, ": ", model_.name,
+            " writes several languages: name one with --target-lang, or begin the text with its >>code<<; it has ",
+            some_codes(codes_));
+    const std::string code = own.empty() ? options_.code.value_or("") : own;
+    task.prefix = code.empty() ? code : code + " ";
+    task.offset = own.size();
+    task.first_source = sources_.size();
+    const auto fits = [&](std::string_view stretch) {
+      return static_cast<std::int64_t>(ids_of(task, stretch, document).size()) <= model_.longest;
+    };
+    task.segments = segments_of(task.body(), splitter(document, fits), fits);
+    for (const text::SentencePlace& place : task.segments.places) {
+      sources_.push_back(ids_of(task, place.in(task.body()), document));
+      task.tokens += static_cast<std::int64_t>(sources_.back().size());
+    }
+    tasks_.push_back(std::move(task));
+  }
+
+  std::vector<TaskResult> run() {
+    const std::vector<Writing> written = write_all(*model_.writer, sources_, options_.batch);
+    std::vector<TaskResult> results;
+    results.reserve(tasks_.size());
+    for (const Assignment& task : tasks_) {
+      results.push_back(result_of(task, std::span(written).subspan(task.first_source, task.segments.places.size())));
+    }
+    return results;
+  }
+
+ private:
+  Ids ids_of(const Assignment& task, std::string_view stretch, const Document& document) const {
+    return source_ids(model_, readable(task, stretch), document.name);
+  }
+
+  // Sentences, or the whole, which then must fit.
+  SplitText splitter(const Document& document, const FitsModel& fits) const {
+    if (options_.split) {
+      return options_.split;
+    }
+    return [this, &document, fits](std::string_view body) -> std::vector<text::SentencePlace> {
+      require(fits(body), document.name, ": the text has more than the ", model_.longest, " tokens that ", model_.name,
+              " reads: translate it by sentences");
+      return {{0, body.size()}};
+    };
+  }
+
+  TaskResult result_of(const Assignment& task, std::span<const Writing> written) const {
+    std::size_t alternatives = 1;
+    std::int64_t incomplete = 0;
+    for (const Writing& found : written) {
+      require(!found.texts.empty(), model_.name, ": the search found no text");
+      alternatives = std::max(alternatives, found.texts.size());
+      incomplete += found.texts.front().complete ? 0 : 1;
+    }
+    TaskResult result{.result = formats::Json::array(), .metadata = formats::Json::object()};
+    for (std::size_t i = 0; i < alternatives; ++i) {
+      std::vector<std::string> texts;
+      texts.reserve(written.size());
+      for (const Writing& found : written) {
+        texts.push_back(model_.tokenizer->decode(found.texts[std::min(i, found.texts.size() - 1)].ids));
+      }
+      result.result.push_back({{"translation_text", text::with_sentences(task.body(), task.segments.places, texts)},
+                               {"sentences", aligned(task, texts)}});
+    }
+    const formats::Json& sentences = result.result.front()["sentences"];
+    const auto divided = std::count_if(sentences.begin(), sentences.end(),
+                                       [](const formats::Json& sentence) { return sentence.contains("parts"); });
+    result.metadata = {
+        {"tokens", task.tokens}, {"sentences", sentences.size()}, {"divided", divided}, {"incomplete", incomplete}};
+    if (!written.empty()) {
+      result.metadata.update(*written.front().computed);
+    }
+    return result;
+  }
+
+  // Each sentence with its translation, and its place in code points of the document.
+  static formats::Json aligned(const Assignment& task, std::span<const std::string> texts) {
+    formats::Json sentences = formats::Json::array();
+    std::size_t point = task.offset;  // of byte `byte` of the body
+    std::size_t byte = 0;
+    const auto point_of = [&](std::size_t place) {
+      point += text::code_point_count(task.body().substr(byte, place - byte));
+      byte = place;
+      return point;
+    };
+    const Segments& segments = task.segments;
+    for (std::size_t first = 0, end = 0; first < texts.size(); first = end) {
+      while (end < texts.size() && segments.sentence[end] == segments.sentence[first]) {
+        ++end;
+      }
+      const text::SentencePlace whole{segments.places[first].begin, segments.places[end - 1].end};
+      std::vector<text::SentencePlace> parts;
+      for (std::size_t i = first; i < end; ++i) {
+        parts.push_back({segments.places[i].begin - whole.begin, segments.places[i].end - whole.begin});
+      }
+      const std::string_view source = whole.in(task.body());
+      formats::Json sentence = {{"source", source},
+                                {"translation", text::with_sentences(source, parts, texts.subspan(first, end - first))},
+                                {"start", point_of(whole.begin)},
+                                {"end", point_of(whole.end)}};
+      if (parts.size() > 1) {
+        sentence["parts"] = parts.size();
+      }
+      sentences.push_back(std::move(sentence));
+    }
+    return sentences;
+  }
+
+  const SequenceModel& model_;
+  const TranslateOptions& options_;
+  std::vector<std::string> codes_;
+  std::vector<Assignment> tasks_;
+  std::vector<Ids> sources_;
+};
+
+}  // namespace
+
+std::vector<TaskResult> translate(const SequenceModel& model, std::span<const Document> documents,
+                                  const TranslateOptions& options) {
+  Translation translation(model, options);
+  for (const Document& document : documents) {
+    translation.add(document);
+  }
+  return translation.run();
+}
+
+}  // namespace weft::tasks

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches by length: a batch takes as many steps as its longest text has tokens.
+#include "weft/tasks/sequences/writer.h"
+
+#include <numeric>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/core/interrupt.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
+
+namespace weft::tasks {
+
+Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name) {
+  Ids ids;
+  try {
+    ids = model.tokenizer->encode(text, text::Side::kSource);
+  } catch (const Error& error) {
+    throw Error(error.kind(), concat(name, ": ", error.what()), error.hint());
+  }
+  for (const std::int64_t id : ids) {
+    if (id >= model.vocabulary) {
+      fail(ErrorKind::kFormat, model.name, ": the tokeniser gives ",
+           quote(model.tokenizer->token(id, text::Side::kSource)), " the id ", id, ", but the model has ",
+           model.vocabulary, " rows of embeddings: these are the files of two models");
+    }
+  }
+  return ids;
+}
+
+std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits) {
+  const InterruptGuard guard;
+  std::vector<std::int64_t> lengths;
+  lengths.reserve(sources.size());
+  for (const Ids& source : sources) {
+    lengths.push_back(static_cast<std::int64_t>(source.size()));
+  }
+  const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  ProgressBar bar("tokens", static_cast<double>(total));
+  std::vector<Writing> results(sources.size());
+  std::int64_t done = 0;
+  for (const std::vector<std::size_t>& batch : batches_by_length(lengths, limits)) {
+    if (interrupted()) {
+      fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens of the sources");
+    }
+    std::vector<Ids> rows;
+    rows.reserve(batch.size());
+    for (const std::size_t source : batch) {
+      rows.push_back(sources[source]);
+      done += lengths[source];
+    }
+    std::vector<std::vector<Written>> written = writer.write(rows);
+    require(written.size() == batch.size(), "the model wrote ", written.size(), " texts for ", batch.size(),
+            " sources");
+    if (interrupted()) {
+      fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens of the sources");
+    }
+    const auto computed = std::make_shared<const formats::Json>(writer.computed());
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      results[batch[row]] = {std::move(written[row]), computed};
+    }
+    bar.update(static_cast<double>(done));
+  }
+  return results;
+}
+
+}  // namespace weft::tasks

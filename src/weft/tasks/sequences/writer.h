@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What translation and summaries need of a model: for each source, texts that it writes. The model is an
+// encoder-decoder with its search; tests put a copier in its place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/tasks/encoder_runner.h"
+#include "weft/text/pair/pair_tokenizer.h"
+
+namespace weft::tasks {
+
+using Ids = std::vector<std::int64_t>;
+
+/// A text that a model wrote.
+struct Written {
+  Ids ids;
+  double score = 0;
+  bool complete = true;  ///< false: it ends where the longest length is, and not where the model ended it
+};
+
+/// The texts for one source, best first, and what was computed for them, for metadata: dtype, attention, global tokens.
+struct Writing {
+  std::vector<Written> texts;
+  std::shared_ptr<const formats::Json> computed;
+};
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  /// For each source its texts, best first. Errors: those of the search.
+  virtual std::vector<std::vector<Written>> write(std::span<const Ids> sources) = 0;
+  /// What was computed in the last call, for metadata: dtype, attention, global tokens.
+  virtual formats::Json computed() const { return formats::Json::object(); }
+
+ protected:
+  Writer() = default;
+  Writer(const Writer&) = default;
+  Writer& operator=(const Writer&) = default;
+};
+
+/// A model directory ready for a task that writes texts.
+struct SequenceModel {
+  std::shared_ptr<Writer> writer;
+  std::shared_ptr<const text::PairTokenizer> tokenizer;
+  std::string name;                  ///< of the directory, for messages
+  std::int64_t longest = 0;          ///< tokens of a source, special ones included
+  std::int64_t vocabulary = 0;       ///< rows of the source's embedding: ids are below it
+  std::string source_language = {};  ///< that tokenizer_config.json names, or empty
+  std::string target_language = {};
+};
+
+/// A text as the model's encoder reads it. Errors: those of the tokeniser with `name` before them; kFormat naming the
+/// model and the token for an id that the model has no row for.
+Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name);
+
+/// Writes for all sources, those of like lengths together, under a progress bar. Results are in the order of the
+/// sources and do not depend on the batches. Errors: kInterrupted after Ctrl-C, between two batches.
+std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits);
+
+}  // namespace weft::tasks
