@@ -43,7 +43,7 @@ def make_directory(directory, attention, seed):
     subprocess.run([WEFT, "train", "--train-text", text, "--out", directory, "--steps", "1", "--layers", "2", "--width", "16", "--heads", "2",
                     "--context", "32", "--batch-size", "2", "--attention", attention, "--dtype", "float32"], check=True, capture_output=True)
     config = json.loads((directory / "config.json").read_text())
-    (directory / "config.json").write_text(json.dumps(config | {"vocab_size": VOCABULARY}))
+    (directory / "config.json").write_text(json.dumps(config | {"vocab_size": VOCABULARY, "tokenizer_class": "huggingface"}))
     generator = torch.Generator().manual_seed(seed)
     tensors = load_file(directory / "model.safetensors")
     for name, tensor in tensors.items():

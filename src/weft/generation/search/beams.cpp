@@ -35,7 +35,7 @@ class Beams {
         rows.push_back({row_of(scores, std::ssize(rows)), beam.tokens, plan_.source(item.number()), item.number()});
       }
     }
-    for_each_row(std::ssize(rows), [&](std::int64_t row) {
+    for_each_row(std::ssize(rows), scores.size(1), [&](std::int64_t row) {
       for (const Processor& processor : processors) {
         processor(rows[static_cast<std::size_t>(row)]);
       }
@@ -50,7 +50,7 @@ class Beams {
       first.push_back(rows);
       rows += std::ssize(item.beams());
     }
-    for_each_row(std::ssize(open_), [&](std::int64_t i) {
+    for_each_row(std::ssize(open_), plan_.config.num_beams * scores.size(1), [&](std::int64_t i) {
       const auto index = static_cast<std::size_t>(i);
       open_[index].step(scores, first[index], made);
     });

@@ -114,8 +114,7 @@ void Rows::take(const at::Tensor& scores, std::int64_t step, const std::vector<P
   // Rows that share the scores of one prompt must not write into the same memory.
   const bool shared = std::ssize(open_) != scores.size(0);
   const at::Tensor own = shared ? scores.index_select(0, list_of(parents_)) : scores;
-  for_each_row(std::ssize(open_),
-               [&](std::int64_t i) { choose(open_[static_cast<std::size_t>(i)], row_of(own, i), step, processors); });
+  for_each_row(std::ssize(open_), own.size(1), [&](std::int64_t i) { choose(open_[static_cast<std::size_t>(i)], row_of(own, i), step, processors); });
   std::vector<Row> going;
   Ids parents;
   for (std::size_t i = 0; i < open_.size(); ++i) {

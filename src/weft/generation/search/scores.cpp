@@ -54,7 +54,7 @@ at::Tensor step_scores(const SearchPlan& plan, const at::Tensor& tokens, layers:
   // A copy only where it is needed: nobody else reads the decoder's logits.
   at::Tensor scores = logits.detach().to(at::kCPU, at::kFloat).contiguous();
   if (!plan.config.remove_invalid_values) {
-    for_each_row(scores.size(0), [&](std::int64_t row) { check_finite(row_of(scores, row)); });
+    for_each_row(scores.size(0), scores.size(1), [&](std::int64_t row) { check_finite(row_of(scores, row)); });
   }
   return scores;
 }
@@ -63,8 +63,10 @@ std::span<float> row_of(const at::Tensor& scores, std::int64_t row) {
   return {scores.data_ptr<float>() + row * scores.size(1), static_cast<std::size_t>(scores.size(1))};
 }
 
-void for_each_row(std::int64_t rows, const std::function<void(std::int64_t row)>& work) {
-  at::parallel_for(0, rows, 1, [&](std::int64_t begin, std::int64_t end) {
+void for_each_row(std::int64_t rows, std::int64_t width, const std::function<void(std::int64_t row)>& work) {
+  constexpr std::int64_t kNumbersOfAThread = 8192;  // to wake one up costs as much
+  const std::int64_t grain = std::max<std::int64_t>(1, kNumbersOfAThread / std::max<std::int64_t>(1, width));
+  at::parallel_for(0, rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       work(row);
     }

@@ -37,8 +37,8 @@ at::Tensor step_scores(const SearchPlan& plan, const at::Tensor& tokens, layers:
 /// Row b of scores [B, V].
 std::span<float> row_of(const at::Tensor& scores, std::int64_t row);
 
-/// Calls work(row) for each of `rows`, some at once.
-void for_each_row(std::int64_t rows, const std::function<void(std::int64_t row)>& work);
+/// Calls work(row) for each of `rows`, some at once where a row is work enough: a pass over `width` numbers.
+void for_each_row(std::int64_t rows, std::int64_t width, const std::function<void(std::int64_t row)>& work);
 
 /// int64 [rows, length] of texts of equal length.
 at::Tensor table_of(const std::vector<Ids>& texts);
