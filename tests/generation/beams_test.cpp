@@ -141,6 +141,7 @@ TEST(Beams, RefuseWhatCannotWork) {
   refused({"no prompt"}, {}, config);
   refused({"one length", "1 and 2"}, {.prompts = {{0}, {1, 2}}}, config);
   refused({"1 sources for 2 prompts"}, {.prompts = {{0}, {1}}, .sources = {{3}}}, config);
+  refused({"3 numbers for 1 prompts"}, {.prompts = {{0}}, .numbers = {1, 2, 3}}, config);
   refused({"num_beams 1"}, {.prompts = {{0}}, .on_token = [](std::int64_t, std::int64_t) { return true; }}, config);
   config.num_return_sequences = 3;
   refused({"num_return_sequences 3", "num_beams 2"}, {.prompts = {{0}}}, config);

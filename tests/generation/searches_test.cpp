@@ -55,13 +55,11 @@ TEST(Searches, ATextDoesNotDependOnTheOthers) {
   test::TableDecoder decoder(cases.table());
   for (const formats::Json& one : cases.json["cases"]) {
     const GenerationConfig config = settings_of(one);
-    if (draws(config)) {
-      continue;  // a draw is named by the row of its batch
-    }
     const auto prompts = one["prompts"].get<std::vector<Ids>>();
     const auto together = search(decoder, {.prompts = prompts}, config);
     for (std::size_t item = 0; item < prompts.size(); ++item) {
-      const auto alone = search(decoder, {.prompts = {prompts[item]}}, config).front();
+      const auto number = static_cast<std::int64_t>(item);  // which names the draws
+      const auto alone = search(decoder, {.prompts = {prompts[item]}, .numbers = {number}}, config).front();
       for (std::size_t text = 0; text < alone.size(); ++text) {
         EXPECT_EQ(alone[text].ids, together[item][text].ids) << one["settings"].dump();
       }

@@ -90,7 +90,8 @@ def compare(mine, my_scores, theirs, their_scores, nearest, beams):
     if None in theirs:
         return "not found"
     if mine == theirs:
-        worst = max(abs(a - b) for a, b in zip(my_scores, their_scores)) if beams else 0.0
+        # A sum that a negative length_penalty multiplies by a length is large, and its rounding with it.
+        worst = max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(my_scores, their_scores)) if beams else 0.0
         return "equal" if worst <= 1e-4 else f"scores differ by {worst}"
     if nearest < 1e-5:
         return "tie"

@@ -51,6 +51,7 @@ void PairDecoder::reorder(layers::DecodingState& state, const at::Tensor& rows) 
   state.reorder(rows.to(device_));
   const at::Tensor order = rows.to(at::kCPU).contiguous();
   std::vector<std::int64_t> reads;
+  reads.reserve(static_cast<std::size_t>(order.numel()));
   for (std::int64_t row = 0; row < order.numel(); ++row) {
     reads.push_back(reads_.at(static_cast<std::size_t>(order.const_data_ptr<std::int64_t>()[row])));
   }
@@ -68,6 +69,7 @@ void PairDecoder::reorder(layers::DecodingState& state, const at::Tensor& rows) 
 void PairDecoder::keep_texts(const std::vector<std::int64_t>& texts, std::int64_t readers) {
   if (texts != texts_) {
     std::vector<std::int64_t> places;
+    places.reserve(texts.size());
     for (const std::int64_t text : texts) {
       places.push_back(std::find(texts_.begin(), texts_.end(), text) - texts_.begin());
     }

@@ -12,7 +12,10 @@
 
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/error.h"
+#include "weft/core/interrupt.h"
 #include "weft/core/quote.h"
+#include "weft/generation/pair_decoder.h"
+#include "weft/generation/settings/read_settings.h"
 
 namespace weft::cli {
 namespace {
@@ -108,12 +111,54 @@ TensorResults continue_texts(generation::Decoder& decoder, const TensorTexts& te
     generation::SearchRequest request{.scores = true};
     for (const std::size_t row : members) {
       request.prompts.emplace_back(before[row].end() - static_cast<long>(length), before[row].end());
+      request.numbers.push_back(static_cast<std::int64_t>(row));
     }
     std::vector<std::vector<Sequence>> part = generation::search(decoder, request, config);
     for (std::size_t i = 0; i < members.size(); ++i) {
       found[members[i]] = std::move(part[i]);
     }
   }
+  return tabulate(before, found, config);
+}
+
+namespace {
+
+/// Row `row` without its padding.
+Ids source_text(const TensorTexts& sources, std::int64_t row, const std::string& path) {
+  Ids ids = row_ids(sources.input_ids, row);
+  const Ids mask = row_ids(sources.attention_mask, row);
+  const auto padding = std::find(mask.begin(), mask.end(), 0);
+  if (padding == mask.begin() || std::find(padding, mask.end(), 1) != mask.end()) {
+    fail(ErrorKind::kFormat, quote(path, 4096), ": row ", row,
+         " of attention_mask must be ones, then zeros: a source has its padding behind it");
+  }
+  ids.resize(static_cast<std::size_t>(padding - mask.begin()));
+  return ids;
+}
+
+}  // namespace
+
+TensorResults write_targets(const models::EncoderDecoder& model, const TensorTexts& sources,
+                            const generation::GenerationConfig& config, const std::string& path) {
+  constexpr std::int64_t kSourcesOfABatch = 32;
+  const std::int64_t rows = sources.input_ids.size(0);
+  const std::vector<Ids> before(static_cast<std::size_t>(rows), Ids{generation::start_token(config, path)});
+  std::vector<std::vector<Sequence>> found;
+  for (std::int64_t first = 0; first < rows && !interrupted(); first += kSourcesOfABatch) {
+    const std::int64_t count = std::min(kSourcesOfABatch, rows - first);
+    generation::SearchRequest request{.scores = true};
+    for (std::int64_t row = first; row < first + count; ++row) {
+      request.prompts.push_back(before.front());
+      request.sources.push_back(source_text(sources, row, path));
+      request.numbers.push_back(row);
+    }
+    generation::PairDecoder decoder(model, sources.input_ids.narrow(0, first, count),
+                                    sources.attention_mask.narrow(0, first, count));
+    for (std::vector<Sequence>& texts : generation::search(decoder, request, config)) {
+      found.push_back(std::move(texts));
+    }
+  }
+  found.resize(before.size());
   return tabulate(before, found, config);
 }
 

@@ -2,13 +2,13 @@
 // Generation for programs: ids in a safetensors file, texts as ids in another.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "weft/generation/search/search.h"
+#include "weft/models/encoder_decoder.h"
 
 namespace weft::cli {
 
@@ -36,5 +36,10 @@ TensorResults tabulate(const std::vector<generation::Ids>& before,
 /// has it. Errors: kFormat naming `path` for other padding; those of search().
 TensorResults continue_texts(generation::Decoder& decoder, const TensorTexts& texts,
                              const generation::GenerationConfig& config, const std::string& path);
+
+/// Texts behind the start token for the sources of an encoder-decoder, several at a time. Errors: kFormat naming
+/// `path` for a source without a token, or with padding that is not behind it; those of start_token() and search().
+TensorResults write_targets(const models::EncoderDecoder& model, const TensorTexts& sources,
+                            const generation::GenerationConfig& config, const std::string& path);
 
 }  // namespace weft::cli

@@ -56,7 +56,7 @@ std::vector<BeamItem::Candidate> BeamItem::drawn_candidates(const at::Tensor& sc
   }
   std::vector<Candidate> drawn;
   for (const std::int64_t index :
-       draw_several(sums, static_cast<std::int64_t>(candidates_), {plan_.config.seed, made, number_})) {
+       draw_several(sums, static_cast<std::int64_t>(candidates_), {plan_.config.seed, made, plan_.number(number_)})) {
     drawn.push_back(
         {sums[static_cast<std::size_t>(index)], static_cast<std::size_t>(index / vocabulary), index % vocabulary});
   }

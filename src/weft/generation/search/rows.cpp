@@ -83,7 +83,9 @@ void Rows::choose(Row& row, std::span<float> scores, std::int64_t step,
   for (const Processor& process : processors) {
     process(view);
   }
-  const std::int64_t id = draws(plan_.config) ? draw(scores, {plan_.config.seed, step, row.number}) : likeliest(scores);
+  const std::int64_t copies = plan_.config.num_return_sequences;
+  const DrawName name{plan_.config.seed, step, plan_.number(row.item) * copies + row.number % copies};
+  const std::int64_t id = draws(plan_.config) ? draw(scores, name) : likeliest(scores);
   if (plan_.request.scores) {
     const at::Tensor all = at::from_blob(scores.data(), {std::ssize(scores)}, at::kFloat);
     row.score += scores[static_cast<std::size_t>(id)] - all.logsumexp(0).item<double>();
@@ -114,7 +116,8 @@ void Rows::take(const at::Tensor& scores, std::int64_t step, const std::vector<P
   // Rows that share the scores of one prompt must not write into the same memory.
   const bool shared = std::ssize(open_) != scores.size(0);
   const at::Tensor own = shared ? scores.index_select(0, list_of(parents_)) : scores;
-  for_each_row(std::ssize(open_), own.size(1), [&](std::int64_t i) { choose(open_[static_cast<std::size_t>(i)], row_of(own, i), step, processors); });
+  for_each_row(std::ssize(open_), own.size(1),
+               [&](std::int64_t i) { choose(open_[static_cast<std::size_t>(i)], row_of(own, i), step, processors); });
   std::vector<Row> going;
   Ids parents;
   for (std::size_t i = 0; i < open_.size(); ++i) {

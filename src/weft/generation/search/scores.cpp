@@ -34,6 +34,8 @@ void check_request(const SearchRequest& request, const GenerationConfig& config)
   }
   require(request.sources.empty() || request.sources.size() == request.prompts.size(), "there are ",
           request.sources.size(), " sources for ", request.prompts.size(), " prompts");
+  require(request.numbers.empty() || request.numbers.size() == request.prompts.size(), "there are ",
+          request.numbers.size(), " numbers for ", request.prompts.size(), " prompts");
   require(config.num_beams == 1 || !request.on_token,
           "tokens cannot be shown as they come while beams are searched: give num_beams 1");
 }
@@ -43,6 +45,10 @@ void check_request(const SearchRequest& request, const GenerationConfig& config)
 std::span<const std::int64_t> SearchPlan::source(std::int64_t item) const {
   const std::vector<Ids>& texts = request.sources.empty() ? request.prompts : request.sources;
   return texts[static_cast<std::size_t>(item)];
+}
+
+std::int64_t SearchPlan::number(std::int64_t item) const {
+  return request.numbers.empty() ? item : request.numbers[static_cast<std::size_t>(item)];
 }
 
 bool SearchPlan::is_end(std::int64_t id) const {

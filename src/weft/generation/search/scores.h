@@ -23,6 +23,8 @@ struct SearchPlan {
 
   /// Ids of the source of a prompt, which are those of the prompt where there is none.
   std::span<const std::int64_t> source(std::int64_t item) const;
+  /// What names the draws of a prompt: see SearchRequest::numbers.
+  std::int64_t number(std::int64_t item) const;
   bool is_end(std::int64_t id) const;
 };
 

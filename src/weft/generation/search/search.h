@@ -36,6 +36,7 @@ struct Sequence {
 struct SearchRequest {
   std::vector<Ids> prompts;       ///< of one length, at least one token each; a start token where there is a source
   std::vector<Ids> sources = {};  ///< what the encoder read, without padding; empty: the prompts
+  Ids numbers = {};               ///< of the prompts, for their draws; empty: their places, from 0
   AllowedTokens allowed = {};     ///< tokens that alone may come next
   /// Whether the new tokens of a text end it, as one of stop_strings does.
   std::function<bool(std::span<const std::int64_t> made)> stops = {};
@@ -48,7 +49,7 @@ struct SearchRequest {
 
 /// For each prompt its texts, best first, num_return_sequences of them (fewer where a search found no more). Texts of
 /// a prompt do not depend on the others of the batch but by rounding; what is drawn is a pure function of the
-/// decoder, the text and (config.seed, row, step).
+/// decoder, the text and (config.seed, number * num_return_sequences + copy, step).
 /// Errors: kArgument for prompts that are empty or of several lengths, ids outside the vocabulary, settings that
 /// contradict each other, more tokens than learned positions; kNumeric where scores are not finite.
 std::vector<std::vector<Sequence>> search(Decoder& decoder, const SearchRequest& request,

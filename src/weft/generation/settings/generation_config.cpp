@@ -81,6 +81,7 @@ Lengths lengths_of(const GenerationConfig& config, std::int64_t prompt, std::opt
 
 std::vector<BiasedWord> bad_words(const GenerationConfig& config) {
   std::vector<BiasedWord> words;
+  words.reserve(config.bad_words_ids.size());
   for (const std::string& text : config.bad_words_ids) {
     words.push_back({ids_in(text, "bad_words_ids"), -std::numeric_limits<double>::infinity()});
   }
