@@ -7,10 +7,11 @@ set(WEFT_PUBLIC_HEADERS
     inspect/picture/picture.h inspect/picture/plot.h inspect/picture/terminal.h
     kernels/arguments.h kernels/fused.h kernels/workspace.h
     formats/config_json.h formats/event_file.h formats/npy.h formats/safetensors.h formats/tensor_file.h
-    text/hugging_face.h text/stream_decoder.h text/tokenizer.h text/train_tokenizer.h
+    text/hugging_face.h text/sentences/sentences.h text/stream_decoder.h text/tokenizer.h text/train_tokenizer.h
     readers/conll_reader.h readers/fasta_reader.h readers/file_list.h readers/genome_documents.h readers/json_lines_reader.h
     readers/reader.h readers/squad_reader.h readers/table_reader.h readers/text_reader.h
-    metrics/answers.h metrics/classification.h metrics/correlation.h metrics/entities.h metrics/likelihood.h metrics/roc_auc.h)
+    metrics/answers.h metrics/classification.h metrics/correlation.h metrics/entities.h metrics/likelihood.h metrics/roc_auc.h
+    metrics/summary/rouge.h metrics/translation/alignment_error.h metrics/translation/bleu.h metrics/translation/chrf.h)
 set(WEFT_PUBLIC_TORCH_HEADERS
     attention/attend.h attention/attention.h attention/global_projection.h attention/mechanism.h
     layers/attention/cross_attention.h layers/attention/self_attention.h layers/linear.h layers/linear_cross_entropy.h layers/precision.h
