@@ -17,6 +17,8 @@ set(WEFT_PUBLIC_TORCH_HEADERS
     layers/attention/cross_attention.h layers/attention/self_attention.h layers/linear.h layers/linear_cross_entropy.h layers/precision.h
     layers/transformer_block.h
     models/encoder_decoder.h models/encoder_model.h models/families/family.h models/language_model.h models/stack/stack.h models/transformer_config.h
+    models/families/encoder_decoder_family.h
+    checkpoint/encoder_decoder/convert.h checkpoint/encoder_decoder/directory.h
     checkpoint/encoder_directory.h checkpoint/model_directory.h checkpoint/open_model.h checkpoint/tensors.h
     data/masking.h data/text_corpus.h data/window_sampler.h
     generation/generate.h generation/pair_decoder.h generation/settings/read_settings.h

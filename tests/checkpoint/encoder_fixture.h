@@ -42,9 +42,10 @@ inline std::vector<EncoderKind> encoder_kinds() {
 
 class EncoderFixture {
  public:
-  explicit EncoderFixture(const EncoderKind& kind)
-      : file_(std::filesystem::path(WEFT_TEST_DATA_DIR) / "encoders" /
-              (kind.family + "_" + kind.head + ".safetensors")),
+  explicit EncoderFixture(const EncoderKind& kind) : EncoderFixture("encoders/" + kind.family + "_" + kind.head) {}
+  /// `name` below tests/fixtures, without ".safetensors".
+  explicit EncoderFixture(const std::string& name)
+      : file_(std::filesystem::path(WEFT_TEST_DATA_DIR) / (name + ".safetensors")),
         plans_(formats::parse_json(file_.metadata().at("plans"), "plans")) {
     write_file_atomically(directory_ / "config.json", file_.metadata().at("config"));
     checkpoint::NamedTensors weights;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`weft init`, `convert`, `forward`, `bench model` and `info` on encoder directories."""
+"""`weft init`, `convert`, `forward`, `bench model` and `info` on encoder directories, and on those of encoder-decoders."""
 
 import json
 import pathlib
@@ -17,6 +17,13 @@ OUTPUTS = {
     "question-answering": {"start_logits", "end_logits"},
     "multiple-choice": {"logits"},
 }
+
+PAIR_SHAPE = ["--vocab-size", "40", "--d-model", "16", "--encoder-layers", "2", "--decoder-layers", "1", "--encoder-attention-heads", "2", "--decoder-attention-heads", "2",
+         "--encoder-ffn-dim", "16", "--decoder-ffn-dim", "16", "--max-source-positions", "48", "--pad-token-id", "1", "--eos-token-id", "2",
+         "--decoder-start-token-id", "2", "--init-std", "0.3"]
+PAIR_OWN = {"marian": [], "bart": [], "pegasus": [], "bigbird_pegasus": ["--block-size", "4", "--num-random-blocks", "1"], "led": ["--attention-window", "8"]}
+PAIR_POSITIONS = {"led": ["--max-target-positions", "20"]}  # elsewhere the number of the source is for both sides
+PAIR_SOURCE, PAIR_TARGET = [[4 + index % 30 for index in range(37)], [9] * 30 + [1] * 7], [[2, 5, 6], [2, 7, 8]]
 
 
 def floats(entry):
@@ -189,6 +196,77 @@ class BenchModelTest(Case):
         self.assert_fails(weft("bench", "model", bare, "--length", "8", "--train"), 1, "masked-lm", "none")
         self.assert_fails(weft("bench", "model", model, "--length", "8", "--train", "--task", "fill-mask"), 2, "--train")
         self.assert_fails(weft("bench", "model", model, "--length", "80"), 1, "80", "62")
+
+
+class EncoderDecoderDirectoriesTest(Case):
+    def made(self, family):
+        out = self.folder / family
+        both = PAIR_POSITIONS.get(family, [])
+        process = weft("init", "--family", family, "--out", out, *PAIR_SHAPE, *both, *PAIR_OWN[family])
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return out
+
+    def forward(self, model, *more, **tensors):
+        given, made = self.folder / "in.safetensors", self.folder / "out.safetensors"
+        write_safetensors(given, **{"input_ids": PAIR_SOURCE, "decoder_input_ids": PAIR_TARGET, "attention_mask": [[1] * 37, [1] * 30 + [0] * 7]} | tensors)
+        process = weft("forward", model, "--input", given, "--output", made, *more)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return read_safetensors(made)
+
+    def refused(self, arguments, *words):
+        process = weft(*arguments)
+        self.assertEqual(process.returncode, 1, process.stdout)
+        self.assertEqual(process.stdout, "")
+        for word in words:
+            self.assertIn(word, process.stderr)
+
+    def test_every_family_is_made_described_computed_and_written_again(self):
+        for family in PAIR_OWN:
+            model = self.made(family)
+            said = weft_json("info", model)
+            self.assertEqual((said["family"], said["kind"], said["vocabulary"]), (family, "encoder-decoder", {"source": 40, "target": 40}))
+            self.assertIn(f"{family} encoder-decoder", weft("info", model).stdout)
+            tensors, metadata = self.forward(model)
+            self.assertEqual({name: shape for name, (shape, _) in tensors.items()}, {"logits": [2, 3, 40], "encoder_last_hidden_state": [2, 37, 16]})
+            self.assertEqual(metadata.get("global"), "the first token of each source" if family == "led" else None)
+            again = self.folder / f"{family}-again"
+            self.assertEqual(weft("convert", model, "--out", again).returncode, 0)
+            self.assertEqual(self.forward(again)[0], tensors)
+            self.assertEqual(json.loads((again / "config.json").read_text()), json.loads((model / "config.json").read_text()))
+
+    def test_another_pattern_for_the_encoder(self):
+        model, local = self.made("bart"), self.folder / "local"
+        _, metadata = self.forward(model, "--attention", "window(3)")
+        self.assertEqual(metadata["attention"], "window(3)")
+        self.assertEqual(weft("convert", model, "--attention", "window(3)", "--length", "100", "--out", local).returncode, 0)
+        self.assertEqual(self.forward(local)[1]["attention"], "window(3)")
+        self.assertEqual(weft_json("info", local)["encoder"]["positions"], 100)
+        led = self.folder / "led"
+        self.assertEqual(weft("convert", model, "--to", "led", "--length", "100", "--attention-window", "8", "--out", led).returncode, 0)
+        self.assertEqual(weft_json("info", led)["family"], "led")
+
+    def test_an_encoder_starts_both_sides(self):
+        encoder, out = make_model(self.folder / "encoder", "big_bird", "none"), self.folder / "started"
+        process = weft("init", "--encoder", encoder, "--decoder-layers", "1", "--max-target-positions", "16", "--out", out)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        said = weft_json("info", out)
+        self.assertEqual((said["family"], said["decoder_layers"], said["config"]["max_target_positions"]), ("weft", 1, 16))
+        self.assertTrue((out / "tokenizer.json").exists() or (out / "spiece.model").exists())
+        self.forward(out, input_ids=PAIR_SOURCE, attention_mask=[[1] * 37] * 2)
+
+    def test_what_is_wrong_is_said(self):
+        model = self.made("marian")
+        write_safetensors(self.folder / "in", input_ids=PAIR_SOURCE)
+        self.refused(["forward", model, "--input", self.folder / "in", "--output", self.folder / "out"], "decoder_input_ids")
+        self.refused(["forward", model, "--attention-type", "block_sparse", "--input", self.folder / "in", "--output", self.folder / "out"], "decoder_input_ids")
+        self.refused(["init", "--family", "marian", "--head", "masked-lm", "--out", self.folder / "x"], "--head", "encoders")
+        self.refused(["init", "--family", "bart", "--attention-window", "8", "--out", self.folder / "x"], "--attention-window", "bart")
+        self.refused(["convert", model, "--block-size", "8", "--out", self.folder / "x"], "--block-size", "encoder-decoder")
+        self.refused(["convert", model, "--to", "led", "--out", self.folder / "x"], "bart")
+        self.refused(["fill-mask", model, "text"], "encoder-decoder")
+        config = json.loads((model / "config.json").read_text())
+        (model / "config.json").write_text(json.dumps(config | {"decoder_vocab_size": 39}))
+        self.refused(["info", model], "config.json", "40", "39")
 
 
 if __name__ == "__main__":

@@ -465,8 +465,7 @@ TEST(EncoderDecoder, RefusesWhatDoesNotFit) {
 
 TEST(EncoderDecoder, RefusesPatternsOverPositionsThatNoCallNames) {
   for (const auto& [member, where] :
-       {std::pair{&EncoderDecoderConfig::encoder_attention, "encoder: attention of layer"},
-        {&EncoderDecoderConfig::decoder_attention, "decoder: attention of layer"},
+       {std::pair{&EncoderDecoderConfig::decoder_attention, "decoder: attention of layer"},
         {&EncoderDecoderConfig::cross_attention, "decoder: cross_attention of layer"}}) {
     EncoderDecoderConfig config = small_pair_config();
     config.*member = {"window(4) | global(input)"};

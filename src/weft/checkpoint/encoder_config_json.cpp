@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weft/checkpoint/config/hugging_face_fields.h"
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
@@ -24,9 +25,6 @@ bool family_has(std::string_view model_type, std::string_view field) {
   const auto all = models::encoder_families();
   return has(&models::find_family(model_type)) || std::none_of(all.begin(), all.end(), has);
 }
-
-/// Whether a field may be null in JSON, which is -1 here.
-bool may_be_null(std::string_view field) { return field == "classifier_dropout" || field.ends_with("_token_id"); }
 
 void refuse_true(const Json& json, std::string_view where, const char* field) {
   const auto found = json.find(field);
@@ -55,32 +53,11 @@ void refuse_what_changes_the_result(const Json& json, std::string_view where) {
   }
 }
 
-template <typename Value>
-void read_field(const Json& json, const std::string& where, std::string_view name, Value& value) {
-  constexpr bool kNumber = std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, double>;
-  if constexpr (kNumber) {
-    if (json.is_null() && may_be_null(name)) {
-      value = -1;
-      return;
-    }
-  }
-  if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
-    if (json.is_number()) {  // one window for all layers
-      value.resize(1);
-      formats::read_value(json, where, value.front());
-      return;
-    }
-  }
-  // Several ids may end a text; the first is the one that the tokeniser writes.
-  const bool several = name == "eos_token_id" && json.is_array() && !json.empty();
-  formats::read_value(several ? json.front() : json, where, value);
-}
-
 void read_fields(EncoderConfig& config, const Json& json, std::string_view where) {
   EncoderConfig::fields([&](const auto& field) {
     const auto found = json.find(std::string(field.name));
     if (found != json.end() && family_has(config.model_type, field.name)) {
-      read_field(*found, concat(where, ": ", field.name), field.name, config.*field.member);
+      read_hugging_face_field(*found, concat(where, ": ", field.name), field.name, config.*field.member);
     }
   });
 }
@@ -157,19 +134,6 @@ void write_labels(Json& json, const EncoderConfig& config) {
   json["label2id"] = ids;
   if (!config.problem_type.empty()) {
     json["problem_type"] = config.problem_type;
-  }
-}
-
-const char* dtype_text(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kBFloat16:
-      return "bfloat16";
-    case at::kHalf:
-      return "float16";
-    case at::kDouble:
-      return "float64";
-    default:
-      return "float32";
   }
 }
 

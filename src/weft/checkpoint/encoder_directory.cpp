@@ -73,16 +73,6 @@ void write_encoder(const std::filesystem::path& directory, const EncoderModel& m
   write_file_atomically(config_path(directory), formats::print_json(encoder_config_to_json(*model), 2) + "\n");
 }
 
-/// Weights in another form would be read before, or beside, those that are written.
-void refuse_other_weights(const std::filesystem::path& directory) {
-  for (const char* name : {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"}) {
-    if (std::filesystem::exists(directory / name)) {
-      fail(ErrorKind::kIo, "cannot write a model to ", quote(directory.native(), 4096), ": it holds ", name,
-           ", weights of another model");
-    }
-  }
-}
-
 }  // namespace
 
 bool is_encoder_directory(const std::filesystem::path& directory) { return open_model(directory).is_encoder(); }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/encoder_types.h"
@@ -17,10 +18,11 @@ namespace {
 using formats::Json;
 
 constexpr std::string_view kOwn = "weft";
-constexpr const char* kPairCommands = "weft train --task translate --resume goes on with it, weft info describes it";
+constexpr std::string_view kOpensPairs = "weft translate, summarize, forward and info open an encoder-decoder";
 
 std::string what_opens() {
-  return "Weft opens what weft train made, and encoders of the types " + models::encoder_types(" and ");
+  return concat("Weft opens what weft train made, encoders of the types ", models::encoder_types(" and "),
+                ", and encoder-decoders of the types ", models::types_in_words(models::kEncoderDecoderTypes, " and "));
 }
 
 std::string quoted(const std::filesystem::path& path) { return quote(path.native(), 4096); }
@@ -91,6 +93,12 @@ Json read_model_config(const std::filesystem::path& directory) {
   return config;
 }
 
+namespace {
+
+const char* made_by(const std::string& type) { return type == kOwnPairType ? " that weft train made" : ""; }
+
+}  // namespace
+
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
 
 bool is_own_pair(const Json& config) { return type_of(config) == kOwnPairType; }
@@ -98,6 +106,12 @@ bool is_own_pair(const Json& config) { return type_of(config) == kOwnPairType; }
 void require_encoder(const Json& config, const std::filesystem::path& directory) {
   const std::string file = (directory / "config.json").string();
   const std::string type = type_of(config);
+  if (is_encoder_decoder(config)) {
+    throw Error(ErrorKind::kUnsupported,
+                concat(file, ": is an encoder-decoder", made_by(type), " (model_type ", type,
+                       "); expected an encoder of the types ", models::encoder_types(" or ")),
+                std::string(kOpensPairs));
+  }
   if (type == kOwn) {
     const auto decoder = config.find("is_decoder");
     const bool decodes = decoder == config.end() || *decoder == true;
@@ -109,12 +123,6 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
         concat(decodes ? "weft generate continues a text with it, weft eval measures it" : "weft eval measures it",
                "; for a task, weft train --task NAME --model ENCODER trains an encoder"));
   }
-  if (type == kOwnPairType) {
-    throw Error(ErrorKind::kUnsupported,
-                concat(file, ": is an encoder-decoder that weft train made (model_type ", type,
-                       "); expected an encoder of the types ", models::encoder_types(" or ")),
-                kPairCommands);
-  }
   if (!is_encoder(type)) {
     throw Error(ErrorKind::kUnsupported,
                 concat(file, ": model_type must be one of ", models::encoder_types(", "), ", found ", quote(type)),
@@ -122,17 +130,34 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
   }
 }
 
+void require_encoder_decoder(const Json& config, const std::filesystem::path& directory) {
+  if (is_encoder_decoder(config)) {
+    return;
+  }
+  const std::string type = type_of(config);
+  throw Error(ErrorKind::kUnsupported,
+              concat((directory / "config.json").string(), ": model_type must be an encoder-decoder's, one of ",
+                     models::types_in_words(models::kEncoderDecoderTypes, ", "), ", found ", quote(type),
+                     type == kOwn ? ", a decoder or encoder that weft train made" : ""),
+              what_opens());
+}
+
 void require_own_model(const Json& config, const std::filesystem::path& directory) {
   const std::string type = type_of(config);
+  if (is_encoder_decoder(config)) {
+    throw Error(ErrorKind::kFormat,
+                concat((directory / "config.json").string(), ": is an encoder-decoder", made_by(type), " (model_type ",
+                       type, "); expected a decoder or encoder that weft train made"),
+                std::string(kOpensPairs));
+  }
   if (type == kOwn) {
     return;
   }
   throw Error(ErrorKind::kFormat,
               concat((directory / "config.json").string(),
                      ": model_type must be weft, a model that weft train made, found ", quote(type)),
-              type == kOwnPairType ? kPairCommands
-              : is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
-                                 : what_opens());
+              is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
+                               : what_opens());
 }
 
 void require_own_pair(const Json& config, const std::filesystem::path& directory) {

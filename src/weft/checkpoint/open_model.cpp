@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/checkpoint/encoder_config_json.h"
+#include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/own_config_json.h"
 
@@ -14,7 +15,7 @@ OpenedModel::OpenedModel(std::filesystem::path directory)
     : path_(std::move(directory)), json_(read_model_config(path_)) {}
 
 bool OpenedModel::is_encoder() const {
-  if (is_own_model(json_)) {
+  if (is_own_model(json_) || is_encoder_decoder()) {
     return false;
   }
   encoder_config();
@@ -32,6 +33,22 @@ const models::EncoderConfig& OpenedModel::encoder_config() const {
 
 models::Head OpenedModel::head() const {
   return encoder_config().head((path_ / "config.json").string() + ": architectures");
+}
+
+bool OpenedModel::is_encoder_decoder() const {
+  if (!checkpoint::is_encoder_decoder(json_)) {
+    return false;
+  }
+  encoder_decoder_config();
+  return true;
+}
+
+const models::EncoderDecoderConfig& OpenedModel::encoder_decoder_config() const {
+  if (!pair_) {
+    require_encoder_decoder(json_, path_);
+    pair_ = encoder_decoder_from_json(json_, path_);
+  }
+  return *pair_;
 }
 
 const models::TransformerConfig& OpenedModel::own_config() const {

@@ -20,14 +20,20 @@ class OpenedModel {
 
   const std::filesystem::path& path() const noexcept { return path_; }
   /// Whether it is an encoder of a published family, with a valid config, and not a model of Weft's own (a decoder or
-  /// encoder that `weft train` made of nothing). Errors: kUnsupported for every other model, as encoder_config().
+  /// encoder that `weft train` made of nothing). False for an encoder-decoder. Errors: kUnsupported for every other
+  /// model, as encoder_config().
   bool is_encoder() const;
   /// Errors: kUnsupported unless the config is of one of the encoder families, naming the file, the model_type found
   /// and the commands that open such a model; those of encoder_config_from_json().
   const models::EncoderConfig& encoder_config() const;
   /// The head that `architectures` names. Errors: as encoder_config(); kUnsupported for one that Weft does not have.
   models::Head head() const;
-  /// Errors: kFormat unless the model is of Weft's own, naming the same; kFormat or kArgument naming the field.
+  /// Whether it is an encoder-decoder, of a published family or of Weft's own, with a valid config.
+  bool is_encoder_decoder() const;
+  /// Errors: kUnsupported unless is_encoder_decoder(), as encoder_config(); those of encoder_decoder_from_json().
+  const models::EncoderDecoderConfig& encoder_decoder_config() const;
+  /// Errors: kFormat unless the model is a decoder or encoder of Weft's own, naming the same; kFormat or kArgument
+  /// naming the field.
   const models::TransformerConfig& own_config() const;
   /// Whether it is an encoder-decoder that `weft train` made of nothing.
   bool is_own_pair() const;
@@ -38,6 +44,7 @@ class OpenedModel {
   std::filesystem::path path_;
   formats::Json json_;
   mutable std::optional<models::EncoderConfig> encoder_;
+  mutable std::optional<models::EncoderDecoderConfig> pair_;
   mutable std::optional<models::TransformerConfig> own_;
   mutable std::optional<models::EncoderDecoderConfig> own_pair_;
 };

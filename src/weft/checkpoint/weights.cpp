@@ -121,6 +121,15 @@ void read_weights(torch::nn::Module& model, const formats::TensorFile& file, boo
   read_all(file, reads, check_finite);
 }
 
+void refuse_other_weights(const std::filesystem::path& directory) {
+  for (const char* name : {"model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+    if (std::filesystem::exists(directory / name)) {
+      fail(ErrorKind::kIo, "cannot write a model to ", quote(directory.native(), 4096), ": it holds ", name,
+           ", weights of another model");
+    }
+  }
+}
+
 NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map) {
   NamedTensors tensors;
   for (const auto& parameter : model.named_parameters()) {

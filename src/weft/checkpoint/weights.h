@@ -3,6 +3,7 @@
 // moves. What the tensors are called is a WeightMap.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,10 @@ std::vector<std::string> check_weights(const torch::nn::Module& model, const for
 /// Call check_weights before. With `check_finite`, NaN or infinity is a kNumeric error that names the tensor.
 void read_weights(torch::nn::Module& model, const formats::TensorFile& file, bool check_finite,
                   const WeightMap& map = {}, const std::vector<std::string>& missing = {});
+
+/// Errors: kIo where `directory` holds weights in another form: they would be read before, or beside, those that are
+/// written.
+void refuse_other_weights(const std::filesystem::path& directory);
 
 /// The parameters under their names in a file, as views.
 NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map = {});

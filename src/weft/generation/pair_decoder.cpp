@@ -31,11 +31,12 @@ Numbers repeated(const Numbers& numbers, std::int64_t times) {
 
 }  // namespace
 
-PairDecoder::PairDecoder(models::EncoderDecoder model, const at::Tensor& input_ids, const at::Tensor& attention_mask)
+PairDecoder::PairDecoder(models::EncoderDecoder model, const at::Tensor& input_ids, const at::Tensor& attention_mask,
+                         const at::Tensor& global_attention_mask)
     : model_(std::move(model)), device_(model_->parameters().front().device()), was_training_(model_->is_training()) {
   model_->eval();
-  const at::Tensor mask = attention_mask.defined() ? attention_mask.to(device_) : attention_mask;
-  source_ = model_->encode(input_ids.to(device_), mask);
+  const auto there = [&](const at::Tensor& tensor) { return tensor.defined() ? tensor.to(device_) : tensor; };
+  source_ = model_->encode(models::SourceText{there(input_ids), there(attention_mask), there(global_attention_mask)});
   reads_.resize(static_cast<std::size_t>(input_ids.size(0)));
   std::iota(reads_.begin(), reads_.end(), 0);
   texts_ = reads_;

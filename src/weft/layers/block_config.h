@@ -36,6 +36,7 @@ struct BlockConfig {
   std::string cross_attention = {};           ///< mechanism string of queries against a Source; empty: there is none
   std::int64_t maximum_source_length = 4096;  ///< positions of a Source
   bool qkv_bias = true;                       ///< query, key and value projections have a bias
+  bool output_bias = true;                    ///< so has the projection of what attention gives
   std::string activation = "gelu";
   bool causal = false;
   bool alibi = false;      ///< the distance of two positions takes from their score (Press et al. 2022)

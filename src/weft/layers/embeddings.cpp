@@ -3,6 +3,7 @@
 #include "weft/layers/embeddings.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/outer.h>
@@ -19,12 +20,14 @@ constexpr std::int64_t kDropoutLayer = -1;  // the embeddings stand before layer
 }  // namespace
 
 at::Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int64_t hidden,
-                                const at::TensorOptions& options) {
+                                const at::TensorOptions& options, bool halves) {
   const at::TensorOptions exact = at::TensorOptions(at::kCPU).dtype(at::kDouble);
   const at::Tensor exponents = at::arange(0, hidden, 2, exact) / -static_cast<double>(hidden);
   const at::Tensor angles = at::outer(at::arange(first, first + count, exact), at::pow(10000.0, exponents));
-  // Sine and cosine take turns along the last dimension; an odd width leaves out the last cosine.
-  return at::stack({angles.sin(), angles.cos()}, 2).flatten(1).narrow(1, 0, hidden).to(options);
+  // Sine and cosine take turns along the last dimension, or follow each other; an odd width leaves out the last cosine.
+  const at::Tensor waves =
+      halves ? at::cat({angles.sin(), angles.cos()}, 1) : at::stack({angles.sin(), angles.cos()}, 2).flatten(1);
+  return waves.narrow(1, 0, hidden).to(options);
 }
 
 at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_id) {
@@ -37,7 +40,8 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorO
     tokens = register_parameter("tokens", at::empty({config.vocab_size, config.hidden_size}, options));
   }
   if (config.positions == PositionKind::kLearned) {
-    positions = register_parameter("positions", at::empty({config.maximum_length, config.hidden_size}, options));
+    positions = register_parameter(
+        "positions", at::empty({config.position_offset + config.maximum_length, config.hidden_size}, options));
   }
   if (config.token_types > 0) {
     token_types = register_parameter("token_types", at::empty({config.token_types, config.hidden_size}, options));
@@ -54,12 +58,13 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
            at::embedding(positions, positions_beside_padding(input.ids, config_.padding_id), config_.padding_id);
   }
   if (config_.positions == PositionKind::kLearned) {
-    return hidden + positions.narrow(0, input.first_position, length);
+    return hidden + positions.narrow(0, config_.position_offset + input.first_position, length);
   }
-  if (config_.positions == PositionKind::kSinusoidal) {
-    return hidden + sinusoidal_positions(input.first_position, length, config_.hidden_size, hidden.options());
+  if (config_.positions == PositionKind::kNone) {
+    return hidden;
   }
-  return hidden;
+  return hidden + sinusoidal_positions(input.first_position, length, config_.hidden_size, hidden.options(),
+                                       config_.positions == PositionKind::kSinusoidalHalves);
 }
 
 at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {

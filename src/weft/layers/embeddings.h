@@ -14,10 +14,11 @@ namespace weft::layers {
 
 /// How a token's place enters the hidden states.
 enum class PositionKind {
-  kNone,        ///< nothing is added here: rotary positions act in the attention
-  kLearned,     ///< a table of max_position_embeddings rows (Devlin et al. 2019)
-  kSinusoidal,  ///< fixed waves (Vaswani et al. 2017, section 3.5); they have amplitude 1, so `token_scale` is
-                ///< sqrt(hidden)
+  kNone,              ///< nothing is added here: rotary positions act in the attention
+  kLearned,           ///< a table of max_position_embeddings rows (Devlin et al. 2019)
+  kSinusoidal,        ///< fixed waves (Vaswani et al. 2017, section 3.5); they have amplitude 1, so `token_scale` is
+                      ///< sqrt(hidden)
+  kSinusoidalHalves,  ///< the same waves, all sines before all cosines (Junczys-Dowmunt et al. 2018, as released)
 };
 
 /// Shape of the tables and what is added to a token; validated by the model's config.
@@ -32,10 +33,11 @@ struct EmbeddingsConfig {
   bool dropout_before_norm = false;  ///< as in BigBird; everybody else drops behind the norm
   std::int64_t token_types = 0;      ///< rows of the table of token types (Devlin et al. 2019); 0: there is none
   std::int64_t padding_id = -1;      ///< its row of the token table has no gradient; -1: no such row
-  bool skip_padding = false;   ///< learned positions count the tokens that are not padding, from padding_id + 1 on, and
-                               ///< padding has row padding_id (Liu et al. 2019)
-  double token_scale = 1.0;    ///< of the token embeddings
-  bool shares_tokens = false;  ///< the token table comes with each call
+  bool skip_padding = false;  ///< learned positions count the tokens that are not padding, from padding_id + 1 on, and
+                              ///< padding has row padding_id (Liu et al. 2019)
+  std::int64_t position_offset = 0;  ///< rows of the learned positions before that of position 0
+  double token_scale = 1.0;          ///< of the token embeddings
+  bool shares_tokens = false;        ///< the token table comes with each call
 };
 
 /// One call.
@@ -55,7 +57,7 @@ class EmbeddingsImpl : public torch::nn::Module {
   at::Tensor forward(const EmbeddingsInput& input);
 
   at::Tensor tokens;       ///< [vocab, hidden] unless shared
-  at::Tensor positions;    ///< [maximum_length, hidden] when learned
+  at::Tensor positions;    ///< [position_offset + maximum_length, hidden] when learned
   at::Tensor token_types;  ///< [token types, hidden] where there are any
   LayerNorm norm{nullptr};
 
@@ -70,8 +72,8 @@ TORCH_MODULE(Embeddings);
 at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_id);
 
 /// PE(p, 2i) = sin(p / 10000^(2i / hidden)), PE(p, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5),
-/// [count, hidden] for positions from `first` on.
+/// [count, hidden] for positions from `first` on. `halves`: the sines of a row stand before its cosines.
 at::Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int64_t hidden,
-                                const at::TensorOptions& options);
+                                const at::TensorOptions& options, bool halves = false);
 
 }  // namespace weft::layers

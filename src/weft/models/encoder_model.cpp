@@ -26,14 +26,8 @@ namespace {
 
 EncoderConfig checked(const EncoderConfig& config, const EncoderOptions& options) {
   validate(config, "model config");
-  const std::string& type = options.attention_type;
-  require(type.empty() || type == "block_sparse" || type == "original_full",
-          "attention_type must be block_sparse or original_full, found ", quote(type));
-  require(options.random == "released" || options.random == "hf-eval" || options.random == "uniform",
-          "random must be released, hf-eval or uniform, found ", quote(options.random));
-  require(options.block_size >= 0 && options.block_size <= (1 << 16), "block_size must be at most 65536, found ",
-          options.block_size);
-  const bool for_big_bird = !type.empty() || options.block_size > 0 || options.random_blocks >= 0;
+  check_options(options);
+  const bool for_big_bird = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
   require(!for_big_bird || config.model_type == "big_bird",
           "attention_type, block_size and random_blocks are for big_bird, but the model is ", config.model_type);
   check_mechanisms(stack_config(config, options), "model config");  // before any tensor
@@ -41,6 +35,16 @@ EncoderConfig checked(const EncoderConfig& config, const EncoderOptions& options
 }
 
 }  // namespace
+
+void check_options(const EncoderOptions& options) {
+  const std::string& type = options.attention_type;
+  require(type.empty() || type == "block_sparse" || type == "original_full",
+          "attention_type must be block_sparse or original_full, found ", quote(type));
+  require(options.random == "released" || options.random == "hf-eval" || options.random == "uniform",
+          "random must be released, hf-eval or uniform, found ", quote(options.random));
+  require(options.block_size >= 0 && options.block_size <= (1 << 16), "block_size must be at most 65536, found ",
+          options.block_size);
+}
 
 std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {
   std::vector<std::pair<std::string, at::Tensor>> result;
@@ -62,7 +66,7 @@ EncoderModelImpl::EncoderModelImpl(const EncoderConfig& config, Head head, const
       head_(head),
       options_(encoder),
       stack_(register_module("encoder", std::make_shared<StackImpl>(stack_config(config_, encoder), options))),
-      passes_(std::make_unique<EncoderPasses>(config_, encoder)),
+      passes_(std::make_unique<EncoderPasses>(pass_settings(config_, encoder))),
       top_(register_module("head", std::make_shared<EncoderHeadImpl>(config_, head, options))) {}
 
 EncoderModelImpl::~EncoderModelImpl() = default;

@@ -61,6 +61,9 @@ struct EncoderOptions {
   bool pad_like_hf = false;  ///< lay patterns out over the padded length that Hugging Face uses, as its numbers do
 };
 
+/// The rules of each option by itself. Errors: kArgument.
+void check_options(const EncoderOptions& options);
+
 /// Module tree and parameter names are Weft's own; checkpoint/encoder_names.h has those of Hugging Face.
 class EncoderModelImpl : public torch::nn::Module {
  public:

@@ -12,6 +12,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/attention_summary.h"
+#include "weft/cli/commands/pair_summary.h"
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
@@ -104,6 +105,11 @@ void print_info(const InfoOptions& options) {
   }
   if (directory.is_encoder()) {
     print_encoder(options, directory);
+    return;
+  }
+  if (directory.is_encoder_decoder()) {
+    const Json summary = encoder_decoder_summary(directory);
+    print_described(options, summary, encoder_decoder_rows(summary));
     return;
   }
   const models::TransformerConfig& config = directory.own_config();

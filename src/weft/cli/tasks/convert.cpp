@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft convert`: a long encoder out of a BERT or RoBERTa checkpoint.
+// `weft convert`: a long encoder out of a BERT or RoBERTa checkpoint, and encoder-decoders that read longer sources or
+// attend to them otherwise.
 #include <memory>
 #include <optional>
 
+#include "weft/checkpoint/encoder_decoder/convert.h"
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
@@ -18,6 +21,8 @@ constexpr const char* kConvertExamples =
     "  weft convert roberta-base --to longformer --length 4096 --out roberta-longformer-4096\n"
     "  weft convert bert-base-uncased --to big_bird --length 4096 --block-size 64 --out bert-bigbird-4096\n"
     "  weft convert roberta-base --attention linear --length 8192 --out roberta-linear-8192\n"
+    "  weft convert bart-base --to led --length 16384 --out led-base-16384\n"
+    "  weft convert opus-mt-de-en --attention \"window(128) | global(1)\" --out long-de-en\n"
     "  weft train --task mlm --model roberta-longformer-4096 --train-text books/train --steps 3000 --out trained";
 
 struct ConvertConfig {
@@ -31,7 +36,7 @@ struct ConvertConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = ConvertConfig;
-    visit(Field{"to", &C::to, "family of the new model"}.one_of({"longformer", "big_bird"}));
+    visit(Field{"to", &C::to, "family of the new model; led out of a bart"}.one_of({"longformer", "big_bird", "led"}));
     visit(Field{"length", &C::length, "longest text of the new model, in tokens"}.range(1, 1 << 24));
     visit(Field{"attention_window", &C::attention_window,
                 "longformer: tokens of the window, half of them on each side: one number, or one for each layer; 512 "
@@ -51,10 +56,35 @@ struct ConvertCommand {
   bool json = false;
 };
 
+// An encoder-decoder stays what it is but for what was given.
+void convert_pair(const ConvertCommand& command, const ConvertConfig& config,
+                  const checkpoint::OpenedModel& directory) {
+  for (const char* name : {"block_size", "random_blocks"}) {
+    require(!command.given.contains(name), "weft convert: ", flag_name(name),
+            " is for encoders, but the directory holds an encoder-decoder");
+  }
+  checkpoint::PairConvertOptions options;
+  options.to = command.given.contains("to") ? config.to : "";
+  options.length = command.given.contains("length") ? config.length : 0;
+  options.attention = config.attention;
+  options.attention_window = config.attention_window;
+  std::optional<BusyBar> bar("converting");
+  const models::EncoderDecoder model =
+      checkpoint::convert_encoder_decoder(checkpoint::load_encoder_decoder(directory), options);
+  checkpoint::save_encoder_decoder(command.out, model, command.directory);
+  bar.reset();
+  print_new_model(command.out, model, command.json);
+}
+
 void run_convert(const ConvertCommand& command) {
   ConvertConfig config;
   formats::update_from_json(config, command.given, "weft convert");
   require_no_model(command.out);
+  const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
+  if (directory.is_encoder_decoder()) {
+    convert_pair(command, config, directory);
+    return;
+  }
   checkpoint::ConvertOptions options;
   options.to = config.to;
   options.length = config.length;
@@ -63,7 +93,7 @@ void run_convert(const ConvertCommand& command) {
   options.random_blocks = config.random_blocks;
   options.attention = config.attention;
   std::optional<BusyBar> bar("converting");
-  const models::EncoderModel source = checkpoint::load_encoder(command.directory);
+  const models::EncoderModel source = checkpoint::load_encoder(directory);
   const models::EncoderModel model = checkpoint::convert_encoder(source, options);
   checkpoint::save_encoder(command.out, model, command.directory);
   fit_tokenizer(command.out, config.length, source->config().model_type);
@@ -76,7 +106,9 @@ void run_convert(const ConvertCommand& command) {
 void add_convert(CLI::App& parent) {
   auto command = std::make_shared<ConvertCommand>();
   CLI::App& app = add_command(parent, "convert", kConvertExamples);
-  app.add_option("DIR", command->directory, "model directory of a BERT or RoBERTa, which stays as it is")->required();
+  app.add_option("DIR", command->directory,
+                 "model directory of a BERT, a RoBERTa or an encoder-decoder, which stays as it is")
+      ->required();
   app.add_option("--out", command->out, "model directory to make")->option_text("OUT")->required();
   add_fields<ConvertConfig>(app, {.title = "Options"}, command->given);
   add_json_flag(app, command->json);

@@ -67,22 +67,44 @@ void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, 
   write_file_atomically(file, formats::print_json(settings, 2) + "\n");
 }
 
-void print_new_model(const std::filesystem::path& out, const models::EncoderModel& model, bool json) {
-  const models::EncoderConfig& config = model->config();
-  const std::string head(models::to_string(model->head()));
+namespace {
+
+struct NewModel {
+  std::string family;
+  std::string head;
+  std::int64_t parameters = 0;
+  std::int64_t positions = 0;
+};
+
+void print_made(const std::filesystem::path& out, const NewModel& made, bool json) {
   if (json) {
     print_json({{"out", out.native()},
-                {"family", config.model_type},
-                {"head", head},
-                {"parameters", model->parameter_count()},
-                {"positions", config.maximum_length()}});
+                {"family", made.family},
+                {"head", made.head},
+                {"parameters", made.parameters},
+                {"positions", made.positions}});
     return;
   }
   std::cout << name_table({{"directory", out.native()},
-                           {"family", config.model_type},
-                           {"head", head},
-                           {"parameters", digits(model->parameter_count())},
-                           {"positions", digits(config.maximum_length()) + " tokens"}});
+                           {"family", made.family},
+                           {"head", made.head},
+                           {"parameters", digits(made.parameters)},
+                           {"positions", digits(made.positions) + " tokens"}});
+}
+
+}  // namespace
+
+void print_new_model(const std::filesystem::path& out, const models::EncoderModel& model, bool json) {
+  const models::EncoderConfig& config = model->config();
+  print_made(out,
+             {config.model_type, std::string(models::to_string(model->head())), model->parameter_count(),
+              config.maximum_length()},
+             json);
+}
+
+void print_new_model(const std::filesystem::path& out, const models::EncoderDecoder& model, bool json) {
+  const models::EncoderDecoderConfig& config = model->config();
+  print_made(out, {config.model_type, "encoder-decoder", model->parameter_count(), config.max_source_positions}, json);
 }
 
 }  // namespace weft::cli

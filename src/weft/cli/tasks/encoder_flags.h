@@ -11,6 +11,7 @@
 
 #include "weft/core/fields.h"
 #include "weft/formats/config_json.h"
+#include "weft/models/encoder_decoder.h"
 #include "weft/models/encoder_model.h"
 
 namespace weft::cli {
@@ -80,5 +81,7 @@ void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, 
 
 /// Prints what was made, as a line or as {"out", "family", "head", "parameters", "positions"}.
 void print_new_model(const std::filesystem::path& out, const models::EncoderModel& model, bool json);
+/// The same of an encoder-decoder, whose "positions" are those of a source.
+void print_new_model(const std::filesystem::path& out, const models::EncoderDecoder& model, bool json);
 
 }  // namespace weft::cli

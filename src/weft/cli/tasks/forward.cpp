@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft forward`: tensors in, tensors out, under the names of transformers; for comparisons and pipelines.
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <c10/core/InferenceMode.h>
 
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
@@ -16,6 +22,7 @@
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
 namespace weft::cli {
@@ -23,7 +30,8 @@ namespace {
 
 constexpr const char* kForwardExamples =
     "  weft forward bigbird-roberta-base --input ids.safetensors --output hidden.safetensors\n"
-    "  weft forward longformer-squad --input ids.safetensors --output logits.safetensors --dtype bfloat16 --threads 2";
+    "  weft forward longformer-squad --input ids.safetensors --output logits.safetensors --dtype bfloat16 --threads 2\n"
+    "  weft forward opus-mt-de-en --input pairs.safetensors --output logits.safetensors";
 
 struct ForwardCommand {
   std::string directory;
@@ -42,34 +50,86 @@ at::Tensor whole_numbers(const std::string& path, const std::string& name, const
   return tensor.to(at::kLong);
 }
 
-models::EncoderInput read_input(const std::string& path) {
-  models::EncoderInput input;
+/// Tensors of the input by name, all of which the model takes.
+using Inputs = std::map<std::string, at::Tensor>;
+
+constexpr std::array<const char*, 4> kEncoderInputs{"input_ids", "attention_mask", "token_type_ids",
+                                                    "global_attention_mask"};
+constexpr std::array<const char*, 5> kPairInputs{"input_ids", "attention_mask", "global_attention_mask",
+                                                 "decoder_input_ids", "decoder_attention_mask"};
+
+template <std::size_t kCount>
+Inputs read_inputs(const std::string& path, const std::array<const char*, kCount>& names,
+                   std::initializer_list<const char*> needed) {
+  Inputs inputs;
   for (const auto& [name, tensor] : checkpoint::load_tensors(path)) {
-    at::Tensor* place = name == "input_ids"               ? &input.input_ids
-                        : name == "attention_mask"        ? &input.attention_mask
-                        : name == "token_type_ids"        ? &input.token_type_ids
-                        : name == "global_attention_mask" ? &input.global_attention_mask
-                                                          : nullptr;
-    if (place == nullptr) {
-      fail(ErrorKind::kFormat, quote(path, 4096), ": unknown tensor ", quote(name),
-           ", expected input_ids, attention_mask, token_type_ids or global_attention_mask");
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      const std::string all = joined(names, ", ", [](const char* known) { return known; });
+      fail(ErrorKind::kFormat, quote(path, 4096), ": unknown tensor ", quote(name), ", expected ", all);
     }
-    *place = whole_numbers(path, name, tensor);
+    inputs[name] = whole_numbers(path, name, tensor);
   }
-  if (!input.input_ids.defined()) {
-    fail(ErrorKind::kFormat, quote(path, 4096), ": has no tensor 'input_ids'");
+  for (const char* name : needed) {
+    if (!inputs.contains(name)) {
+      fail(ErrorKind::kFormat, quote(path, 4096), ": has no tensor '", name, "'");
+    }
   }
-  return input;
+  return inputs;
 }
 
-// The model says which input is wrong; the user wants to know in which file.
-checkpoint::NamedTensors named_forward(models::EncoderModel& model, const models::EncoderInput& input,
-                                       const std::string& path) {
+/// What a call gave, and what is said of it.
+struct Forwarded {
+  checkpoint::NamedTensors tensors;
+  std::vector<std::pair<std::string, std::string>> computed;
+  double seconds = 0;
+};
+
+template <typename Call>
+Forwarded timed(const std::string& path, Call&& call) {
+  const c10::InferenceMode no_graph;
+  const auto start = std::chrono::steady_clock::now();
   try {
-    return model->forward(input).named();
+    Forwarded result = call();
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
   } catch (const Error& error) {
+    // The model says which input is wrong; the user wants to know in which file.
     throw Error(error.kind(), concat(quote(path, 4096), ": ", error.what()), error.hint());
   }
+}
+
+Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
+                          const std::string& path) {
+  Inputs inputs = read_inputs(path, kEncoderInputs, {"input_ids"});
+  checkpoint::EncoderLoadOptions load;
+  load.encoder = settings.encoder;
+  load.dtype = settings.dtype;
+  load.check_finite = settings.check_finite;
+  models::EncoderModel model = checkpoint::load_encoder(directory, load);
+  return timed(path, [&] {
+    const models::EncoderInput input{.input_ids = inputs["input_ids"],
+                                     .attention_mask = inputs["attention_mask"],
+                                     .token_type_ids = inputs["token_type_ids"],
+                                     .global_attention_mask = inputs["global_attention_mask"]};
+    checkpoint::NamedTensors tensors = model->forward(input).named();
+    return Forwarded{std::move(tensors), model->computed()};
+  });
+}
+
+Forwarded forward_pair(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
+                       const std::string& path) {
+  Inputs inputs = read_inputs(path, kPairInputs, {"input_ids", "decoder_input_ids"});
+  models::EncoderDecoder model =
+      checkpoint::load_encoder_decoder(directory, {settings.encoder, settings.dtype, settings.check_finite});
+  return timed(path, [&] {
+    models::SequencePair pair{.input_ids = inputs["input_ids"],
+                              .decoder_input_ids = inputs["decoder_input_ids"],
+                              .attention_mask = inputs["attention_mask"],
+                              .decoder_attention_mask = inputs["decoder_attention_mask"],
+                              .global_attention_mask = inputs["global_attention_mask"]};
+    auto [logits, states] = model->logits_and_states(pair);
+    return Forwarded{{{"logits", logits}, {"encoder_last_hidden_state", states}}, model->computed()};
+  });
 }
 
 formats::Json shapes_json(const checkpoint::NamedTensors& tensors) {
@@ -82,27 +142,21 @@ formats::Json shapes_json(const checkpoint::NamedTensors& tensors) {
 
 void run_forward(const ForwardCommand& command) {
   const EncoderSettings settings = encoder_settings(command.encoder, "weft forward");
-  const models::EncoderInput input = read_input(command.input);
+  const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
+  const bool pair = directory.is_encoder_decoder();
   std::optional<BusyBar> bar("computing");
-  checkpoint::EncoderLoadOptions load;
-  load.encoder = settings.encoder;
-  load.dtype = settings.dtype;
-  load.check_finite = settings.check_finite;
-  models::EncoderModel model = checkpoint::load_encoder(command.directory, load);
-  const c10::InferenceMode no_graph;
-  const auto start = std::chrono::steady_clock::now();
-  const checkpoint::NamedTensors tensors = named_forward(model, input, command.input);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const Forwarded result =
+      pair ? forward_pair(directory, settings, command.input) : forward_encoder(directory, settings, command.input);
   formats::Metadata metadata{{"dtype", dtype_text(settings.dtype)}};
-  formats::Json said = {{"outputs", shapes_json(tensors)},
-                        {"seconds", seconds},
+  formats::Json said = {{"outputs", shapes_json(result.tensors)},
+                        {"seconds", result.seconds},
                         {"threads", settings.threads},
                         {"dtype", dtype_text(settings.dtype)}};
-  for (const auto& [name, value] : model->computed()) {
+  for (const auto& [name, value] : result.computed) {
     metadata[name] = value;
     said[name] = value;
   }
-  checkpoint::save_tensors(command.output, tensors, metadata);
+  checkpoint::save_tensors(command.output, result.tensors, metadata);
   bar.reset();
   if (command.json) {
     print_json(said);
@@ -117,7 +171,8 @@ void add_forward(CLI::App& parent) {
   app.add_option("DIR", command->directory, "model directory")->required();
   app.add_option("--input", command->input,
                  "safetensors file with input_ids [B, N] and, if you like, attention_mask, token_type_ids, "
-                 "global_attention_mask")
+                 "global_attention_mask; an encoder-decoder also needs decoder_input_ids and takes "
+                 "decoder_attention_mask, but no token_type_ids")
       ->option_text("FILE")
       ->required();
   app.add_option("--output", command->output,

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "weft/checkpoint/encoder_config_json.h"
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/cli/commands/tensor_commands.h"
@@ -11,6 +12,7 @@
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
+#include "weft/cli/tasks/init_pair.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/quote.h"
 #include "weft/text/hugging_face.h"
@@ -23,6 +25,8 @@ constexpr const char* kInitExamples =
     "  weft init --family longformer --head question-answering --tokenizer roberta-base --num-hidden-layers 2 --out "
     "small\n"
     "  weft init --config bert-base-uncased/config.json --head sequence-classification --labels bad good --out fresh\n"
+    "  weft init --family marian --d-model 512 --encoder-layers 6 --decoder-layers 6 --out fresh-marian\n"
+    "  weft init --encoder bigbird-roberta-base --decoder-layers 6 --out bigbird-start\n"
     "  weft train --task classify --model fresh --train-data train.tsv --out run";
 
 struct InitConfig {
@@ -44,6 +48,7 @@ struct InitConfig {
 struct InitCommand {
   std::string family;
   std::string config;
+  std::string encoder;
   std::string tokenizer;
   std::string out;
   formats::Json given = formats::Json::object();
@@ -51,11 +56,8 @@ struct InitCommand {
   bool json = false;
 };
 
-// A config.json, or the directory that holds one; else the family's base size.
-models::EncoderConfig first_config(const InitCommand& command) {
-  if (command.config.empty()) {
-    return models::base_config(command.family.empty() ? "bert" : command.family);
-  }
+// A config.json, or the directory that holds one.
+std::filesystem::path config_file(const InitCommand& command) {
   std::filesystem::path file = command.config;
   if (!std::filesystem::exists(file)) {
     checkpoint::check_model_directory(file);  // says how to get one
@@ -63,6 +65,15 @@ models::EncoderConfig first_config(const InitCommand& command) {
   if (std::filesystem::is_directory(file)) {
     file /= "config.json";
   }
+  return file;
+}
+
+// What --config names, else the family's base size.
+models::EncoderConfig first_config(const InitCommand& command) {
+  if (command.config.empty()) {
+    return models::base_config(command.family.empty() ? "bert" : command.family);
+  }
+  const std::filesystem::path file = config_file(command);
   formats::Json json = formats::read_json(file);
   if (!command.family.empty() && json.is_object()) {
     json["model_type"] = command.family;
@@ -88,10 +99,31 @@ void fit_vocabulary(models::EncoderConfig& config, const text::HuggingFaceTokeni
   take("sep_token_id", config.sep_token_id, text::SpecialRole::kSeparator);
 }
 
+void init_pair(const InitCommand& command, std::int64_t seed) {
+  for (const char* name : {"head", "labels"}) {
+    require(!command.given.contains(name), "weft init: ", flag_name(name),
+            " is for encoders, but an encoder-decoder was asked for");
+  }
+  const std::filesystem::path file = command.config.empty() ? std::filesystem::path() : config_file(command);
+  std::optional<BusyBar> bar("making the model");
+  const models::EncoderDecoder model =
+      make_pair({command.family, file, command.encoder, command.tokenizer, command.shape, seed});
+  checkpoint::save_encoder_decoder(command.out, model, command.tokenizer.empty() ? command.encoder : command.tokenizer);
+  bar.reset();
+  print_new_model(command.out, model, command.json);
+}
+
 void run_init(const InitCommand& command) {
   InitConfig init;
   formats::update_from_json(init, command.given, "weft init");
   require_no_model(command.out);
+  require(command.encoder.empty() || (command.family.empty() && command.config.empty()),
+          "weft init: --encoder decides family and shape; leave --family and --config out");
+  if (!command.encoder.empty() ||
+      asks_for_pair(command.family, command.config.empty() ? std::filesystem::path() : config_file(command))) {
+    init_pair(command, init.seed);
+    return;
+  }
   models::EncoderConfig config = first_config(command);
   if (!command.tokenizer.empty()) {
     checkpoint::check_model_directory(command.tokenizer);
@@ -116,11 +148,17 @@ void add_init(CLI::App& parent) {
   auto command = std::make_shared<InitCommand>();
   CLI::App& app = add_command(parent, "init", kInitExamples);
   app.add_option("--family", command->family,
-                 models::encoder_types(" or ") + ", at its published base size; flags below change that")
+                 concat(models::encoder_types(", "), ", or of encoder-decoders ",
+                        models::types_in_words(models::kEncoderDecoderTypes, ", "),
+                        ", at the size that transformers gives it; flags below change that"))
       ->option_text("NAME");
   app.add_option("--config", command->config,
                  "config.json, or a directory that has one, whose shape is taken; flags below change it")
       ->option_text("FILE");
+  app.add_option("--encoder", command->encoder,
+                 "directory of a bert, roberta or big_bird whose weights start both sides of an encoder-decoder, with "
+                 "fresh cross-attention")
+      ->option_text("DIR");
   app.add_option("--tokenizer", command->tokenizer,
                  "directory whose tokeniser is copied; its vocabulary decides vocab_size and the ids of special tokens")
       ->option_text("DIR");
@@ -129,6 +167,10 @@ void add_init(CLI::App& parent) {
   add_fields<models::EncoderConfig>(
       app,
       {.title = "Shape (defaults are those of bert; --family and --config have others)", .left_out = {"model_type"}},
+      command->shape);
+  add_fields<models::EncoderDecoderConfig>(
+      app,
+      {.title = "Shape of encoder-decoders, beside the flags of the same names", .left_out = pair_fields_left_out()},
       command->shape);
   add_json_flag(app, command->json);
   app.callback([command] { run_init(*command); });

@@ -49,7 +49,7 @@ CrossAttentionImpl::CrossAttentionImpl(const BlockConfig& config, const at::Tens
   const std::int64_t keys = config.key_value_heads * config.head_dim();
   query = register_module("query", Linear(config.hidden_size, config.hidden_size, config.qkv_bias, options));
   key_value = register_module("key_value", Linear(config.hidden_size, 2 * keys, config.qkv_bias, options));
-  output = register_module("output", Linear(config.hidden_size, config.hidden_size, true, options));
+  output = register_module("output", Linear(config.hidden_size, config.hidden_size, config.output_bias, options));
 }
 
 SourceHeads CrossAttentionImpl::project(const at::Tensor& hidden) {

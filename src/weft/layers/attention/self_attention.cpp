@@ -9,7 +9,7 @@ SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::Tensor
       mechanism_(register_module("mechanism", attention::make_attention(config.attention, site_of(config), options))) {
   const std::int64_t fused = (config.heads + 2 * config.key_value_heads) * config.head_dim();
   qkv = register_module("qkv", Linear(config.hidden_size, fused, config.qkv_bias, options));
-  output = register_module("output", Linear(config.hidden_size, config.hidden_size, true, options));
+  output = register_module("output", Linear(config.hidden_size, config.hidden_size, config.output_bias, options));
 }
 
 std::string SelfAttentionImpl::description() const { return mechanism_->description(); }

@@ -17,24 +17,27 @@ at::Tensor join_parts(const std::vector<at::Tensor>& hidden, const std::vector<a
 
 }  // namespace
 
-EncoderPasses::EncoderPasses(const EncoderConfig& config, const EncoderOptions& options)
-    : options_(options),
-      block_(options.block_size > 0 ? options.block_size : config.block_size),
-      padding_id_(config.pad_token_id),
-      position_rows_(config.max_position_embeddings) {
+PassSettings pass_settings(const EncoderConfig& config, const EncoderOptions& options) {
   const EncoderFamily& family = find_family(config.model_type);
-  full_until_ = replacing_attention(config, options, 0).empty() ? family.full_until(config, options) : -1;
-  zeroes_padding_ = family.zeroes_padding;
+  PassSettings settings;
+  settings.full_until = replacing_attention(config, options, 0).empty() ? family.full_until(config, options) : -1;
+  settings.pad_like_hf = options.pad_like_hf;
+  settings.random = options.random;
+  settings.block = options.block_size > 0 ? options.block_size : config.block_size;
+  settings.padding_id = config.pad_token_id;
+  settings.position_rows = config.max_position_embeddings;
+  settings.zeroes_padding = family.zeroes_padding;
+  return settings;
 }
 
 at::Tensor EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) {
   const std::int64_t columns = batch.ids.size(1);
-  const BatchParts parts = split_by_length(batch, full_until_, options_.pad_like_hf);
-  const bool pads = options_.pad_like_hf && is_sparse() && !parts.parts.front().short_input;
+  const BatchParts parts = split_by_length(batch, settings_.full_until, settings_.pad_like_hf);
+  const bool pads = settings_.pad_like_hf && is_sparse() && !parts.parts.front().short_input;
   if (pads) {
-    const EncoderBatch padded = pad_columns(batch, block_, padding_id_);
-    require(padded.ids.size(1) <= position_rows_, "pad_like_hf makes ", columns, " tokens ", padded.ids.size(1),
-            ", more than max_position_embeddings = ", position_rows_);
+    const EncoderBatch padded = pad_columns(batch, settings_.block, settings_.padding_id);
+    require(padded.ids.size(1) <= settings_.position_rows, "pad_like_hf makes ", columns, " tokens ",
+            padded.ids.size(1), ", more than max_position_embeddings = ", settings_.position_rows);
     record(batch, parts, padded.ids.size(1) - columns);
     return run_part(stack, padded, call).narrow(1, 0, columns);
   }
@@ -49,7 +52,7 @@ at::Tensor EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const
 
 at::Tensor EncoderPasses::run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const {
   layers::BlockContext context;
-  describe_batch(context.attention, batch, options_.pad_like_hf && !zeroes_padding_, stack.needs_input());
+  describe_batch(context.attention, batch, settings_.pad_like_hf && !settings_.zeroes_padding, stack.needs_input());
   context.attention.seed = call.seed;
   return stack.forward({.ids = batch.ids, .token_types = batch.token_types}, context, call.recompute);
 }
@@ -74,12 +77,12 @@ std::vector<std::pair<std::string, std::string>> EncoderPasses::computed(const S
       result.emplace_back(concat("attention.", layer), expression);
     }
   }
-  if (is_sparse() && !all_short) {
-    result.emplace_back("random", options_.random);
+  if (is_sparse() && !all_short && !settings_.random.empty()) {
+    result.emplace_back("random", settings_.random);
   }
   if (last_.short_rows > 0) {
     result.emplace_back("full_attention", concat(last_.short_rows, " of ", last_.rows, " rows have at most ",
-                                                 full_until_, " tokens, too few for the sparse pattern"));
+                                                 settings_.full_until, " tokens, too few for the sparse pattern"));
   }
   if (last_.padding > 0) {
     result.emplace_back("padding", concat(last_.padding, " tokens added to a multiple of the block"));

@@ -12,17 +12,30 @@
 
 namespace weft::models {
 
+/// Settings of a model for the calls of its stack.
+struct PassSettings {
+  std::int64_t full_until = -1;  ///< tokens of the longest row that is computed with full attention; -1: none is
+  bool pad_like_hf = false;      ///< see EncoderOptions
+  std::string random = {};       ///< big_bird's plan, for computed()
+  std::int64_t block = 1;        ///< that pad_like_hf pads to
+  std::int64_t padding_id = 0;
+  std::int64_t position_rows = 0;  ///< of the position table
+  bool zeroes_padding = false;     ///< see EncoderFamily
+};
+
+/// Of a config that has been validated.
+PassSettings pass_settings(const EncoderConfig& config, const EncoderOptions& options);
+
 /// What one call asks of the stack beyond its batch.
 struct PassCall {
   std::uint64_t seed = 0;  ///< of all dropout
   bool recompute = false;  ///< blocks run again in the backward pass
 };
 
-/// Settings of a config for its stack, and what the last call was. No module: the stack belongs to the model.
+/// Settings of a stack, and what the last call was. No module: the stack belongs to the model.
 class EncoderPasses {
  public:
-  /// `config` has been validated.
-  EncoderPasses(const EncoderConfig& config, const EncoderOptions& options);
+  explicit EncoderPasses(PassSettings settings) : settings_(std::move(settings)) {}
 
   /// -> [R, N, hidden].
   at::Tensor run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call);
@@ -33,7 +46,7 @@ class EncoderPasses {
   /// Rows that are all short, or all not.
   at::Tensor run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const;
   void record(const EncoderBatch& batch, const BatchParts& parts, std::int64_t padding);
-  bool is_sparse() const { return full_until_ >= 0; }
+  bool is_sparse() const { return settings_.full_until >= 0; }
 
   /// What the last call was.
   struct Record {
@@ -42,12 +55,7 @@ class EncoderPasses {
     std::int64_t padding = 0;
   };
 
-  EncoderOptions options_;
-  std::int64_t full_until_ = -1;
-  std::int64_t block_ = 1;  ///< of pad_like_hf
-  std::int64_t padding_id_ = 0;
-  std::int64_t position_rows_ = 0;
-  bool zeroes_padding_ = false;
+  PassSettings settings_;
   Record last_;
 };
 

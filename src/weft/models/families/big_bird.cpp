@@ -1,53 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // BigBird (Zaheer et al. 2020): BERT with global, window and random blocks, and full attention where an input is too
 // short for them.
-#include <algorithm>
-
-#include "weft/core/error.h"
-#include "weft/core/quote.h"
-#include "weft/layers/attention/self_attention.h"
+#include "weft/models/encoder/block_sparse.h"
 #include "weft/models/families/family.h"
 
 namespace weft::models {
 namespace {
-
-/// The family's sparse self-attention, or full attention in a call whose rows are all too short for it.
-class BigBirdAttention : public layers::SelfAttentionImpl {
- public:
-  /// `full_until`: tokens of the longest row that is computed in full. `zeroes_padding`: queries that are padding give
-  /// zeros where the pattern is sparse.
-  BigBirdAttention(const layers::BlockConfig& block, const at::TensorOptions& options, std::int64_t full_until,
-                   bool zeroes_padding)
-      : SelfAttentionImpl(block, options),
-        full_until_(full_until),
-        zeroes_padding_(zeroes_padding),
-        full_(register_module("full_mechanism", attention::make_attention("full", site_of(block), options))) {}
-
- protected:
-  at::Tensor attend(const layers::Heads& heads, const at::Tensor& x, const layers::BlockContext& context) override {
-    const attention::AttentionContext& call = context.attention;
-    if (longest_row(call, x.size(1)) <= full_until_) {
-      return full_->forward(heads.query, heads.key, heads.value, call);
-    }
-    const at::Tensor mixed = SelfAttentionImpl::attend(heads, x, context);
-    return zeroes_padding_ && call.key_keep.defined()
-               ? mixed * call.key_keep.to(mixed.scalar_type()).unsqueeze(1).unsqueeze(-1)
-               : mixed;
-  }
-
- private:
-  static std::int64_t longest_row(const attention::AttentionContext& call, std::int64_t columns) {
-    std::int64_t longest = call.rows.empty() ? columns : 0;
-    for (const pattern::RowBinding& row : call.rows) {
-      longest = std::max(longest, row.query_length.value_or(columns));
-    }
-    return longest;
-  }
-
-  std::int64_t full_until_;
-  bool zeroes_padding_;
-  std::shared_ptr<attention::AttentionImpl> full_;
-};
 
 bool big_bird_has_pooler(Head head) { return head != Head::kQuestionAnswering; }
 
@@ -63,47 +21,20 @@ EncoderConfig big_bird_base() {
   return config;
 }
 
-std::int64_t block_of(const EncoderConfig& config, const EncoderOptions& options) {
-  return options.block_size > 0 ? options.block_size : config.block_size;
-}
-
-std::int64_t random_of(const EncoderConfig& config, const EncoderOptions& options) {
-  return options.random_blocks >= 0 ? options.random_blocks : config.num_random_blocks;
-}
-
-bool is_sparse(const EncoderConfig& config, const EncoderOptions& options) {
-  return (options.attention_type.empty() ? config.attention_type : options.attention_type) == "block_sparse";
+BlockSparse sparse_of(const EncoderConfig& config, const EncoderOptions& options) {
+  return block_sparse({config.attention_type, config.block_size, config.num_random_blocks}, options);
 }
 
 std::string big_bird_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
-  if (!is_sparse(config, options)) {
-    return "full";
-  }
-  const std::int64_t block = block_of(config, options);
-  const std::int64_t random = random_of(config, options);
-  std::string drawn = concat("random(", random, ", plan=\"", options.random, "\"");
-  // The released code seeds a layer's draws with its number; the plan of Hugging Face's inference has none.
-  drawn += options.random == "hf-eval" ? ")" : concat(", seed=", layer, ")");
-  return concat("block(", block, ", global(first=1, last=1) | window(3) | ", drawn, ")");
+  return block_sparse_pattern(sparse_of(config, options), layer);
 }
 
-/// The rule of `transformers`, for each row on its own: two global blocks, three of the window, twice the random ones.
 std::int64_t big_bird_full_until(const EncoderConfig& config, const EncoderOptions& options) {
-  if (!is_sparse(config, options)) {
-    return -1;
-  }
-  return (5 + 2 * random_of(config, options)) * block_of(config, options);
+  return sparse_of(config, options).full_until();
 }
 
 layers::SelfAttentionFactory big_bird_layer(const EncoderConfig& config, const EncoderOptions& options, bool replaced) {
-  const std::int64_t full_until = big_bird_full_until(config, options);
-  if (replaced || full_until < 0) {
-    return {};
-  }
-  return
-      [full_until, padded = options.pad_like_hf](const layers::BlockConfig& block, const at::TensorOptions& storage) {
-        return std::make_shared<BigBirdAttention>(block, storage, full_until, padded);
-      };
+  return replaced ? layers::SelfAttentionFactory() : block_sparse_layer(sparse_of(config, options));
 }
 
 std::vector<NameRow> big_bird_names() {

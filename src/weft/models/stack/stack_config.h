@@ -31,7 +31,7 @@ void check_mechanisms(const StackConfig& config, std::string_view where);
 // Of a config that has been validated.
 StackConfig stack_config(const TransformerConfig& config);
 StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& options);
-StackConfig encoder_stack(const EncoderDecoderConfig& config);
+StackConfig encoder_stack(const EncoderDecoderConfig& config, const EncoderOptions& options);
 StackConfig decoder_stack(const EncoderDecoderConfig& config);
 
 }  // namespace weft::models

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of a Hugging Face config.json that have other forms there than in Weft's configs: null, one number for all
+// layers, several ids in place of one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <c10/core/ScalarType.h>
+
+#include "weft/formats/config_json.h"
+
+namespace weft::checkpoint {
+
+/// Whether a field may be null in JSON, which is -1 here.
+inline bool may_be_null(std::string_view field) {
+  return field == "classifier_dropout" || field.ends_with("_token_id");
+}
+
+/// One value into the field of that name. Errors: kFormat naming `where`.
+template <typename Value>
+void read_hugging_face_field(const formats::Json& json, const std::string& where, std::string_view name, Value& value) {
+  constexpr bool kNumber = std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, double>;
+  if constexpr (kNumber) {
+    if (json.is_null() && may_be_null(name)) {
+      value = -1;
+      return;
+    }
+  }
+  if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
+    if (json.is_number()) {  // one window for all layers
+      value.resize(1);
+      formats::read_value(json, where, value.front());
+      return;
+    }
+  }
+  // Several ids may end a text; the first is the one that the tokeniser writes.
+  const bool several = name == "eos_token_id" && json.is_array() && !json.empty();
+  formats::read_value(several ? json.front() : json, where, value);
+}
+
+/// As config.json calls it: "float32", "bfloat16", "float16" or "float64".
+inline const char* dtype_text(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kBFloat16:
+      return "bfloat16";
+    case at::kHalf:
+      return "float16";
+    case at::kDouble:
+      return "float64";
+    default:
+      return "float32";
+  }
+}
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same weights under other settings.
+#include "weft/checkpoint/encoder_decoder/convert.h"
+
+#include <ATen/ops/cat.h>
+#include <c10/core/GradMode.h>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/models/families/encoder_decoder_family.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using models::EncoderDecoder;
+using models::EncoderDecoderConfig;
+
+void become_led(EncoderDecoderConfig& config, const PairConvertOptions& options) {
+  require(config.model_type == "bart", "convert makes an led out of a bart, found ", config.model_type);
+  require(!config.scale_embedding, "convert: an led does not scale its embeddings, but this bart does");
+  config.model_type = "led";
+  config.position_offset = 0;
+  config.attention_window = options.attention_window;
+  if (config.attention_window.size() == 1) {
+    config.attention_window.resize(static_cast<std::size_t>(config.encoder_layers), options.attention_window.front());
+  }
+}
+
+EncoderDecoderConfig longer_config(const EncoderDecoder& source, const PairConvertOptions& options) {
+  EncoderDecoderConfig config = source->config();
+  require(options.to.empty() || options.to == "led", "convert makes led out of an encoder-decoder, found ",
+          quote(options.to));
+  if (options.to == "led" && config.model_type != "led") {
+    become_led(config, options);
+  }
+  if (!options.attention.empty()) {
+    config.encoder_attention = options.attention;
+    config.directory.clear();  // files that it names lie in the working directory
+  }
+  if (options.length > 0) {
+    require(options.length >= config.max_source_positions && options.length <= (1 << 24), "length must be from the ",
+            config.max_source_positions, " positions of a source that the model has to 16777216, found ",
+            options.length);
+    config.max_source_positions = options.length;
+    if (models::has_one_length(models::find_encoder_decoder(config.model_type))) {
+      config.max_target_positions = options.length;
+    }
+  }
+  models::validate(config, "convert");
+  return config;
+}
+
+/// The positions of `table` over and over until `rows` is full, behind the new table's idle rows, of which the old one
+/// has at least as many.
+at::Tensor repeated_positions(const at::Tensor& table, std::int64_t old_offset, std::int64_t offset,
+                              std::int64_t rows) {
+  const at::Tensor positions = table.narrow(0, old_offset, table.size(0) - old_offset);
+  const std::int64_t needed = rows - offset;
+  const std::int64_t copies = (needed + positions.size(0) - 1) / positions.size(0);
+  return at::cat({table.narrow(0, 0, offset), positions.repeat({copies, 1}).narrow(0, 0, needed)});
+}
+
+}  // namespace
+
+EncoderDecoder convert_encoder_decoder(const EncoderDecoder& source, const PairConvertOptions& options) {
+  const EncoderDecoderConfig config = longer_config(source, options);
+  const at::Tensor first = source->parameters().front();
+  EncoderDecoder model(config, first.options().requires_grad(false));
+  const at::NoGradGuard without_gradients;
+  const auto old = source->named_parameters();
+  for (auto& parameter : model->named_parameters()) {
+    std::string name = parameter.key();
+    if (const auto at = name.find("global_qkv"); at != std::string::npos && old.find(name) == nullptr) {
+      name.replace(at, std::string_view("global_qkv").size(), "qkv");
+    }
+    const at::Tensor& value = old[name];
+    const bool positions = name.ends_with("embeddings.positions");
+    parameter.value().copy_(positions ? repeated_positions(value, source->config().position_offset,
+                                                           config.position_offset, parameter.value().size(0))
+                                      : value);
+  }
+  if (source->head_bias().defined()) {
+    model->set_head_bias(source->head_bias());
+  }
+  model->eval();
+  return model;
+}
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoder-decoder directories: loading and saving.
+#include "weft/checkpoint/encoder_decoder/directory.h"
+
+#include <array>
+#include <functional>
+
+#include "weft/checkpoint/attention_files.h"
+#include "weft/checkpoint/encoder_decoder/config_json.h"
+#include "weft/checkpoint/encoder_decoder/weights.h"
+#include "weft/checkpoint/tokenizer_files.h"
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+#include "weft/core/version.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using models::EncoderDecoder;
+using models::EncoderDecoderConfig;
+
+/// What belongs to a model beside config and weights, and is not in kHuggingFaceTokenizerFiles.
+constexpr std::array kCompanions{"generation_config.json", "source.spm", "target.spm", "target_vocab.json",
+                                 "tokenizer.model"};
+
+void copy_files(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code error;
+  if (from.empty() || std::filesystem::equivalent(from, to, error)) {
+    return;
+  }
+  const auto copy = [&](const char* name) {
+    if (std::filesystem::exists(from / name)) {
+      write_file_atomically(to / name, read_file(from / name));
+    }
+  };
+  for (const char* name : kHuggingFaceTokenizerFiles) {
+    copy(name);
+  }
+  for (const char* name : kCompanions) {
+    copy(name);
+  }
+}
+
+using Companions = std::function<void(const std::filesystem::path& directory)>;
+
+// The config comes last: without it the directory is no model, whatever else is there.
+void write_pair(const std::filesystem::path& directory, const EncoderDecoder& model, const Companions& companions) {
+  companions(directory);
+  save_tensors(directory / "model.safetensors", encoder_decoder_tensors(*model),
+               {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
+  write_attention_files(directory, *model);
+  write_file_atomically(directory / "config.json", formats::print_json(encoder_decoder_to_json(*model), 2) + "\n");
+}
+
+void save(const std::filesystem::path& directory, const EncoderDecoder& model, const Companions& companions) {
+  if (!std::filesystem::exists(directory)) {
+    write_directory_atomically(directory,
+                               [&](const std::filesystem::path& fresh) { write_pair(fresh, model, companions); });
+    return;
+  }
+  refuse_other_weights(directory);
+  // Nobody pairs the old config with the new weights if the write ends half way.
+  std::filesystem::remove(directory / "config.json");
+  write_pair(directory, model, companions);
+}
+
+}  // namespace
+
+EncoderDecoder load_encoder_decoder(const OpenedModel& directory, const EncoderDecoderLoadOptions& options) {
+  EncoderDecoderConfig config = directory.encoder_decoder_config();
+  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
+  const EncoderDecoderFile file = describe_encoder_decoder(*opened, config);
+  config.share_embeddings = file.shares;
+  config.tie_word_embeddings = file.ties;
+  const WeightMap map = encoder_decoder_map(file, config);
+  // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
+  check_weights(*EncoderDecoder(config, at::TensorOptions(at::kMeta).dtype(options.dtype), options.encoder), *opened,
+                map);
+  EncoderDecoder model(config, at::TensorOptions(options.dtype), options.encoder);
+  read_weights(*model, *opened, options.check_finite, map);
+  if (const at::Tensor bias = read_head_bias(*opened, config); bias.defined()) {
+    model->set_head_bias(bias);
+  }
+  model->eval();
+  return model;
+}
+
+EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoderLoadOptions& options) {
+  return load_encoder_decoder(open_model(directory), options);
+}
+
+void save_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoder& model,
+                          const std::filesystem::path& files_from) {
+  save(directory, model, [&](const std::filesystem::path& fresh) { copy_files(files_from, fresh); });
+}
+
+void save_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoder& model,
+                          const text::Tokenizer& tokenizer) {
+  const EncoderDecoderConfig& config = model->config();
+  require(config.tokenizer_class == tokenizer.kind(), "model config: tokenizer_class is ", config.tokenizer_class,
+          ", but the tokeniser is ", tokenizer.kind());
+  require(config.vocab_size >= tokenizer.vocabulary_size(), "model config: vocab_size ", config.vocab_size,
+          " is smaller than the tokeniser's ", tokenizer.vocabulary_size());
+  save(directory, model, [&](const std::filesystem::path& fresh) { tokenizer.save(fresh); });
+}
+
+}  // namespace weft::checkpoint

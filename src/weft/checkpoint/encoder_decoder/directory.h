@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoder-decoders as directories: those of Hugging Face (Marian, BART, Pegasus, BigBird-Pegasus, LED), and Weft's own.
+// Every tensor is checked in both directions, by name and shape, before a weight is used.
+#pragma once
+
+#include <filesystem>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/models/encoder_decoder.h"
+#include "weft/text/tokenizer.h"
+
+namespace weft::checkpoint {
+
+/// How load_encoder_decoder() reads a directory.
+struct EncoderDecoderLoadOptions {
+  models::EncoderOptions encoder = {};  ///< how the encoder attends, in place of what the config says
+  at::ScalarType dtype = at::kFloat;    ///< of the parameters: float32, bfloat16, float64
+  bool check_finite = false;            ///< NaN or infinite weights become a kNumeric error that names the tensor
+};
+
+/// The model of a directory in evaluation mode. Its weights may be safetensors or PyTorch's files, whole or in shards,
+/// with one copy of the token embeddings or all. Errors: as open_model and encoder_decoder_config; kFormat for tensors
+/// that are missing, surplus or of another shape than config.json says, naming the tensor and both shapes.
+models::EncoderDecoder load_encoder_decoder(const OpenedModel& directory,
+                                            const EncoderDecoderLoadOptions& options = {});
+models::EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory,
+                                            const EncoderDecoderLoadOptions& options = {});
+
+/// Writes config.json and model.safetensors, which `transformers` loads without a warning where the family is one of
+/// Hugging Face, and the graphs that expressions name; copies the tokeniser's files and generation_config.json from
+/// `files_from` where that is given. A new directory appears whole; in one that exists each file is replaced
+/// atomically, config.json last. Errors: kIo.
+void save_encoder_decoder(const std::filesystem::path& directory, const models::EncoderDecoder& model,
+                          const std::filesystem::path& files_from = {});
+/// The same with the tokeniser of a model of Weft's own. Errors: kArgument when it does not fit the config.
+void save_encoder_decoder(const std::filesystem::path& directory, const models::EncoderDecoder& model,
+                          const text::Tokenizer& tokenizer);
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// An encoder twice, the second time with cross-attention.
+#include <ATen/TensorOperators.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+
+#include "weft/checkpoint/encoder_decoder/convert.h"
+#include "weft/core/error.h"
+#include "weft/models/encoder/passes.h"
+#include "weft/models/families/family.h"
+#include "weft/models/stack/stack_config.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using models::EncoderConfig;
+using models::EncoderDecoder;
+using models::EncoderDecoderConfig;
+using models::EncoderModel;
+
+void check_encoder(const EncoderConfig& config) {
+  if (config.model_type == "longformer") {
+    throw Error(ErrorKind::kUnsupported,
+                "an encoder-decoder cannot start from a longformer: the projections of its global positions have no "
+                "place there",
+                "convert a bart to led, or start from a roberta with --encoder-attention \"window(512) | global(1)\"");
+  }
+}
+
+EncoderDecoderConfig pair_config(const EncoderModel& encoder, const WarmStartOptions& options) {
+  const EncoderConfig& from = encoder->config();
+  EncoderDecoderConfig config;
+  config.vocab_size = from.vocab_size;
+  config.d_model = from.hidden_size;
+  config.encoder_layers = from.num_hidden_layers;
+  config.decoder_layers = options.decoder_layers > 0 ? options.decoder_layers : from.num_hidden_layers;
+  config.encoder_attention_heads = from.num_attention_heads;
+  config.decoder_attention_heads = from.num_attention_heads;
+  config.encoder_ffn_dim = from.intermediate_size;
+  config.decoder_ffn_dim = from.intermediate_size;
+  config.max_source_positions = from.maximum_length();
+  config.max_target_positions = options.max_target_positions > 0 ? options.max_target_positions : from.maximum_length();
+  config.activation_function = from.hidden_act;
+  config.scale_embedding = from.rescale_embeddings;
+  config.layer_norm_eps = from.layer_norm_eps;
+  config.init_std = from.initializer_range;
+  config.dropout = from.hidden_dropout_prob;
+  config.attention_dropout = from.attention_probs_dropout_prob;
+  config.pad_token_id = from.pad_token_id;
+  config.bos_token_id = from.bos_token_id;
+  config.eos_token_id = options.eos_token_id >= 0 ? options.eos_token_id : from.eos_token_id;
+  config.decoder_start_token_id =
+      options.decoder_start_token_id >= 0 ? options.decoder_start_token_id : from.bos_token_id;
+  config.tokenizer_class = "huggingface";
+  config.directory = encoder->options().attention.empty() ? from.directory : std::filesystem::path();
+  config.encoder_full_until = std::max<std::int64_t>(0, models::pass_settings(from, encoder->options()).full_until);
+  config.encoder_attention.clear();
+  for (const layers::BlockConfig& block : models::stack_config(from, encoder->options()).blocks) {
+    config.encoder_attention.push_back(block.attention);
+  }
+  require(config.decoder_layers <= config.encoder_layers, "the decoder starts from the encoder's ",
+          config.encoder_layers, " layers and cannot have more, found ", config.decoder_layers);
+  require(config.max_target_positions <= config.max_source_positions, "the decoder starts from the encoder's ",
+          config.max_source_positions, " positions and cannot have more, found ", config.max_target_positions);
+  for (const auto& [name, id] : {std::pair<const char*, std::int64_t>{"eos_token_id", config.eos_token_id},
+                                 {"decoder_start_token_id", config.decoder_start_token_id}}) {
+    if (id < 0) {
+      throw Error(ErrorKind::kUnsupported, concat("the encoder's config names no ", name, ", which a target needs"),
+                  concat("give it: --",
+                         name == std::string_view("eos_token_id") ? "eos-token-id" : "decoder-start-token-id", " N"));
+    }
+  }
+  models::validate(config, "warm start");
+  return config;
+}
+
+/// The encoder's parameter that begins one of the new model; empty for cross-attention.
+std::string source_name(std::string name) {
+  if (name.starts_with("decoder.")) {
+    name.replace(0, std::string_view("decoder").size(), "encoder");
+  }
+  return name.find("cross_attention") == std::string::npos ? name : std::string();
+}
+
+}  // namespace
+
+EncoderDecoder warm_start(const EncoderModel& encoder, const WarmStartOptions& options) {
+  const EncoderConfig& from = encoder->config();
+  check_encoder(from);
+  const EncoderDecoderConfig config = pair_config(encoder, options);
+  EncoderDecoder model(config);
+  const at::NoGradGuard without_gradients;
+  const auto old = encoder->named_parameters();
+  const std::int64_t idle = models::padding_rows(models::find_family(from.model_type), from);
+  for (auto& parameter : model->named_parameters()) {
+    const std::string name = source_name(parameter.key());
+    at::Tensor& value = parameter.value();
+    if (name == "encoder.embeddings.positions") {
+      const at::Tensor first_type = old["encoder.embeddings.token_types"][0];
+      value.copy_(old[name].narrow(0, idle, value.size(0)) + first_type);
+    } else if (const at::Tensor* found = name.empty() ? nullptr : old.find(name)) {
+      value.copy_(*found);
+    } else if (name.ends_with("qkv.bias")) {
+      value.zero_();  // an encoder without those biases
+    }
+  }
+  model->eval();
+  return model;
+}
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// `transformers` 4 wrote every copy of a shared table, `transformers` 5 writes one of them: either is read.
+#include "weft/checkpoint/encoder_decoder/weights.h"
+
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "weft/checkpoint/name_rows.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/layers/embeddings.h"
+#include "weft/models/families/encoder_decoder_family.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using models::EncoderDecoderConfig;
+using models::EncoderDecoderFamily;
+
+constexpr const char* kOwnBias = "head_bias";
+constexpr const char* kBias = "final_logits_bias";
+constexpr const char* kHead = "lm_head.weight";
+
+bool is_own(const EncoderDecoderConfig& config) { return config.model_type == "weft"; }
+
+std::string shared_table(const std::string& prefix) { return prefix + "shared.weight"; }
+std::string source_table(const std::string& prefix) { return prefix + "encoder.embed_tokens.weight"; }
+std::string target_table(const std::string& prefix) { return prefix + "decoder.embed_tokens.weight"; }
+
+/// The first of the names that the file has, or nothing.
+std::string first_of(const formats::TensorFile& file, const std::vector<std::string>& names) {
+  const auto found =
+      std::find_if(names.begin(), names.end(), [&](const std::string& name) { return file.find(name) != nullptr; });
+  return found == names.end() ? std::string() : *found;
+}
+
+/// Whether two tensors hold the same; a misshapen one is no copy, and complained about later.
+bool are_equal(const formats::TensorFile& file, const std::string& one, const std::string& other) {
+  const formats::TensorInfo* first = file.find(one);
+  const formats::TensorInfo* second = file.find(other);
+  return first == second || (first->shape == second->shape && first->dtype == second->dtype &&
+                             read_tensor(file, *first).equal(read_tensor(file, *second)));
+}
+
+std::string prefix_in(const formats::TensorFile& file, const EncoderDecoderFamily& family) {
+  const std::string prefix = concat(family.base_prefix, ".");
+  const auto& tensors = file.tensors();
+  const bool prefixed = std::any_of(tensors.begin(), tensors.end(),
+                                    [&](const formats::TensorInfo& info) { return info.name.starts_with(prefix); });
+  return prefixed ? prefix : std::string();
+}
+
+bool has_fixed_positions(const EncoderDecoderConfig& config) { return config.position_embedding != "learned"; }
+
+/// Tensors that are copies of others, or numbers that Weft computes.
+bool is_passed_over(std::string_view name, const std::string& prefix, bool fixed_positions) {
+  const std::array<std::string, 6> copies{shared_table(prefix),       source_table(prefix),
+                                          target_table(prefix),       kHead,
+                                          prefix + "encoder.version", prefix + "decoder.version"};
+  const bool positions =
+      name == prefix + "encoder.embed_positions.weight" || name == prefix + "decoder.embed_positions.weight";
+  return name == kBias || (positions && fixed_positions) ||
+         std::find(copies.begin(), copies.end(), name) != copies.end();
+}
+
+std::vector<std::string> parts_of(const EncoderDecoderFamily& family, const EncoderDecoderFile& file,
+                                  const std::string& parameter) {
+  if (parameter == "encoder.embeddings.tokens") {
+    return {file.source_tokens};
+  }
+  if (parameter == "decoder.embeddings.tokens") {
+    return {file.target_tokens};
+  }
+  std::vector<std::string> parts = names_by_rows(family.names, parameter, file.prefix);
+  if (parts.empty()) {
+    throw std::logic_error(concat("no Hugging Face name for ", parameter));
+  }
+  return parts;
+}
+
+/// Where `transformers` looks for the tables of a model that is written.
+EncoderDecoderFile written_file(const EncoderDecoderConfig& config) {
+  EncoderDecoderFile file;
+  file.prefix = concat(models::find_encoder_decoder(config.model_type).base_prefix, ".");
+  file.shares = config.share_embeddings;
+  file.ties = config.tie_word_embeddings;
+  file.source_tokens = file.shares ? shared_table(file.prefix) : source_table(file.prefix);
+  file.target_tokens = file.shares ? file.source_tokens : target_table(file.prefix);
+  return file;
+}
+
+/// Copies that `transformers` wants beside the parameters: it ties nothing where tie_word_embeddings is false.
+void add_copies(NamedTensors& tensors, const EncoderDecoderConfig& config, const EncoderDecoderFile& file) {
+  const auto tensor = [&](const std::string& name) {
+    return std::find_if(tensors.begin(), tensors.end(), [&](const auto& entry) { return entry.first == name; })->second;
+  };
+  const bool by_field = models::find_encoder_decoder(config.model_type).shares_by_field;
+  const at::Tensor source = tensor(file.source_tokens);
+  const at::Tensor target = tensor(file.target_tokens);
+  if (file.shares && !file.ties) {
+    tensors.emplace_back(source_table(file.prefix), source);
+    tensors.emplace_back(target_table(file.prefix), target);
+  }
+  if (!file.shares && !by_field) {
+    tensors.emplace_back(shared_table(file.prefix), source);
+    if (file.ties) {
+      tensors.emplace_back(kHead, target);
+    }
+  }
+}
+
+void add_positions(NamedTensors& tensors, const EncoderDecoderConfig& config, const std::string& prefix) {
+  const auto waves = [&](std::int64_t count) {
+    return layers::sinusoidal_positions(0, count, config.d_model, tensors.front().second.options().requires_grad(false),
+                                        config.position_embedding == "sinusoidal_halves");
+  };
+  tensors.emplace_back(prefix + "encoder.embed_positions.weight", waves(config.max_source_positions));
+  tensors.emplace_back(prefix + "decoder.embed_positions.weight", waves(config.max_target_positions));
+}
+
+}  // namespace
+
+EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file, const EncoderDecoderConfig& config) {
+  const EncoderDecoderFamily& family = models::find_encoder_decoder(config.model_type);
+  EncoderDecoderFile found;
+  if (is_own(config)) {
+    found.shares = config.share_embeddings;
+    found.ties = config.tie_word_embeddings;
+    return found;
+  }
+  found.prefix = prefix_in(file, family);
+  const std::string shared = shared_table(found.prefix);
+  const std::string source = source_table(found.prefix);
+  const std::string target = target_table(found.prefix);
+  const bool apart = family.shares_by_field && !config.share_embeddings;
+  found.source_tokens =
+      first_of(file, apart ? std::vector{source, shared} : std::vector{source, shared, target, std::string(kHead)});
+  found.target_tokens = first_of(
+      file, apart ? std::vector{target, std::string(kHead)} : std::vector{target, shared, source, std::string(kHead)});
+  if (found.source_tokens.empty() || found.target_tokens.empty()) {
+    fail(ErrorKind::kFormat, file.path().string(), ": has no token embeddings ", quote(apart ? source : shared),
+         found.source_tokens.empty() ? "" : concat(" for the target, ", quote(target)),
+         ", which a model of the family ", family.model_type, " needs");
+  }
+  found.shares = !apart && are_equal(file, found.source_tokens, found.target_tokens);
+  const bool has_head = file.find(kHead) != nullptr;
+  found.ties = config.tie_word_embeddings && (!has_head || are_equal(file, kHead, found.target_tokens));
+  return found;
+}
+
+WeightMap encoder_decoder_map(const EncoderDecoderFile& file, const EncoderDecoderConfig& config) {
+  WeightMap map;
+  map.takes_float64 = true;
+  map.model = concat("the encoder-decoder in config.json (", config.model_type, ")");
+  if (is_own(config)) {
+    map.may_be_surplus = [](std::string_view name) { return name == kOwnBias; };
+    return map;
+  }
+  map.names = [file, type = config.model_type](const std::string& parameter) {
+    return HuggingFaceNames{.parts = parts_of(models::find_encoder_decoder(type), file, parameter)};
+  };
+  map.may_be_surplus = [prefix = file.prefix, fixed = has_fixed_positions(config)](std::string_view name) {
+    return is_passed_over(name, prefix, fixed);
+  };
+  return map;
+}
+
+at::Tensor read_head_bias(const formats::TensorFile& file, const EncoderDecoderConfig& config) {
+  const formats::TensorInfo* info = file.find(is_own(config) ? kOwnBias : kBias);
+  if (info == nullptr) {
+    return {};
+  }
+  const bool fits = !info->shape.empty() && info->shape.size() <= 2 &&
+                    info->shape.back() == config.target_vocab_size() &&
+                    info->shape.front() == (info->shape.size() == 2 ? 1 : info->shape.back());
+  if (!fits) {
+    fail(ErrorKind::kFormat, file.path().string(), ": tensor ", quote(info->name), " has shape ",
+         at::IntArrayRef(info->shape), ", but config.json says [1, ", config.target_vocab_size(), "]");
+  }
+  const at::Tensor bias = read_tensor(file, *info).flatten();
+  return bias.ne(0).any().item<bool>() ? bias : at::Tensor();
+}
+
+NamedTensors encoder_decoder_tensors(const models::EncoderDecoderImpl& model) {
+  const EncoderDecoderConfig& config = model.config();
+  if (is_own(config)) {
+    NamedTensors tensors = named_weights(model);
+    if (model.head_bias().defined()) {
+      tensors.emplace_back(kOwnBias, model.head_bias());
+    }
+    return tensors;
+  }
+  const EncoderDecoderFile file = written_file(config);
+  NamedTensors tensors = named_weights(model, encoder_decoder_map(file, config));
+  add_copies(tensors, config, file);
+  if (models::find_encoder_decoder(config.model_type).saves_positions) {
+    add_positions(tensors, config, file.prefix);
+  }
+  const at::Tensor bias =
+      model.head_bias().defined() ? model.head_bias() : at::zeros({config.target_vocab_size()}, at::kFloat);
+  tensors.emplace_back(kBias, bias.unsqueeze(0));
+  return tensors;
+}
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A family's rows with prefix and layer filled in.
+#include "weft/checkpoint/name_rows.h"
+
+#include "weft/core/error.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using models::Head;
+using models::NameRow;
+
+/// A name with its layer's number taken out.
+struct Numbered {
+  std::string text;
+  std::string number;
+};
+
+Numbered take_number(std::string_view name) {
+  for (const std::string_view layers : {"encoder.layers.", "decoder.layers."}) {
+    if (name.starts_with(layers)) {
+      const std::size_t end = name.find('.', layers.size());
+      return {concat(layers, "#", name.substr(end)), std::string(name.substr(layers.size(), end - layers.size()))};
+    }
+  }
+  return {std::string(name), {}};
+}
+
+/// What a name has behind the row's: nothing, ".weight" or ".bias"; no value when the row is for another name.
+std::optional<std::string> rest_of(const NameRow& row, std::optional<Head> head, std::string_view name) {
+  if ((row.head && row.head != head) || !name.starts_with(row.weft)) {
+    return std::nullopt;
+  }
+  const std::string_view rest = name.substr(row.weft.size());
+  return rest.empty() || rest == ".weight" || rest == ".bias" ? std::optional<std::string>(rest) : std::nullopt;
+}
+
+std::string filled(std::string_view pattern, std::string_view prefix, std::string_view number) {
+  std::string text;
+  for (const char letter : pattern) {
+    if (letter == '~') {
+      text += prefix;
+    } else if (letter == '#') {
+      text += number;
+    } else {
+      text += letter;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::string_view parameter,
+                                       std::string_view prefix, std::optional<Head> head) {
+  const Numbered numbered = take_number(parameter);
+  for (const NameRow& row : rows) {
+    const std::optional<std::string> rest = rest_of(row, head, numbered.text);
+    if (!rest) {
+      continue;
+    }
+    std::vector<std::string> parts;
+    for (const std::string_view part : row.parts) {
+      if (!part.empty()) {
+        parts.push_back(filled(part, prefix, numbered.number) + *rest);
+      }
+    }
+    return parts;
+  }
+  return {};
+}
+
+}  // namespace weft::checkpoint

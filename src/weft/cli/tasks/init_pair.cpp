@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// From flags to an encoder-decoder.
+#include "weft/cli/tasks/init_pair.h"
+
+#include <torch/utils.h>
+
+#include <algorithm>
+
+#include "weft/checkpoint/encoder_decoder/config_json.h"
+#include "weft/checkpoint/encoder_decoder/convert.h"
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/model_kind.h"
+#include "weft/cli/field_flags.h"
+#include "weft/core/error.h"
+#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/text/hugging_face.h"
+
+namespace weft::cli {
+namespace {
+
+using models::EncoderDecoder;
+using models::EncoderDecoderConfig;
+
+EncoderDecoderConfig first_pair_config(const PairRequest& request) {
+  if (request.config.empty()) {
+    return models::find_encoder_decoder(request.family).defaults;
+  }
+  formats::Json json = formats::read_json(request.config);
+  if (!request.family.empty() && json.is_object()) {
+    json["model_type"] = request.family;
+    json.erase("architectures");
+  }
+  return checkpoint::encoder_decoder_from_json(json, request.config.parent_path());
+}
+
+void check_fields_of_family(const EncoderDecoderConfig& config, const formats::Json& shape) {
+  const models::EncoderDecoderFamily& family = models::find_encoder_decoder(config.model_type);
+  for (const auto& [name, value] : shape.items()) {
+    const bool there = family.fields.empty() ||
+                       std::any_of(family.fields.begin(), family.fields.end(),
+                                   [&, &field = name](const models::FieldName& known) { return known.weft == field; });
+    require(there, "weft init: ", flag_name(name), " is no setting of ", config.model_type);
+  }
+}
+
+/// Random weights of a family.
+EncoderDecoder fresh_pair(const PairRequest& request) {
+  EncoderDecoderConfig config = first_pair_config(request);
+  check_fields_of_family(config, request.shape);
+  if (!request.tokenizer.empty() && !request.shape.contains("vocab_size")) {
+    checkpoint::check_model_directory(request.tokenizer);
+    config.vocab_size = text::HuggingFaceTokenizer(request.tokenizer).vocabulary_size();
+  }
+  if (request.shape.contains("encoder_attention")) {
+    config.directory.clear();  // files that the command line names lie in the working directory
+  }
+  formats::Json shape = request.shape;
+  if (models::has_one_length(models::find_encoder_decoder(config.model_type))) {
+    // One number in config.json: whichever was given is that of both.
+    for (const auto& [given, other] : {std::pair{"max_source_positions", "max_target_positions"},
+                                       std::pair{"max_target_positions", "max_source_positions"}}) {
+      if (shape.contains(given) && !shape.contains(other)) {
+        shape[other] = shape[given];
+      }
+    }
+  }
+  formats::update_from_json(config, shape, "weft init");
+  models::validate(config, "weft init");
+  return EncoderDecoder(config);
+}
+
+/// What of the shape a warm start leaves open.
+checkpoint::WarmStartOptions start_options(const PairRequest& request) {
+  checkpoint::WarmStartOptions options;
+  for (const auto& [name, value] : request.shape.items()) {
+    std::int64_t* place = name == "decoder_layers"           ? &options.decoder_layers
+                          : name == "max_target_positions"   ? &options.max_target_positions
+                          : name == "eos_token_id"           ? &options.eos_token_id
+                          : name == "decoder_start_token_id" ? &options.decoder_start_token_id
+                                                             : nullptr;
+    require(place != nullptr || name == "encoder_attention", "weft init: with --encoder the shape is the encoder's, ",
+            "and ", flag_name(name), " cannot change it");
+    if (place != nullptr) {
+      *place = value.get<std::int64_t>();
+    }
+  }
+  if (text::HuggingFaceTokenizer::present_in(request.encoder)) {
+    const text::HuggingFaceTokenizer tokenizer(request.encoder);
+    const auto take = [&](std::int64_t& id, text::SpecialRole role) {
+      id = id >= 0 ? id : tokenizer.special(role).value_or(-1);
+    };
+    take(options.decoder_start_token_id, text::SpecialRole::kClass);
+    take(options.eos_token_id, text::SpecialRole::kSeparator);
+  }
+  return options;
+}
+
+/// An encoder's weights on both sides.
+EncoderDecoder started_pair(const PairRequest& request) {
+  EncoderDecoderConfig given;
+  formats::update_from_json(given, request.shape, "weft init");
+  require(given.encoder_attention.size() <= 1,
+          "weft init: with --encoder, --encoder-attention is one pattern for all layers");
+  checkpoint::EncoderLoadOptions load;
+  load.head = models::Head::kNone;
+  load.encoder.attention = request.shape.contains("encoder_attention") ? given.encoder_attention.front() : "";
+  const checkpoint::WarmStartOptions options = start_options(request);
+  return checkpoint::warm_start(checkpoint::load_encoder(request.encoder, load), options);
+}
+
+}  // namespace
+
+bool asks_for_pair(const std::string& family, const std::filesystem::path& config) {
+  if (!family.empty() || config.empty()) {
+    const auto& types = models::kEncoderDecoderTypes;
+    return std::find(types.begin(), types.end(), family) != types.end();
+  }
+  const formats::Json json = formats::read_json(config);
+  return json.is_object() && checkpoint::is_encoder_decoder(json);
+}
+
+std::vector<std::string_view> pair_fields_left_out() {
+  std::vector<std::string_view> names{"position_embedding",  "position_offset",   "norm_position",
+                                      "normalize_embedding", "loss_chunk_size",   "gradient_checkpointing",
+                                      "tokenizer_class",     "encoder_full_until"};
+  models::EncoderConfig::fields([&](const auto& field) { names.push_back(field.name); });
+  return names;
+}
+
+EncoderDecoder make_pair(const PairRequest& request) {
+  torch::manual_seed(static_cast<std::uint64_t>(request.seed));
+  return request.encoder.empty() ? fresh_pair(request) : started_pair(request);
+}
+
+}  // namespace weft::cli

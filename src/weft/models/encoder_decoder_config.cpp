@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules between the fields of an EncoderDecoderConfig, and the two stacks that it describes.
+#include "weft/models/encoder_decoder_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "weft/models/encoder_model.h"
+#include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/stack/stack_config.h"
+
+namespace weft::models {
+namespace {
+
+void check_list(const std::vector<std::string>& list, std::int64_t layers, std::string_view where, const char* field) {
+  const auto count = static_cast<std::int64_t>(list.size());
+  require(count == 1 || count == layers, where, ": ", field, " must list one mechanism, or one for each of ", layers,
+          " layers, found ", count);
+  for (std::size_t layer = 0; layer < list.size(); ++layer) {
+    require(!list[layer].empty(), where, ": ", field, " of layer ", layer, " is empty; name a mechanism");
+  }
+}
+
+const std::string& of_layer(const std::vector<std::string>& list, std::int64_t layer) {
+  return list.size() == 1 ? list.front() : list.at(static_cast<std::size_t>(layer));
+}
+
+layers::PositionKind position_kind(const std::string& name) {
+  using layers::PositionKind;
+  return name == "learned"             ? PositionKind::kLearned
+         : name == "sinusoidal"        ? PositionKind::kSinusoidal
+         : name == "sinusoidal_halves" ? PositionKind::kSinusoidalHalves
+                                       : PositionKind::kNone;
+}
+
+layers::EmbeddingsConfig pair_embeddings(const EncoderDecoderConfig& config, std::int64_t positions) {
+  layers::EmbeddingsConfig embeddings;
+  embeddings.vocab_size = config.vocab_size;
+  embeddings.hidden_size = config.d_model;
+  embeddings.maximum_length = positions;
+  embeddings.with_norm = config.normalize_embedding;
+  embeddings.layer_norm_eps = config.layer_norm_eps;
+  embeddings.dropout = config.dropout;
+  embeddings.padding_id = config.pad_token_id;
+  embeddings.token_scale = config.scale_embedding ? std::sqrt(static_cast<double>(config.d_model)) : 1.0;
+  embeddings.positions = position_kind(config.position_embedding);
+  embeddings.position_offset = config.position_offset;
+  return embeddings;
+}
+
+/// What the layers of both stacks have in common.
+layers::BlockConfig pair_block(const EncoderDecoderConfig& config, std::int64_t layer, std::int64_t heads) {
+  layers::BlockConfig block;
+  block.layer = layer;
+  block.hidden_size = config.d_model;
+  block.heads = heads;
+  block.key_value_heads = heads;
+  block.qkv_bias = config.attention_bias;
+  block.output_bias = config.attention_bias;
+  block.activation = config.activation_function;
+  block.norm_first = config.norm_position == "pre";
+  block.layer_norm_eps = config.layer_norm_eps;
+  block.dropout = config.dropout;
+  block.attention_dropout = config.attention_dropout;
+  block.directory = config.directory;
+  return block;
+}
+
+void check_head_count(const EncoderDecoderConfig& config, std::string_view where, const char* field,
+                      std::int64_t heads) {
+  require(config.d_model % heads == 0, where, ": d_model ", config.d_model, " is not divisible by ", field, " ", heads);
+  require(config.position_embedding != "rotary" || config.d_model / heads % 2 == 0, where,
+          ": rotary position_embedding needs an even head dimension, but d_model ", config.d_model, " over ", field,
+          " ", heads, " is ", config.d_model / heads);
+}
+
+/// A call names positions of the source that `input` stands for, and none of the target.
+void check_target(const StackConfig& stack, const std::string& where) {
+  for (const layers::BlockConfig& block : stack.blocks) {
+    if (attention::parse_mechanism(block.attention, block.directory).needs_input) {
+      fail(ErrorKind::kUnsupported, where, ": attention of layer ", block.layer, ": `", block.attention,
+           "` names `input`, but a call of an encoder-decoder names no such positions of the target");
+    }
+  }
+}
+
+void check_vocabularies(const EncoderDecoderConfig& config, std::string_view where) {
+  const std::int64_t both = std::min(config.vocab_size, config.target_vocab_size());
+  require(config.pad_token_id < both, where, ": pad_token_id ", config.pad_token_id, " is not below ",
+          both == config.vocab_size ? "vocab_size " : "decoder_vocab_size ", both);
+  for (const auto& [name, id] :
+       {std::pair{"decoder_start_token_id", config.decoder_start_token_id}, {"eos_token_id", config.eos_token_id}}) {
+    require(id < config.target_vocab_size(), where, ": ", name, " ", id, " is not below ",
+            config.decoder_vocab_size > 0 ? "decoder_vocab_size " : "vocab_size ", config.target_vocab_size());
+  }
+  require(!config.share_embeddings || config.target_vocab_size() == config.vocab_size, where,
+          ": one table of token embeddings for both sides (share_embeddings) needs decoder_vocab_size ",
+          config.decoder_vocab_size, " equal to vocab_size ", config.vocab_size);
+}
+
+void finish(StackConfig& stack, const EncoderDecoderConfig& config) {
+  stack.last_norm = config.norm_position == "pre";
+  stack.rope_theta = config.position_embedding == "rotary" ? 10000.0 : 0.0;
+}
+
+}  // namespace
+
+std::string replacing_attention(const EncoderDecoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
+  if (!options.attention.empty() || config.encoder_attention.empty()) {
+    return options.attention;
+  }
+  return of_layer(config.encoder_attention, layer);
+}
+
+StackConfig encoder_stack(const EncoderDecoderConfig& config, const EncoderOptions& options) {
+  const EncoderDecoderFamily& family = find_encoder_decoder(config.model_type);
+  StackConfig stack;
+  stack.length_field = "max_source_positions";
+  stack.embeddings = pair_embeddings(config, config.max_source_positions);
+  for (std::int64_t layer = 0; layer < config.encoder_layers; ++layer) {
+    layers::BlockConfig block = pair_block(config, layer, config.encoder_attention_heads);
+    block.intermediate_size = config.encoder_ffn_dim;
+    block.maximum_length = config.max_source_positions;
+    const std::string given = replacing_attention(config, options, layer);
+    block.attention = given.empty() ? family.encoder_attention(config, options, layer) : given;
+    block.self_attention = family.encoder_layer(config, options, !given.empty());
+    if (!options.attention.empty()) {
+      block.directory.clear();  // what was asked for beside the config names files where it was asked
+    }
+    stack.blocks.push_back(block);
+  }
+  finish(stack, config);
+  return stack;
+}
+
+StackConfig decoder_stack(const EncoderDecoderConfig& config) {
+  StackConfig stack;
+  stack.length_field = "max_target_positions";
+  stack.embeddings = pair_embeddings(config, config.max_target_positions);
+  stack.embeddings.vocab_size = config.target_vocab_size();
+  stack.embeddings.shares_tokens = config.share_embeddings;
+  for (std::int64_t layer = 0; layer < config.decoder_layers; ++layer) {
+    layers::BlockConfig block = pair_block(config, layer, config.decoder_attention_heads);
+    block.intermediate_size = config.decoder_ffn_dim;
+    block.maximum_length = config.max_target_positions;
+    block.maximum_source_length = config.max_source_positions;
+    block.attention = of_layer(config.decoder_attention, layer);
+    block.cross_attention = of_layer(config.cross_attention, layer);
+    block.causal = true;
+    stack.blocks.push_back(block);
+  }
+  finish(stack, config);
+  return stack;
+}
+
+void validate(const EncoderDecoderConfig& config, std::string_view where) {
+  check_fields(config, where);
+  check_head_count(config, where, "encoder_attention_heads", config.encoder_attention_heads);
+  check_head_count(config, where, "decoder_attention_heads", config.decoder_attention_heads);
+  check_vocabularies(config, where);
+  if (!config.encoder_attention.empty()) {
+    check_list(config.encoder_attention, config.encoder_layers, where, "encoder_attention");
+  }
+  check_list(config.decoder_attention, config.decoder_layers, where, "decoder_attention");
+  check_list(config.cross_attention, config.decoder_layers, where, "cross_attention");
+  const EncoderDecoderFamily& family = find_encoder_decoder(config.model_type);
+  require(!has_one_length(family) || config.max_source_positions == config.max_target_positions, where, ": ",
+          config.model_type, " has as many positions for a target as for a source, found ", config.max_target_positions,
+          " and ", config.max_source_positions);
+  family.check(config, where);
+  check_mechanisms(encoder_stack(config, {}), concat(where, ": encoder"));
+  const StackConfig decoder = decoder_stack(config);
+  check_mechanisms(decoder, concat(where, ": decoder"));
+  check_target(decoder, concat(where, ": decoder"));
+}
+
+}  // namespace weft::models
