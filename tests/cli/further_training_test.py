@@ -129,6 +129,7 @@ class PairsTest(Case):
         for part in ("translate", "transformer-small", "60 pairs", "steps an epoch", "280 tokens for sources and targets"):
             self.assertIn(part, process.stderr)
         self.assertIn("perplexity", process.stdout)
+        self.assertIn("bleu", process.stdout)
         said = weft("info", self.run_directory).stdout
         for part in ("encoder-decoder", "1 + 1 layers, width 16", "train.src", "perplexity"):
             self.assertIn(part, said)
@@ -162,6 +163,8 @@ class PairsTest(Case):
         alone = self.folder / "alone"
         self.assertEqual(weft(*self.arguments(alone, "--steps", "4", "--gradient-accumulation", "2", "--json")).returncode, 0)
         found = json.loads(self.together(self.arguments(self.run_directory, "--steps", "4", "--json")))
+        last = [json.loads(line) for line in (alone / "metrics.jsonl").read_text().splitlines()][-1]
+        self.assertAlmostEqual(found["evaluation"]["bleu"], last["eval"]["bleu"], places=3)
         # A part's loss is a mean over its own targets, in one process as in two: only rounding differs.
         for (step, loss), (_, expected) in zip(losses(self.run_directory), losses(alone), strict=True):
             self.assertAlmostEqual(loss, expected, delta=1e-5, msg=f"step {step}")

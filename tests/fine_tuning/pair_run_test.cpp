@@ -18,6 +18,7 @@
 #include "weft/checkpoint/pair_directory.h"
 #include "weft/core/files.h"
 #include "weft/core/random.h"
+#include "weft/fine_tuning/pairs/pair_writing.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -127,6 +128,29 @@ TEST_F(PairRun, LearnsAndIsMeasured) {
   }
   // Sums of float32 in another order, and batches with padding.
   EXPECT_NEAR(result.evaluation.at("loss").get<double>(), nats / static_cast<double>(labels), 1e-5);
+}
+
+TEST_F(PairRun, WhatTheModelWritesIsMeasured) {
+  Json given = fields();
+  given["steps"] = 1;
+  given["eval_every"] = 0;
+  given["generated_examples"] = 7;
+  const training::TrainResult greedy = train(given, "greedy");
+  const double bleu = greedy.evaluation.at("bleu").get<double>();
+  EXPECT_GE(bleu, 0.0);
+  EXPECT_LE(bleu, 100.0);
+  given["task"] = "summarize";
+  given["eval_beams"] = 3;
+  given["max_target_positions"] = 24;
+  given["best_metric"] = "rougeL";
+  EXPECT_EQ(train(given, "beams").best.at("metric"), "rougeL");
+  given["generated_examples"] = 0;
+  given["best_metric"] = "loss";
+  EXPECT_FALSE(train(given, "none").evaluation.contains("rougeL"));
+  // The references themselves have the best figures.
+  const std::vector<std::string> texts = {"a small tree stands there", "the birds are here today"};
+  EXPECT_NEAR(writing_figures("translate", texts, texts).at("bleu").get<double>(), 100.0, 1e-9);
+  EXPECT_NEAR(writing_figures("summarize", texts, texts).at("rouge2").get<double>(), 1.0, 1e-12);
 }
 
 TEST_F(PairRun, EpochsBecomeSteps) {

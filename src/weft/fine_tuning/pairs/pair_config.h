@@ -46,6 +46,7 @@ struct PairConfig {
   std::int64_t epochs = 0;
   std::int64_t batch_tokens = 4096;
   std::int64_t generated_examples = 2000;
+  std::int64_t eval_beams = 1;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -88,6 +89,7 @@ struct PairConfig {
     visit(Field{"generated_examples", &C::generated_examples,
                 "held-out sources that an evaluation translates or summarises, from the first on; 0 for none"}
               .range(0, 1 << 24));
+    visit(Field{"eval_beams", &C::eval_beams, "beams of that search; 1 is greedy"}.range(1, 64));
   }
 };
 

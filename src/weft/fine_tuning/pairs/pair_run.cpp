@@ -28,9 +28,9 @@ using formats::Json;
 using Tokenizer = std::shared_ptr<const text::HuggingFaceTokenizer>;
 
 // The data themselves are compared, so that files may have moved.
-constexpr std::array<std::string_view, 9> kChangeableOfPairs = {"train_source", "train_target", "eval_source",
-                                                                "eval_target",  "train_data",   "eval_data",
-                                                                "on_error",     "epochs",       "generated_examples"};
+constexpr std::array<std::string_view, 10> kChangeableOfPairs = {
+    "train_source", "train_target", "eval_source", "eval_target",        "train_data",
+    "eval_data",    "on_error",     "epochs",      "generated_examples", "eval_beams"};
 
 std::int64_t role_id(const text::HuggingFaceTokenizer& tokenizer, std::initializer_list<text::SpecialRole> roles,
                      const char* what) {

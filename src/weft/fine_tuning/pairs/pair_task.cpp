@@ -3,6 +3,7 @@
 #include "weft/fine_tuning/pairs/pair_task.h"
 
 #include <algorithm>
+#include <span>
 
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/pair_directory.h"
@@ -10,6 +11,7 @@
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/fine_tuning/pairs/pair_scoring.h"
+#include "weft/fine_tuning/pairs/pair_writing.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/text_task.h"
 
@@ -109,14 +111,27 @@ Json PairTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& p
   options.batch_tokens = settings_.pairs.batch_tokens;
   options.dtype = settings_.trainer.dtype;
   options.progress = progress;
-  const PairScores scores = score_pairs(model_, data_.held_out, options);
-  return pair_figures(scores);
+  Json figures = pair_figures(score_pairs(model_, data_.held_out, options));
+  if (settings_.pairs.generated_examples > 0) {
+    WritingOptions writing;
+    writing.examples = std::min(settings_.pairs.generated_examples, data_.held_out.size());
+    writing.beams = settings_.pairs.eval_beams;
+    writing.short_targets = settings_.pairs.task == "translate";
+    writing.dtype = settings_.trainer.dtype;
+    writing.progress = progress;
+    const std::vector<std::string> texts = write_targets(model_, *tokenizer_, data_.held_out, writing);
+    figures.update(writing_figures(settings_.pairs.task, texts, std::span(data_.references).first(texts.size())));
+  }
+  return figures;
 }
 
 std::optional<std::vector<std::string>> PairTask::figure_names() {
   std::vector<std::string> names;
   if (data_.held_out.size() > 0) {
-    const Json figures = pair_figures(PairScores());
+    Json figures = pair_figures(PairScores());
+    if (settings_.pairs.generated_examples > 0) {
+      figures.update(writing_figures(settings_.pairs.task, {}, {}));
+    }
     for (const auto& [name, value] : figures.items()) {
       names.push_back(name);
     }

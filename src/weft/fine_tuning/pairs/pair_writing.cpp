@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each process fills in its texts in a table of zeros; the sum over the processes is the whole table, exactly.
+#include "weft/fine_tuning/pairs/pair_writing.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+
+#include "weft/generation/pair_decoder.h"
+#include "weft/generation/search/search.h"
+#include "weft/metrics/summary/rouge.h"
+#include "weft/metrics/translation/bleu.h"
+#include "weft/tasks/encoder_runner.h"
+#include "weft/training/precision.h"
+#include "weft/training/processes/process_group.h"
+
+namespace weft::fine_tuning {
+namespace {
+
+// At most so many tokens: a model that has learned nothing never ends.
+std::int64_t longest_text(const models::EncoderDecoderConfig& config, std::int64_t source, bool short_targets) {
+  const std::int64_t most = short_targets ? 2 * source + 16 : config.max_target_positions;
+  return std::min(most, config.max_target_positions);
+}
+
+generation::GenerationConfig search_settings(const models::EncoderDecoderConfig& config, std::int64_t beams,
+                                             std::int64_t longest) {
+  generation::GenerationConfig settings;
+  settings.num_beams = beams;
+  settings.max_new_tokens = longest;
+  settings.eos_token_id = {config.eos_token_id};
+  settings.pad_token_id = config.pad_token_id;
+  settings.decoder_start_token_id = config.decoder_start_token_id;
+  settings.suppress_tokens = {config.pad_token_id};
+  if (config.decoder_start_token_id != config.pad_token_id) {
+    settings.suppress_tokens.push_back(config.decoder_start_token_id);
+  }
+  return settings;
+}
+
+// The ids of each text, without its end.
+std::vector<std::vector<std::int64_t>> write_batch(const models::EncoderDecoder& model, std::span<const PairRow> rows,
+                                                   const WritingOptions& options) {
+  const models::EncoderDecoderConfig& config = model->config();
+  const PairBatch batch = pair_batch(rows, config);
+  generation::PairDecoder decoder(model, batch.pair.input_ids, batch.pair.attention_mask);
+  generation::SearchRequest request;
+  request.prompts.assign(rows.size(), {config.decoder_start_token_id});
+  const std::int64_t longest = longest_text(config, batch.pair.input_ids.size(1), options.short_targets);
+  std::vector<std::vector<std::int64_t>> texts;
+  for (const auto& found : generation::search(decoder, request, search_settings(config, options.beams, longest))) {
+    texts.push_back(found.empty() ? std::vector<std::int64_t>() : found.front().ids);
+    if (!texts.back().empty() && texts.back().back() == config.eos_token_id) {
+      texts.back().pop_back();
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::vector<std::string> write_targets(const models::EncoderDecoder& model, const text::HuggingFaceTokenizer& tokenizer,
+                                       const PairRows& rows, const WritingOptions& options) {
+  const at::NoGradGuard no_grad;
+  const training::AutocastGuard autocast(options.dtype);
+  training::ProcessGroup& group = training::processes();
+  std::vector<std::int64_t> lengths;
+  std::int64_t longest = 0;
+  for (std::int64_t pair = 0; pair < options.examples; ++pair) {
+    lengths.push_back(rows.source_length(pair));
+    longest = std::max(longest, lengths.back());
+  }
+  const std::int64_t width = longest_text(model->config(), longest, options.short_targets) + 1;
+  // A row is a text: how many ids it has, and the ids.
+  const at::Tensor table = at::zeros({options.examples, width}, at::kDouble);
+  const auto batches = tasks::batches_by_length(lengths, {options.batch_rows, std::int64_t{1} << 40});
+  for (std::size_t number = 0; number < batches.size(); ++number) {
+    if (static_cast<std::int64_t>(number) % group.size() != group.rank()) {
+      continue;
+    }
+    std::vector<PairRow> shown;
+    for (const std::size_t pair : batches[number]) {
+      shown.push_back(rows.row(static_cast<std::int64_t>(pair)));
+    }
+    const auto texts = write_batch(model, shown, options);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      double* row = table.data_ptr<double>() + static_cast<std::int64_t>(batches[number][i]) * width;
+      row[0] = static_cast<double>(texts[i].size());
+      std::copy(texts[i].begin(), texts[i].end(), row + 1);
+    }
+    if (options.progress) {
+      options.progress(static_cast<std::int64_t>(number) + 1, static_cast<std::int64_t>(batches.size()));
+    }
+  }
+  if (!group.is_alone()) {
+    group.begin_sum(table)();
+  }
+  std::vector<std::string> texts;
+  for (std::int64_t pair = 0; pair < options.examples; ++pair) {
+    const double* row = table.const_data_ptr<double>() + pair * width;
+    texts.push_back(
+        tokenizer.decode(std::vector<std::int64_t>(row + 1, row + 1 + static_cast<std::int64_t>(row[0])), true));
+  }
+  return texts;
+}
+
+formats::Json writing_figures(std::string_view task, std::span<const std::string> texts,
+                              std::span<const std::string> references) {
+  if (task == "translate") {
+    if (texts.empty()) {
+      return {{"bleu", nullptr}};
+    }
+    metrics::BleuScorer scorer{metrics::BleuOptions()};
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      scorer.add(texts[i], references.subspan(i, 1));
+    }
+    return {{"bleu", scorer.score().score}};
+  }
+  metrics::RougeScorer scorer(true);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    scorer.add(texts[i], references.subspan(i, 1));
+  }
+  formats::Json figures = formats::Json::object();
+  for (std::size_t kind = 0; kind < metrics::kRougeNames.size(); ++kind) {
+    figures[std::string(metrics::kRougeNames[kind])] =
+        texts.empty() ? formats::Json(nullptr) : formats::Json(scorer.mean()[kind].f1);
+  }
+  return figures;
+}
+
+}  // namespace weft::fine_tuning
