@@ -63,6 +63,15 @@ void say_what_was_done(const formats::Json& metadata, const std::string& name) {
   if (number("truncated") > 0) {
     log_warning(name, ": ", number("tokens"), " tokens, of which the last ", number("truncated"), " were cut off");
   }
+  if (number("divided") > 0) {
+    log_warning(name, ": ", number("divided"), " of ", number("sentences"),
+                " sentences are longer than the model reads, and were translated in parts");
+  }
+  if (number("incomplete") > 0) {
+    log_warning(name, ": ", number("incomplete"),
+                " texts end at the longest length of the settings, and perhaps too "
+                "early; --max-new-tokens sets it");
+  }
   if (number("windows") > 1) {
     log_warning(name, ": ", number("tokens"), " tokens, read in ", number("windows"), " windows");
   }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `weft translate` and `weft summarize` share: an encoder-decoder directory, the settings of its search, and how
+// texts are put together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/App.hpp>
+
+#include "weft/cli/generation/settings_flags.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/tasks/sequences/sequence_model.h"
+
+namespace weft::cli {
+
+/// Flags on sources and batches.
+struct SequenceRunConfig {
+  std::int64_t max_source_length = 0;
+  std::int64_t batch_size = 16;
+  std::int64_t batch_tokens = 16384;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = SequenceRunConfig;
+    visit(Field{"max_source_length", &C::max_source_length,
+                "longest text that the model reads at once, in tokens with special ones; 0 for as long as it can"}
+              .at_least(0));
+    visit(Field{"batch_size", &C::batch_size,
+                "texts or sentences that are written together; with 1 each line is answered as soon as it is read"}
+              .range(1, 1 << 16));
+    visit(Field{"batch_tokens", &C::batch_tokens, "tokens that are read together at most, padding included"}.range(
+        1, 1 << 30));
+  }
+};
+
+struct SequenceFlags {
+  TaskFlags task;
+  GenerationFlags generation;
+};
+
+/// Adds the flags above, those of generation and of the encoder, --out and --json.
+void add_sequence_flags(CLI::App& app, SequenceFlags& flags);
+
+/// A model opened for `command`, and its batches; without one where only its settings are to be printed, which is done
+/// here then.
+struct OpenSequenceTask {
+  std::optional<tasks::SequenceModel> model;
+  tasks::RunOptions run;
+};
+OpenSequenceTask open_sequence_task(const SequenceFlags& flags, const std::string& command);
+
+/// Runs `task` over the texts of `source` (run_on_texts), or with `whole` over its file as one text. Errors: those of
+/// both.
+void run_sequence_task(const TextSource& source, const TaskFlags& flags, const tasks::RunOptions& run, bool whole,
+                       const RunOnDocuments& task, const ResultForm& form);
+
+}  // namespace weft::cli

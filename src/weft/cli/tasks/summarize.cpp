@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft summarize`: short texts of long ones.
+#include "weft/tasks/sequences/summarize.h"
+
+#include <memory>
+
+#include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/tasks/sequence_command.h"
+#include "weft/core/joined.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kSummarizeExamples =
+    "  weft summarize bigbird-pegasus-large-arxiv --file papers.jsonl --text-field article --json\n"
+    "  weft summarize led-base-16384 --document --file report.txt --num-beams 4 --max-length 256\n"
+    "  weft summarize pegasus-xsum --truncate --file articles.txt";
+
+struct SummarizeConfig {
+  bool truncate = false;
+  bool document = false;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = SummarizeConfig;
+    visit(Field{"truncate", &C::truncate, "cut texts that are too long for the model"});
+    visit(Field{"document", &C::document, "a whole file is one text"});
+  }
+};
+
+struct SummarizeCommand {
+  SequenceFlags flags;
+  TextSource source;
+  formats::Json given = formats::Json::object();
+};
+
+std::string summary_line(const formats::Json& result) {
+  return joined(result, "\n", [](const formats::Json& text) { return text["summary_text"].get<std::string>(); });
+}
+
+formats::Json summary_columns(const formats::Json& result) {
+  return {{"summary_text", result.front()["summary_text"]}};
+}
+
+void run_summarize(const SummarizeCommand& command) {
+  SummarizeConfig config;
+  formats::update_from_json(config, command.given, "weft summarize");
+  OpenSequenceTask task = open_sequence_task(command.flags, "weft summarize");
+  if (!task.model) {
+    return;
+  }
+  const tasks::SummarizeOptions options{.truncate = config.truncate, .batch = task.run.batch};
+  const auto summarize = [&](std::span<const tasks::Document> documents) {
+    return tasks::summarize(*task.model, documents, options);
+  };
+  run_sequence_task(command.source, command.flags.task, task.run, config.document, summarize,
+                    {.line = summary_line, .columns = summary_columns});
+}
+
+}  // namespace
+
+void add_summarize(CLI::App& parent) {
+  auto command = std::make_shared<SummarizeCommand>();
+  CLI::App& app = add_command(parent, "summarize", kSummarizeExamples);
+  add_task_directory(app, command->flags.task);
+  add_text_arguments(app, command->source, false);
+  add_fields<SummarizeConfig>(app, {.title = "Options"}, command->given);
+  add_sequence_flags(app, command->flags);
+  app.callback([command] { run_summarize(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The encoder reads a batch of padded sources once; the search goes on with rows of the decoder.
+#include "weft/tasks/sequences/sequence_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/formats/dtype.h"
+#include "weft/generation/pair_decoder.h"
+#include "weft/generation/search/search.h"
+#include "weft/generation/settings/read_settings.h"
+
+namespace weft::tasks {
+namespace {
+
+using generation::FinishReason;
+
+class ModelWriter final : public Writer {
+ public:
+  ModelWriter(models::EncoderDecoder model, generation::GenerationConfig config, std::int64_t start, StopRule stops)
+      : model_(std::move(model)), config_(std::move(config)), start_(start), stops_(std::move(stops)) {}
+
+  std::vector<std::vector<Written>> write(std::span<const Ids> sources) override {
+    const auto [ids, mask] = padded(sources);
+    generation::PairDecoder decoder(model_, ids, mask);
+    const generation::SearchRequest request{.prompts = std::vector<Ids>(sources.size(), Ids{start_}),
+                                            .sources = {sources.begin(), sources.end()},
+                                            .stops = stops_};
+    std::vector<std::vector<Written>> written;
+    for (std::vector<generation::Sequence>& found : generation::search(decoder, request, config_)) {
+      std::vector<Written>& texts = written.emplace_back();
+      for (generation::Sequence& sequence : found) {
+        const bool cut = sequence.reason == FinishReason::kLength || sequence.reason == FinishReason::kInterrupted;
+        texts.push_back({std::move(sequence.ids), sequence.score, !cut});
+      }
+    }
+    return written;
+  }
+
+  formats::Json computed() const override {
+    const bool half = model_->parameters().front().scalar_type() == at::kBFloat16;
+    formats::Json computed = {{"dtype", half ? "bfloat16" : "float32"}};
+    for (const auto& [key, value] : model_->computed()) {
+      computed[key] = value;
+    }
+    return computed;
+  }
+
+ private:
+  // int64 [B, S] and the mask of what is no padding, which a single length does not need.
+  std::pair<at::Tensor, at::Tensor> padded(std::span<const Ids> sources) const {
+    std::size_t longest = 0;
+    bool even = true;
+    for (const Ids& source : sources) {
+      longest = std::max(longest, source.size());
+      even = even && source.size() == sources.front().size();
+    }
+    const auto rows = static_cast<std::int64_t>(sources.size());
+    const auto length = static_cast<std::int64_t>(longest);
+    const at::Tensor ids =
+        at::full({rows, length}, std::max<std::int64_t>(0, model_->config().pad_token_id), at::kLong);
+    const at::Tensor mask = at::zeros({rows, length}, at::kLong);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const Ids& source = sources[static_cast<std::size_t>(row)];
+      std::copy(source.begin(), source.end(), ids.data_ptr<std::int64_t>() + row * length);
+      mask.select(0, row).narrow(0, 0, static_cast<std::int64_t>(source.size())).fill_(1);
+    }
+    return {ids, even ? at::Tensor() : mask};
+  }
+
+  models::EncoderDecoder model_;
+  generation::GenerationConfig config_;
+  std::int64_t start_;
+  StopRule stops_;
+};
+
+// Tokens that model and tokeniser allow together, or those that were asked for.
+std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std::int64_t asked,
+                            const std::string& name) {
+  const std::int64_t most = tokenizer > 0 ? std::min(positions, tokenizer) : positions;
+  require(asked <= most, name, " reads at most ", most, " tokens, but --max-length is ", asked);
+  return asked > 0 ? asked : most;
+}
+
+}  // namespace
+
+std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
+                                    std::int64_t start, StopRule stops) {
+  return std::make_shared<ModelWriter>(model, config, start, std::move(stops));
+}
+
+SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options) {
+  const std::string name = quote(directory.path().native(), 4096);
+  // What needs no weights comes first.
+  const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
+  const std::int64_t start = generation::start_token(options.generation, name);
+  std::shared_ptr<const text::PairTokenizer> tokenizer = text::load_pair_tokenizer(directory.path());
+  SequenceModel model{
+      .tokenizer = tokenizer,
+      .name = name,
+      .longest = longest_source(config.max_source_positions, tokenizer->maximum_length(), options.max_length, name),
+      .vocabulary = config.vocab_size,
+      .source_language = tokenizer->language(text::Side::kSource),
+      .target_language = tokenizer->language(text::Side::kTarget)};
+  StopRule stops;
+  if (options.stops && !options.generation.stop_strings.empty()) {
+    stops = options.stops(tokenizer->side(text::Side::kTarget), options.generation.stop_strings);
+  }
+  model.writer = make_writer(checkpoint::load_encoder_decoder(directory, options.load), options.generation, start,
+                             std::move(stops));
+  return model;
+}
+
+}  // namespace weft::tasks

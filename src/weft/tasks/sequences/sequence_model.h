@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model directory opened for a task that writes texts: an encoder-decoder, its tokeniser, and the settings of its
+// search.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/checkpoint/encoder_decoder/directory.h"
+#include "weft/checkpoint/open_model.h"
+#include "weft/generation/settings/generation_config.h"
+#include "weft/tasks/sequences/writer.h"
+
+namespace weft::tasks {
+
+/// Whether new tokens end a text (SearchRequest::stops).
+using StopRule = std::function<bool(std::span<const std::int64_t> made)>;
+
+struct SequenceModelOptions {
+  checkpoint::EncoderDecoderLoadOptions load = {};
+  generation::GenerationConfig generation = {};  ///< complete: those of the directory with flags over them
+  /// Makes the rule for the settings' stop_strings; empty: such settings are not looked at.
+  std::function<StopRule(const text::Tokenizer& target, const std::vector<std::string>& texts)> stops = {};
+  std::int64_t max_length = 0;  ///< tokens of a source; 0: as many as the model and its tokeniser allow
+};
+
+/// Errors: as checkpoint::load_encoder_decoder and text::load_pair_tokenizer; kArgument where max_length is more than
+/// the model reads, or the settings name no token that a text starts with.
+SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options);
+
+/// The model and its search as a writer; `start` is the decoder's first token.
+std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
+                                    std::int64_t start, StopRule stops = {});
+
+}  // namespace weft::tasks

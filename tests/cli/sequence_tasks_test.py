@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft translate` and `weft summarize` on a tiny Marian with random weights: shapes of results, white space, languages, and what is too long."""
+
+import json
+import pathlib
+import random
+import shutil
+import struct
+import unittest
+
+from encoder_program import FIXTURES, results
+from weft_program import Case, weft
+
+TEXT = "The loom weaves the thread. Hello, world!\n\n\tA man walks over the bridge.\n"
+WIDTH, INNER, POSITIONS = 8, 16, 64
+
+
+def projections(prefix, names, rows=WIDTH, columns=WIDTH):
+    return {f"{prefix}.{name}.{part}": [rows, columns] if part == "weight" else [rows] for name in names for part in ("weight", "bias")}
+
+
+def layer(prefix, crosses):
+    attentions = ["self_attn", "encoder_attn"] if crosses else ["self_attn"]
+    shapes = {}
+    for attention in attentions:
+        shapes |= projections(f"{prefix}.{attention}", ["q_proj", "k_proj", "v_proj", "out_proj"])
+    norms = [f"{attention}_layer_norm" for attention in attentions] + ["final_layer_norm"]
+    shapes |= {f"{prefix}.{norm}.{part}": [WIDTH] for norm in norms for part in ("weight", "bias")}
+    return shapes | projections(prefix, ["fc1"], INNER, WIDTH) | projections(prefix, ["fc2"], WIDTH, INNER)
+
+
+def write_floats(path, shapes, seed):
+    """float32 tensors; those of norms are 1 and 0, so that nothing vanishes."""
+    chosen, header, data = random.Random(seed), {}, b""
+    for name, shape in sorted(shapes.items()):
+        count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+        values = [1.0 if name.endswith("norm.weight") else 0.0 if name.endswith("bias") else chosen.gauss(0, 0.7) for _ in range(count)]
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * count]}
+        data += struct.pack(f"<{count}f", *values)
+    text = json.dumps({**header, "__metadata__": {"format": "pt"}}).encode()
+    pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def make_marian(directory, tokenizer="marian-codes", **settings):
+    """One layer each, with the tokeniser of the fixtures; `settings` go over those of its generation_config.json."""
+    directory = pathlib.Path(directory)
+    directory.mkdir()
+    for file in (FIXTURES / "pairs" / tokenizer).iterdir():
+        if file.name != "cases.json":
+            shutil.copy(file, directory / file.name)
+    vocabulary = json.loads((directory / "vocab.json").read_text())
+    tokens, pad = len(vocabulary) + 1, vocabulary["<pad>"]  # and <eop>, which the settings of the tokeniser add
+    shapes = {"model.shared.weight": [tokens, WIDTH], "final_logits_bias": [1, tokens]}
+    shapes |= layer("model.encoder.layers.0", False) | layer("model.decoder.layers.0", True)
+    write_floats(directory / "model.safetensors", shapes, 7)
+    special = {"pad_token_id": pad, "eos_token_id": 0, "decoder_start_token_id": pad}
+    half = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in (("layers", 1), ("attention_heads", 2), ("ffn_dim", INNER))}
+    (directory / "config.json").write_text(json.dumps(
+        {"model_type": "marian", "architectures": ["MarianMTModel"], "vocab_size": tokens, "d_model": WIDTH, **half, "max_position_embeddings": POSITIONS,
+         "activation_function": "swish", "scale_embedding": True, "is_encoder_decoder": True, **special}))
+    (directory / "generation_config.json").write_text(json.dumps(
+        {"num_beams": 2, "max_length": 12, "bad_words_ids": [[pad]], "forced_eos_token_id": 0, "renormalize_logits": True, **special} | settings))
+    return directory
+
+
+class SequenceTasksTest(Case):
+    def setUp(self):
+        super().setUp()
+        self.model = make_marian(self.folder / "marian")
+
+    def translate(self, *arguments, **keywords):
+        return results("translate", self.model, "--target-lang", "de", *arguments, **keywords)
+
+    def test_results(self):
+        (found,) = self.translate(TEXT)
+        (result,) = found["result"]
+        self.assertEqual([sentence["source"] for sentence in result["sentences"]],
+                         ["The loom weaves the thread.", "Hello, world!", "A man walks over the bridge."])
+        self.assertEqual([(sentence["start"], sentence["end"]) for sentence in result["sentences"]], [(0, 27), (28, 41), (44, 72)])
+        first, second, third = (sentence["translation"] for sentence in result["sentences"])
+        self.assertEqual(result["translation_text"], f"{first} {second}\n\n\t{third}\n")
+        self.assertEqual(found["metadata"]["sentences"], 3)
+        self.assertEqual(found["metadata"]["dtype"], "float32")
+        (several,) = self.translate(TEXT, "--num-return-sequences", "2")
+        self.assertEqual(len(several["result"]), 2)
+        self.assertEqual(several["result"][0], result)
+
+    def test_files_and_documents(self):
+        path = self.folder / "text.txt"
+        path.write_text(TEXT, encoding="utf-8")
+        lines = weft("translate", self.model, "--target-lang", "de", "--file", path)
+        self.assertEqual(lines.returncode, 0, lines.stderr)
+        self.assertEqual([bool(line) for line in lines.stdout.splitlines()], [bool(line) for line in TEXT.splitlines()])
+        (whole,) = self.translate("--document", "--file", path)
+        self.assertEqual(whole["result"][0]["translation_text"], self.translate(TEXT)[0]["result"][0]["translation_text"])
+        alone = weft("translate", self.model, "--target-lang", "de", "--file", path, "--batch-size", "1")
+        self.assertEqual(alone.stdout, lines.stdout)
+
+    def test_languages(self):
+        self.assert_fails(weft("translate", self.model, "a man"), 1, "--target-lang", "'de', 'fr'")
+        self.assert_fails(weft("translate", self.model, "a man", "--target-lang", "xx"), 1, "'xx'", "'de', 'fr'")
+        own, given = results("translate", self.model, ">>fr<< a man")[0], results("translate", self.model, "--target-lang", "fr", "a man")[0]
+        self.assertEqual(own["result"][0]["translation_text"].strip(), given["result"][0]["translation_text"])
+
+    def test_what_is_too_long(self):
+        long = "a man " * 200
+        found = weft("translate", self.model, "--target-lang", "de", long)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertIn("1 of 1 sentences", found.stderr)
+        self.assertGreater(self.translate(long)[0]["result"][0]["sentences"][0]["parts"], 1)
+        self.assert_fails(weft("translate", self.model, "--target-lang", "de", "--no-split-sentences", long), 1, "more than the 64 tokens")
+        self.assert_fails(weft("translate", self.model, "--target-lang", "de", "--max-source-length", "65", "a"), 1, "at most 64")
+        self.assert_fails(weft("summarize", self.model, long), 1, "at most 64")
+        (cut,) = results("summarize", self.model, "--truncate", long)
+        self.assertGreater(cut["metadata"]["truncated"], 0)
+        self.assertEqual(list(cut["result"][0]), ["summary_text"])
+
+    def test_settings(self):
+        settings = json.loads(weft("translate", self.model, "--print-settings", "--num-beams", "3").stdout)
+        self.assertEqual((settings["num_beams"], settings["max_length"]), (3, 12))
+
+    def test_directories_that_do_not_fit(self):
+        (self.model / "vocab.json").write_text(json.dumps({"</s>": 0, "<unk>": 1, "<pad>": 2}))
+        self.assert_fails(weft("translate", self.model, "a man"), 1, "vocab.json", "two models")
+        (self.model / "target.spm").unlink()
+        self.assert_fails(weft("translate", self.model, "a man"), 1, "target.spm")
+
+
+if __name__ == "__main__":
+    unittest.main()
