@@ -17,7 +17,8 @@ class Decoder {
 
   /// Before the first token.
   virtual layers::DecodingState initial_state() = 0;
-  /// Takes tokens int64 [B, n] behind those of `state` in; -> scores of what comes after the last one [B, vocab].
+  /// Takes tokens int64 [B, n] behind those of `state` in; -> scores of what comes after the last one [B, vocab], which
+  /// the caller may change.
   virtual at::Tensor step(const at::Tensor& tokens, layers::DecodingState& state) = 0;
   /// Row b goes on from what row rows[b] was, int64 [B'].
   virtual void reorder(layers::DecodingState& state, const at::Tensor& rows) { state.reorder(rows); }
