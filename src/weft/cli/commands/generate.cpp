@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
@@ -157,11 +158,20 @@ void run_texts(const GenerateOptions& options, const generation::GenerationConfi
   fail_if_interrupted(texts);
 }
 
-void run_tensors(const GenerateOptions& options, const generation::GenerationConfig& config) {
+TensorResults search_tensors(const checkpoint::OpenedModel& directory, const TensorTexts& texts,
+                             const generation::GenerationConfig& config, const std::string& path) {
+  if (directory.is_encoder_decoder()) {
+    return write_targets(checkpoint::load_encoder_decoder(directory), texts, config, path);
+  }
+  generation::LanguageModelDecoder decoder(checkpoint::load_model(directory));
+  return continue_texts(decoder, texts, config, path);
+}
+
+void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
+                 const generation::GenerationConfig& config) {
   const TensorTexts texts = read_texts(options.input);
   const InterruptGuard guard;
-  generation::LanguageModelDecoder decoder(checkpoint::load_model(options.run));
-  const TensorResults results = continue_texts(decoder, texts, config, options.input);
+  const TensorResults results = search_tensors(directory, texts, config, options.input);
   if (interrupted()) {
     fail(ErrorKind::kInterrupted, "stopped before all texts were there; ", quote(options.output, 4096),
          " was not written");
@@ -177,16 +187,25 @@ void run_generate(const GenerateOptions& options) {
   if (!has_tensors && !options.settings.print_settings && options.prompt_file.empty()) {
     prompt_of(options);  // before anything is read
   }
-  checkpoint::load_config(options.run);  // says what a directory is that cannot generate
-  const generation::GenerationConfig config =
-      generation_settings(options.settings, options.run, "weft generate", own_defaults());
+  const checkpoint::OpenedModel directory = checkpoint::open_model(options.run);
+  const bool has_source = directory.is_encoder_decoder();
+  if (!has_source) {
+    directory.own_config();  // says what a directory is that cannot generate
+  }
+  const generation::GenerationConfig config = generation_settings(
+      options.settings, options.run, "weft generate", has_source ? generation::GenerationConfig{} : own_defaults());
   if (options.settings.print_settings) {
     std::cout << formats::print_json(formats::to_json(config), 2) << '\n';
     return;
   }
   apply_threads(options.threads);
   if (has_tensors) {
-    run_tensors(options, config);
+    run_tensors(options, directory, config);
+  } else if (has_source) {
+    throw Error(
+        ErrorKind::kUnsupported,
+        concat(quote(options.run, 4096), ": an encoder-decoder continues no prompt, it writes a text for a source"),
+        "give the ids of sources with --input and --output, or use weft translate or weft summarize");
   } else {
     run_texts(options, config);
   }
