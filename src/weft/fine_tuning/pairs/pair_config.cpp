@@ -39,7 +39,7 @@ const std::vector<OtherName>& other_names() {
   return names;
 }
 
-// Vaswani et al. 2017, sections 3 and 5, as far as it does not depend on the size.
+// Vaswani et al. 2017, sections 3 and 5, as far as it does not depend on the size; the weight decay is ours.
 Json pair_defaults() {
   return {{"beta2", 0.98},
           {"epsilon", 1e-9},

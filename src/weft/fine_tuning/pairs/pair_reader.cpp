@@ -77,14 +77,24 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
     const auto has = [&](const std::string& name) {
       return std::find(columns.begin(), columns.end(), name) != columns.end();
     };
-    // A table of two columns has its source in the first.
-    const auto column = [&](const std::string& named, const auto& usual, std::size_t place) {
-      const std::string name = field_of(named, usual, has);
-      return name.empty() && columns.size() == 2 ? place : reader->column(name.empty() ? usual.front() : name);
-    };
-    pair.source = row->fields[column(config.source_field, kSourceNames, 0)];
-    pair.target = row->fields[column(config.target_field, kTargetNames, 1)];
     pair.where = concat(quote(file.native(), 4096), " line ", row->line);
+    const std::string source_name = field_of(config.source_field, kSourceNames, has);
+    const std::string target_name = field_of(config.target_field, kTargetNames, has);
+    // Of two columns, the one that has no known name is the other side; without any, the source is the first.
+    const bool two = columns.size() == 2;
+    const bool by_place = two && source_name.empty() && target_name.empty();
+    const auto column = [&](const std::string& name, const auto& usual, const std::string& other, std::size_t place) {
+      return by_place                ? place
+             : !name.empty()         ? reader->column(name)
+             : two && !other.empty() ? 1 - reader->column(other)
+                                     : reader->column(std::string(usual.front()));
+    };
+    const std::size_t source = column(source_name, kSourceNames, target_name, 0);
+    const std::size_t target = column(target_name, kTargetNames, source_name, 1);
+    require(source != target, pair.where, ": source and target are the same column; name them by --source-field and ",
+            "--target-field");
+    pair.source = row->fields[source];
+    pair.target = row->fields[target];
     return true;
   };
 }
@@ -102,6 +112,8 @@ Next open_json_lines(const fs::path& file, const PairConfig& config, const reade
           field_of(named, usual, [&](const std::string& one) { return record.object.contains(one); });
       return readers::string_field(record.object, name.empty() ? std::string(usual.front()) : name, pair.where);
     };
+    require(config.source_field.empty() || config.source_field != config.target_field, pair.where,
+            ": source_field and target_field name the same field, ", quote(config.source_field));
     pair.source = text(config.source_field, kSourceNames);
     pair.target = text(config.target_field, kTargetNames);
     return true;

@@ -110,6 +110,12 @@ class PairEncoding {
       found.resize(most);
     }
     found.push_back(model_.eos_token_id);
+    if (static_cast<std::int64_t>(found.size()) > config_.batch_tokens) {
+      throw Error(ErrorKind::kArgument,
+                  concat(where, ": a text of ", found.size(), " tokens does not fit in a batch of ",
+                         config_.batch_tokens, " tokens"),
+                  "--batch-tokens makes larger batches");
+    }
     return found;
   }
 

@@ -27,7 +27,7 @@ struct PairScores {
 /// The model is in evaluation mode. Errors: kNumeric for a loss that is not finite.
 PairScores score_pairs(models::EncoderDecoder model, const PairRows& rows, const PairScoringOptions& options);
 
-/// One flat object: loss (nats a target token), perplexity; 0 where nothing was scored.
+/// One flat object: loss (nats a target token), perplexity; loss 0 and perplexity 1 where nothing was scored.
 formats::Json pair_figures(const PairScores& scores);
 
 }  // namespace weft::fine_tuning

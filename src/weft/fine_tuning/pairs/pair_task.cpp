@@ -116,6 +116,7 @@ Json PairTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& p
     WritingOptions writing;
     writing.examples = std::min(settings_.pairs.generated_examples, data_.held_out.size());
     writing.beams = settings_.pairs.eval_beams;
+    writing.batch_tokens = settings_.pairs.batch_tokens;
     writing.short_targets = settings_.pairs.task == "translate";
     writing.dtype = settings_.trainer.dtype;
     writing.progress = progress;

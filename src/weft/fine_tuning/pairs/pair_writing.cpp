@@ -74,7 +74,7 @@ std::vector<std::string> write_targets(const models::EncoderDecoder& model, cons
   const std::int64_t width = longest_text(model->config(), longest, options.short_targets) + 1;
   // A row is a text: how many ids it has, and the ids.
   const at::Tensor table = at::zeros({options.examples, width}, at::kDouble);
-  const auto batches = tasks::batches_by_length(lengths, {options.batch_rows, std::int64_t{1} << 40});
+  const auto batches = tasks::batches_by_length(lengths, {options.batch_rows, options.batch_tokens});
   for (std::size_t number = 0; number < batches.size(); ++number) {
     if (static_cast<std::int64_t>(number) % group.size() != group.rank()) {
       continue;

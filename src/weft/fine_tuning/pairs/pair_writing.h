@@ -17,11 +17,12 @@ namespace weft::fine_tuning {
 
 /// How targets are written.
 struct WritingOptions {
-  std::int64_t examples = 0;      ///< sources, from the first on
-  std::int64_t beams = 1;         ///< 1 is greedy search
-  std::int64_t batch_rows = 64;   ///< sources of like lengths at once
-  bool short_targets = true;      ///< a target has at most twice the tokens of its source and 16 more
-  std::string dtype = "float32";  ///< of products
+  std::int64_t examples = 0;         ///< sources, from the first on
+  std::int64_t beams = 1;            ///< 1 is greedy search
+  std::int64_t batch_rows = 64;      ///< sources of like lengths at once
+  std::int64_t batch_tokens = 4096;  ///< and so many tokens of them; a longer source is read alone
+  bool short_targets = true;         ///< a target has at most twice the tokens of its source and 16 more
+  std::string dtype = "float32";     ///< of products
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< in batches; may throw to stop
 };
 

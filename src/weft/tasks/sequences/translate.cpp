@@ -53,7 +53,10 @@ class Translation {
     task.segments = segments_of(task.body(), splitter(document, fits), fits);
     for (const text::SentencePlace& place : task.segments.places) {
       sources_.push_back(ids_of(task, place.in(task.body()), document));
-      task.tokens += static_cast<std::int64_t>(sources_.back().size());
+      const auto tokens = static_cast<std::int64_t>(sources_.back().size());
+      require(tokens <= model_.longest, document.name, ": ", model_.name, " reads ", model_.longest,
+              " tokens, too few for one character with its special tokens");
+      task.tokens += tokens;
     }
     tasks_.push_back(std::move(task));
   }
