@@ -148,6 +148,7 @@ class GenerateTest(ModelCase):
         write_safetensors(given, input_ids=[[0, *b"graph"], list(b"tokens")], attention_mask=[[0, 1, 1, 1, 1, 1], [1] * 6])
         process = weft("generate", self.model, "--input", given, "--output", made, *beams, "--pad-token-id", "0")
         self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(weft_json("generate", self.model, "--input", given, "--output", made, *beams, "--pad-token-id", "0"), {"output": str(made), "rows": 4})
         tensors, _ = read_safetensors(made)
         (shape, ids), (_, scores) = tensors["sequences"], tensors["sequences_scores"]
         self.assertEqual(shape, [4, 12])
@@ -189,7 +190,20 @@ class GenerateTest(ModelCase):
         self.assert_fails(weft("generate", self.model, "--input", "in.safetensors"), 2, "--output")
         self.assert_fails(weft("generate", self.model, "--prompt", "a", "--num-beams", "2", "--num-return-sequences", "3"), 2, "num-return-sequences")
         write_safetensors(self.folder / "right.safetensors", input_ids=[[1, 2]], attention_mask=[[1, 0]])
-        self.assert_fails(weft("generate", self.model, "--input", self.folder / "right.safetensors", "--output", self.folder / "x"), 1, "row 0", "attention_mask")
+        tensors = ("--input", self.folder / "right.safetensors", "--output", self.folder / "x")
+        self.assert_fails(weft("generate", self.model, *tensors), 1, "row 0", "attention_mask")
+        self.assert_fails(weft("generate", self.model, *tensors, "--stop-strings", "a"), 2, "stop_strings", "no tokeniser")
+        self.assert_fails(weft("generate", self.model, *tensors, "--prompt-file", "a"), 2, "--prompt-file")
+
+    def test_many_texts_and_flags_without_effect(self):
+        given, made = self.folder / "many.safetensors", self.folder / "out.safetensors"
+        write_safetensors(given, input_ids=[[65 + i % 20, 66] for i in range(35)])
+        process = weft("generate", self.model, "--input", given, "--output", made, "--temperature", "0", "--max-new-tokens", "2", "--seed", "3", "--length-penalty", "2")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual([line.split(" has ")[0].split()[-1] for line in process.stderr.splitlines()], ["--seed", "--length-penalty"])
+        (shape, ids) = read_safetensors(made)[0]["sequences"]
+        rows = [struct.unpack("<140q", ids)[4 * i : 4 * i + 4] for i in range(35)]
+        self.assertEqual((shape, rows[20:]), ([35, 4], rows[:15]))
 
 
 class InfoTest(ModelCase):

@@ -95,6 +95,14 @@ class SequenceTasksTest(Case):
         self.assertEqual(whole["result"][0]["translation_text"], self.translate(TEXT)[0]["result"][0]["translation_text"])
         alone = weft("translate", self.model, "--target-lang", "de", "--file", path, "--batch-size", "1")
         self.assertEqual(alone.stdout, lines.stdout)
+        for more, words in ((("--document", "--format", "csv"), "--format"), (("--out", "a.txt"), ".jsonl"),
+                            (("--out", self.folder / "a.csv", "--num-return-sequences", "2"), "num_return_sequences is 2")):
+            self.assert_fails(weft("translate", self.model, "--target-lang", "de", "--file", path, *more), 2, words)
+        table = self.folder / "twice.csv"
+        table.write_text("text,a,a\na man,1,2\n")
+        given = ("translate", self.model, "--target-lang", "de", "--file", table)
+        self.assertEqual(weft(*given).returncode, 0)
+        self.assert_fails(weft(*given, "--json"), 1, "twice.csv", "two columns", "'a'")
 
     def test_languages(self):
         self.assert_fails(weft("translate", self.model, "a man"), 1, "--target-lang", "'de', 'fr'")
@@ -109,7 +117,7 @@ class SequenceTasksTest(Case):
         self.assertIn("1 of 1 sentences", found.stderr)
         self.assertGreater(self.translate(long)[0]["result"][0]["sentences"][0]["parts"], 1)
         self.assert_fails(weft("translate", self.model, "--target-lang", "de", "--no-split-sentences", long), 1, "more than the 64 tokens")
-        self.assert_fails(weft("translate", self.model, "--target-lang", "de", "--max-source-length", "65", "a"), 1, "at most 64")
+        self.assert_fails(weft("translate", self.model, "--target-lang", "de", "--max-source-length", "65", "a"), 1, "at most 64", "--max-source-length")
         self.assert_fails(weft("summarize", self.model, long), 1, "at most 64")
         (cut,) = results("summarize", self.model, "--truncate", long)
         self.assertGreater(cut["metadata"]["truncated"], 0)
@@ -118,6 +126,9 @@ class SequenceTasksTest(Case):
     def test_settings(self):
         settings = json.loads(weft("translate", self.model, "--print-settings", "--num-beams", "3").stdout)
         self.assertEqual((settings["num_beams"], settings["max_length"]), (3, 12))
+        path = self.model / "generation_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"max_length": None}))
+        self.assertEqual(json.loads(weft("translate", self.model, "--print-settings").stdout)["max_length"], POSITIONS)
 
     def test_directories_that_do_not_fit(self):
         (self.model / "vocab.json").write_text(json.dumps({"</s>": 0, "<unk>": 1, "<pad>": 2}))

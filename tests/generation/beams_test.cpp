@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "generation/table_decoder.h"
+#include "support/cleared_interrupt.h"
 #include "support/expect_error.h"
 #include "weft/core/interrupt.h"
 #include "weft/generation/search/search.h"
@@ -118,6 +119,7 @@ TEST(Beams, OnlyWhatIsAllowedComes) {
 }
 
 TEST(Beams, ASignalEndsThemWithWhatIsThere) {
+  const test::ClearedInterrupt cleared;
   const InterruptGuard guard;
   test::TableDecoder decoder(random_table(10));
   const auto raise_at_two = [](std::span<const std::int64_t> made) {

@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "models/small_model.h"
+#include "support/cleared_interrupt.h"
 #include "support/expect_error.h"
 #include "weft/core/interrupt.h"
 #include "weft/generation/generate.h"
@@ -125,6 +126,7 @@ TEST(Generate, StreamsAndStops) {
 }
 
 TEST(Generate, ASignalEndsIt) {
+  const test::ClearedInterrupt cleared;
   const InterruptGuard guard;
   const auto raise_at_two = [count = 0](std::int64_t) mutable {
     if (++count == 2) {

@@ -50,6 +50,19 @@ TEST_F(SettingsTest, WithoutItTheModelsConfig) {
   write("generation_config.json", "{}");
   EXPECT_FALSE(read_settings(directory_.path(), usual).do_sample);
   EXPECT_EQ(read().num_beams, 1);
+  write("generation_config.json", R"({"stop_strings": "END", "constraints": [], "watermarking_config": {}})");
+  EXPECT_EQ(read().stop_strings, std::vector<std::string>{"END"});
+}
+
+TEST_F(SettingsTest, TheModelsConfigIsReadWithTheSameCare) {
+  GenerationConfig usual;
+  usual.max_new_tokens = 256;
+  write("config.json", R"({"max_length": 9})");
+  EXPECT_EQ(lengths_of(read_settings(directory_.path(), usual), 3, std::nullopt).maximum, 9);
+  write("config.json", R"({"diversity_penalty": 0.5})");
+  test::expect_error(ErrorKind::kUnsupported, {"'", "config.json", "diversity_penalty"}, [&] { read(); });
+  write("config.json", R"({"diversity_penalty": 0.0, "num_beam_groups": 1})");
+  EXPECT_EQ(read_settings(directory_.path(), usual).max_new_tokens, 256);
 }
 
 TEST_F(SettingsTest, WhatWeftDoesNotHaveIsRefused) {
@@ -66,6 +79,8 @@ TEST_F(SettingsTest, WhatWeftDoesNotHaveIsRefused) {
   refused(ErrorKind::kFormat, {"sequence_bias"}, R"({"sequence_bias": [[[1], "x"]]})");
   refused(ErrorKind::kArgument, {"top_p", "at most 1"}, R"({"top_p": 7})");
   refused(ErrorKind::kFormat, {"object"}, "[]");
+  refused(ErrorKind::kArgument, {"generation_config.json", "bad_words_ids", "4;5"}, R"({"bad_words_ids": ["4;5"]})");
+  refused(ErrorKind::kArgument, {"generation_config.json", "sequence_bias"}, R"({"sequence_bias": ["4"]})");
 }
 
 TEST_F(SettingsTest, NothingUnknownIsUsedInSilence) {
@@ -85,6 +100,7 @@ TEST(Lengths, AreThoseOfTransformers) {
   config.min_length = 5;
   EXPECT_EQ(lengths_of(config, 3, std::nullopt).maximum, 8);
   EXPECT_EQ(lengths_of(config, 3, std::nullopt).minimum, 5);
+  test::expect_error(ErrorKind::kArgument, {"max_length = 8", "6 positions"}, [&] { lengths_of(config, 3, 6); });
   config.max_new_tokens = 2;
   config.min_new_tokens = 1;
   EXPECT_EQ(lengths_of(config, 3, std::nullopt).maximum, 5);

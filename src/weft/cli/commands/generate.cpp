@@ -77,7 +77,6 @@ using Sequences = std::vector<generation::Sequence>;
 Sequences generate_texts(const models::LanguageModel& model, const text::Tokenizer& tokenizer,
                          const std::vector<std::int64_t>& prompt, const generation::GenerationConfig& config,
                          bool streams) {
-  const InterruptGuard guard;
   text::StreamDecoder stream(tokenizer);
   generation::SearchRequest request{.prompts = {prompt}, .stops = stop_strings(tokenizer, config.stop_strings)};
   if (streams) {
@@ -127,9 +126,10 @@ formats::Json texts_json(const Sequences& texts, const text::Tokenizer& tokenize
   return list;
 }
 
+// The first text may be finished, and another one not.
 void fail_if_interrupted(const Sequences& texts) {
-  if (!texts.empty() && texts.front().reason == generation::FinishReason::kInterrupted) {
-    fail(ErrorKind::kInterrupted, "stopped after ", texts.front().ids.size(), " tokens");
+  if (interrupted()) {
+    fail(ErrorKind::kInterrupted, "stopped after ", texts.empty() ? 0 : texts.front().ids.size(), " tokens");
   }
 }
 
@@ -144,6 +144,7 @@ void run_texts(const GenerateOptions& options, const generation::GenerationConfi
   if (streams) {
     std::cout << prompt << std::flush;
   }
+  const InterruptGuard guard;
   const auto start = std::chrono::steady_clock::now();
   const Sequences texts = generate_texts(model, *tokenizer, tokenizer->encode(prompt), config, streams);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -169,6 +170,10 @@ TensorResults search_tensors(const checkpoint::OpenedModel& directory, const Ten
 
 void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
                  const generation::GenerationConfig& config) {
+  if (!config.stop_strings.empty()) {
+    throw UsageError("weft generate --input has ids and no tokeniser: stop_strings has no effect",
+                     "give --eos-token-id, or --prompt instead of --input");
+  }
   const TensorTexts texts = read_texts(options.input);
   const InterruptGuard guard;
   const TensorResults results = search_tensors(directory, texts, config, options.input);
@@ -177,6 +182,9 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
          " was not written");
   }
   checkpoint::save_tensors(options.output, {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
+  if (options.json) {
+    print_json({{"output", options.output}, {"rows", results.sequences.size(0)}});
+  }
 }
 
 void run_generate(const GenerateOptions& options) {
@@ -218,13 +226,14 @@ void add_generate(CLI::App& parent) {
   CLI::App& app = add_command(parent, "generate", std::string(kGenerateExamples));
   app.add_option("RUN", options->run, "run or model directory")->required();
   CLI::Option* prompt = app.add_option("--prompt", options->prompt, "text to continue")->option_text("TEXT");
-  app.add_option("--prompt-file", options->prompt_file,
-                 "file that holds the text to continue, plain or gzip; - is standard input")
-      ->option_text("FILE")
-      ->excludes(prompt);
+  CLI::Option* prompt_file = app.add_option("--prompt-file", options->prompt_file,
+                                            "file that holds the text to continue, plain or gzip; - is standard input")
+                                 ->option_text("FILE")
+                                 ->excludes(prompt);
   app.add_option("--input", options->input, "safetensors file with input_ids and, if you like, attention_mask [B, N]")
       ->option_text("FILE")
-      ->excludes(prompt);
+      ->excludes(prompt)
+      ->excludes(prompt_file);
   app.add_option("--output", options->output, "safetensors file to write: sequences and sequences_scores")
       ->option_text("FILE");
   add_generation_flags(app, options->settings);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,18 +19,45 @@ namespace {
 using generation::GenerationConfig;
 
 // Without effect where the likeliest token is taken.
-constexpr std::array<std::string_view, 7> kDrawing = {"top_k",     "top_p",          "min_p",     "top_h",
-                                                      "typical_p", "epsilon_cutoff", "eta_cutoff"};
+constexpr std::array<std::string_view, 9> kDrawing = {"temperature", "top_k",          "top_p",      "min_p", "top_h",
+                                                      "typical_p",   "epsilon_cutoff", "eta_cutoff", "seed"};
+// Without effect where one text is written at a time.
+constexpr std::array<std::string_view, 3> kBeams = {"early_stopping", "length_penalty", "length_penalty_form"};
 
-void warn_of_no_effect(const formats::Json& given, const GenerationConfig& config) {
+void warn_of_idle(const formats::Json& given, std::span<const std::string_view> fields, std::string_view why) {
   std::vector<std::string> idle;
-  for (const std::string_view field : kDrawing) {
-    if (!generation::draws(config) && config.temperature > 0.0 && given.contains(std::string(field))) {
+  for (const std::string_view field : fields) {
+    if (given.contains(std::string(field))) {
       idle.push_back(flag_name(field));
     }
   }
   if (!idle.empty()) {
-    log_warning(joined(idle, ", "), " has no effect: no token is drawn; give --do-sample");
+    log_warning(joined(idle, ", "), idle.size() > 1 ? " have" : " has", " no effect: ", why);
+  }
+}
+
+void warn_of_no_effect(const formats::Json& given, const GenerationConfig& config) {
+  if (config.temperature == 0.0) {  // which asks for the likeliest token, and so has an effect
+    warn_of_idle(given, std::span(kDrawing).subspan(1), "no token is drawn at a temperature of 0");
+  } else if (!generation::draws(config)) {
+    warn_of_idle(given, kDrawing, "no token is drawn; give --do-sample");
+  }
+  if (config.num_beams == 1) {
+    warn_of_idle(given, kBeams, "no beams are searched; give --num-beams");
+  }
+}
+
+// The end of a text, at least `bytes` and some more of it: earlier tokens were looked at when they came, and the whole
+// text each time would cost the square of its length.
+std::string tail_text(const text::Tokenizer& tokenizer, std::span<const std::int64_t> made, std::size_t bytes) {
+  constexpr std::size_t kMore = 16;  // the start of a piece may be written otherwise than in the text
+  const std::size_t wanted = bytes + kMore;
+  for (std::size_t count = wanted;; count *= 2) {  // tokens without text, or with half a character
+    const std::span<const std::int64_t> tail = made.last(std::min(count, made.size()));
+    std::string text = tokenizer.decode({tail.begin(), tail.end()});
+    if (text.size() >= wanted || tail.size() == made.size()) {
+      return text;
+    }
   }
 }
 
@@ -73,8 +101,12 @@ std::function<bool(std::span<const std::int64_t> made)> stop_strings(const text:
   if (texts.empty()) {
     return {};
   }
-  return [&tokenizer, texts](std::span<const std::int64_t> made) {
-    const std::string text = tokenizer.decode({made.begin(), made.end()});
+  std::size_t longest = 0;
+  for (const std::string& text : texts) {
+    longest = std::max(longest, text.size());
+  }
+  return [&tokenizer, texts, longest](std::span<const std::int64_t> made) {
+    const std::string text = tail_text(tokenizer, made, longest);
     return std::any_of(texts.begin(), texts.end(),
                        [&](const std::string& stop) { return text.find(stop) != std::string::npos; });
   };

@@ -2,13 +2,13 @@
 // Tables of ids to texts, and back.
 #include "weft/cli/generation/tensor_search.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
 
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/error.h"
@@ -22,6 +22,9 @@ namespace {
 
 using generation::Ids;
 using generation::Sequence;
+
+// Searched together: more would take memory by the number of texts.
+constexpr std::size_t kTextsOfABatch = 32;
 
 at::Tensor table_of_ids(const std::string& path, const std::string& name, const at::Tensor& tensor) {
   if (!at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true) || tensor.dim() != 2 || tensor.numel() == 0) {
@@ -108,14 +111,17 @@ TensorResults continue_texts(generation::Decoder& decoder, const TensorTexts& te
   }
   std::vector<std::vector<Sequence>> found(before.size());
   for (const auto& [length, members] : rows_of_length) {
-    generation::SearchRequest request{.scores = true};
-    for (const std::size_t row : members) {
-      request.prompts.emplace_back(before[row].end() - static_cast<long>(length), before[row].end());
-      request.numbers.push_back(static_cast<std::int64_t>(row));
-    }
-    std::vector<std::vector<Sequence>> part = generation::search(decoder, request, config);
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      found[members[i]] = std::move(part[i]);
+    for (std::size_t first = 0; first < members.size() && !interrupted(); first += kTextsOfABatch) {
+      const auto part = std::span(members).subspan(first, std::min(kTextsOfABatch, members.size() - first));
+      generation::SearchRequest request{.scores = true};
+      for (const std::size_t row : part) {
+        request.prompts.emplace_back(before[row].end() - static_cast<long>(length), before[row].end());
+        request.numbers.push_back(static_cast<std::int64_t>(row));
+      }
+      std::vector<std::vector<Sequence>> texts_found = generation::search(decoder, request, config);
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        found[part[i]] = std::move(texts_found[i]);
+      }
     }
   }
   return tabulate(before, found, config);
@@ -140,12 +146,12 @@ Ids source_text(const TensorTexts& sources, std::int64_t row, const std::string&
 
 TensorResults write_targets(const models::EncoderDecoder& model, const TensorTexts& sources,
                             const generation::GenerationConfig& config, const std::string& path) {
-  constexpr std::int64_t kSourcesOfABatch = 32;
+  constexpr auto kBatch = static_cast<std::int64_t>(kTextsOfABatch);
   const std::int64_t rows = sources.input_ids.size(0);
   const std::vector<Ids> before(static_cast<std::size_t>(rows), Ids{generation::start_token(config, path)});
   std::vector<std::vector<Sequence>> found;
-  for (std::int64_t first = 0; first < rows && !interrupted(); first += kSourcesOfABatch) {
-    const std::int64_t count = std::min(kSourcesOfABatch, rows - first);
+  for (std::int64_t first = 0; first < rows && !interrupted(); first += kBatch) {
+    const std::int64_t count = std::min(kBatch, rows - first);
     generation::SearchRequest request{.scores = true};
     for (std::int64_t row = first; row < first + count; ++row) {
       request.prompts.push_back(before.front());

@@ -104,7 +104,7 @@ void ask_records(const AnswerCommand& command, const Ask& ask) {
   reading.pairs = true;
   reading.pair_field = command.question_field;
   reading.text_field = reading.text_field.empty() ? "context" : reading.text_field;
-  reading.keep_fields = true;
+  reading.keep_fields = writes_fields(command.flags);
   for (const std::string& file : command.files.empty() ? std::vector<std::string>{"-"} : command.files) {
     readers::InputTexts records(readers::ByteSource::stream(file), reading);
     for (readers::InputText text; records.next(text);) {

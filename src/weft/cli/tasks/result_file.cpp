@@ -137,7 +137,7 @@ Json fields_beside_texts(const tasks::Document& document) {
   for (const auto& [name, value] : document.fields.items()) {
     if (std::find(document.names_of_texts.begin(), document.names_of_texts.end(), name) ==
         document.names_of_texts.end()) {
-      others[name] = value;
+      others.get_ref<Json::object_t&>().emplace_back(name, value);  // no second look for an equal name
     }
   }
   return others.empty() ? Json(nullptr) : others;

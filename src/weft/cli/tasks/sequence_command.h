@@ -38,22 +38,24 @@ struct SequenceRunConfig {
 struct SequenceFlags {
   TaskFlags task;
   GenerationFlags generation;
+  TextSource source;
 };
 
 /// Adds the flags above, those of generation and of the encoder, --out and --json.
 void add_sequence_flags(CLI::App& app, SequenceFlags& flags);
 
 /// A model opened for `command`, and its batches; without one where only its settings are to be printed, which is done
-/// here then.
+/// here then. `whole`: a file is one text. Errors: UsageError for flags that contradict each other, before a weight is
+/// read; those of the model.
 struct OpenSequenceTask {
   std::optional<tasks::SequenceModel> model;
   tasks::RunOptions run;
 };
-OpenSequenceTask open_sequence_task(const SequenceFlags& flags, const std::string& command);
+OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, const std::string& command);
 
-/// Runs `task` over the texts of `source` (run_on_texts), or with `whole` over its file as one text. Errors: those of
+/// Runs `task` over the texts of the source (run_on_texts), or with `whole` over its file as one text. Errors: those of
 /// both.
-void run_sequence_task(const TextSource& source, const TaskFlags& flags, const tasks::RunOptions& run, bool whole,
-                       const RunOnDocuments& task, const ResultForm& form);
+void run_sequence_task(const SequenceFlags& flags, const tasks::RunOptions& run, bool whole, const RunOnDocuments& task,
+                       const ResultForm& form);
 
 }  // namespace weft::cli

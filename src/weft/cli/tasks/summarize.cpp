@@ -32,7 +32,6 @@ struct SummarizeConfig {
 
 struct SummarizeCommand {
   SequenceFlags flags;
-  TextSource source;
   formats::Json given = formats::Json::object();
 };
 
@@ -47,7 +46,7 @@ formats::Json summary_columns(const formats::Json& result) {
 void run_summarize(const SummarizeCommand& command) {
   SummarizeConfig config;
   formats::update_from_json(config, command.given, "weft summarize");
-  OpenSequenceTask task = open_sequence_task(command.flags, "weft summarize");
+  OpenSequenceTask task = open_sequence_task(command.flags, config.document, "weft summarize");
   if (!task.model) {
     return;
   }
@@ -55,7 +54,7 @@ void run_summarize(const SummarizeCommand& command) {
   const auto summarize = [&](std::span<const tasks::Document> documents) {
     return tasks::summarize(*task.model, documents, options);
   };
-  run_sequence_task(command.source, command.flags.task, task.run, config.document, summarize,
+  run_sequence_task(command.flags, task.run, config.document, summarize,
                     {.line = summary_line, .columns = summary_columns});
 }
 
@@ -65,7 +64,7 @@ void add_summarize(CLI::App& parent) {
   auto command = std::make_shared<SummarizeCommand>();
   CLI::App& app = add_command(parent, "summarize", kSummarizeExamples);
   add_task_directory(app, command->flags.task);
-  add_text_arguments(app, command->source, false);
+  add_text_arguments(app, command->flags.source, false);
   add_fields<SummarizeConfig>(app, {.title = "Options"}, command->given);
   add_sequence_flags(app, command->flags);
   app.callback([command] { run_summarize(*command); });

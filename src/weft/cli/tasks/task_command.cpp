@@ -55,6 +55,8 @@ OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, con
   return task;
 }
 
+bool writes_fields(const TaskFlags& flags) { return flags.json || !flags.out.empty(); }
+
 void say_what_was_done(const formats::Json& metadata, const std::string& name) {
   const auto number = [&](const char* key) {
     const auto found = metadata.find(key);
@@ -84,8 +86,8 @@ void add_result_file(CLI::App& app, TaskFlags& flags) {
 }
 
 void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
-                   const VisitResult& visit) {
-  DocumentReader reader(source);
+                   const VisitResult& visit, bool keep_fields) {
+  DocumentReader reader(source, keep_fields);
   const std::size_t count = documents_at_once(run);
   for (auto documents = reader.next(count); !documents.empty(); documents = reader.next(count)) {
     const std::vector<tasks::TaskResult> results = task(documents);
@@ -136,8 +138,10 @@ void ResultSink::finish() {
 void run_on_texts(const TextSource& source, const TaskFlags& flags, const tasks::RunOptions& run,
                   const RunOnDocuments& task, const ResultForm& form) {
   ResultSink sink(flags, form);
-  visit_results(source, run, task,
-                [&](const tasks::TaskResult& result, const tasks::Document& document) { sink.take(result, document); });
+  visit_results(
+      source, run, task,
+      [&](const tasks::TaskResult& result, const tasks::Document& document) { sink.take(result, document); },
+      writes_fields(flags));
   sink.finish();
 }
 

@@ -81,9 +81,13 @@ struct ResultForm {
 /// Adds --out FILE, for a command that gives columns.
 void add_result_file(CLI::App& app, TaskFlags& flags);
 
-/// Runs `task` over all documents of `source`, some at a time, and hands on each result with its document.
+/// Whether the fields of a record are written beside its result.
+bool writes_fields(const TaskFlags& flags);
+
+/// Runs `task` over all documents of `source`, some at a time, and hands on each result with its document;
+/// `keep_fields` as in DocumentReader.
 void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
-                   const VisitResult& visit);
+                   const VisitResult& visit, bool keep_fields = false);
 
 /// Says on stderr what a person who sees only the result should know: what was cut, or read in windows.
 void say_what_was_done(const formats::Json& metadata, const std::string& name);

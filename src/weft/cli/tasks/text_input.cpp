@@ -41,7 +41,7 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   }
 }
 
-DocumentReader::DocumentReader(const TextSource& source) : source_(source) {
+DocumentReader::DocumentReader(const TextSource& source, bool keep_fields) : source_(source) {
   if (!source.texts.empty()) {
     if (!source.file.empty()) {
       throw UsageError("texts as arguments and --file cannot both be given");
@@ -53,7 +53,7 @@ DocumentReader::DocumentReader(const TextSource& source) : source_(source) {
     refuse_terminal();
   }
   readers::InputTextOptions reading = source.reading;
-  reading.keep_fields = true;
+  reading.keep_fields = keep_fields;
   records_.emplace(readers::ByteSource::stream(standard_input ? "-" : source.file), reading);
 }
 
@@ -85,6 +85,9 @@ std::vector<tasks::Document> DocumentReader::next(std::size_t count) {
 std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths) {
   std::vector<tasks::Document> documents;
   for (const std::string& path : paths) {
+    if (path == "-") {
+      refuse_terminal();
+    }
     readers::ByteSource source = readers::ByteSource::stream(path);
     tasks::Document document;
     document.name = source.name();

@@ -30,9 +30,9 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs);
 /// The documents of a source, in order, some at a time: a file need not fit into memory.
 class DocumentReader {
  public:
-  /// Errors: UsageError for texts beside a file, and for a terminal as standard input; those of InputTexts. `source`
-  /// must outlive the reader.
-  explicit DocumentReader(const TextSource& source);
+  /// `keep_fields`: documents keep the fields of their records, to be written again. Errors: UsageError for texts
+  /// beside a file, and for a terminal as standard input; those of InputTexts. `source` must outlive the reader.
+  explicit DocumentReader(const TextSource& source, bool keep_fields = false);
 
   /// Up to `count` further documents; none at the end. Errors: as InputTexts::next; kArgument for an argument that is
   /// no pair, and for a source without any text.
@@ -46,7 +46,7 @@ class DocumentReader {
   std::size_t number_ = 0;
 };
 
-/// Whole files as documents; "-" is standard input. Errors: as readers::read_whole_text.
+/// Whole files as documents; "-" is standard input. Errors: UsageError for a terminal; as readers::read_whole_text.
 std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths);
 
 }  // namespace weft::cli

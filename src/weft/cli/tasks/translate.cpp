@@ -42,7 +42,6 @@ struct TranslateConfig {
 
 struct TranslateCommand {
   SequenceFlags flags;
-  TextSource source;
   formats::Json given = formats::Json::object();
 };
 
@@ -57,7 +56,7 @@ formats::Json translation_columns(const formats::Json& result) {
 void run_translate(const TranslateCommand& command) {
   TranslateConfig config;
   formats::update_from_json(config, command.given, "weft translate");
-  OpenSequenceTask task = open_sequence_task(command.flags, "weft translate");
+  OpenSequenceTask task = open_sequence_task(command.flags, config.document, "weft translate");
   if (!task.model) {
     return;
   }
@@ -71,7 +70,7 @@ void run_translate(const TranslateCommand& command) {
   const auto translate = [&](std::span<const tasks::Document> documents) {
     return tasks::translate(*task.model, documents, options);
   };
-  run_sequence_task(command.source, command.flags.task, task.run, config.document, translate,
+  run_sequence_task(command.flags, task.run, config.document, translate,
                     {.line = translation_line, .columns = translation_columns});
 }
 
@@ -81,7 +80,7 @@ void add_translate(CLI::App& parent) {
   auto command = std::make_shared<TranslateCommand>();
   CLI::App& app = add_command(parent, "translate", kTranslateExamples);
   add_task_directory(app, command->flags.task);
-  add_text_arguments(app, command->source, false);
+  add_text_arguments(app, command->flags.source, false);
   add_fields<TranslateConfig>(app, {.title = "Options"}, command->given);
   add_sequence_flags(app, command->flags);
   app.callback([command] { run_translate(*command); });

@@ -27,7 +27,7 @@ struct Builder {
   }
 
   void check(std::int64_t id, std::string_view field) const {
-    require(id < vocabulary, field, " names token ", id, ", but the model has ", vocabulary, " tokens");
+    require(id < vocabulary, "settings: ", field, " names token ", id, ", but the model has ", vocabulary, " tokens");
   }
 
   void check_all() const {

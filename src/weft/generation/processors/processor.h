@@ -28,7 +28,7 @@ struct RowScores {
 /// Changes the scores; keeps nothing between calls, so that rows may run in any order and at once.
 using Processor = std::function<void(const RowScores&)>;
 
-/// The tokens that may come next in text `item`, by what is there so far.
+/// The tokens that may come next in text `item`, by what is there so far. Called from several threads at once.
 using AllowedTokens = std::function<std::vector<std::int64_t>(std::int64_t item, std::span<const std::int64_t> tokens)>;
 
 /// Those that `config` asks for: sequence_bias, encoder_repetition_penalty, repetition_penalty, no_repeat_ngram_size,

@@ -16,12 +16,13 @@ namespace {
 constexpr std::int64_t kDefaultNewTokens = 20;  // of transformers, where nothing says how long a text may be
 
 /// "17,4" as ids.
-std::vector<std::int64_t> ids_in(std::string_view text, std::string_view field) {
+std::vector<std::int64_t> ids_in(std::string_view text, std::string_view where, std::string_view field) {
   std::vector<std::int64_t> ids;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const auto id = number_of<std::int64_t>(text.substr(begin, end - begin));
-    require(id && *id >= 0, field, " must be token ids with commas between them, as 17,4, found ", quote(text));
+    require(id && *id >= 0, where, ": ", field, " must be token ids with commas between them, as 17,4, found ",
+            quote(text));
     ids.push_back(*id);
     begin = end + 1;
   }
@@ -53,9 +54,9 @@ void validate(const GenerationConfig& config, std::string_view where) {
   for (const std::string& text : config.stop_strings) {
     require(!text.empty(), where, ": stop_strings must not hold an empty text");
   }
-  bad_words(config);
-  biased_words(config);
-  require(!length_decay(config) || !config.eos_token_id.empty(), where,
+  bad_words(config, where);
+  biased_words(config, where);
+  require(!length_decay(config, where) || !config.eos_token_id.empty(), where,
           ": exponential_decay_length_penalty needs eos_token_id");
 }
 
@@ -72,38 +73,39 @@ Lengths lengths_of(const GenerationConfig& config, std::int64_t prompt, std::opt
     // The last token is chosen and never shown to the model.
     lengths.maximum = longest ? std::clamp(*longest + 1, prompt + 1, usual) : usual;
   }
-  require(!longest || lengths.maximum - 1 <= *longest, "a prompt of ", prompt,
-          " tokens and max_new_tokens = ", lengths.maximum - prompt,
-          " exceed the learned max_position_embeddings = ", longest.value_or(0));
+  const bool has_total = config.max_new_tokens < 0 && config.max_length >= 0;
+  require(!longest || lengths.maximum - 1 <= *longest, "a prompt of ", prompt, " tokens and ",
+          has_total ? "max_length = " : "max_new_tokens = ", has_total ? config.max_length : lengths.maximum - prompt,
+          " exceed the ", longest.value_or(0), " positions of the decoder");
   lengths.minimum = config.min_new_tokens >= 0 ? prompt + config.min_new_tokens : config.min_length;
   return lengths;
 }
 
-std::vector<BiasedWord> bad_words(const GenerationConfig& config) {
+std::vector<BiasedWord> bad_words(const GenerationConfig& config, std::string_view where) {
   std::vector<BiasedWord> words;
   words.reserve(config.bad_words_ids.size());
   for (const std::string& text : config.bad_words_ids) {
-    words.push_back({ids_in(text, "bad_words_ids"), -std::numeric_limits<double>::infinity()});
+    words.push_back({ids_in(text, where, "bad_words_ids"), -std::numeric_limits<double>::infinity()});
   }
   return words;
 }
 
-std::vector<BiasedWord> biased_words(const GenerationConfig& config) {
+std::vector<BiasedWord> biased_words(const GenerationConfig& config, std::string_view where) {
   std::vector<BiasedWord> words;
   for (const std::string& text : config.sequence_bias) {
     const std::size_t colon = text.find(':');
     const auto bias = number_of<double>(
         std::string_view(text).substr(std::min(colon, text.size()) == text.size() ? text.size() : colon + 1));
     require(colon != std::string::npos && bias && *bias < std::numeric_limits<double>::infinity(),  // not for NaN
-            "sequence_bias must be ids, a colon and a number, as 17,4:-2.5, found ", quote(text));
-    BiasedWord word{ids_in(text.substr(0, colon), "sequence_bias"), *bias};
+            where, ": sequence_bias must be ids, a colon and a number, as 17,4:-2.5, found ", quote(text));
+    BiasedWord word{ids_in(text.substr(0, colon), where, "sequence_bias"), *bias};
     std::erase_if(words, [&](const BiasedWord& other) { return other.ids == word.ids; });
     words.push_back(std::move(word));
   }
   return words;
 }
 
-std::optional<LengthDecay> length_decay(const GenerationConfig& config) {
+std::optional<LengthDecay> length_decay(const GenerationConfig& config, std::string_view where) {
   const std::string_view text = config.exponential_decay_length_penalty;
   if (text.empty()) {
     return std::nullopt;
@@ -111,8 +113,8 @@ std::optional<LengthDecay> length_decay(const GenerationConfig& config) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const auto start = number_of<std::int64_t>(text.substr(0, colon));
   const auto factor = number_of<double>(text.substr(std::min(colon + 1, text.size())));
-  require(start && *start >= 0 && factor && std::isfinite(*factor) && *factor > 0.0,
-          "exponential_decay_length_penalty must be tokens, a colon and a factor above 0, as 40:1.02, found ",
+  require(start && *start >= 0 && factor && std::isfinite(*factor) && *factor > 0.0, where,
+          ": exponential_decay_length_penalty must be tokens, a colon and a factor above 0, as 40:1.02, found ",
           quote(text));
   return LengthDecay{*start, *factor};
 }

@@ -173,10 +173,11 @@ struct BiasedWord {
   double bias = 0.0;
 };
 
-/// The words of `bad_words_ids`, each with a bias of minus infinity. Errors: kArgument for what is no list of ids.
-std::vector<BiasedWord> bad_words(const GenerationConfig& config);
+/// The words of `bad_words_ids`, each with a bias of minus infinity. Errors: kArgument naming
+/// `where` for what is no list of ids.
+std::vector<BiasedWord> bad_words(const GenerationConfig& config, std::string_view where = "settings");
 /// The words of `sequence_bias`; of equal words the last one counts. Errors: as bad_words().
-std::vector<BiasedWord> biased_words(const GenerationConfig& config);
+std::vector<BiasedWord> biased_words(const GenerationConfig& config, std::string_view where = "settings");
 
 /// From `start` tokens behind the prompt on, the scores of the end grow by factor^(tokens behind it).
 struct LengthDecay {
@@ -184,6 +185,6 @@ struct LengthDecay {
   double factor = 1.0;
 };
 /// Nothing where the field is empty. Errors: kArgument.
-std::optional<LengthDecay> length_decay(const GenerationConfig& config);
+std::optional<LengthDecay> length_decay(const GenerationConfig& config, std::string_view where = "settings");
 
 }  // namespace weft::generation

@@ -111,7 +111,7 @@ Json own_value(const std::string& name, const Json& value, std::string_view wher
   if (name == "early_stopping" && value.is_boolean()) {
     return value.get<bool>() ? "true" : "false";
   }
-  if (is_list_of_ids(name) && value.is_number()) {
+  if ((is_list_of_ids(name) && value.is_number()) || (name == "stop_strings" && value.is_string())) {
     return Json::array({value});
   }
   if (name == "bad_words_ids") {
@@ -129,29 +129,46 @@ Json own_value(const std::string& name, const Json& value, std::string_view wher
   return value;
 }
 
-/// Removes what Weft need not know. Errors: kUnsupported for what it would have to.
-Json without_foreign(const Json& json, std::string_view where) {
+/// null, false, [] and {}.
+bool says_nothing(const Json& value) { return value == Json(false) || (!value.is_string() && value.empty()); }
+
+/// Errors: kUnsupported for a setting that changes results and that Weft does not have.
+void refuse_foreign(const Json& json, std::string_view where) {
+  for (const Foreign& refused : kRefused) {
+    const auto found = json.find(std::string(refused.name));
+    if (found == json.end() || says_nothing(*found) ||
+        (found->is_number() && found->get<double>() == refused.neutral)) {
+      continue;
+    }
+    throw Error(ErrorKind::kUnsupported,
+                concat(where, ": Weft does not have the setting ", refused.name, ", found ", quote(found->dump())),
+                concat("remove ", refused.name, " from the file to generate without it"));
+  }
+}
+
+/// Names what a file of settings has beside those that Weft uses, refuses or need not know.
+void warn_of_unknown(const Json& json, std::string_view where) {
+  const Json mine = formats::only_fields_of<GenerationConfig>(json);
   std::vector<std::string> unknown;
-  Json mine = formats::only_fields_of<GenerationConfig>(json);
   for (const auto& [name, value] : json.items()) {
-    const auto refused =
-        std::find_if(kRefused.begin(), kRefused.end(), [&](const Foreign& f) { return f.name == name; });
-    const bool says_nothing = value.is_null() || value == Json(false);
-    if (refused != kRefused.end()) {
-      if (!says_nothing && !(value.is_number() && value.get<double>() == refused->neutral)) {
-        throw Error(ErrorKind::kUnsupported,
-                    concat(where, ": Weft does not have the setting ", name, ", found ", quote(value.dump())),
-                    concat("remove ", name, " from the file to generate without it"));
-      }
-    } else if (!mine.contains(name) && !says_nothing &&
-               std::find(kIgnored.begin(), kIgnored.end(), name) == kIgnored.end()) {
+    const bool refused =
+        std::any_of(kRefused.begin(), kRefused.end(), [&](const Foreign& f) { return f.name == name; });
+    if (!refused && !mine.contains(name) && !says_nothing(value) &&
+        std::find(kIgnored.begin(), kIgnored.end(), name) == kIgnored.end()) {
       unknown.push_back(name);
     }
   }
   if (!unknown.empty()) {
     log_warning(where, ": settings that Weft does not know are not used: ", quoted_list(unknown, 5));
   }
-  return mine;
+}
+
+Json object_of(const std::filesystem::path& file) {
+  Json json = formats::read_json(file);
+  if (!json.is_object()) {
+    fail(ErrorKind::kFormat, quote(file.string(), 4096), ": expected an object of settings");
+  }
+  return json;
 }
 
 /// Ids that start or fill a text, from config.json where generation_config.json lacks them.
@@ -184,17 +201,17 @@ GenerationConfig read_settings(const std::filesystem::path& directory, const Gen
     return defaults;
   }
   const std::string where = quote((has_own ? own : model).string(), 4096);
-  const Json model_json = std::filesystem::exists(model) ? formats::read_json(model) : Json::object();
-  const Json json = has_own ? formats::read_json(own) : model_json;
-  if (!json.is_object() || !model_json.is_object()) {
-    fail(ErrorKind::kFormat, where, ": expected an object of settings");
-  }
-  Json settings =
-      own_form(has_own ? without_foreign(json, where) : formats::only_fields_of<GenerationConfig>(json), where);
-  if (has_own) {
-    add_ids(settings, model_json);
-  }
+  const Json model_json = std::filesystem::exists(model) ? object_of(model) : Json::object();
+  const Json json = has_own ? object_of(own) : model_json;
+  refuse_foreign(json, where);
+  Json settings = own_form(formats::only_fields_of<GenerationConfig>(json), where);
   GenerationConfig config = has_own ? GenerationConfig{} : defaults;
+  if (has_own) {
+    warn_of_unknown(json, where);
+    add_ids(settings, model_json);
+  } else if (settings.contains("max_length")) {
+    config.max_new_tokens = -1;  // a default, which would win against what the file says
+  }
   formats::update_from_json(config, settings, where);
   validate(config, where);
   return config;

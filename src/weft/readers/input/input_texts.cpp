@@ -3,6 +3,7 @@
 #include "weft/readers/input/input_texts.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -152,14 +153,23 @@ Next json_lines_of(ByteSource bytes, const InputTextOptions& options) {
   };
 }
 
-// A row by the names of its columns.
-formats::Json fields_of(const std::vector<std::string>& columns, const TableRow& row, const std::string& where) {
-  formats::Json fields = formats::Json::object();
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!fields.emplace(columns[i], row.fields[i]).second) {
-      fail(ErrorKind::kFormat, where, ": two columns have the name ", quote(columns[i]),
+void check_names(const std::vector<std::string>& columns, const std::string& name) {
+  std::set<std::string_view> seen;
+  for (const std::string& column : columns) {
+    if (!seen.insert(column).second) {
+      fail(ErrorKind::kFormat, name, ": two columns have the name ", quote(column),
            ", and what is written again would have one of them");
     }
+  }
+}
+
+// A row by the names of its columns, which differ: a look for an equal name each time would cost their square.
+formats::Json fields_of(const std::vector<std::string>& columns, const TableRow& row) {
+  formats::Json fields = formats::Json::object();
+  auto& list = fields.get_ref<formats::Json::object_t&>();
+  list.reserve(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    list.emplace_back(columns[i], row.fields[i]);
   }
   return fields;
 }
@@ -168,6 +178,9 @@ Next table_of(ByteSource bytes, const std::string& format, const InputTextOption
   const std::string name = bytes.name();
   auto reader = std::make_shared<TableReader>(std::move(bytes), TableOptions::of("table." + format));
   const std::vector<std::string>& columns = reader->columns();
+  if (options.keep_fields) {
+    check_names(columns, name);
+  }
   const auto has = [&](const std::string& column) {
     return std::find(columns.begin(), columns.end(), column) != columns.end();
   };
@@ -183,7 +196,7 @@ Next table_of(ByteSource bytes, const std::string& format, const InputTextOption
     text.where = concat(name, " line ", row.line);
     if (options.keep_fields) {
       text.names_of_texts = names_of_texts(reader->columns()[first], options);
-      text.fields = fields_of(reader->columns(), row, text.where);
+      text.fields = fields_of(reader->columns(), row);
     }
     text.first = std::move(row.fields[first]);
     text.second = second ? std::optional(row.fields[*second]) : std::nullopt;

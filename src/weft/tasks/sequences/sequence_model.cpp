@@ -83,7 +83,7 @@ class ModelWriter final : public Writer {
 std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std::int64_t asked,
                             const std::string& name) {
   const std::int64_t most = tokenizer > 0 ? std::min(positions, tokenizer) : positions;
-  require(asked <= most, name, " reads at most ", most, " tokens, but --max-length is ", asked);
+  require(asked <= most, name, " reads at most ", most, " tokens, but --max-source-length is ", asked);
   return asked > 0 ? asked : most;
 }
 

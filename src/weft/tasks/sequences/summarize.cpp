@@ -47,6 +47,7 @@ std::vector<TaskResult> summarize(const SequenceModel& model, std::span<const Do
   }
   const std::vector<Writing> written = write_all(*model.writer, sources, options.batch);
   for (std::size_t i = 0; i < documents.size(); ++i) {
+    require(!written[i].texts.empty(), model.name, ": the search found no text");
     results[i].result = formats::Json::array();
     std::int64_t incomplete = 0;
     for (const Written& text : written[i].texts) {
