@@ -56,6 +56,14 @@ TEST(WarmStart, TheEncoderComputesWhatItComputedAndTheDecoderBeginsWithIt) {
     const models::SequencePair pair{.input_ids = some_tokens(2, 5), .decoder_input_ids = some_tokens(2, 4)};
     EXPECT_TRUE(again->logits(pair).equal(model->logits(pair)));
     EXPECT_EQ(again->config().encoder_full_until, model->config().encoder_full_until);
+    // Another pattern serves short sources too, wherever it comes from.
+    EXPECT_EQ(convert_encoder_decoder(model, {.attention = {"window(3)"}})->config().encoder_full_until, 0);
+    EncoderDecoderLoadOptions local;
+    local.encoder.attention = "window(3)";
+    save_encoder_decoder(folder / "local", load_encoder_decoder(folder / "made", local));
+    models::EncoderDecoder written = load_encoder_decoder(folder / "local");
+    EXPECT_EQ(written->config().encoder_full_until, 0);
+    EXPECT_EQ(written->config().encoder_attention, std::vector<std::string>{"window(3)"});
   }
   models::EncoderModel longformer = test::small_encoder(test::small_encoder_config("longformer"), models::Head::kNone);
   test::expect_error(ErrorKind::kUnsupported, {"longformer", "global positions"}, [&] { warm_start(longformer, {}); });

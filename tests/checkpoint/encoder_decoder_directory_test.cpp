@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
@@ -110,7 +111,9 @@ TEST(EncoderDecoderDirectory, KeepsWhatIsNoFieldAndLeavesOutSecondNames) {
   const test::EncoderFixture fixture("seq2seq/bart");
   const std::filesystem::path given = fixture.directory() / "config.json";
   formats::Json json = formats::read_json(given);
-  json["num_hidden_layers"] = 7;
+  json["num_hidden_layers"] = json["encoder_layers"];
+  json["hidden_size"] = json["d_model"];
+  json.erase("d_model");  // the second name alone will do
   json["num_beams"] = 3;
   json["task_specific_params"] = {{"summarization", {{"num_beams", 4}}}};
   write_file_atomically(given, json.dump());
@@ -119,6 +122,7 @@ TEST(EncoderDecoderDirectory, KeepsWhatIsNoFieldAndLeavesOutSecondNames) {
   EXPECT_EQ(made.at("num_beams"), 3);
   EXPECT_EQ(made.at("task_specific_params"), json["task_specific_params"]);
   EXPECT_FALSE(made.contains("num_hidden_layers"));
+  EXPECT_EQ(made.at("d_model"), json["hidden_size"]);
   EXPECT_EQ(made.at("decoder_start_token_id"), 2);
 }
 
@@ -143,6 +147,14 @@ TEST(EncoderDecoderDirectory, EncoderOptionsReplaceWhatTheConfigSays) {
   EXPECT_TRUE(led->logits(named).equal(led->logits(pair)));
   EXPECT_EQ(led->computed().back().first, "global");
   EXPECT_FALSE(none.equal(led->logits(pair)));
+  // Behind padding it is the first token of the text, and a row of padding alone has none.
+  models::SequencePair padded = pair;
+  padded.attention_mask = at::ones({2, 35}, at::kLong);
+  padded.attention_mask.narrow(1, 0, 3).zero_();
+  named.attention_mask = padded.attention_mask;
+  named.global_attention_mask = at::zeros({2, 35}, at::kLong);
+  named.global_attention_mask.select(1, 3).fill_(1);
+  EXPECT_TRUE(led->logits(padded).equal(led->logits(named)));
   options.encoder.attention.clear();
   options.encoder.block_size = 8;
   test::expect_error(ErrorKind::kArgument, {"block_size", "bigbird_pegasus", "led"},
@@ -173,6 +185,7 @@ TEST(EncoderDecoderDirectory, ADamagedConfigIsOneClearError) {
       {"/share_encoder_decoder_embeddings", true, ErrorKind::kArgument, {"share_embeddings", "17", "20"}},
       {"/d_model", 9, ErrorKind::kArgument, {"d_model 9", "encoder_attention_heads"}},
       {"/encoder_layers", "two", ErrorKind::kFormat, {"config.json", "encoder_layers"}},
+      {"/num_hidden_layers", 7, ErrorKind::kFormat, {"num_hidden_layers", "encoder_layers", "'7' and '2'"}},
       {"/encoder_layers", 3, ErrorKind::kFormat, {"encoder.layers.2.", "missing"}},
       {"/decoder_layers", 1, ErrorKind::kFormat, {"decoder.layers.1.", "not part of"}},
       {"/pad_token_id", 18, ErrorKind::kArgument, {"pad_token_id 18", "decoder_vocab_size 17"}},
@@ -230,11 +243,39 @@ TEST(EncoderDecoderDirectory, MisshapenBiasAndMissingTables) {
   save_tensors(path, biased);
   test::expect_error(ErrorKind::kFormat, {"final_logits_bias", "[1, 19]", "[1, 20]"},
                      [&] { load_encoder_decoder(fixture.directory()); });
+  biased.back().second = at::zeros({1, 20}, at::kLong);
+  save_tensors(path, biased);
+  test::expect_error(ErrorKind::kFormat, {"final_logits_bias", "I64", "F32"},
+                     [&] { load_encoder_decoder(fixture.directory()); });
+  biased.back().second = at::ones({1, 20}) / 0;
+  save_tensors(path, biased);
+  EXPECT_TRUE(load_encoder_decoder(fixture.directory())->head_bias().defined());
+  EncoderDecoderLoadOptions checked;
+  checked.check_finite = true;
+  test::expect_error(ErrorKind::kNumeric, {"final_logits_bias", "NaN"},
+                     [&] { load_encoder_decoder(fixture.directory(), checked); });
   save_tensors(path, without("final_logits_bias"));
   EXPECT_FALSE(load_encoder_decoder(fixture.directory())->head_bias().defined());
   save_tensors(path, without("model.shared.weight"));
   test::expect_error(ErrorKind::kFormat, {"no token embeddings", "model.shared.weight", "bart"},
                      [&] { load_encoder_decoder(fixture.directory()); });
+}
+
+TEST(EncoderDecoderDirectory, ATiedHeadThatIsNotWrittenIsTheSharedTable) {
+  const test::EncoderFixture fixture("seq2seq/bart");
+  const std::filesystem::path path = fixture.directory() / "model.safetensors";
+  NamedTensors stored = load_tensors(path);
+  const auto shared = std::find_if(stored.begin(), stored.end(), [](const auto& entry) {
+                        return entry.first == "model.shared.weight";
+                      })->second;
+  stored.emplace_back("model.encoder.embed_tokens.weight", shared + 1);
+  stored.emplace_back("model.decoder.embed_tokens.weight", shared + 2);
+  save_tensors(path, stored);
+  models::EncoderDecoder model = load_encoder_decoder(fixture.directory());
+  const auto parameters = model->named_parameters();
+  EXPECT_TRUE(parameters["head"].equal(shared));
+  EXPECT_TRUE(parameters["encoder.embeddings.tokens"].equal(shared + 1));
+  EXPECT_TRUE(parameters["decoder.embeddings.tokens"].equal(shared + 2));
 }
 
 TEST(EncoderDecoderFamily, TheTableAndTheNamesAgree) {

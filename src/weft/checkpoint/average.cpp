@@ -38,13 +38,25 @@ bool belongs_to_model(const fs::path& name) {
   return !weights && !of_run;
 }
 
+// A config without what says who wrote it, and where.
+formats::Json config_of(const fs::path& directory) {
+  formats::Json config = formats::read_json(directory / "config.json");
+  for (const char* name : {"weft_version", "transformers_version", "_name_or_path"}) {
+    config.erase(name);
+  }
+  return config;
+}
+
 void check_configs(std::span<const fs::path> directories) {
-  const formats::Json first = formats::read_json(directories.front() / "config.json");
+  const formats::Json first = config_of(directories.front());
   for (const fs::path& other : directories.subspan(1)) {
-    const formats::Json config = formats::read_json(other / "config.json");
-    for (const auto& [name, value] : first.items()) {
-      require(config.contains(name) && config[name] == value, "only models of one config have a mean, but ",
-              quote(name), " in ", quoted_path(other), " is not that of ", quoted_path(directories.front()));
+    const formats::Json config = config_of(other);
+    formats::Json all = first;
+    all.update(config);
+    for (const auto& [name, value] : all.items()) {
+      require(config.contains(name) && first.contains(name) && config[name] == first[name],
+              "only models of one config have a mean, but ", quote(name), " in ", quoted_path(other),
+              " is not that of ", quoted_path(directories.front()));
     }
   }
 }

@@ -33,8 +33,7 @@ Numbers repeated(const Numbers& numbers, std::int64_t times) {
 
 PairDecoder::PairDecoder(models::EncoderDecoder model, const at::Tensor& input_ids, const at::Tensor& attention_mask,
                          const at::Tensor& global_attention_mask)
-    : model_(std::move(model)), device_(model_->parameters().front().device()), was_training_(model_->is_training()) {
-  model_->eval();
+    : model_(std::move(model)), device_(model_->parameters().front().device()), mode_(model_) {
   const auto there = [&](const at::Tensor& tensor) { return tensor.defined() ? tensor.to(device_) : tensor; };
   source_ = model_->encode(models::SourceText{there(input_ids), there(attention_mask), there(global_attention_mask)});
   reads_.resize(static_cast<std::size_t>(input_ids.size(0)));
@@ -42,7 +41,12 @@ PairDecoder::PairDecoder(models::EncoderDecoder model, const at::Tensor& input_i
   texts_ = reads_;
 }
 
-PairDecoder::~PairDecoder() { model_->train(was_training_); }
+PairDecoder::EvaluationMode::EvaluationMode(models::EncoderDecoder model)
+    : model_(std::move(model)), was_training_(model_->is_training()) {
+  model_->eval();
+}
+
+PairDecoder::EvaluationMode::~EvaluationMode() { model_->train(was_training_); }
 
 at::Tensor PairDecoder::step(const at::Tensor& tokens, layers::DecodingState& state) {
   return model_->decode(tokens.to(device_), state, source_);

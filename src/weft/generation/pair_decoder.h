@@ -18,7 +18,7 @@ class PairDecoder final : public Decoder {
   /// are not the family's own those, see models::SourceText. Errors: those of EncoderDecoderImpl::encode().
   PairDecoder(models::EncoderDecoder model, const at::Tensor& input_ids, const at::Tensor& attention_mask = {},
               const at::Tensor& global_attention_mask = {});
-  ~PairDecoder() override;
+  ~PairDecoder() override = default;
   PairDecoder(const PairDecoder&) = delete;
   PairDecoder& operator=(const PairDecoder&) = delete;
 
@@ -30,9 +30,22 @@ class PairDecoder final : public Decoder {
  private:
   void keep_texts(const std::vector<std::int64_t>& texts, std::int64_t readers);
 
+  /// From the first statement on: a constructor that throws gives the model its mode back, too.
+  class EvaluationMode {
+   public:
+    explicit EvaluationMode(models::EncoderDecoder model);
+    ~EvaluationMode();
+    EvaluationMode(const EvaluationMode&) = delete;
+    EvaluationMode& operator=(const EvaluationMode&) = delete;
+
+   private:
+    models::EncoderDecoder model_;
+    bool was_training_;
+  };
+
   models::EncoderDecoder model_;
   at::Device device_;
-  bool was_training_;
+  EvaluationMode mode_;
   std::shared_ptr<const layers::Source> source_;  // each text once where every text has as many rows
   std::vector<std::int64_t> texts_;               // which of the sources each text of source_ is
   std::vector<std::int64_t> reads_;               // which of the sources each row of the target reads

@@ -2,6 +2,7 @@
 // The tables, the two ways of counting positions, and the waves.
 #include "weft/layers/embeddings.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>

@@ -63,8 +63,12 @@ EncoderBatch source_batch(const EncoderDecoderConfig& config, const SourceText& 
   batch.keep = mask(text.attention_mask, "attention_mask");
   batch.globals = mask(text.global_attention_mask, "global_attention_mask");
   if (!batch.globals.defined() && find_encoder_decoder(config.model_type).first_token_is_global) {
-    batch.globals = at::zeros_like(text.input_ids, at::kBool);
-    batch.globals.select(1, 0).fill_(true);
+    if (batch.keep.defined()) {
+      batch.globals = batch.keep.cumsum(1).eq(1);  // padding may stand before it; that behind it is dropped below
+    } else {
+      batch.globals = at::zeros_like(text.input_ids, at::kBool);
+      batch.globals.select(1, 0).fill_(true);
+    }
   }
   if (batch.globals.defined() && batch.keep.defined()) {
     batch.globals = batch.globals.logical_and(batch.keep);

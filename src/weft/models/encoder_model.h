@@ -51,13 +51,13 @@ struct EncoderOutput {
   std::vector<std::pair<std::string, at::Tensor>> named() const;
 };
 
-/// How a model runs, where that is not the config's business.
+/// How a model runs, where that is not the config's business. BigBirds are big_bird and bigbird_pegasus.
 struct EncoderOptions {
   std::string attention = {};       ///< mechanism string for all layers; empty: the config's, or the family's own
-  std::string attention_type = {};  ///< big_bird: block_sparse or original_full; empty: the config's
-  std::int64_t block_size = 0;      ///< big_bird; 0: the config's
-  std::int64_t random_blocks = -1;  ///< big_bird; -1: the config's
-  std::string random = "released";  ///< big_bird's plan: released, hf-eval (Hugging Face's inference) or uniform
+  std::string attention_type = {};  ///< BigBirds: block_sparse or original_full; empty: the config's
+  std::int64_t block_size = 0;      ///< BigBirds; 0: the config's
+  std::int64_t random_blocks = -1;  ///< BigBirds; -1: the config's
+  std::string random = "released";  ///< BigBirds' plan: released, hf-eval (Hugging Face's inference) or uniform
   bool pad_like_hf = false;  ///< lay patterns out over the padded length that Hugging Face uses, as its numbers do
 };
 

@@ -27,10 +27,22 @@ constexpr std::array<std::string_view, 4> kFamilyFields{"attention_window", "att
                                                         "num_random_blocks"};
 /// Fields that change how a model runs and not what it is: a config of Weft's may leave them out.
 constexpr std::array<std::string_view, 2> kMayLack{"loss_chunk_size", "gradient_checkpointing"};
-/// Members of a Hugging Face config.json that Weft writes itself, and second names of fields.
-constexpr std::array<std::string_view, 8> kSecondNames{
-    "architectures", "model_type",        "is_encoder_decoder",  "dtype",
-    "torch_dtype",   "num_hidden_layers", "num_attention_heads", "hidden_size"};
+/// Members of a Hugging Face config.json that Weft writes itself.
+constexpr std::array<std::string_view, 5> kWritten{"architectures", "model_type", "is_encoder_decoder", "dtype",
+                                                   "torch_dtype"};
+
+/// A second name that `transformers` has for a field: `attribute_map` of its configs.
+struct SecondName {
+  std::string_view name;
+  std::string_view first;
+  std::string_view families;  ///< empty: of all
+};
+constexpr std::array<SecondName, 5> kSecondNames{
+    {{"hidden_size", "d_model", ""},
+     {"num_hidden_layers", "encoder_layers", ""},
+     {"num_attention_heads", "encoder_attention_heads", ""},
+     {"attention_probs_dropout_prob", "attention_dropout", "bigbird_pegasus led"},
+     {"initializer_range", "init_std", "led"}}};
 
 template <std::size_t kCount>
 bool is_one_of(const std::array<std::string_view, kCount>& names, std::string_view name) {
@@ -112,15 +124,40 @@ std::string other_settings(const Json& json, const EncoderDecoderFamily& family)
   for (const auto& [key, value] : json.items()) {
     const bool field = std::any_of(family.fields.begin(), family.fields.end(),
                                    [&](const models::FieldName& name) { return name.hugging_face == key; });
-    if (!field && !is_one_of(kSecondNames, key)) {
+    if (!field && !is_one_of(kWritten, key)) {
       others[key] = value;
     }
   }
   return others.empty() ? std::string() : others.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-EncoderDecoderConfig family_from_json(const Json& json, const EncoderDecoderFamily& family, const std::string& where) {
-  refuse_half_a_model(json, family, where);
+/// Every field under its first name. Errors: kFormat where two names of one field disagree.
+Json with_first_names(Json json, const EncoderDecoderFamily& family, const std::string& where) {
+  for (const SecondName& second : kSecondNames) {
+    const auto found = json.find(second.name);
+    const bool known = second.families.empty() || second.families.find(family.model_type) != std::string_view::npos;
+    if (found == json.end() || !known) {
+      continue;
+    }
+    const Json value = *found;
+    json.erase(found);
+    const std::string first(second.first);
+    if (value.is_null()) {
+      continue;
+    }
+    if (!json.contains(first)) {
+      json[first] = value;
+    } else if (json[first] != value) {
+      fail(ErrorKind::kFormat, where, ": ", second.name, " is another name of ", first, ", but they are ", shown(value),
+           " and ", shown(json[first]));
+    }
+  }
+  return json;
+}
+
+EncoderDecoderConfig family_from_json(const Json& given, const EncoderDecoderFamily& family, const std::string& where) {
+  refuse_half_a_model(given, family, where);
+  const Json json = with_first_names(given, family, where);
   EncoderDecoderConfig config = family.defaults;
   EncoderDecoderConfig::fields([&](const auto& field) {
     const std::string name = name_of(family, field.name);
@@ -176,6 +213,7 @@ EncoderDecoderConfig as_it_runs(const models::EncoderDecoderImpl& model) {
   const models::EncoderOptions& options = model.options();
   if (!options.attention.empty()) {
     config.encoder_attention = {options.attention};
+    config.encoder_full_until = 0;  // belonged to the pattern that is replaced
   }
   if (!options.attention_type.empty()) {
     config.attention_type = options.attention_type;

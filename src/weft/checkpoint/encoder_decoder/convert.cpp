@@ -15,27 +15,39 @@ namespace {
 using models::EncoderDecoder;
 using models::EncoderDecoderConfig;
 
-void become_led(EncoderDecoderConfig& config, const PairConvertOptions& options) {
+/// One window for all layers, or one for each.
+void set_window(EncoderDecoderConfig& config, const std::vector<std::int64_t>& window) {
+  config.attention_window = window;
+  if (window.size() == 1) {
+    config.attention_window.resize(static_cast<std::size_t>(config.encoder_layers), window.front());
+  }
+}
+
+void become_led(EncoderDecoderConfig& config) {
   require(config.model_type == "bart", "convert makes an led out of a bart, found ", config.model_type);
   require(!config.scale_embedding, "convert: an led does not scale its embeddings, but this bart does");
   config.model_type = "led";
   config.position_offset = 0;
-  config.attention_window = options.attention_window;
-  if (config.attention_window.size() == 1) {
-    config.attention_window.resize(static_cast<std::size_t>(config.encoder_layers), options.attention_window.front());
-  }
+  set_window(config, {512});
 }
 
 EncoderDecoderConfig longer_config(const EncoderDecoder& source, const PairConvertOptions& options) {
   EncoderDecoderConfig config = source->config();
   require(options.to.empty() || options.to == "led", "convert makes led out of an encoder-decoder, found ",
           quote(options.to));
-  if (options.to == "led" && config.model_type != "led") {
-    become_led(config, options);
+  if (options.to == "led") {
+    become_led(config);
+  }
+  if (!options.attention_window.empty()) {
+    require(config.model_type == "led" && options.attention.empty(), "convert: attention_window is for an led that ",
+            "keeps its windows, but the model is ", config.model_type,
+            options.attention.empty() ? "" : " and attention replaces them");
+    set_window(config, options.attention_window);
   }
   if (!options.attention.empty()) {
     config.encoder_attention = options.attention;
-    config.directory.clear();  // files that it names lie in the working directory
+    config.encoder_full_until = 0;  // belonged to the pattern that is replaced
+    forget_directory(config);
   }
   if (options.length > 0) {
     require(options.length >= config.max_source_positions && options.length <= (1 << 24), "length must be from the ",
@@ -62,6 +74,18 @@ at::Tensor repeated_positions(const at::Tensor& table, std::int64_t old_offset, 
 
 }  // namespace
 
+void forget_directory(EncoderDecoderConfig& config) {
+  for (const auto& [name, patterns] :
+       {std::pair{"decoder_attention", &config.decoder_attention}, {"cross_attention", &config.cross_attention}}) {
+    for (const std::string& pattern : *patterns) {
+      require(pattern.find('"') == std::string::npos, name, " ", quote(pattern),
+              " names a file beside the config, so the encoder's pattern cannot come from somewhere else: write it "
+              "into config.json");
+    }
+  }
+  config.directory.clear();
+}
+
 EncoderDecoder convert_encoder_decoder(const EncoderDecoder& source, const PairConvertOptions& options) {
   const EncoderDecoderConfig config = longer_config(source, options);
   const at::Tensor first = source->parameters().front();
@@ -73,7 +97,10 @@ EncoderDecoder convert_encoder_decoder(const EncoderDecoder& source, const PairC
     if (const auto at = name.find("global_qkv"); at != std::string::npos && old.find(name) == nullptr) {
       name.replace(at, std::string_view("global_qkv").size(), "qkv");
     }
-    const at::Tensor& value = old[name];
+    const at::Tensor* found = old.find(name);
+    require(found != nullptr, "convert: the attention asked for has weights of its own, ", quote(parameter.key()),
+            ", which the model lacks; choose one without, or train a new model");
+    const at::Tensor& value = *found;
     const bool positions = name.ends_with("embeddings.positions");
     parameter.value().copy_(positions ? repeated_positions(value, source->config().position_offset,
                                                            config.position_offset, parameter.value().size(0))

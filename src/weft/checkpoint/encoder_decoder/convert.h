@@ -14,16 +14,20 @@ namespace weft::checkpoint {
 
 /// What an encoder-decoder becomes.
 struct PairConvertOptions {
-  std::string to = {};                                 ///< led, out of a bart; empty: the family stays
-  std::int64_t length = 0;                             ///< tokens of the longest source; 0: as it is
-  std::vector<std::string> attention = {};             ///< of the encoder: one, or one a layer; empty: as it is
-  std::vector<std::int64_t> attention_window = {512};  ///< led
+  std::string to = {};                              ///< led, out of a bart; empty: the family stays
+  std::int64_t length = 0;                          ///< tokens of the longest source; 0: as it is
+  std::vector<std::string> attention = {};          ///< of the encoder: one, or one a layer; empty: as it is
+  std::vector<std::int64_t> attention_window = {};  ///< led; empty: as it is, or 512 of a new one
 };
 
 /// The same weights under other settings. Learned positions are copied over and over until there are enough, and LED's
 /// global projections begin as copies of the local ones (Beltagy et al. 2020, section 6). Errors: kArgument for a
 /// family or length that does not fit; those of a mechanism string.
 models::EncoderDecoder convert_encoder_decoder(const models::EncoderDecoder& source, const PairConvertOptions& options);
+
+/// Files that the encoder's attention names lie in the working directory from now on. Errors: kArgument where the
+/// decoder's attention names files, which lie beside its config.
+void forget_directory(models::EncoderDecoderConfig& config);
 
 /// How an encoder starts an encoder-decoder.
 struct WarmStartOptions {

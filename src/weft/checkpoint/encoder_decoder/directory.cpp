@@ -21,10 +21,9 @@ using models::EncoderDecoder;
 using models::EncoderDecoderConfig;
 
 /// What belongs to a model beside config and weights, and is not in kHuggingFaceTokenizerFiles.
-constexpr std::array kCompanions{"generation_config.json", "source.spm", "target.spm", "target_vocab.json",
-                                 "tokenizer.model"};
+constexpr std::array kCompanions{"source.spm", "target.spm", "target_vocab.json", "tokenizer.model"};
 
-void copy_files(const std::filesystem::path& from, const std::filesystem::path& to) {
+void copy_files(const std::filesystem::path& from, const std::filesystem::path& to, FilesTaken taken) {
   std::error_code error;
   if (from.empty() || std::filesystem::equivalent(from, to, error)) {
     return;
@@ -39,6 +38,9 @@ void copy_files(const std::filesystem::path& from, const std::filesystem::path& 
   }
   for (const char* name : kCompanions) {
     copy(name);
+  }
+  if (taken == FilesTaken::kTokenizerAndGeneration) {
+    copy("generation_config.json");
   }
 }
 
@@ -79,7 +81,7 @@ EncoderDecoder load_encoder_decoder(const OpenedModel& directory, const EncoderD
                 map);
   EncoderDecoder model(config, at::TensorOptions(options.dtype), options.encoder);
   read_weights(*model, *opened, options.check_finite, map);
-  if (const at::Tensor bias = read_head_bias(*opened, config); bias.defined()) {
+  if (const at::Tensor bias = read_head_bias(*opened, config, options.check_finite); bias.defined()) {
     model->set_head_bias(bias);
   }
   model->eval();
@@ -91,8 +93,8 @@ EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory, cons
 }
 
 void save_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoder& model,
-                          const std::filesystem::path& files_from) {
-  save(directory, model, [&](const std::filesystem::path& fresh) { copy_files(files_from, fresh); });
+                          const std::filesystem::path& files_from, FilesTaken taken) {
+  save(directory, model, [&](const std::filesystem::path& fresh) { copy_files(files_from, fresh, taken); });
 }
 
 void save_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoder& model,

@@ -26,12 +26,16 @@ models::EncoderDecoder load_encoder_decoder(const OpenedModel& directory,
 models::EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory,
                                             const EncoderDecoderLoadOptions& options = {});
 
+/// What save_encoder_decoder() copies from another directory.
+enum class FilesTaken { kTokenizer, kTokenizerAndGeneration };
+
 /// Writes config.json and model.safetensors, which `transformers` loads without a warning where the family is one of
-/// Hugging Face, and the graphs that expressions name; copies the tokeniser's files and generation_config.json from
-/// `files_from` where that is given. A new directory appears whole; in one that exists each file is replaced
-/// atomically, config.json last. Errors: kIo.
+/// Hugging Face, and the graphs that expressions name; copies the tokeniser's files and generation_config.json, or
+/// what `taken` says, from `files_from` where that is given. A new directory appears whole; in one that exists each
+/// file is replaced atomically, config.json last. Errors: kIo.
 void save_encoder_decoder(const std::filesystem::path& directory, const models::EncoderDecoder& model,
-                          const std::filesystem::path& files_from = {});
+                          const std::filesystem::path& files_from = {},
+                          FilesTaken taken = FilesTaken::kTokenizerAndGeneration);
 /// The same with the tokeniser of a model of Weft's own. Errors: kArgument when it does not fit the config.
 void save_encoder_decoder(const std::filesystem::path& directory, const models::EncoderDecoder& model,
                           const text::Tokenizer& tokenizer);

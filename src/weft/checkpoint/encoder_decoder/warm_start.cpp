@@ -101,8 +101,6 @@ EncoderDecoder warm_start(const EncoderModel& encoder, const WarmStartOptions& o
       value.copy_(old[name].narrow(0, idle, value.size(0)) + first_type);
     } else if (const at::Tensor* found = name.empty() ? nullptr : old.find(name)) {
       value.copy_(*found);
-    } else if (name.ends_with("qkv.bias")) {
-      value.zero_();  // an encoder without those biases
     }
   }
   model->eval();

@@ -74,6 +74,9 @@ std::vector<std::string> parts_of(const EncoderDecoderFamily& family, const Enco
   if (parameter == "decoder.embeddings.tokens") {
     return {file.target_tokens};
   }
+  if (parameter == "head") {
+    return {file.head};
+  }
   std::vector<std::string> parts = names_by_rows(family.names, parameter, file.prefix);
   if (parts.empty()) {
     throw std::logic_error(concat("no Hugging Face name for ", parameter));
@@ -89,6 +92,7 @@ EncoderDecoderFile written_file(const EncoderDecoderConfig& config) {
   file.ties = config.tie_word_embeddings;
   file.source_tokens = file.shares ? shared_table(file.prefix) : source_table(file.prefix);
   file.target_tokens = file.shares ? file.source_tokens : target_table(file.prefix);
+  file.head = kHead;
   return file;
 }
 
@@ -146,8 +150,13 @@ EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file, con
          ", which a model of the family ", family.model_type, " needs");
   }
   found.shares = !apart && are_equal(file, found.source_tokens, found.target_tokens);
+  // A head that is tied and not written is `shared`, even where the decoder's own copy differs.
   const bool has_head = file.find(kHead) != nullptr;
-  found.ties = config.tie_word_embeddings && (!has_head || are_equal(file, kHead, found.target_tokens));
+  const bool shared_head = !apart && file.find(shared) != nullptr;
+  found.head = has_head || !config.tie_word_embeddings ? std::string(kHead)
+               : shared_head                           ? shared
+                                                       : found.target_tokens;
+  found.ties = config.tie_word_embeddings && are_equal(file, found.head, found.target_tokens);
   return found;
 }
 
@@ -168,7 +177,7 @@ WeightMap encoder_decoder_map(const EncoderDecoderFile& file, const EncoderDecod
   return map;
 }
 
-at::Tensor read_head_bias(const formats::TensorFile& file, const EncoderDecoderConfig& config) {
+at::Tensor read_head_bias(const formats::TensorFile& file, const EncoderDecoderConfig& config, bool check_finite) {
   const formats::TensorInfo* info = file.find(is_own(config) ? kOwnBias : kBias);
   if (info == nullptr) {
     return {};
@@ -180,7 +189,15 @@ at::Tensor read_head_bias(const formats::TensorFile& file, const EncoderDecoderC
     fail(ErrorKind::kFormat, file.path().string(), ": tensor ", quote(info->name), " has shape ",
          at::IntArrayRef(info->shape), ", but config.json says [1, ", config.target_vocab_size(), "]");
   }
-  const at::Tensor bias = read_tensor(file, *info).flatten();
+  const at::Tensor stored = read_tensor(file, *info);
+  if (!stored.is_floating_point()) {
+    fail(ErrorKind::kFormat, file.path().string(), ": tensor ", quote(info->name), " is ",
+         formats::dtype_name(info->dtype), ", but weights are F64, F32, F16 or BF16");
+  }
+  if (check_finite && !stored.isfinite().all().item<bool>()) {
+    fail(ErrorKind::kNumeric, file.path().string(), ": tensor ", quote(info->name), " holds NaN or infinity");
+  }
+  const at::Tensor bias = stored.flatten();
   return bias.ne(0).any().item<bool>() ? bias : at::Tensor();
 }
 

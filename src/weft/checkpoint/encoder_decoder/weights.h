@@ -15,8 +15,9 @@ struct EncoderDecoderFile {
   std::string prefix;         ///< of the tensors below the head: "model.", or nothing
   std::string source_tokens;  ///< where the encoder's table lies
   std::string target_tokens;  ///< where the decoder's lies, which may be the same
+  std::string head;           ///< where the head lies
   bool shares = true;         ///< both are equal
-  bool ties = true;           ///< the head is equal to the decoder's, or not there
+  bool ties = true;           ///< the head is equal to the decoder's table
 };
 
 /// Looks at the names and, where one table has several, at the values: copies that differ stay apart, as `transformers`
@@ -28,8 +29,9 @@ EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file,
 WeightMap encoder_decoder_map(const EncoderDecoderFile& file, const models::EncoderDecoderConfig& config);
 
 /// The bias of the head [target vocabulary] where the file has one that is not all zeros, else undefined. Errors:
-/// kFormat for another shape.
-at::Tensor read_head_bias(const formats::TensorFile& file, const models::EncoderDecoderConfig& config);
+/// kFormat for another shape or for integers; with `check_finite`, kNumeric for NaN or infinity.
+at::Tensor read_head_bias(const formats::TensorFile& file, const models::EncoderDecoderConfig& config,
+                          bool check_finite);
 
 /// All that a file has to hold, for `transformers` to load it without a warning.
 NamedTensors encoder_decoder_tensors(const models::EncoderDecoderImpl& model);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft info`: what a model or run directory holds; its weights are read only to be checked.
+// `weft info`: what a model or run directory holds. Weights are read only to be checked, and where several copies
+// of an encoder-decoder's token table may be equal.
 #include <cstdint>
 #include <filesystem>
 #include <iostream>

@@ -39,8 +39,8 @@ struct ConvertConfig {
     visit(Field{"to", &C::to, "family of the new model; led out of a bart"}.one_of({"longformer", "big_bird", "led"}));
     visit(Field{"length", &C::length, "longest text of the new model, in tokens"}.range(1, 1 << 24));
     visit(Field{"attention_window", &C::attention_window,
-                "longformer: tokens of the window, half of them on each side: one number, or one for each layer; 512 "
-                "unless given"});
+                "longformer and led: tokens of the window, half of them on each side: one number, or one for each "
+                "layer; 512 of a new model unless given"});
     visit(Field{"block_size", &C::block_size, "big_bird: tokens in a block"}.range(1, 1 << 16));
     visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks that each block of queries attends to"}
               .range(0, 1 << 16));
@@ -67,11 +67,15 @@ void convert_pair(const ConvertCommand& command, const ConvertConfig& config,
   options.to = command.given.contains("to") ? config.to : "";
   options.length = command.given.contains("length") ? config.length : 0;
   options.attention = config.attention;
-  options.attention_window = config.attention_window;
+  options.attention_window =
+      command.given.contains("attention_window") ? config.attention_window : std::vector<std::int64_t>{};
   std::optional<BusyBar> bar("converting");
   const models::EncoderDecoder model =
       checkpoint::convert_encoder_decoder(checkpoint::load_encoder_decoder(directory), options);
   checkpoint::save_encoder_decoder(command.out, model, command.directory);
+  if (options.length > 0) {
+    fit_tokenizer(command.out, options.length, {});
+  }
   bar.reset();
   print_new_model(command.out, model, command.json);
 }

@@ -31,15 +31,19 @@ struct EncoderRunConfig {
     using C = EncoderRunConfig;
     visit(Field{"attention", &C::attention, "pattern or mechanism to use instead of the one in config.json"});
     visit(Field{"attention_type", &C::attention_type,
-                "big_bird: sparse or full attention, as from_pretrained(attention_type=...) chooses; config follows "
+                "big_bird and bigbird_pegasus: sparse or full attention, as from_pretrained(attention_type=...) "
+                "chooses; config follows "
                 "config.json"}
               .one_of({"config", "block_sparse", "original_full"}));
-    visit(Field{"block_size", &C::block_size, "big_bird: tokens in a block; 0 follows config.json"}.range(0, 1 << 16));
-    visit(Field{"random_blocks", &C::random_blocks,
-                "big_bird: random blocks that each block of queries attends to; -1 follows config.json"}
+    visit(Field{"block_size", &C::block_size, "big_bird and bigbird_pegasus: tokens in a block; 0 follows config.json"}
+              .range(0, 1 << 16));
+    visit(Field{
+        "random_blocks", &C::random_blocks,
+        "big_bird and bigbird_pegasus: random blocks that each block of queries attends to; -1 follows config.json"}
               .range(-1, 1 << 16));
     visit(Field{"random", &C::random,
-                "big_bird: random blocks as the released training code draws them, as Hugging Face's inference does, "
+                "big_bird and bigbird_pegasus: random blocks as the released training code draws them, as Hugging "
+                "Face's inference does, "
                 "or uniformly"}
               .one_of({"released", "hf-eval", "uniform"}));
     visit(Field{"pad_like_hf", &C::pad_like_hf,
@@ -75,8 +79,8 @@ std::string dtype_text(at::ScalarType dtype);
 void require_no_model(const std::filesystem::path& out);
 
 /// Sets model_max_length of `directory`/tokenizer_config.json to `length`, and where no tokeniser class is named the
-/// one of `family` (bert, roberta), for transformers to find it beside a config of another family. Does nothing in a
-/// directory without a tokeniser. Errors: kIo, kFormat.
+/// one of `family` (bert, roberta; may be empty), for transformers to find it beside a config of another family. Does
+/// nothing in a directory without a tokeniser. Errors: kIo, kFormat.
 void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, const std::string& family);
 
 /// Prints what was made, as a line or as {"out", "family", "head", "parameters", "positions"}.

@@ -4,6 +4,8 @@
 
 #include <ATen/ops/cat.h>
 
+#include <algorithm>
+
 #include "weft/core/error.h"
 #include "weft/models/families/family.h"
 
@@ -35,9 +37,9 @@ at::Tensor EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const
   const BatchParts parts = split_by_length(batch, settings_.full_until, settings_.pad_like_hf);
   const bool pads = settings_.pad_like_hf && is_sparse() && !parts.parts.front().short_input;
   if (pads) {
-    const EncoderBatch padded = pad_columns(batch, settings_.block, settings_.padding_id);
+    const EncoderBatch padded = pad_columns(batch, settings_.block, std::max<std::int64_t>(settings_.padding_id, 0));
     require(padded.ids.size(1) <= settings_.position_rows, "pad_like_hf makes ", columns, " tokens ",
-            padded.ids.size(1), ", more than max_position_embeddings = ", settings_.position_rows);
+            padded.ids.size(1), ", more than ", stack.length_field(), " = ", settings_.position_rows);
     record(batch, parts, padded.ids.size(1) - columns);
     return run_part(stack, padded, call).narrow(1, 0, columns);
   }

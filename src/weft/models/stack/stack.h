@@ -40,6 +40,8 @@ class StackImpl : public torch::nn::Module {
   layers::DecodingState initial_state() const;
   /// Whether a layer's pattern asks for positions bound to `input`.
   bool needs_input() const;
+  /// The field of the config that limits the length, for messages.
+  std::string_view length_field() const noexcept { return length_field_; }
   const std::vector<layers::TransformerBlock>& blocks() const noexcept { return layers_; }
 
   layers::Embeddings embeddings{nullptr};
