@@ -73,6 +73,8 @@ class TranslationTest(ScoreCase):
         fails(1, "odd' line 2", "UTF-8", files=("hyp", "odd"))
         fails(1, "empty' has no text", files=("empty", "empty"))
         fails(1, "absent", "No such file", files=("hyp", "absent"))
+        fails(2, "--samples", "--confidence", more=("--samples", "5"))
+        fails(2, "--text-field", "--format", more=("--text-field", "out"))
         fails(2, "--words", "13a", more=("--words", "moses"))
         self.assert_fails(weft("score", "bleu", self.folder / "hyp"), 2)
         self.assert_fails(weft("score", "bleu", "-", "-", input="a\n"), 2, "standard input")

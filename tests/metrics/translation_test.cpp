@@ -12,6 +12,7 @@
 #include "weft/metrics/translation/bleu_words.h"
 #include "weft/metrics/translation/chrf.h"
 #include "weft/metrics/translation/code_points.h"
+#include "weft/text/utf8.h"
 
 namespace weft::metrics {
 namespace {
@@ -108,9 +109,11 @@ TEST(TranslationMetricsTest, RefuseWhatCannotBeScored) {
 TEST(CodePointsTest, BytesThatAreNoTextAreLetters) {
   EXPECT_EQ(code_points("a\xff中😀"), (std::u32string{'a', 0xDCFF, 0x4E2D, 0x1F600}));
   EXPECT_EQ(words_of("\u3000 a\u0085\xc3z\x1c"), (std::vector<std::string_view>{"a", "\xc3z"}));
-  EXPECT_EQ(without_blanks_behind("a \u3000\u00a0\n"), "a");
-  EXPECT_EQ(without_blanks_behind("a\x85"), "a\x85");
-  EXPECT_EQ(without_blanks_behind(" \t"), "");
+  EXPECT_EQ(text::strip_right("a \u3000\u00a0\n"), "a");
+  EXPECT_EQ(text::strip_right("a\x85"), "a\x85");
+  EXPECT_EQ(text::strip_right(" \t"), "");
+  EXPECT_EQ(with_replaced("aaa<n><n>b", "<n>", "\n"), "aaa\n\nb");
+  EXPECT_EQ(with_replaced("aaa", "aa", "a"), "aa");  // what is written is not looked at again
 }
 
 TEST(AlignmentTest, TheErrorRateIsTheEquation) {

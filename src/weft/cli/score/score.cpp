@@ -19,6 +19,7 @@
 #include "weft/metrics/translation/alignment_error.h"
 #include "weft/metrics/translation/bleu.h"
 #include "weft/metrics/translation/chrf.h"
+#include "weft/metrics/translation/code_points.h"
 
 namespace weft::cli {
 namespace {
@@ -68,17 +69,27 @@ void warn_of_tokens(std::int64_t ends, const std::string& words) {
   }
 }
 
+// `add` of a row; its errors say which.
+template <typename Add>
+void add_row(const ScoreRow& row, const Add& add) {
+  try {
+    add();
+  } catch (const Error& error) {
+    throw Error(error.kind(), concat(row.where, " or the reference there: ", error.what()), error.hint());
+  }
+}
+
 // One scorer over all texts, or a new one for each; `print` shows it.
 template <typename Make, typename Print>
 void score_rows(const ScoreFlags& flags, const ScoreConfig& config, const Make& make, const Print& print) {
   auto all = make();
   visit_rows(flags, config, [&](const ScoreRow& row) {
     if (!config.sentence_level) {
-      all.add(row.texts.front(), row.references());
+      add_row(row, [&] { all.add(row.texts.front(), row.references()); });
       return;
     }
     auto one = make();
-    one.add(row.texts.front(), row.references());
+    add_row(row, [&] { one.add(row.texts.front(), row.references()); });
     print(one);
   });
   if (!config.sentence_level) {
@@ -164,12 +175,8 @@ struct RougeConfig {
   }
 };
 
-std::string with_lines(std::string text, const std::string& mark) {
-  for (std::size_t place = mark.empty() ? std::string::npos : text.find(mark); place != std::string::npos;
-       place = text.find(mark, place + 1)) {
-    text.replace(place, mark.size(), "\n");
-  }
-  return text;
+std::string with_lines(const std::string& text, const std::string& mark) {
+  return mark.empty() ? text : metrics::with_replaced(text, mark, "\n");
 }
 
 void print_rouge(const metrics::RougeScorer& scorer, const ScoreConfig& config, bool as_json) {
@@ -247,12 +254,10 @@ void score_aer(const ScoreFlags& flags) {
   }
   metrics::AlignmentScorer scorer;
   visit_rows(flags, config, [&](const ScoreRow& row) {
-    try {
+    add_row(row, [&] {
       scorer.add(metrics::parse_alignment(row.texts[0], options.hypothesis_from_one ? 1 : 0),
                  metrics::parse_alignment(row.texts[1], options.reference_from_one ? 1 : 0));
-    } catch (const Error& error) {
-      throw Error(error.kind(), concat(row.where, " or the reference there: ", error.what()), error.hint());
-    }
+    });
   });
   const std::optional<double> rate = scorer.error_rate();
   require(rate.has_value(), "an error rate needs at least one link, found none in ", scorer.sentences(), " sentences");

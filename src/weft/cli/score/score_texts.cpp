@@ -11,19 +11,23 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
-#include "weft/metrics/translation/code_points.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/readers/text_source.h"
+#include "weft/text/utf8.h"
 
 namespace weft::cli {
 namespace {
 
 // What the files of a metric are is never guessed from their texts: a translation may begin like a record.
-readers::InputTexts open_texts(const std::string& path, const ScoreConfig& config) {
-  readers::InputTextOptions options;
+std::string format_of(const std::string& path, const ScoreConfig& config) {
   const std::string named = readers::format_of_name(path);
   const bool record = named == "jsonl" || named == "csv" || named == "tsv";
-  options.format = config.format != "auto" ? config.format : record ? named : "lines";
+  return config.format != "auto" ? config.format : record ? named : "lines";
+}
+
+readers::InputTexts open_texts(const std::string& path, const ScoreConfig& config) {
+  readers::InputTextOptions options;
+  options.format = format_of(path, config);
   options.text_field = config.text_field;
   return {readers::ByteSource::stream(path), options};
 }
@@ -35,6 +39,16 @@ std::int64_t count_rest(readers::InputTexts& texts) {
     ++count;
   }
   return count;
+}
+
+// A field that no file has.
+void check_use(const ScoreFlags& flags, const ScoreConfig& config) {
+  const bool lines = std::all_of(flags.files.begin(), flags.files.end(),
+                                 [&](const std::string& file) { return format_of(file, config) == "lines"; });
+  if (!config.text_field.empty() && lines) {
+    throw UsageError("--text-field is for JSON lines and tables, and each line of these files is a text",
+                     "name the format with --format jsonl, csv or tsv");
+  }
 }
 
 std::string name_of_file(const std::string& path) { return path == "-" ? "standard input" : quote(path, 4096); }
@@ -58,6 +72,9 @@ ScoreConfig ScoreFlags::config(const std::string& command) const {
   if (config.confidence && config.sentence_level) {
     throw UsageError("--confidence is for all texts together, --sentence-level for each by itself");
   }
+  if (given.contains("samples") && !config.confidence) {
+    throw UsageError("--samples is for an interval", "give --confidence");
+  }
   return config;
 }
 
@@ -77,6 +94,7 @@ void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
   if (std::count(flags.files.begin(), flags.files.end(), "-") > 1) {
     throw UsageError("only one of the files can be standard input");
   }
+  check_use(flags, config);
   std::vector<readers::InputTexts> sources;
   sources.reserve(flags.files.size());
   for (const std::string& file : flags.files) {
@@ -92,7 +110,7 @@ void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
       readers::InputText text;
       found.push_back(source.next(text));
       readers::check_utf8(text.first, text.where);
-      row.texts.emplace_back(metrics::without_blanks_behind(text.first));
+      row.texts.emplace_back(text::strip_right(text.first));
       row.where = row.texts.size() == 1 ? text.where : row.where;
     }
     if (std::find(found.begin(), found.end(), false) != found.end()) {

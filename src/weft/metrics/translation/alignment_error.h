@@ -21,9 +21,8 @@ struct Alignment {
   AlignmentLinks possible;  ///< without the sure ones
 };
 
-/// A line in Pharaoh's format: "0-0 1-2"; "1p2" and "1?2" are possible links. `first` is the number of the first word,
-/// 0 or
-/// 1. Errors: kFormat naming the link that is none.
+/// A line in Pharaoh's format: "0-0 1-2"; "1p2" and "1?2" are possible links. `first` is the number of the first
+/// word, 0 or 1. Errors: kFormat naming the link that is none.
 Alignment parse_alignment(std::string_view line, std::int64_t first = 0);
 
 /// Keeps a few numbers.

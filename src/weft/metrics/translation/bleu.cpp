@@ -14,6 +14,7 @@
 #include "weft/metrics/translation/bleu_words.h"
 #include "weft/metrics/translation/code_points.h"
 #include "weft/metrics/translation/gram_counts.h"
+#include "weft/text/utf8.h"
 
 namespace weft::metrics {
 namespace {
@@ -144,7 +145,7 @@ void BleuScorer::add(std::string_view hypothesis, std::span<const std::string> r
   std::vector<std::string> spaced;
   const auto take = [&](std::string_view line) {
     const std::string text = options_.lowercase ? lower_case(line) : std::string(line);
-    spaced.push_back(spaced_words(kind, without_blanks_behind(text)));
+    spaced.push_back(spaced_words(kind, text::strip_right(text)));
   };
   take(hypothesis);
   for (const std::string& reference : references) {

@@ -13,6 +13,7 @@
 #include "weft/core/quote.h"
 #include "weft/metrics/crate_functions.h"
 #include "weft/metrics/translation/code_points.h"
+#include "weft/text/utf8.h"
 
 namespace weft::metrics {
 namespace {
@@ -31,16 +32,6 @@ bool stands_alone(char byte) noexcept {
   const auto within = [&](char first, char last) { return byte >= first && byte <= last; };
   return within('{', '~') || within('[', '`') || within(' ', '&') || within('(', '+') || within(':', '@') ||
          byte == '/';
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  std::string result;
-  std::size_t begin = 0;
-  for (std::size_t found = text.find(from); found != std::string::npos; found = text.find(from, begin)) {
-    result.append(text, begin, found - begin).append(to);
-    begin = found + from.size();
-  }
-  text = result.append(text, begin);
 }
 
 // Pairs of bytes that `fits` are written by `write`, others as they are.
@@ -85,13 +76,13 @@ std::string western_words(std::string_view text) {
 
 std::string words_13a(std::string_view line) {
   std::string text(line);
-  replace_all(text, "<skipped>", "");
-  replace_all(text, "-\n", "");
-  replace_all(text, "\n", " ");
-  replace_all(text, "&quot;", "\"");
-  replace_all(text, "&amp;", "&");
-  replace_all(text, "&lt;", "<");
-  replace_all(text, "&gt;", ">");
+  text = with_replaced(text, "<skipped>", "");
+  text = with_replaced(text, "-\n", "");
+  text = with_replaced(text, "\n", " ");
+  text = with_replaced(text, "&quot;", "\"");
+  text = with_replaced(text, "&amp;", "&");
+  text = with_replaced(text, "&lt;", "<");
+  text = with_replaced(text, "&gt;", ">");
   return western_words(" " + text + " ");
 }
 
@@ -120,13 +111,6 @@ std::string spaced_characters(std::string_view text, const Alone& alone) {
   return result;
 }
 
-std::string_view without_blanks_before(std::string_view text) {
-  while (!text.empty() && is_blank(first_letter(text).value)) {
-    text.remove_prefix(first_letter(text).bytes);
-  }
-  return text;
-}
-
 }  // namespace
 
 BleuWords parse_bleu_words(std::string_view name) {
@@ -149,7 +133,7 @@ std::string spaced_words(BleuWords words, std::string_view line) {
         fail(ErrorKind::kArgument, "the line ", quote(line), " cannot be cut into words: ", problem);
       });
     case BleuWords::kZh:
-      return western_words(spaced_characters(without_blanks_before(line), is_chinese));
+      return western_words(spaced_characters(text::strip_left(line), is_chinese));
     case BleuWords::kChar:
       return spaced_characters(line, [](char32_t) { return true; });
     case BleuWords::kNone:

@@ -62,20 +62,14 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-std::string_view without_blanks_behind(std::string_view text) {
-  while (!text.empty()) {
-    std::size_t begin = text.size() - 1;
-    // The last sequence begins at most three bytes before the last byte.
-    while (begin > 0 && text.size() - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U) {
-      --begin;
-    }
-    const Letter letter = first_letter(text.substr(begin));
-    if (letter.bytes != text.size() - begin || !is_blank(letter.value)) {
-      break;
-    }
-    text.remove_suffix(letter.bytes);
+std::string with_replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result;
+  std::size_t begin = 0;
+  for (std::size_t found = text.find(from); found != std::string_view::npos; found = text.find(from, begin)) {
+    result.append(text, begin, found - begin).append(to);
+    begin = found + from.size();
   }
-  return text;
+  return result.append(text, begin);
 }
 
 std::string lower_case(std::string_view text) {

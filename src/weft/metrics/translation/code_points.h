@@ -28,8 +28,8 @@ std::u32string code_points(std::string_view text);
 /// Text between blanks, in order, none of it empty (str.split). The views are into `text`.
 std::vector<std::string_view> words_of(std::string_view text);
 
-/// `text` without the blanks at its end (str.rstrip).
-std::string_view without_blanks_behind(std::string_view text);
+/// `text` with `to` for each `from`, which is not empty (str.replace).
+std::string with_replaced(std::string_view text, std::string_view from, std::string_view to);
 
 /// In lower case by Unicode's full mapping (str.lower). Errors: kArgument for text that is not UTF-8.
 std::string lower_case(std::string_view text);

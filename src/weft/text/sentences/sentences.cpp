@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/utf8_sequence.h"
 #include "weft/text/hugging_face/tokenizers_c.h"
+#include "weft/text/utf8.h"
 
 // NOLINTBEGIN(readability-identifier-naming): names of a C interface
 extern "C" {
@@ -36,44 +37,11 @@ std::string as_utf8(std::string_view document) {
   return text;
 }
 
-// Bytes of the blank at the start or the end of `text`; 0 where none is there.
-std::size_t blank_before(std::string_view text) {
-  if (text.empty()) {
-    return 0;
-  }
-  const auto byte = static_cast<unsigned char>(text.front());
-  if (byte < 0x80) {
-    return byte == ' ' || (byte >= 0x09 && byte <= 0x0D) || (byte >= 0x1C && byte <= 0x1F) ? 1 : 0;
-  }
-  for (const std::string_view blank :
-       {"\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007",
-        "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"}) {
-    if (text.starts_with(blank)) {
-      return blank.size();
-    }
-  }
-  return 0;
-}
-
-std::size_t blank_behind(std::string_view text) {
-  constexpr std::size_t kLongestBlank = 3;
-  for (std::size_t bytes = 1; bytes <= std::min(kLongestBlank, text.size()); ++bytes) {
-    if (blank_before(text.substr(text.size() - bytes)) == bytes) {
-      return bytes;
-    }
-  }
-  return 0;
-}
-
-// The place without blanks at either side; empty where there is nothing else.
+// The place without white space at either side; empty where there is nothing else.
 SentencePlace trimmed(std::string_view document, SentencePlace place) {
-  while (const std::size_t bytes = blank_before(place.in(document))) {
-    place.begin += bytes;
-  }
-  while (const std::size_t bytes = blank_behind(place.in(document))) {
-    place.end -= bytes;
-  }
-  return place;
+  const std::string_view right = strip_right(place.in(document));
+  const std::size_t end = place.begin + right.size();
+  return {end - strip_left(right).size(), end};
 }
 
 struct Ends {
