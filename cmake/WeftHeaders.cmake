@@ -7,7 +7,7 @@ set(WEFT_PUBLIC_HEADERS
     inspect/picture/picture.h inspect/picture/plot.h inspect/picture/terminal.h
     kernels/arguments.h kernels/fused.h kernels/workspace.h
     formats/config_json.h formats/event_file.h formats/npy.h formats/safetensors.h formats/tensor_file.h
-    text/hugging_face.h text/sentences/sentences.h text/stream_decoder.h text/tokenizer.h text/train_tokenizer.h
+    text/hugging_face.h text/pair/pair_tokenizer.h text/sentences/sentences.h text/stream_decoder.h text/tokenizer.h text/train_tokenizer.h
     readers/conll_reader.h readers/fasta_reader.h readers/file_list.h readers/genome_documents.h readers/json_lines_reader.h
     readers/reader.h readers/squad_reader.h readers/table_reader.h readers/text_reader.h
     metrics/answers.h metrics/classification.h metrics/correlation.h metrics/entities.h metrics/likelihood.h metrics/roc_auc.h

@@ -3,6 +3,7 @@
 #include "weft/cli/help.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <sstream>
 
@@ -50,11 +51,30 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+/// A list of choices, a|b|c, that is longer than a line: as much as fits, and the rest, each behind a choice.
+std::vector<std::string> pieces_of(std::string word, std::size_t room) {
+  std::vector<std::string> pieces;
+  while (word.size() > room) {
+    const std::size_t bar = word.rfind('|', room - 1);
+    if (bar == std::string::npos || bar + 1 == word.size()) {
+      break;
+    }
+    pieces.push_back(word.substr(0, bar + 1));
+    word.erase(0, bar + 1);
+  }
+  pieces.push_back(std::move(word));
+  return pieces;
+}
+
 /// Lines of `words` behind `indent` blanks: `end` closes a line that goes on.
 std::string filled(const std::vector<std::string>& words, std::size_t width, std::size_t indent, std::string_view end) {
+  std::vector<std::string> fitting;
+  for (const std::string& word : words) {
+    std::ranges::move(pieces_of(word, width - indent - end.size()), std::back_inserter(fitting));
+  }
   std::string text;
   std::size_t used = indent;
-  for (const std::string& word : words) {
+  for (const std::string& word : fitting) {
     const bool begins = used == indent;
     if (!begins && used + 1 + word.size() + end.size() > width) {
       text += std::string(end) + "\n" + std::string(indent, ' ');
