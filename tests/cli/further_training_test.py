@@ -131,11 +131,31 @@ class PairsTest(Case):
         self.assertIn("perplexity", process.stdout)
         self.assertIn("bleu", process.stdout)
         said = weft("info", self.run_directory).stdout
-        for part in ("encoder-decoder", "1 + 1 layers, width 16", "train.src", "perplexity"):
+        for part in ("encoder-decoder", "1 layers, 2 heads, feed-forward 24", "train.src", "perplexity"):
             self.assertIn(part, said)
         self.assertEqual(weft_json("info", self.run_directory)["config"]["eos_token_id"], 2)
         self.assertEqual(weft("report", self.run_directory).returncode, 0)
-        self.assert_fails(weft("generate", self.run_directory, "--prompt", "x"), 1, "weft_encoder_decoder")
+        self.assert_fails(weft("generate", self.run_directory, "--prompt", "x"), 1, "encoder-decoder", "weft translate")
+
+    def test_other_commands_open_what_was_trained(self):
+        """200 sentences of words that are copied; what `weft translate` writes is worth what the last evaluation said, to the last bit."""
+        draw = random.Random(3)
+        lines = [" ".join(draw.choices(["tree", "house", "river", "cloud", "stone"], k=draw.randint(1, 4))) for _ in range(200)]
+        source = self.folder / "train.src"
+        for name in ("train.src", "train.tgt"):
+            (self.folder / name).write_text("\n".join(lines) + "\n")
+        for beams in ("1", "2"):
+            run = self.folder / f"beams-{beams}"
+            found = weft_json(*self.arguments(run, "--steps", "150", "--batch-tokens", "512", "--width", "32", "--generated-examples", "200",
+                                              "--eval-beams", beams, "--learning-rate", "0.005", "--max-target-positions", "16"))
+            written = weft("translate", run, "--file", source, "--num-beams", beams, "--max-new-tokens", "16", "--threads", "1")
+            self.assertEqual(written.returncode, 0, written.stderr)
+            (self.folder / "written").write_text(written.stdout)
+            score = weft_json("score", "bleu", self.folder / "written", source)
+            self.assertGreater(score["score"], 10)
+            self.assertEqual(score["score"], found["evaluation"]["bleu"])
+        self.assertEqual(weft("summarize", run, "tree").returncode, 0)
+        self.assertEqual(json.loads((run / "generation_config.json").read_text())["suppress_tokens"], [1, 0])
 
     def test_a_killed_run_goes_on_to_the_same_bits(self):
         more = ["--steps", "120", "--checkpoint-every", "3", "--bpe-dropout", "0.1"]

@@ -14,8 +14,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "training/fake_task.h"
-#include "weft/checkpoint/open_model.h"
-#include "weft/checkpoint/pair_directory.h"
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/files.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
@@ -114,7 +113,7 @@ TEST_F(PairRun, LearnsAndIsMeasured) {
   const training::TrainResult result = train_pairs(folder_ / "run", prepared);
   EXPECT_LT(result.evaluation.at("loss").get<double>(), 0.7 * test::logged_losses(folder_ / "run").front());
   // The held-out loss again, pair by pair and with LibTorch's own operator.
-  models::EncoderDecoder model = checkpoint::load_pair_model(checkpoint::open_model(folder_ / "run"));
+  models::EncoderDecoder model = checkpoint::load_encoder_decoder(folder_ / "run");
   const at::NoGradGuard no_grad;
   double nats = 0.0;
   std::int64_t labels = 0;

@@ -101,8 +101,6 @@ const char* made_by(const std::string& type) { return type == kOwnPairType ? " t
 
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
 
-bool is_own_pair(const Json& config) { return type_of(config) == kOwnPairType; }
-
 void require_encoder(const Json& config, const std::filesystem::path& directory) {
   const std::string file = (directory / "config.json").string();
   const std::string type = type_of(config);
@@ -158,15 +156,6 @@ void require_own_model(const Json& config, const std::filesystem::path& director
                      ": model_type must be weft, a model that weft train made, found ", quote(type)),
               is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
                                : what_opens());
-}
-
-void require_own_pair(const Json& config, const std::filesystem::path& directory) {
-  if (!is_own_pair(config)) {
-    throw Error(ErrorKind::kUnsupported,
-                concat((directory / "config.json").string(), ": model_type must be ", kOwnPairType,
-                       ", an encoder-decoder that weft train made, found ", quote(type_of(config))),
-                "weft train --task translate makes one from aligned sentences");
-  }
 }
 
 }  // namespace weft::checkpoint

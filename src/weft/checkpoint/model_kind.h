@@ -19,12 +19,8 @@ void check_model_directory(const std::filesystem::path& directory);
 /// JSON object or names no model_type.
 formats::Json read_model_config(const std::filesystem::path& directory);
 
-/// Whether the config is that of a model of Weft's own (a decoder, encoder or encoder-decoder that `weft train` made of
-/// nothing).
+/// Whether the config is that of a decoder or encoder that `weft train` made of nothing.
 bool is_own_model(const formats::Json& config);
-
-/// Whether the config is that of an encoder-decoder of Weft's own.
-bool is_own_pair(const formats::Json& config);
 
 /// Errors: kUnsupported unless the config is of one of the encoder families; it names the file, the model_type found
 /// and the commands that open such a model.
@@ -35,8 +31,5 @@ void require_encoder_decoder(const formats::Json& config, const std::filesystem:
 
 /// Errors: kFormat unless the model is a decoder or encoder of Weft's own, in the same way.
 void require_own_model(const formats::Json& config, const std::filesystem::path& directory);
-
-/// Errors: kUnsupported unless is_own_pair(), in the same way.
-void require_own_pair(const formats::Json& config, const std::filesystem::path& directory);
 
 }  // namespace weft::checkpoint

@@ -59,22 +59,6 @@ const models::TransformerConfig& OpenedModel::own_config() const {
   return *own_;
 }
 
-bool OpenedModel::is_own_pair() const { return checkpoint::is_own_pair(json_); }
-
-const models::EncoderDecoderConfig& OpenedModel::own_pair_config() const {
-  if (!own_pair_) {
-    require_own_pair(json_, path_);
-    const std::string where = (path_ / "config.json").string();
-    models::EncoderDecoderConfig config;
-    formats::update_from_json(config, json_, where,
-                              {"architectures", "model_type", "is_encoder_decoder", "weft_version"});
-    config.directory = path_;
-    models::validate(config, where);
-    own_pair_ = std::move(config);
-  }
-  return *own_pair_;
-}
-
 OpenedModel open_model(const std::filesystem::path& directory) { return OpenedModel(directory); }
 
 }  // namespace weft::checkpoint

@@ -35,10 +35,6 @@ class OpenedModel {
   /// Errors: kFormat unless the model is a decoder or encoder of Weft's own, naming the same; kFormat or kArgument
   /// naming the field.
   const models::TransformerConfig& own_config() const;
-  /// Whether it is an encoder-decoder that `weft train` made of nothing.
-  bool is_own_pair() const;
-  /// Errors: kUnsupported unless is_own_pair(); kFormat or kArgument naming the field.
-  const models::EncoderDecoderConfig& own_pair_config() const;
 
  private:
   std::filesystem::path path_;
@@ -46,7 +42,6 @@ class OpenedModel {
   mutable std::optional<models::EncoderConfig> encoder_;
   mutable std::optional<models::EncoderDecoderConfig> pair_;
   mutable std::optional<models::TransformerConfig> own_;
-  mutable std::optional<models::EncoderDecoderConfig> own_pair_;
 };
 
 /// Errors: those of read_model_config().

@@ -92,18 +92,8 @@ void print_encoder(const InfoOptions& options, const checkpoint::OpenedModel& di
   print_described(options, summary, encoder_rows(summary));
 }
 
-void print_pair(const InfoOptions& options, const checkpoint::OpenedModel& directory) {
-  const models::EncoderDecoderConfig& config = directory.own_pair_config();
-  const std::int64_t parameters = element_count(*formats::open_tensor_directory(options.directory));
-  print_described(options, pair_summary(config, parameters), pair_rows(config, parameters));
-}
-
 void print_info(const InfoOptions& options) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.directory);
-  if (directory.is_own_pair()) {
-    print_pair(options, directory);
-    return;
-  }
   if (directory.is_encoder()) {
     print_encoder(options, directory);
     return;

@@ -124,31 +124,6 @@ Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters
       {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
 }
 
-Json pair_summary(const models::EncoderDecoderConfig& config, std::int64_t parameters) {
-  return {{"family", "weft"},
-          {"kind", "encoder-decoder"},
-          {"parameters", parameters},
-          {"encoder_layers", config.encoder_layers},
-          {"decoder_layers", config.decoder_layers},
-          {"width", config.d_model},
-          {"heads", config.encoder_attention_heads},
-          {"positions", config.max_source_positions},
-          {"config", formats::to_json(config)}};
-}
-
-Rows pair_rows(const models::EncoderDecoderConfig& config, std::int64_t parameters) {
-  return {
-      {"model", concat("weft encoder-decoder, ", digits(parameters), " parameters")},
-      {"shape", concat(config.encoder_layers, " + ", config.decoder_layers, " layers, width ", config.d_model, ", ",
-                       config.encoder_attention_heads, " heads, feed-forward ", config.encoder_ffn_dim, " (",
-                       config.activation_function, "), ", config.norm_position, "-norm")},
-      {"positions", concat(config.position_embedding, ", made for sources of ", digits(config.max_source_positions),
-                           " tokens and targets of ", digits(config.max_target_positions))},
-      {"vocabulary", concat(digits(config.vocab_size), " ids")},
-      {"attention", concat("encoder ", joined(config.encoder_attention, ", "), "; decoder ",
-                           joined(config.decoder_attention, ", "), "; cross ", joined(config.cross_attention, ", "))}};
-}
-
 std::optional<Json> run_json(const fs::path& directory) {
   if (!fs::exists(directory / "training.json")) {
     return std::nullopt;

@@ -21,10 +21,6 @@ namespace weft::cli {
 /// Rows for name_table: kind and size, shape, positions.
 Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters);
 
-/// The same of an encoder-decoder that Weft trained, and as an object for programs.
-Rows pair_rows(const models::EncoderDecoderConfig& config, std::int64_t parameters);
-formats::Json pair_summary(const models::EncoderDecoderConfig& config, std::int64_t parameters);
-
 /// How a run was trained and how far its newest checkpoint is: {"step", "tokens", "seconds", "loss", "evaluation",
 /// "config"}; "loss" is null at step 0, the weights before training. Nothing when the directory is a model only.
 /// Errors: kIo, kFormat.

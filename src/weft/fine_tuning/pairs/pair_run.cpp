@@ -9,8 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "weft/checkpoint/open_model.h"
-#include "weft/checkpoint/pair_directory.h"
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
@@ -46,6 +45,7 @@ std::int64_t role_id(const text::HuggingFaceTokenizer& tokenizer, std::initializ
 // What follows from the tokeniser.
 void set_vocabulary(models::EncoderDecoderConfig& model, const text::HuggingFaceTokenizer& tokenizer) {
   using text::SpecialRole;
+  model.tokenizer_class = tokenizer.kind();
   model.vocab_size = tokenizer.vocabulary_size();
   model.pad_token_id = role_id(tokenizer, {SpecialRole::kPadding}, "padding");
   model.eos_token_id = role_id(tokenizer, {SpecialRole::kEnd, SpecialRole::kSeparator}, "the end of a text");
@@ -127,6 +127,10 @@ class PairEncoding {
 // `model` is that of a checkpoint; without one a new one is made.
 PreparedPairs prepare_with(const PairSettings& settings, const Tokenizer& tokenizer,
                            std::optional<models::EncoderDecoder> model) {
+  const models::EncoderDecoderConfig& shape = settings.model;
+  require(shape.pad_token_id >= 0 && shape.eos_token_id >= 0 && shape.decoder_start_token_id >= 0,
+          "model config: pad_token_id, eos_token_id and decoder_start_token_id must be ids, found ", shape.pad_token_id,
+          ", ", shape.eos_token_id, " and ", shape.decoder_start_token_id);
   PreparedPairs prepared;
   prepared.settings = settings;
   // Resolved before the task keeps it: the batches of a step depend on the number of processes.
@@ -190,14 +194,14 @@ PreparedPairs prepare_pairs_resumption(const fs::path& run, const Json& given) {
   settings.pairs = training::resumed_settings<PairConfig>(stands, rest, kChangeableOfPairs, where);
   const fs::path checkpoint = training::checkpoint_to_resume(directory).path;
   const checkpoint::OpenedModel opened = checkpoint::open_model(checkpoint);
-  settings.model = opened.own_pair_config();
+  settings.model = opened.encoder_decoder_config();
   models::EncoderDecoderConfig again = settings.model;
   formats::update_from_json(again, training::take_fields<models::EncoderDecoderConfig>(rest), "training");
   training::check_same(formats::to_json(settings.model), formats::to_json(again), {}, checkpoint / "config.json");
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
   choose_pair_length(settings, given);
   return prepare_with(settings, std::make_shared<text::HuggingFaceTokenizer>(checkpoint),
-                      checkpoint::load_pair_model(opened));
+                      checkpoint::load_encoder_decoder(opened));
 }
 
 training::TrainResult train_pairs(const fs::path& run, const PreparedPairs& prepared) {

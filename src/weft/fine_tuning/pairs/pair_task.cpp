@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <span>
 
-#include "weft/checkpoint/open_model.h"
-#include "weft/checkpoint/pair_directory.h"
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/error.h"
+#include "weft/core/files.h"
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/fine_tuning/pairs/pair_scoring.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
+#include "weft/text/pair/pair_tokenizer.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/text_task.h"
 
@@ -120,7 +121,8 @@ Json PairTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& p
     writing.short_targets = settings_.pairs.task == "translate";
     writing.dtype = settings_.trainer.dtype;
     writing.progress = progress;
-    const std::vector<std::string> texts = write_targets(model_, *tokenizer_, data_.held_out, writing);
+    const auto tokenizer = text::make_pair_tokenizer(tokenizer_, model_->config().eos_token_id);
+    const std::vector<std::string> texts = write_targets(model_, *tokenizer, data_.held_out, writing);
     figures.update(writing_figures(settings_.pairs.task, texts, std::span(data_.references).first(texts.size())));
   }
   return figures;
@@ -141,11 +143,20 @@ std::optional<std::vector<std::string>> PairTask::figure_names() {
 }
 
 void PairTask::save(const std::filesystem::path& directory) const {
-  checkpoint::save_pair_model(directory, model_, *tokenizer_);
+  checkpoint::save_encoder_decoder(directory, model_, *tokenizer_);
+  // What writes texts with the model later searches as evaluation did.
+  const models::EncoderDecoderConfig& config = model_->config();
+  const generation::GenerationConfig search = writing_settings(config, 1, config.max_target_positions);
+  const Json settings = {{"decoder_start_token_id", search.decoder_start_token_id},
+                         {"eos_token_id", config.eos_token_id},
+                         {"pad_token_id", search.pad_token_id},
+                         {"suppress_tokens", search.suppress_tokens},
+                         {"max_length", config.max_target_positions}};
+  write_file_atomically(directory / "generation_config.json", formats::print_json(settings, 2) + "\n");
 }
 
 void PairTask::load(const std::filesystem::path& directory) {
-  training::copy_leaves(*checkpoint::load_pair_model(checkpoint::open_model(directory)), *model_);
+  training::copy_leaves(*checkpoint::load_encoder_decoder(directory), *model_);
 }
 
 }  // namespace weft::fine_tuning

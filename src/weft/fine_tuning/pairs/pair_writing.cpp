@@ -16,16 +16,8 @@
 #include "weft/training/processes/process_group.h"
 
 namespace weft::fine_tuning {
-namespace {
-
-// At most so many tokens: a model that has learned nothing never ends.
-std::int64_t longest_text(const models::EncoderDecoderConfig& config, std::int64_t source, bool short_targets) {
-  const std::int64_t most = short_targets ? 2 * source + 16 : config.max_target_positions;
-  return std::min(most, config.max_target_positions);
-}
-
-generation::GenerationConfig search_settings(const models::EncoderDecoderConfig& config, std::int64_t beams,
-                                             std::int64_t longest) {
+generation::GenerationConfig writing_settings(const models::EncoderDecoderConfig& config, std::int64_t beams,
+                                              std::int64_t longest) {
   generation::GenerationConfig settings;
   settings.num_beams = beams;
   settings.max_new_tokens = longest;
@@ -39,6 +31,14 @@ generation::GenerationConfig search_settings(const models::EncoderDecoderConfig&
   return settings;
 }
 
+namespace {
+
+// At most so many tokens: a model that has learned nothing never ends.
+std::int64_t longest_text(const models::EncoderDecoderConfig& config, std::int64_t source, bool short_targets) {
+  const std::int64_t most = short_targets ? 2 * source + 16 : config.max_target_positions;
+  return std::min(most, config.max_target_positions);
+}
+
 // The ids of each text, without its end.
 std::vector<std::vector<std::int64_t>> write_batch(const models::EncoderDecoder& model, std::span<const PairRow> rows,
                                                    const WritingOptions& options) {
@@ -49,7 +49,7 @@ std::vector<std::vector<std::int64_t>> write_batch(const models::EncoderDecoder&
   request.prompts.assign(rows.size(), {config.decoder_start_token_id});
   const std::int64_t longest = longest_text(config, batch.pair.input_ids.size(1), options.short_targets);
   std::vector<std::vector<std::int64_t>> texts;
-  for (const auto& found : generation::search(decoder, request, search_settings(config, options.beams, longest))) {
+  for (const auto& found : generation::search(decoder, request, writing_settings(config, options.beams, longest))) {
     texts.push_back(found.empty() ? std::vector<std::int64_t>() : found.front().ids);
     if (!texts.back().empty() && texts.back().back() == config.eos_token_id) {
       texts.back().pop_back();
@@ -60,7 +60,7 @@ std::vector<std::vector<std::int64_t>> write_batch(const models::EncoderDecoder&
 
 }  // namespace
 
-std::vector<std::string> write_targets(const models::EncoderDecoder& model, const text::HuggingFaceTokenizer& tokenizer,
+std::vector<std::string> write_targets(const models::EncoderDecoder& model, const text::PairTokenizer& tokenizer,
                                        const PairRows& rows, const WritingOptions& options) {
   const at::NoGradGuard no_grad;
   const training::AutocastGuard autocast(options.dtype);
@@ -99,8 +99,7 @@ std::vector<std::string> write_targets(const models::EncoderDecoder& model, cons
   std::vector<std::string> texts;
   for (std::int64_t pair = 0; pair < options.examples; ++pair) {
     const double* row = table.const_data_ptr<double>() + pair * width;
-    texts.push_back(
-        tokenizer.decode(std::vector<std::int64_t>(row + 1, row + 1 + static_cast<std::int64_t>(row[0])), true));
+    texts.push_back(tokenizer.decode(std::vector<std::int64_t>(row + 1, row + 1 + static_cast<std::int64_t>(row[0]))));
   }
   return texts;
 }

@@ -11,7 +11,8 @@
 
 #include "weft/fine_tuning/pairs/pair_rows.h"
 #include "weft/formats/config_json.h"
-#include "weft/text/hugging_face.h"
+#include "weft/generation/settings/generation_config.h"
+#include "weft/text/pair/pair_tokenizer.h"
 
 namespace weft::fine_tuning {
 
@@ -26,9 +27,13 @@ struct WritingOptions {
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< in batches; may throw to stop
 };
 
+/// The search of write_targets(): a target of at most `longest` tokens, without those of padding and start.
+generation::GenerationConfig writing_settings(const models::EncoderDecoderConfig& config, std::int64_t beams,
+                                              std::int64_t longest);
+
 /// The texts for the first options.examples sources of `rows`, shared out among the processes that train together and
 /// the same in each of them. The model is in evaluation mode. Errors: kNumeric for scores that are not finite.
-std::vector<std::string> write_targets(const models::EncoderDecoder& model, const text::HuggingFaceTokenizer& tokenizer,
+std::vector<std::string> write_targets(const models::EncoderDecoder& model, const text::PairTokenizer& tokenizer,
                                        const PairRows& rows, const WritingOptions& options);
 
 /// One flat object of what the texts are worth against as many references: bleu (0 to 100, as sacrebleu) of

@@ -14,6 +14,7 @@
 #include "weft/generation/pair_decoder.h"
 #include "weft/generation/search/search.h"
 #include "weft/generation/settings/read_settings.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::tasks {
 namespace {
@@ -87,6 +88,21 @@ std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std:
   return asked > 0 ? asked : most;
 }
 
+// A model that `weft train` made of nothing reads texts as training did: with their end behind them.
+std::shared_ptr<const text::PairTokenizer> tokenizer_of(const std::filesystem::path& directory,
+                                                        const models::EncoderDecoderConfig& config,
+                                                        const std::string& name) {
+  if (config.model_type != "weft") {
+    return text::load_pair_tokenizer(directory);
+  }
+  require(config.eos_token_id >= 0, name, ": config.json: eos_token_id must be an id, found ", config.eos_token_id);
+  if (config.tokenizer_class == "huggingface") {
+    return text::make_pair_tokenizer(std::make_shared<const text::HuggingFaceTokenizer>(directory),
+                                     config.eos_token_id);
+  }
+  return text::make_pair_tokenizer(text::load_tokenizer(directory), {}, {config.eos_token_id});
+}
+
 }  // namespace
 
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
@@ -99,7 +115,7 @@ SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, cons
   // What needs no weights comes first.
   const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
   const std::int64_t start = generation::start_token(options.generation, name);
-  std::shared_ptr<const text::PairTokenizer> tokenizer = text::load_pair_tokenizer(directory.path());
+  std::shared_ptr<const text::PairTokenizer> tokenizer = tokenizer_of(directory.path(), config, name);
   SequenceModel model{
       .tokenizer = tokenizer,
       .name = name,

@@ -52,11 +52,17 @@ class PiecePair final : public PairTokenizer {
 
 class HuggingFacePair final : public PairTokenizer {
  public:
-  explicit HuggingFacePair(std::unique_ptr<const HuggingFaceTokenizer> tokenizer)
-      : PairTokenizer(true), tokenizer_(std::move(tokenizer)) {}
+  explicit HuggingFacePair(std::shared_ptr<const HuggingFaceTokenizer> tokenizer,
+                           std::optional<std::int64_t> end = std::nullopt)
+      : PairTokenizer(true), tokenizer_(std::move(tokenizer)), end_(end) {}
 
   Ids encode(std::string_view text, Side /*side*/) const override {
-    return std::move(tokenizer_->encode_windows(text).front().ids);
+    if (!end_) {
+      return std::move(tokenizer_->encode_windows(text).front().ids);
+    }
+    Ids ids = tokenizer_->encode(text);
+    ids.push_back(*end_);
+    return ids;
   }
   std::string display(const Ids& ids, Side /*side*/) const override { return stripped(tokenizer_->display(ids, true)); }
   const Tokenizer& side(Side /*side*/) const override { return *tokenizer_; }
@@ -67,7 +73,8 @@ class HuggingFacePair final : public PairTokenizer {
   std::int64_t maximum_length() const override { return tokenizer_->maximum_length(); }
 
  private:
-  std::unique_ptr<const HuggingFaceTokenizer> tokenizer_;
+  std::shared_ptr<const HuggingFaceTokenizer> tokenizer_;
+  std::optional<std::int64_t> end_;  // alone around a text; none: the frame of the tokeniser's files
 };
 
 class FramedPair final : public PairTokenizer {
@@ -129,7 +136,7 @@ std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& 
   if (is_pegasus(directory)) {
     return std::make_unique<PiecePair>(read_pegasus(directory));
   }
-  return std::make_unique<HuggingFacePair>(std::make_unique<const HuggingFaceTokenizer>(directory));
+  return std::make_unique<HuggingFacePair>(std::make_shared<const HuggingFaceTokenizer>(directory));
 }
 
 bool has_piece_tokenizer(const std::filesystem::path& directory) {
@@ -138,6 +145,11 @@ bool has_piece_tokenizer(const std::filesystem::path& directory) {
 
 bool has_pair_tokenizer(const std::filesystem::path& directory) {
   return is_marian(directory) || HuggingFaceTokenizer::present_in(directory);
+}
+
+std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const HuggingFaceTokenizer> tokenizer,
+                                                   std::int64_t end) {
+  return std::make_unique<HuggingFacePair>(std::move(tokenizer), end);
 }
 
 std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const Tokenizer> tokenizer, Ids before, Ids behind) {

@@ -15,6 +15,8 @@
 
 namespace weft::text {
 
+class HuggingFaceTokenizer;
+
 enum class Side { kSource, kTarget };
 
 class PairTokenizer {
@@ -65,6 +67,11 @@ bool has_piece_tokenizer(const std::filesystem::path& directory);
 
 /// Whether load_pair_tokenizer() would find the files of a tokeniser in `directory`.
 bool has_pair_tokenizer(const std::filesystem::path& directory);
+
+/// One tokeniser for both sides as `weft train` reads pairs: `end` behind a text and nothing before it, whatever frame
+/// the tokeniser's files name.
+std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const HuggingFaceTokenizer> tokenizer,
+                                                   std::int64_t end);
 
 /// Any tokeniser for both sides: `before` and `behind` are the special tokens around a text, and are left out of what
 /// decode() gives. For models that Weft trains.
