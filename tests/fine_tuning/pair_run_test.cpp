@@ -175,7 +175,7 @@ TEST_F(PairRun, WhatCannotBeLearnedIsRefused) {
   refuse("train_data", {"x.tsv"}, {"train_data", "not both"});
   refuse("minutes", 1.0, {"one of epochs, steps and minutes"});
   refuse("max_source_length", 4, {"source.txt", "longer than 4"});
-  refuse("batch_tokens", 4, {"budget"});
+  refuse("batch_tokens", 4, {"source.txt", "does not fit in a batch of 4 tokens"});
   refuse("preset", "bert-glue", {"bert-glue", "classify"});
   refuse("num_attention_heads", 3, {"d_model 16", "3"});
 }
