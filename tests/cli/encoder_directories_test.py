@@ -250,7 +250,7 @@ class EncoderDecoderDirectoriesTest(Case):
         process = weft("init", "--encoder", encoder, "--decoder-layers", "1", "--max-target-positions", "16", "--out", out)
         self.assertEqual(process.returncode, 0, process.stderr)
         said = weft_json("info", out)
-        self.assertEqual((said["family"], said["decoder_layers"], said["config"]["max_target_positions"]), ("weft", 1, 16))
+        self.assertEqual((said["family"], said["decoder"]["layers"], said["config"]["max_target_positions"]), ("weft", 1, 16))
         self.assertTrue((out / "tokenizer.json").exists() or (out / "spiece.model").exists())
         self.forward(out, input_ids=PAIR_SOURCE, attention_mask=[[1] * 37] * 2)
 
