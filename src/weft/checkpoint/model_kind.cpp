@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/encoder_types.h"
@@ -100,6 +99,12 @@ const char* made_by(const std::string& type) { return type == kOwnPairType ? " t
 }  // namespace
 
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
+
+bool is_encoder_decoder(const Json& config) {
+  const auto& types = models::kEncoderDecoderTypes;
+  const std::string type = type_of(config);
+  return type == kOwnPairType || std::find(types.begin(), types.end(), type) != types.end();
+}
 
 void require_encoder(const Json& config, const std::filesystem::path& directory) {
   const std::string file = (directory / "config.json").string();

@@ -22,6 +22,10 @@ formats::Json read_model_config(const std::filesystem::path& directory);
 /// Whether the config is that of a decoder or encoder that `weft train` made of nothing.
 bool is_own_model(const formats::Json& config);
 
+/// Whether the config is that of an encoder-decoder: of Weft's own or of a family of Hugging Face. `config` names a
+/// model_type.
+bool is_encoder_decoder(const formats::Json& config);
+
 /// Errors: kUnsupported unless the config is of one of the encoder families; it names the file, the model_type found
 /// and the commands that open such a model.
 void require_encoder(const formats::Json& config, const std::filesystem::path& directory);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "weft/checkpoint/config/hugging_face_fields.h"
 #include "weft/checkpoint/model_kind.h"
@@ -139,7 +140,7 @@ Json with_first_names(Json json, const EncoderDecoderFamily& family, const std::
     if (found == json.end() || !known) {
       continue;
     }
-    const Json value = *found;
+    const Json value = std::move(*found);
     json.erase(found);
     const std::string first(second.first);
     if (value.is_null()) {
@@ -233,15 +234,6 @@ EncoderDecoderConfig as_it_runs(const models::EncoderDecoderImpl& model) {
 }
 
 }  // namespace
-
-bool is_encoder_decoder(const Json& json) {
-  const auto type = json.find("model_type");
-  if (type == json.end() || !type->is_string()) {
-    return false;
-  }
-  const auto& name = type->get_ref<const std::string&>();
-  return name == kOwnPairType || is_one_of(models::kEncoderDecoderTypes, name);
-}
 
 EncoderDecoderConfig encoder_decoder_from_json(const Json& json, const std::filesystem::path& directory) {
   const std::string where = (directory / "config.json").string();

@@ -10,10 +10,6 @@
 
 namespace weft::checkpoint {
 
-/// Whether the config is that of an encoder-decoder: of Weft's own or of a family of Hugging Face. `json` names a
-/// model_type.
-bool is_encoder_decoder(const formats::Json& json);
-
 /// Errors: kFormat, kArgument or kUnsupported naming the file and the field.
 models::EncoderDecoderConfig encoder_decoder_from_json(const formats::Json& json,
                                                        const std::filesystem::path& directory);
