@@ -22,7 +22,7 @@ struct PreparedPairs {
   std::int64_t epoch_steps = 0;  ///< that show every pair once
 };
 
-/// Reads the data twice: once to learn the vocabulary and to count pairs, once to encode them. `tokenizer` is a
+/// Reads the data three times: to count pairs, to learn the vocabulary, to encode them. `tokenizer` is a
 /// directory with a tokeniser of Hugging Face's kind that has <s> or padding to begin with, an end and padding; empty:
 /// a vocabulary is learned of sources and targets together. `beside` is the directory of files that the attention
 /// names. Errors: kArgument, kFormat, kIo as the parts say.
