@@ -6,7 +6,7 @@ import pathlib
 import struct
 import unittest
 
-from encoder_program import FAMILIES, SMALL, TEXT, make_model, read_safetensors, results, spoil, write_safetensors
+from encoder_program import FAMILIES, FIXTURES, SMALL, TEXT, make_model, read_safetensors, results, spoil, write_safetensors
 from weft_program import Case, weft, weft_json
 
 OUTPUTS = {
@@ -21,6 +21,7 @@ OUTPUTS = {
 PAIR_SHAPE = ["--vocab-size", "40", "--d-model", "16", "--encoder-layers", "2", "--decoder-layers", "1", "--encoder-attention-heads", "2", "--decoder-attention-heads", "2",
          "--encoder-ffn-dim", "16", "--decoder-ffn-dim", "16", "--max-source-positions", "48", "--pad-token-id", "1", "--eos-token-id", "2",
          "--decoder-start-token-id", "2", "--init-std", "0.3"]
+TOKENIZED_SHAPE = [*PAIR_SHAPE[2:-8], "--init-std", "0.3"]  # sizes and ids are the tokeniser's
 PAIR_OWN = {"marian": [], "bart": [], "pegasus": [], "bigbird_pegasus": ["--block-size", "4", "--num-random-blocks", "1"], "led": ["--attention-window", "8"]}
 PAIR_POSITIONS = {"led": ["--max-target-positions", "20"]}  # elsewhere the number of the source is for both sides
 PAIR_SOURCE, PAIR_TARGET = [[4 + index % 30 for index in range(37)], [9] * 30 + [1] * 7], [[2, 5, 6], [2, 7, 8]]
@@ -234,6 +235,19 @@ class EncoderDecoderDirectoriesTest(Case):
             self.assertEqual(self.forward(again)[0], tensors)
             self.assertEqual(json.loads((again / "config.json").read_text()), json.loads((model / "config.json").read_text()))
 
+    def test_a_tokeniser_decides_sizes_and_special_ids(self):
+        for name in ("marian-codes", "marian-separate"):
+            files, out = FIXTURES / "pairs" / name, self.folder / name
+            process = weft("init", "--family", "marian", "--tokenizer", files, "--out", out, *TOKENIZED_SHAPE)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            pieces = json.loads((files / "vocab.json").read_text())
+            config = json.loads((out / "config.json").read_text())
+            self.assertEqual((config["pad_token_id"], config["eos_token_id"], config["decoder_start_token_id"]), (pieces["<pad>"], pieces["</s>"], pieces["<pad>"]))
+            self.assertEqual(config["share_encoder_decoder_embeddings"], name == "marian-codes")
+            longer = self.folder / f"{name}-longer"
+            self.assertEqual(weft("convert", out, "--length", "99", "--out", longer).returncode, 0)
+            self.assertEqual(json.loads((longer / "tokenizer_config.json").read_text())["model_max_length"], 99)
+
     def test_another_pattern_for_the_encoder(self):
         model, local = self.made("bart"), self.folder / "local"
         _, metadata = self.forward(model, "--attention", "window(3)")
@@ -263,6 +277,11 @@ class EncoderDecoderDirectoriesTest(Case):
         self.refused(["init", "--family", "bart", "--attention-window", "8", "--out", self.folder / "x"], "--attention-window", "bart")
         self.refused(["convert", model, "--block-size", "8", "--out", self.folder / "x"], "--block-size", "encoder-decoder")
         self.refused(["convert", model, "--to", "led", "--out", self.folder / "x"], "bart")
+        process = weft("convert", model, "--attention-window", "8", "--out", self.folder / "x")
+        self.assertEqual(process.returncode, 2, process.stdout)
+        self.assertIn("marian", process.stderr)
+        self.refused(["init", "--family", "mariam", "--out", self.folder / "x"], "longformer", "marian", "'mariam'")
+        self.refused(["init", "--family", "bart", "--config", model, "--out", self.folder / "x"], "--family bart", "another")
         self.refused(["fill-mask", model, "text"], "encoder-decoder")
         config = json.loads((model / "config.json").read_text())
         (model / "config.json").write_text(json.dumps(config | {"decoder_vocab_size": 39}))

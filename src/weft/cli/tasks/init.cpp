@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft init`: a randomly initialised model directory of any shape, for measurements, tests and training from scratch.
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
@@ -55,6 +57,13 @@ struct InitCommand {
   formats::Json shape = formats::Json::object();
   bool json = false;
 };
+
+void check_family(const std::string& family) {
+  const auto is_one = [&](const auto& types) { return std::find(types.begin(), types.end(), family) != types.end(); };
+  require(family.empty() || is_one(models::kEncoderTypes) || is_one(models::kEncoderDecoderTypes),
+          "weft init: --family must be one of ", models::encoder_types(", "), ", ",
+          models::types_in_words(models::kEncoderDecoderTypes, " or "), ", found ", quote(family));
+}
 
 // A config.json, or the directory that holds one.
 std::filesystem::path config_file(const InitCommand& command) {
@@ -108,7 +117,8 @@ void init_pair(const InitCommand& command, std::int64_t seed) {
   std::optional<BusyBar> bar("making the model");
   const models::EncoderDecoder model =
       make_pair({command.family, file, command.encoder, command.tokenizer, command.shape, seed});
-  checkpoint::save_encoder_decoder(command.out, model, command.tokenizer.empty() ? command.encoder : command.tokenizer);
+  checkpoint::save_encoder_decoder(command.out, model, command.tokenizer.empty() ? command.encoder : command.tokenizer,
+                                   checkpoint::FilesTaken::kTokenizer);
   bar.reset();
   print_new_model(command.out, model, command.json);
 }
@@ -119,6 +129,11 @@ void run_init(const InitCommand& command) {
   require_no_model(command.out);
   require(command.encoder.empty() || (command.family.empty() && command.config.empty()),
           "weft init: --encoder decides family and shape; leave --family and --config out");
+  if (!command.encoder.empty() && !command.tokenizer.empty()) {
+    throw UsageError("--tokenizer cannot go with --encoder, whose embeddings belong to its own tokeniser",
+                     "leave --tokenizer out: the encoder's is copied");
+  }
+  check_family(command.family);
   if (!command.encoder.empty() ||
       asks_for_pair(command.family, command.config.empty() ? std::filesystem::path() : config_file(command))) {
     init_pair(command, init.seed);

@@ -5,6 +5,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/encoder_decoder/convert.h"
@@ -14,6 +15,7 @@
 #include "weft/core/error.h"
 #include "weft/models/families/encoder_decoder_family.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/pair/pair_tokenizer.h"
 
 namespace weft::cli {
 namespace {
@@ -27,32 +29,74 @@ EncoderDecoderConfig first_pair_config(const PairRequest& request) {
   }
   formats::Json json = formats::read_json(request.config);
   if (!request.family.empty() && json.is_object()) {
+    const bool other =
+        json.contains("model_type") && checkpoint::is_encoder_decoder(json) && json["model_type"] != request.family;
+    require(!other, "weft init: --config is that of another encoder-decoder than --family ", request.family,
+            "; leave --family out");
     json["model_type"] = request.family;
     json.erase("architectures");
   }
   return checkpoint::encoder_decoder_from_json(json, request.config.parent_path());
 }
 
+/// Whether config.json of the family has the field.
+bool has_field(const EncoderDecoderConfig& config, std::string_view name) {
+  const auto& fields = models::find_encoder_decoder(config.model_type).fields;
+  return fields.empty() ||
+         std::any_of(fields.begin(), fields.end(), [&](const models::FieldName& known) { return known.weft == name; });
+}
+
 void check_fields_of_family(const EncoderDecoderConfig& config, const formats::Json& shape) {
-  const models::EncoderDecoderFamily& family = models::find_encoder_decoder(config.model_type);
   for (const auto& [name, value] : shape.items()) {
-    const bool there = family.fields.empty() ||
-                       std::any_of(family.fields.begin(), family.fields.end(),
-                                   [&, &field = name](const models::FieldName& known) { return known.weft == field; });
-    require(there, "weft init: ", flag_name(name), " is no setting of ", config.model_type);
+    require(has_field(config, name), "weft init: ", flag_name(name), " is no setting of ", config.model_type);
   }
+}
+
+/// The id of a special token, or nothing.
+std::optional<std::int64_t> special_id(const text::PairTokenizer& tokenizer, text::SpecialRole role,
+                                       const char* token) {
+  const auto* known = dynamic_cast<const text::HuggingFaceTokenizer*>(&tokenizer.side(text::Side::kTarget));
+  return known != nullptr ? known->special(role) : tokenizer.find(token, text::Side::kTarget);
+}
+
+/// Sizes and ids that the tokeniser knows, where they were not given.
+void fit_pair(EncoderDecoderConfig& config, const text::PairTokenizer& tokenizer, const formats::Json& given) {
+  const EncoderDecoderConfig before = config;
+  const auto set = [&](const char* name, auto& field, auto value) { field = given.contains(name) ? field : value; };
+  const std::int64_t source = tokenizer.side(text::Side::kSource).vocabulary_size();
+  const std::int64_t target = tokenizer.side(text::Side::kTarget).vocabulary_size();
+  require(tokenizer.shared() || has_field(config, "decoder_vocab_size"),
+          "weft init: the tokeniser numbers source and target apart, which ", config.model_type, " cannot");
+  set("vocab_size", config.vocab_size, source);
+  set("decoder_vocab_size", config.decoder_vocab_size, source == target ? std::int64_t{0} : target);
+  if (!tokenizer.shared()) {
+    set("share_embeddings", config.share_embeddings, false);
+  }
+  const auto special = [&](const char* name, std::int64_t& id, text::SpecialRole role, const char* token) {
+    set(name, id, special_id(tokenizer, role, token).value_or(id));
+  };
+  special("pad_token_id", config.pad_token_id, text::SpecialRole::kPadding, "<pad>");
+  special("bos_token_id", config.bos_token_id, text::SpecialRole::kBegin, "<s>");
+  special("eos_token_id", config.eos_token_id, text::SpecialRole::kEnd, "</s>");
+  // The decoder begins with one of the three, another one in each family.
+  const std::int64_t start = before.decoder_start_token_id;
+  set("decoder_start_token_id", config.decoder_start_token_id,
+      start == before.pad_token_id   ? config.pad_token_id
+      : start == before.eos_token_id ? config.eos_token_id
+      : start == before.bos_token_id ? config.bos_token_id
+                                     : start);
 }
 
 /// Random weights of a family.
 EncoderDecoder fresh_pair(const PairRequest& request) {
   EncoderDecoderConfig config = first_pair_config(request);
   check_fields_of_family(config, request.shape);
-  if (!request.tokenizer.empty() && !request.shape.contains("vocab_size")) {
+  if (!request.tokenizer.empty()) {
     checkpoint::check_model_directory(request.tokenizer);
-    config.vocab_size = text::HuggingFaceTokenizer(request.tokenizer).vocabulary_size();
+    fit_pair(config, *text::load_pair_tokenizer(request.tokenizer), request.shape);
   }
   if (request.shape.contains("encoder_attention")) {
-    config.directory.clear();  // files that the command line names lie in the working directory
+    checkpoint::forget_directory(config);
   }
   formats::Json shape = request.shape;
   if (models::has_one_length(models::find_encoder_decoder(config.model_type))) {
@@ -97,6 +141,8 @@ checkpoint::WarmStartOptions start_options(const PairRequest& request) {
 
 /// An encoder's weights on both sides.
 EncoderDecoder started_pair(const PairRequest& request) {
+  checkpoint::check_model_directory(request.encoder);
+  const checkpoint::WarmStartOptions options = start_options(request);
   EncoderDecoderConfig given;
   formats::update_from_json(given, request.shape, "weft init");
   require(given.encoder_attention.size() <= 1,
@@ -104,7 +150,6 @@ EncoderDecoder started_pair(const PairRequest& request) {
   checkpoint::EncoderLoadOptions load;
   load.head = models::Head::kNone;
   load.encoder.attention = request.shape.contains("encoder_attention") ? given.encoder_attention.front() : "";
-  const checkpoint::WarmStartOptions options = start_options(request);
   return checkpoint::warm_start(checkpoint::load_encoder(request.encoder, load), options);
 }
 
