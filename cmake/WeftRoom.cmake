@@ -3,7 +3,7 @@
 # rooms before it. Sources of a TORCH room that FRONT names see no LibTorch: they are an object library weft_<name>_front.
 include(WeftIsa)
 # Rooms that call others and compute little themselves: -O1 compiles them in 0.8 of the time of -O2.
-set(WEFT_UNHURRIED_ROOMS checkpoint tasks fine_tuning cli cli_front)
+set(WEFT_UNHURRIED_ROOMS models checkpoint training tasks fine_tuning cli cli_front)
 set_property(GLOBAL PROPERTY WEFT_ROOMS "")
 set_property(GLOBAL PROPERTY WEFT_TORCH_ROOMS "")
 
@@ -18,7 +18,6 @@ function(weft_room name)
     list(REMOVE_ITEM sources ${front})
     add_library(weft_${name}_front OBJECT ${front})
     weft_room_code(${name}_front OFF)
-    set_target_properties(weft_${name}_front PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
     target_include_directories(weft_${name}_front PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(weft_${name}_front PUBLIC ${room_LIBRARIES})
   endif()
@@ -53,10 +52,9 @@ function(weft_room_code name torch)
   if(torch AND WEFT_PCH)
     target_precompile_headers(weft_${name} REUSE_FROM weft_pch)
   endif()
-  if(torch AND WEFT_UNITY)
-    # An empty file behind LibTorch's precompiled header takes 3.5 s: its templates are instantiated in each.
-    set_target_properties(weft_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  endif()
+  # Files of a room are joined, eight to a compilation: an empty file behind LibTorch's precompiled header takes 3.5 s, since its templates
+  # are instantiated in each, and the standard library's headers take 1 s.
+  set_target_properties(weft_${name} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # Writes into `result` the rooms up to and including `name`: what a test of that room is linked from.

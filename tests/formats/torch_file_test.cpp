@@ -101,7 +101,7 @@ void open_bytes(const std::string& content) {
   const TorchFile file(directory / "model.bin");
 }
 
-void expect_rejected(const std::string& content, std::initializer_list<std::string_view> words) {
+void expect_no_torch_file(const std::string& content, std::initializer_list<std::string_view> words) {
   const std::string message = expect_error(ErrorKind::kFormat, words, [&] { open_bytes(content); });
   EXPECT_NE(message.find("model.bin"), std::string::npos) << message;
 }
@@ -113,23 +113,24 @@ TEST(TorchFile, HandmadeArchivesOpen) {
 }
 
 TEST(TorchFile, FilesOfOtherKinds) {
-  expect_rejected("", {"not a file of PyTorch"});
-  expect_rejected("some text that goes on for a while", {"not a file of PyTorch"});
-  expect_rejected(zip_archive({{"word/document.xml", "x"}}), {"0 records 'data.pkl'"});
-  expect_rejected(zip_archive({{"a/data.pkl", "x"}, {"b/data.pkl", "x"}}), {"2 records"});
+  expect_no_torch_file("", {"not a file of PyTorch"});
+  expect_no_torch_file("some text that goes on for a while", {"not a file of PyTorch"});
+  expect_no_torch_file(zip_archive({{"word/document.xml", "x"}}), {"0 records 'data.pkl'"});
+  expect_no_torch_file(zip_archive({{"a/data.pkl", "x"}, {"b/data.pkl", "x"}}), {"2 records"});
   expect_error(ErrorKind::kFormat, {"script.bin", "TorchScript"}, [] { TorchFile(fixture("script.bin")); });
   const std::string pickle = pickled_dict({});
-  expect_rejected(zip_archive({{"a/data.pkl", pickle}, {"a/byteorder", "big"}}), {"not little-endian"});
+  expect_no_torch_file(zip_archive({{"a/data.pkl", pickle}, {"a/byteorder", "big"}}), {"not little-endian"});
 }
 
 // CVE-2026-24747 read beyond a storage whose size the pickle overstated.
 TEST(TorchFile, StorageSizesMustAgree) {
-  expect_rejected(torch_archive(pickled_dict({{"w", pickled({})}}), 12), {"'w'", "16 bytes by the pickle, but 12"});
-  expect_rejected(torch_archive(pickled_dict({{"w", pickled({})}}), 20), {"16 bytes by the pickle, but 20"});
-  expect_rejected(torch_archive(pickled_dict({{"w", pickled({.key = "7"})}})), {"storage '7' is missing"});
-  expect_rejected(torch_archive(pickled_dict({{"w", pickled({.key = "../data.pkl"})}})), {"is missing"});
+  expect_no_torch_file(torch_archive(pickled_dict({{"w", pickled({})}}), 12),
+                       {"'w'", "16 bytes by the pickle, but 12"});
+  expect_no_torch_file(torch_archive(pickled_dict({{"w", pickled({})}}), 20), {"16 bytes by the pickle, but 20"});
+  expect_no_torch_file(torch_archive(pickled_dict({{"w", pickled({.key = "7"})}})), {"storage '7' is missing"});
+  expect_no_torch_file(torch_archive(pickled_dict({{"w", pickled({.key = "../data.pkl"})}})), {"is missing"});
   const std::string half = pickled({.type = "HalfStorage"});
-  expect_rejected(torch_archive(pickled_dict({{"w", pickled({})}, {"h", half}})), {"'h'", "8 bytes, but 16"});
+  expect_no_torch_file(torch_archive(pickled_dict({{"w", pickled({})}, {"h", half}})), {"'h'", "8 bytes, but 16"});
 }
 
 TEST(TorchFile, CutLegacyFilesAreRefused) {
@@ -138,7 +139,7 @@ TEST(TorchFile, CutLegacyFilesAreRefused) {
   for (std::size_t size = 0; size < whole.size(); size += 7) {
     EXPECT_THROW(open_bytes(whole.substr(0, size)), Error) << size;
   }
-  expect_rejected(whole + "x", {"1 bytes at the end"});
+  expect_no_torch_file(whole + "x", {"1 bytes at the end"});
 }
 
 TEST(TorchFile, CutAndFlippedArchivesNeverCrash) {

@@ -15,7 +15,7 @@
 namespace weft::inspect {
 namespace {
 
-constexpr const char* kFolder = WEFT_TEST_DATA_DIR "/inspect";
+constexpr const char* kTables = WEFT_TEST_DATA_DIR "/inspect";
 
 const std::multimap<std::string, std::string>& examples() {
   static const std::multimap<std::string, std::string> known{
@@ -76,17 +76,17 @@ TEST(LanguageTable, EveryNameHasAnExample) {
 
 TEST(LanguageTable, EveryExamplePrintsAndExpands) {
   for (const auto& [name, expression] : examples()) {
-    const pattern::Pattern pattern = pattern::Pattern::parse(expression, kFolder);
-    const pattern::Pattern again = pattern::Pattern::parse(pattern.to_string(), kFolder);
+    const pattern::Pattern pattern = pattern::Pattern::parse(expression, kTables);
+    const pattern::Pattern again = pattern::Pattern::parse(pattern.to_string(), kTables);
     EXPECT_EQ(again.to_string(), pattern.to_string());
-    const pattern::Pattern expanded = pattern::Pattern::parse(pattern.expanded(), kFolder);
+    const pattern::Pattern expanded = pattern::Pattern::parse(pattern.expanded(), kTables);
     EXPECT_EQ(test::dense_oracle(expanded, site()), test::dense_oracle(pattern, site())) << expression;
   }
 }
 
 TEST(LanguageTable, EveryExampleCompilesForEveryHead) {
   for (const auto& [name, expression] : examples()) {
-    const pattern::Pattern pattern = pattern::Pattern::parse(expression, kFolder);
+    const pattern::Pattern pattern = pattern::Pattern::parse(expression, kTables);
     const pattern::BlockLayout layout = compile(pattern, site(), {16, 32});
     for (pattern::Site head = site(); head.head < head.heads; ++head.head) {
       EXPECT_EQ(test::dense_layout(layout, 0, head.head), test::dense_oracle(pattern, head)) << expression;
@@ -97,7 +97,7 @@ TEST(LanguageTable, EveryExampleCompilesForEveryHead) {
 TEST(LanguageTable, EveryExampleIsDrawnAndMeasured) {
   for (const auto& [name, expression] : examples()) {
     SCOPED_TRACE(expression);
-    const pattern::Pattern pattern = pattern::Pattern::parse(expression, kFolder);
+    const pattern::Pattern pattern = pattern::Pattern::parse(expression, kTables);
     PictureRequest request;
     request.site = site();
     const Picture picture = make_picture(pattern, request);

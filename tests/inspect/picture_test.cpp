@@ -19,7 +19,7 @@
 namespace weft::inspect {
 namespace {
 
-PictureRequest request_for(std::int64_t length, std::int64_t heads = 1) {
+PictureRequest picture_request(std::int64_t length, std::int64_t heads = 1) {
   PictureRequest request;
   request.site.query_length = length;
   request.site.key_length = length;
@@ -95,7 +95,7 @@ TEST(Picture, CellsCountEdgesExactly) {
 }
 
 TEST(Picture, ZoomStartsAtAWholeCellAndIsClipped) {
-  PictureRequest request = request_for(300);
+  PictureRequest request = picture_request(300);
   request.zoom = TokenRange{101, 250};
   request.maximum_cells = 40;
   const Picture picture = picture_of("window(64) | global(5)", request);
@@ -109,7 +109,7 @@ TEST(Picture, ZoomStartsAtAWholeCellAndIsClipped) {
 
 TEST(Picture, CellSidesDivideOrAreMultiplesOfTheTile) {
   for (const std::int64_t length : {1, 5, 64, 65, 129, 1000, 4096, 70000}) {
-    PictureRequest request = request_for(length);
+    PictureRequest request = picture_request(length);
     request.maximum_cells = 50;
     const Picture picture = picture_of("causal & window(left=8)", request);
     EXPECT_LE(picture.rows, 50) << length;
@@ -119,7 +119,7 @@ TEST(Picture, CellSidesDivideOrAreMultiplesOfTheTile) {
 }
 
 TEST(Picture, FiguresCountEveryHeadOnce) {
-  const Picture both = picture_of("heads(causal, full)", request_for(128, 2));
+  const Picture both = picture_of("heads(causal, full)", picture_request(128, 2));
   EXPECT_EQ(both.figures.edges, 128 * 129 / 2 + 128 * 128);
   EXPECT_EQ(both.figures.full_blocks, 1 + 4);
   EXPECT_EQ(both.figures.partial_blocks, 2);
@@ -127,7 +127,7 @@ TEST(Picture, FiguresCountEveryHeadOnce) {
   EXPECT_DOUBLE_EQ(both.figures.density, static_cast<double>(both.figures.edges) / (2.0 * 128 * 128));
   ASSERT_EQ(both.panels.size(), 2U);
   EXPECT_EQ(panel_label(both, both.panels[0]), "head 0");
-  PictureRequest one = request_for(128, 2);
+  PictureRequest one = picture_request(128, 2);
   one.head = 0;
   const Picture first = picture_of("heads(causal, full)", one);
   EXPECT_EQ(first.figures.edges, 128 * 129 / 2);
@@ -135,29 +135,29 @@ TEST(Picture, FiguresCountEveryHeadOnce) {
 }
 
 TEST(Picture, HeadsThatLookAlikeShareAPanel) {
-  const Picture picture = picture_of("heads(3 * window(4), 1 * causal, 2 * window(4))", request_for(32, 6));
+  const Picture picture = picture_of("heads(3 * window(4), 1 * causal, 2 * window(4))", picture_request(32, 6));
   ASSERT_EQ(picture.panels.size(), 2U);
   EXPECT_EQ(panel_label(picture, picture.panels[0]), "heads 0-2, 4-5");
   EXPECT_EQ(panel_label(picture, picture.panels[1]), "head 3");
-  EXPECT_EQ(panel_label(picture_of("full", request_for(4)), picture.panels[0]), "");
+  EXPECT_EQ(panel_label(picture_of("full", picture_request(4)), picture.panels[0]), "");
 }
 
 TEST(Picture, KindsAreThoseOfTheTerms) {
-  const Picture picture = picture_of("causal & (window(left=4) | global(1, side=keys))", request_for(64));
+  const Picture picture = picture_of("causal & (window(left=4) | global(1, side=keys))", picture_request(64));
   const std::vector<pattern::EdgeKind> expected = {pattern::EdgeKind::kGlobal, pattern::EdgeKind::kWindow};
   EXPECT_EQ(kinds_of(picture), expected);
 }
 
 TEST(Picture, RefusesWhatIsNotThere) {
-  PictureRequest request = request_for(16, 2);
+  PictureRequest request = picture_request(16, 2);
   request.head = 2;
   EXPECT_THROW(picture_of("full", request), Error);
-  request = request_for(16);
+  request = picture_request(16);
   request.zoom = TokenRange{16, 20};
   EXPECT_THROW(picture_of("full", request), Error);
   request.zoom = TokenRange{5, 5};
   EXPECT_THROW(picture_of("full", request), Error);
-  request = request_for(16);
+  request = picture_request(16);
   request.maximum_cells = 0;
   EXPECT_THROW(picture_of("full", request), Error);
 }
@@ -172,21 +172,21 @@ TEST(PictureText, GroupsDigits) {
 
 TEST(PictureTerminal, AsciiShowsEveryPair) {
   const std::string text =
-      terminal_picture(picture_of("causal & window(left=1)", request_for(4)), TerminalStyle::kAscii);
+      terminal_picture(picture_of("causal & window(left=1)", picture_request(4)), TerminalStyle::kAscii);
   EXPECT_NE(text.find("  W . . .\n  W W . .\n  . W W .\n  . . W W\n"), std::string::npos) << text;
   EXPECT_NE(text.find("7 edges"), std::string::npos);
   EXPECT_NE(text.find("W window"), std::string::npos);
 }
 
 TEST(PictureTerminal, LowerCaseWhereOnlySomePairsAreEdges) {
-  PictureRequest request = request_for(8);
+  PictureRequest request = picture_request(8);
   request.maximum_cells = 4;
   const std::string text = terminal_picture(picture_of("causal", request), TerminalStyle::kAscii);
   EXPECT_NE(text.find("  f . . .\n  F f . .\n"), std::string::npos) << text;
 }
 
 TEST(PictureTerminal, ColourResetsAtEveryLine) {
-  const std::string text = terminal_picture(picture_of("window(4)", request_for(9)), TerminalStyle::kColour);
+  const std::string text = terminal_picture(picture_of("window(4)", picture_request(9)), TerminalStyle::kColour);
   std::size_t rows = 0;
   for (std::size_t at = text.find("\u2580\x1b[0m\n"); at != std::string::npos;
        at = text.find("\u2580\x1b[0m\n", at + 1)) {
@@ -214,7 +214,7 @@ std::int64_t number_at(const std::string& file, std::size_t at) {
 }
 
 TEST(PictureCanvas, PngHasSignatureSizeAndEnd) {
-  const std::string file = png_picture(picture_of("strided(8)", request_for(64)));
+  const std::string file = png_picture(picture_of("strided(8)", picture_request(64)));
   ASSERT_GT(file.size(), 100U);
   EXPECT_EQ(file.substr(0, 8), "\x89PNG\r\n\x1a\n");
   EXPECT_GT(number_at(file, 16), 600);
@@ -223,15 +223,15 @@ TEST(PictureCanvas, PngHasSignatureSizeAndEnd) {
 }
 
 TEST(PictureCanvas, SvgDrawsCellsInTheColoursOfTheirKinds) {
-  const std::string document = svg_picture(picture_of("causal & window(left=2)", request_for(8)));
+  const std::string document = svg_picture(picture_of("causal & window(left=2)", picture_request(8)));
   EXPECT_EQ(document.substr(0, 5), "<?xml");
   EXPECT_NE(document.find("</svg>"), std::string::npos);
   EXPECT_NE(document.find("rgb(0%,44.7"), std::string::npos) << "the blue of windows";
 }
 
 TEST(PictureCanvas, DrawsAnEmptyPatternAndOddShapes) {
-  EXPECT_FALSE(png_picture(picture_of("!full", request_for(10))).empty());
-  PictureRequest decode = request_for(500);
+  EXPECT_FALSE(png_picture(picture_of("!full", picture_request(10))).empty());
+  PictureRequest decode = picture_request(500);
   decode.site.query_length = 1;
   decode.site.query_offset = 499;
   EXPECT_FALSE(svg_picture(picture_of("causal & (window(left=64) | stride(50))", decode)).empty());

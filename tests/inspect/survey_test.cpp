@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "support/square_site.h"
 #include "weft/inspect/picture/picture.h"
 
 namespace weft::inspect {
@@ -13,14 +14,6 @@ namespace {
 
 constexpr std::int64_t kMillion = std::int64_t{1} << 20;
 constexpr std::int64_t kLongest = std::int64_t{1} << 31;
-
-pattern::Site square(std::int64_t length, std::int64_t heads = 1) {
-  pattern::Site site;
-  site.query_length = length;
-  site.key_length = length;
-  site.heads = heads;
-  return site;
-}
 
 TEST(Survey, CountsWhatTheCompilerWritesDown) {
   for (const char* expression :
@@ -30,7 +23,7 @@ TEST(Survey, CountsWhatTheCompilerWritesDown) {
         "causal & (random(9) | stride(50))", "block(2, block(3, window(3)))"}) {
     const pattern::Pattern pattern = pattern::Pattern::parse(expression);
     for (const std::int64_t length : {0, 1, 64, 1000}) {
-      const pattern::Site site = square(length, 2);
+      const pattern::Site site = test::square(length, 2);
       if (std::string_view(expression).starts_with("bigbird") && length < 1000) {
         continue;
       }
@@ -48,9 +41,9 @@ TEST(Survey, CountsWhatTheCompilerWritesDown) {
 
 TEST(Survey, CountsOneHeadOrAll) {
   const pattern::Pattern pattern = pattern::Pattern::parse("heads(full, window(1))");
-  EXPECT_EQ(survey_layout(pattern, square(100, 2)).layout.edges, 10100);
-  EXPECT_EQ(survey_layout(pattern, square(100, 2), 1).layout.edges, 100);
-  EXPECT_EQ(survey_layout(pattern, square(100, 2)).groups, 2);
+  EXPECT_EQ(survey_layout(pattern, test::square(100, 2)).layout.edges, 10100);
+  EXPECT_EQ(survey_layout(pattern, test::square(100, 2), 1).layout.edges, 100);
+  EXPECT_EQ(survey_layout(pattern, test::square(100, 2)).groups, 2);
 }
 
 TEST(Survey, EstimatesStateTheirError) {
@@ -67,7 +60,7 @@ TEST(Survey, EstimatesStateTheirError) {
                         {"random(64)", kLongest, kFar * 64},
                         {"causal & erdos_renyi(0.5)", 65536, 65536.0 * 65537 / 4}};
   for (const Case& each : cases) {
-    const LayoutSurvey found = survey_layout(pattern::Pattern::parse(each.expression), square(each.length));
+    const LayoutSurvey found = survey_layout(pattern::Pattern::parse(each.expression), test::square(each.length));
     EXPECT_GT(found.sampled, 0) << each.expression;
     EXPECT_NEAR(static_cast<double>(found.layout.edges), each.edges, 2 * found.edges_error + 1e-5 * each.edges)
         << each.expression;
@@ -77,25 +70,25 @@ TEST(Survey, EstimatesStateTheirError) {
 
 TEST(Survey, RowsThatSeeEverythingAreNotMissed) {
   // One query in 2^31 has as many edges as all the others together.
-  const LayoutSurvey found =
-      survey_layout(pattern::Pattern::parse("window(1) | global(at=[123456789], side=queries)"), square(kLongest));
+  const LayoutSurvey found = survey_layout(pattern::Pattern::parse("window(1) | global(at=[123456789], side=queries)"),
+                                           test::square(kLongest));
   EXPECT_NEAR(static_cast<double>(found.layout.edges), 2.0 * static_cast<double>(kLongest), 1e6);
 }
 
 TEST(Survey, RefusesWhatCannotBeCounted) {
   test::expect_error(ErrorKind::kArgument, {"4 heads of 2147483648 x 2147483648", "fewer heads"},
-                     [] { survey_layout(pattern::Pattern::parse("full"), square(kLongest, 4)); });
+                     [] { survey_layout(pattern::Pattern::parse("full"), test::square(kLongest, 4)); });
   test::expect_error(ErrorKind::kArgument, {"draws or reads about 1048576 keys", "fewer keys"},
-                     [] { survey_layout(pattern::Pattern::parse("random(1048576)"), square(kLongest)); });
+                     [] { survey_layout(pattern::Pattern::parse("random(1048576)"), test::square(kLongest)); });
   test::expect_error(ErrorKind::kArgument, {"head 1 does not exist", "there is 1 head"},
-                     [] { survey_layout(pattern::Pattern::parse("full"), square(64), 1); });
+                     [] { survey_layout(pattern::Pattern::parse("full"), test::square(64), 1); });
 }
 
 TEST(Survey, LongPicturesCostWhatTheyDraw) {
   for (const char* expression : {"full", "causal", "strided(1024)", "window(512) | global(2)", "stride(7)",
                                  "erdos_renyi(0.5)", "heads(window(4), causal)"}) {
     for (const std::int64_t length : {kMillion, kLongest}) {
-      PictureRequest request{square(length, std::string_view(expression).starts_with("heads") ? 2 : 1)};
+      PictureRequest request{test::square(length, std::string_view(expression).starts_with("heads") ? 2 : 1)};
       request.head = 0;
       request.maximum_cells = 32;
       const Picture picture = make_picture(pattern::Pattern::parse(expression), request);
@@ -111,11 +104,11 @@ TEST(Survey, LongPicturesCostWhatTheyDraw) {
 TEST(Survey, SampledCellsAgreeWithCountedOnes) {
   for (const char* expression : {"causal", "window(3000)", "global(2)", "segment(5000)"}) {
     const pattern::Pattern pattern = pattern::Pattern::parse(expression);
-    PictureRequest request{square(std::int64_t{1} << 17)};
+    PictureRequest request{test::square(std::int64_t{1} << 17)};
     request.maximum_cells = 16;
     request.site.heads = 1;
     const Picture picture = make_picture(pattern, request);  // 2^17 tokens in cells of 8,192
-    request.site = square(std::int64_t{1} << 22);
+    request.site = test::square(std::int64_t{1} << 22);
     request.zoom = TokenRange{0, std::int64_t{1} << 17};
     const Picture zoomed = make_picture(pattern, request);
     ASSERT_EQ(picture.cell, zoomed.cell);
@@ -129,7 +122,7 @@ TEST(Survey, SampledCellsAgreeWithCountedOnes) {
 }
 
 TEST(Survey, AZoomOfALongSequenceIsExact) {
-  PictureRequest request{square(kLongest)};
+  PictureRequest request{test::square(kLongest)};
   request.zoom = TokenRange{1000000, 1000016};
   const Picture picture = make_picture(pattern::Pattern::parse("window(3)"), request);
   ASSERT_EQ(picture.cell, 1);
@@ -148,15 +141,15 @@ TEST(Survey, BlocksNestAtNoCost) {
   }
   nested.insert(0, "block(2, block(3, ").append("))");
   EXPECT_EQ(pattern::Pattern::parse(nested).to_string(), nested);
-  const pattern::Site site = square(100);
+  const pattern::Site site = test::square(100);
   for (std::int64_t query = 0; query < 100; query += 7) {
     for (std::int64_t key = 0; key < 100; ++key) {
       ASSERT_EQ(pattern::Pattern::parse(nested).multiplicity(site, query, key),
                 pattern::Pattern::parse("block(6, window(3))").multiplicity(site, query, key));
     }
   }
-  EXPECT_EQ(survey_layout(pattern::Pattern::parse(nested), square(kMillion)).layout.edges,
-            survey_layout(pattern::Pattern::parse("block(6, window(3))"), square(kMillion)).layout.edges);
+  EXPECT_EQ(survey_layout(pattern::Pattern::parse(nested), test::square(kMillion)).layout.edges,
+            survey_layout(pattern::Pattern::parse("block(6, window(3))"), test::square(kMillion)).layout.edges);
 }
 
 }  // namespace

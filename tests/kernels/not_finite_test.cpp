@@ -18,7 +18,7 @@ namespace {
 using kernels::DType;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 class NotFinite : public ::testing::TestWithParam<KernelVariant> {
  protected:
@@ -182,7 +182,7 @@ void expect_rules(Case& call, const ParallelFor& parallel) {
     const kernels::RowIndex row{head / shape.heads, head % shape.heads, item % shape.query_length};
     const auto found = static_cast<double>(call.log_sum_exp[static_cast<std::size_t>(item)]);
     ASSERT_EQ(std::isnan(found), rules.log_sum_exp.any(row)) << "log_sum_exp " << item;
-    ASSERT_EQ(found == -kInfinity, rules.empty.any(row)) << "log_sum_exp " << item;
+    ASSERT_EQ(found == -kInfinite, rules.empty.any(row)) << "log_sum_exp " << item;
   }
 }
 
@@ -196,7 +196,7 @@ template <typename Case>
 void expect_rules_with_poison(std::uint64_t seed, DType dtype, const KernelVariant& variant) {
   SCOPED_TRACE(seed);
   const Multiplicity edges[] = {causal_edges, banded_edges, mixed_edges};
-  constexpr double kPoison[] = {kNaN, kInfinity, -kInfinity};
+  constexpr double kPoison[] = {kNaN, kInfinite, -kInfinite};
   constexpr std::int64_t kDims[] = {16, 20, 64};
   std::mt19937_64 engine(seed);
   const auto draw = [&engine](std::int64_t count) {
@@ -269,7 +269,7 @@ TEST_P(NotFinite, CausalGradientsStayOnTheirEdges) {
   EXPECT_EQ(rows_with_nan(query.value_gradient, 64, 16), 1);
   Float32Case gradient = causal();
   GetParam().use_for(gradient);
-  gradient.output_gradient.set(0, 0, 5, 0, kInfinity);
+  gradient.output_gradient.set(0, 0, 5, 0, kInfinite);
   gradient.forward();
   gradient.backward();
   EXPECT_EQ(rows_with_nan(gradient.value_gradient, 64, 16), 6);
@@ -288,7 +288,7 @@ TEST_P(NotFinite, CausalGradientsStayOnTheirEdges) {
 
 // Scores of -infinity alone have no softmax, whether infinity was put in or came of finite numbers.
 TEST_P(NotFinite, ScoresOfMinusInfinityAloneAreNaN) {
-  for (const double size : {kInfinity, 3e38}) {
+  for (const double size : {kInfinite, 3e38}) {
     Float32Case call({1, 1, 1, 4, 4, 1, 2, {64, 64}}, causal_edges, 2, DType::kFloat32);
     GetParam().use_for(call);
     for (std::int64_t key = 0; key < 4; ++key) {

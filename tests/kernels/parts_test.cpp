@@ -12,7 +12,7 @@ namespace weft::test {
 namespace {
 
 using kernels::SoftmaxState;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfiniteScore = std::numeric_limits<float>::infinity();
 
 TEST(SoftmaxState, SpansGiveTheSumOfAll) {
   SoftmaxState<double> state;
@@ -41,14 +41,14 @@ TEST(SoftmaxState, MergeIsTheSameAsOneState) {
 
 TEST(SoftmaxState, WithoutEdgesIsZeroAndNeverNaN) {
   SoftmaxState<float> state;
-  std::array<float, 2> none{-kInfinity, -kInfinity};
+  std::array<float, 2> none{-kInfiniteScore, -kInfiniteScore};
   EXPECT_FALSE(std::isnan(state.update(none.data(), 2)));
   EXPECT_EQ(none[0], 0.0F);
   EXPECT_EQ(state.finish(), 0.0F);
-  EXPECT_EQ(state.log_sum_exp(), -kInfinity);
+  EXPECT_EQ(state.log_sum_exp(), -kInfiniteScore);
   SoftmaxState<float> other;
   EXPECT_FALSE(std::isnan(state.merge(other).mine));
-  EXPECT_EQ(state.log_sum_exp(), -kInfinity);
+  EXPECT_EQ(state.log_sum_exp(), -kInfiniteScore);
 }
 
 TEST(Storage, BFloat16RoundsToNearestEven) {
@@ -60,7 +60,7 @@ TEST(Storage, BFloat16RoundsToNearestEven) {
   EXPECT_EQ(rounded(1.0F), 1.0F);
   EXPECT_EQ(rounded(1.0F + 1.0F / 256), 1.0F);  // a tie goes to the even neighbour
   EXPECT_EQ(rounded(1.0F + 3.0F / 256), 1.0F + 4.0F / 256);
-  EXPECT_EQ(rounded(-kInfinity), -kInfinity);
+  EXPECT_EQ(rounded(-kInfiniteScore), -kInfiniteScore);
   EXPECT_TRUE(std::isnan(rounded(std::numeric_limits<float>::quiet_NaN())));
 }
 

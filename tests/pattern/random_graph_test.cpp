@@ -8,19 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "pattern/dense_layout.h"
+#include "support/square_site.h"
 #include "weft/pattern/edge_kind.h"
 #include "weft/pattern/pattern.h"
 
 namespace weft::pattern {
 namespace {
-
-Site square(std::int64_t length, std::int64_t heads = 1) {
-  Site site;
-  site.query_length = length;
-  site.key_length = length;
-  site.heads = heads;
-  return site;
-}
 
 std::vector<int> cells(const std::string& expression, const Site& site) {
   return test::dense_oracle(Pattern::parse(expression), site);
@@ -34,7 +27,7 @@ std::int64_t row_sum(const std::vector<int>& table, std::int64_t length, std::in
 TEST(Random, EveryQueryHasRDistinctKeys) {
   for (const std::int64_t length : {1, 7, 100}) {
     for (const std::int64_t count : {0, 1, 3, 50, 60, 99, 100, 500}) {
-      const std::vector<int> table = cells("random(" + std::to_string(count) + ", seed=5)", square(length));
+      const std::vector<int> table = cells("random(" + std::to_string(count) + ", seed=5)", test::square(length));
       for (std::int64_t row = 0; row < length; ++row) {
         ASSERT_EQ(row_sum(table, length, row), std::min(count, length)) << length << " keys, " << count;
       }
@@ -44,7 +37,7 @@ TEST(Random, EveryQueryHasRDistinctKeys) {
 
 TEST(Random, KeysAreDrawnEvenly) {
   constexpr std::int64_t kLength = 400;
-  const std::vector<int> table = cells("random(40)", square(kLength));
+  const std::vector<int> table = cells("random(40)", test::square(kLength));
   double chi_square = 0;
   for (std::int64_t key = 0; key < kLength; ++key) {
     double seen = 0;
@@ -57,7 +50,7 @@ TEST(Random, KeysAreDrawnEvenly) {
 }
 
 TEST(Random, HeadsAndSeedsDrawApartUnlessShared) {
-  Site first = square(64, 2);
+  Site first = test::square(64, 2);
   Site second = first;
   second.head = 1;
   EXPECT_NE(cells("random(3)", first), cells("random(3)", second));
@@ -74,7 +67,7 @@ TEST(Random, HeadsAndSeedsDrawApartUnlessShared) {
 }
 
 TEST(Random, RowsDoNotDependOnTheQueriesAsked) {
-  Site whole = square(100);
+  Site whole = test::square(100);
   Site part = whole;
   part.query_length = 30;
   part.query_offset = 60;
@@ -86,7 +79,7 @@ TEST(Random, RowsDoNotDependOnTheQueriesAsked) {
 }
 
 TEST(Random, InsideABlockItDrawsBlocks) {
-  const std::vector<int> table = cells("block(8, random(2, seed=1))", square(80));
+  const std::vector<int> table = cells("block(8, random(2, seed=1))", test::square(80));
   for (std::int64_t row = 0; row < 80; ++row) {
     EXPECT_EQ(row_sum(table, 80, row), 16);
   }
@@ -94,7 +87,7 @@ TEST(Random, InsideABlockItDrawsBlocks) {
 
 TEST(Random, ThreadsAgree) {
   const Pattern pattern = Pattern::parse("random(8, seed=2) | erdos_renyi(0.01)");
-  const Site site = square(3000, 4);
+  const Site site = test::square(3000, 4);
   const BlockLayout alone = compile(pattern, site, {});
   std::vector<std::vector<std::int32_t>> found(4);
   std::vector<std::thread> threads;
@@ -115,16 +108,16 @@ TEST(ErdosRenyi, HasTheShareOfEdgesAsked) {
   constexpr double kPairs = static_cast<double>(kLength) * kLength;
   for (const double probability : {1e-5, 0.001, 0.1, 0.5, 0.97}) {
     const Pattern pattern = Pattern::parse("erdos_renyi(" + std::to_string(probability) + ", seed=3)");
-    const auto edges = static_cast<double>(compile(pattern, square(kLength), {}).edges());
+    const auto edges = static_cast<double>(compile(pattern, test::square(kLength), {}).edges());
     EXPECT_NEAR(edges, probability * kPairs, 5 * std::sqrt(kPairs * probability * (1 - probability))) << probability;
   }
-  EXPECT_EQ(compile(Pattern::parse("erdos_renyi(0)"), square(100), {}).edges(), 0);
-  EXPECT_EQ(compile(Pattern::parse("erdos_renyi(1)"), square(100), {}).edges(), 10000);
+  EXPECT_EQ(compile(Pattern::parse("erdos_renyi(0)"), test::square(100), {}).edges(), 0);
+  EXPECT_EQ(compile(Pattern::parse("erdos_renyi(1)"), test::square(100), {}).edges(), 10000);
 }
 
 TEST(ErdosRenyi, ChunksJoinWithoutASeam) {
   // Edges at the first and the last place of a chunk of 1,024 keys, over 4,000 rows.
-  Site site = square(2048);
+  Site site = test::square(2048);
   site.query_length = 4000;
   const Pattern pattern = Pattern::parse("erdos_renyi(0.3)");
   for (const std::int64_t key : {0, 1023, 1024, 2047}) {
@@ -137,7 +130,7 @@ TEST(ErdosRenyi, ChunksJoinWithoutASeam) {
 }
 
 TEST(ErdosRenyi, AnswersFarAwayWithoutWalkingThere) {
-  Site site = square(std::int64_t{1} << 40);
+  Site site = test::square(std::int64_t{1} << 40);
   for (const char* expression : {"erdos_renyi(0.5)", "erdos_renyi(1e-12)", "erdos_renyi(4.9e-324)", "random(1000)"}) {
     const Pattern pattern = Pattern::parse(expression);
     EXPECT_LE(pattern.multiplicity(site, site.query_length - 1, site.key_length - 1), 1) << expression;
@@ -146,15 +139,15 @@ TEST(ErdosRenyi, AnswersFarAwayWithoutWalkingThere) {
 
 TEST(WattsStrogatz, WithoutRewiringIsTheRing) {
   for (const std::int64_t length : {1, 2, 5, 40}) {
-    EXPECT_EQ(cells("watts_strogatz(6, 0)", square(length)), cells("ring(6)", square(length))) << length;
+    EXPECT_EQ(cells("watts_strogatz(6, 0)", test::square(length)), cells("ring(6)", test::square(length))) << length;
   }
 }
 
 TEST(WattsStrogatz, KeepsTheDegreeAndRewiresTheShareAsked) {
   constexpr std::int64_t kLength = 500;
-  const std::vector<int> ring = cells("ring(10)", square(kLength));
+  const std::vector<int> ring = cells("ring(10)", test::square(kLength));
   for (const double beta : {0.1, 0.5, 1.0}) {
-    const std::vector<int> table = cells("watts_strogatz(10, " + std::to_string(beta) + ")", square(kLength));
+    const std::vector<int> table = cells("watts_strogatz(10, " + std::to_string(beta) + ")", test::square(kLength));
     double kept = 0;
     for (std::int64_t row = 0; row < kLength; ++row) {
       ASSERT_EQ(row_sum(table, kLength, row), 11);
@@ -171,7 +164,7 @@ TEST(WattsStrogatz, KeepsTheDegreeAndRewiresTheShareAsked) {
 
 TEST(WattsStrogatz, ColoursRingAndRewiredEdges) {
   const Pattern pattern = Pattern::parse("watts_strogatz(4, 1)");
-  const Site site = square(50);
+  const Site site = test::square(50);
   std::set<EdgeKind> kinds;
   for (std::int64_t key = 0; key < 50; ++key) {
     kinds.insert(edge_kind(pattern, site, 20, key));

@@ -20,7 +20,7 @@ using formats::Json;
 using test::expect_error;
 using test::TemporaryDirectory;
 
-const std::filesystem::path kFixtures = std::filesystem::path(WEFT_TEST_DATA_DIR) / "tokenizers";
+const std::filesystem::path kHuggingFace = std::filesystem::path(WEFT_TEST_DATA_DIR) / "tokenizers";
 
 EncodeOptions options_of(const Json& request) {
   EncodeOptions options;
@@ -66,9 +66,9 @@ void expect_places(const Encoding& found, const std::string& first, const std::s
 class Family : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Family, EqualsTransformers) {
-  const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
+  const HuggingFaceTokenizer tokenizer(kHuggingFace / GetParam());
   int cases = 0;
-  for (const Json& line : formats::read_json_lines(kFixtures / GetParam() / "cases.jsonl")) {
+  for (const Json& line : formats::read_json_lines(kHuggingFace / GetParam() / "cases.jsonl")) {
     const Json& request = line["request"];
     SCOPED_TRACE(formats::print_json(request));
     const std::string text = request["text"];
@@ -91,7 +91,7 @@ TEST_P(Family, EqualsTransformers) {
 
 TEST_P(Family, IsSavedAsItWas) {
   const TemporaryDirectory copy;
-  const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
+  const HuggingFaceTokenizer tokenizer(kHuggingFace / GetParam());
   tokenizer.save(copy.path());
   const HuggingFaceTokenizer again(copy.path());
   const std::string text = "The loom weaves, twice.";
@@ -101,7 +101,7 @@ TEST_P(Family, IsSavedAsItWas) {
 }
 
 TEST_P(Family, TokensAndIdsAreEachOthersInverse) {
-  const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
+  const HuggingFaceTokenizer tokenizer(kHuggingFace / GetParam());
   for (std::int64_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
     ASSERT_EQ(tokenizer.find(tokenizer.token(id)), id);
   }
@@ -113,7 +113,7 @@ TEST_P(Family, TokensAndIdsAreEachOthersInverse) {
 }
 
 TEST_P(Family, BrokenTextKeepsItsOffsets) {
-  const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
+  const HuggingFaceTokenizer tokenizer(kHuggingFace / GetParam());
   const std::string text = std::string("the\xFF loom \xC3 \xED\xA0\x80thread") + std::string(1, '\0') + "loom";
   const Encoding encoding = tokenizer.encode_windows(text).front();
   expect_places(encoding, text, "");
@@ -126,7 +126,7 @@ TEST_P(Family, BrokenTextKeepsItsOffsets) {
 }
 
 TEST_P(Family, WindowsCoverTheText) {
-  const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
+  const HuggingFaceTokenizer tokenizer(kHuggingFace / GetParam());
   std::string text;
   for (int i = 0; i < 50; ++i) {
     text += "the loom weaves thread " + std::to_string(i) + ", ";
@@ -148,7 +148,7 @@ TEST_P(Family, WindowsCoverTheText) {
 }
 
 TEST_P(Family, OptionsThatCannotBe) {
-  const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
+  const HuggingFaceTokenizer tokenizer(kHuggingFace / GetParam());
   const auto refuse = [&](const EncodeOptions& options, std::initializer_list<std::string_view> words) {
     expect_error(ErrorKind::kArgument, words, [&] { tokenizer.encode_windows("the loom", options); });
   };
@@ -168,7 +168,7 @@ TEST_P(Family, OptionsThatCannotBe) {
 }
 
 TEST_P(Family, ServesSeveralThreads) {
-  const HuggingFaceTokenizer tokenizer(kFixtures / GetParam());
+  const HuggingFaceTokenizer tokenizer(kHuggingFace / GetParam());
   const std::string text = "The loom weaves the thread, twice; and we'll see.";
   const std::vector<std::int64_t> expected = tokenizer.encode(text);
   std::vector<std::vector<std::int64_t>> found(4);
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(HuggingFace, Family, ::testing::Values("bert", "roberta
 // Copies a fixture's tokeniser and lays tokenizer_config.json over it.
 std::unique_ptr<HuggingFaceTokenizer> with_settings(const std::string& family, const std::string& settings) {
   const TemporaryDirectory directory;
-  std::filesystem::copy(kFixtures / family, directory.path());
+  std::filesystem::copy(kHuggingFace / family, directory.path());
   write_file_atomically(directory / "tokenizer_config.json", settings);
   return std::make_unique<HuggingFaceTokenizer>(directory.path());
 }
@@ -220,11 +220,11 @@ TEST(HuggingFace, TextIsCleanedUpWhereTheDirectorySaysSo) {
 }
 
 TEST(HuggingFace, TokensJoinAsTheyWouldBeDecoded) {
-  const HuggingFaceTokenizer bert(kFixtures / "bert");
+  const HuggingFaceTokenizer bert(kHuggingFace / "bert");
   EXPECT_EQ(bert.continuation(), "##");
   EXPECT_EQ(bert.join({"weav", "##es", "中"}), "weaves 中");
   EXPECT_EQ(bert.join({}), "");
-  const HuggingFaceTokenizer roberta(kFixtures / "roberta");
+  const HuggingFaceTokenizer roberta(kHuggingFace / "roberta");
   EXPECT_EQ(roberta.continuation(), "");
   EXPECT_EQ(roberta.join({"Ġthe", "Ġlo", "om"}), " the loom");
 }
@@ -237,26 +237,26 @@ TEST(HuggingFace, WhoHasTokenTypes) {
 }
 
 TEST(HuggingFace, RolesAndLimits) {
-  const HuggingFaceTokenizer bert(kFixtures / "bert");
+  const HuggingFaceTokenizer bert(kHuggingFace / "bert");
   EXPECT_EQ(bert.special(SpecialRole::kMask), 4);
   EXPECT_EQ(bert.special(SpecialRole::kBegin), std::nullopt);
   EXPECT_EQ(bert.maximum_length(), 512);
-  const HuggingFaceTokenizer roberta(kFixtures / "roberta");
+  const HuggingFaceTokenizer roberta(kHuggingFace / "roberta");
   EXPECT_EQ(roberta.special(SpecialRole::kClass), roberta.special(SpecialRole::kBegin));
   EXPECT_EQ(roberta.special(SpecialRole::kMask), roberta.find("<mask>"));
   EXPECT_EQ(roberta.maximum_length(), 0);
-  const HuggingFaceTokenizer json(kFixtures / "json");
+  const HuggingFaceTokenizer json(kHuggingFace / "json");
   EXPECT_EQ(json.special(SpecialRole::kMask), roberta.special(SpecialRole::kMask)) << "by its usual name";
   EXPECT_EQ(json.special(SpecialRole::kSeparator), roberta.special(SpecialRole::kSeparator));
 }
 
 TEST(HuggingFace, DirectoriesSayWhichTokenizer) {
-  EXPECT_EQ(load_tokenizer(kFixtures / "bert")->kind(), "huggingface");
+  EXPECT_EQ(load_tokenizer(kHuggingFace / "bert")->kind(), "huggingface");
   const TemporaryDirectory directory;
   expect_error(ErrorKind::kIo, {"expected one of tokenizer.json", "found none"},
                [&] { HuggingFaceTokenizer(directory.path()); });
   const auto copy = [&](const char* family, const char* name) {
-    std::filesystem::copy_file(kFixtures / family / name, directory / name);
+    std::filesystem::copy_file(kHuggingFace / family / name, directory / name);
   };
   copy("roberta", "vocab.json");
   expect_error(ErrorKind::kIo, {"vocab.json needs merges.txt"}, [&] { HuggingFaceTokenizer(directory.path()); });
@@ -266,7 +266,7 @@ TEST(HuggingFace, DirectoriesSayWhichTokenizer) {
                [&] { HuggingFaceTokenizer(directory.path()); });
   copy("json", "tokenizer.json");
   EXPECT_EQ(HuggingFaceTokenizer(directory.path()).vocabulary_size(),
-            HuggingFaceTokenizer(kFixtures / "json").vocabulary_size())
+            HuggingFaceTokenizer(kHuggingFace / "json").vocabulary_size())
       << "tokenizer.json goes first, as in transformers";
   write_file_atomically(directory / "tokenizer.model", "x");
   expect_error(ErrorKind::kFormat, {"tokenizer.model", "two tokenisers"}, [&] { load_tokenizer(directory.path()); });
@@ -274,7 +274,7 @@ TEST(HuggingFace, DirectoriesSayWhichTokenizer) {
 
 TEST(HuggingFace, ClassesOfOtherFamilies) {
   const TemporaryDirectory directory;
-  std::filesystem::copy_file(kFixtures / "bert/vocab.txt", directory / "vocab.txt");
+  std::filesystem::copy_file(kHuggingFace / "bert/vocab.txt", directory / "vocab.txt");
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "BertTokenizerFast"})");
   EXPECT_EQ(HuggingFaceTokenizer(directory.path()).special(SpecialRole::kMask), 4);
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "MPNetTokenizer"})");

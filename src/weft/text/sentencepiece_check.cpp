@@ -11,6 +11,7 @@
 #include "weft/core/quote.h"
 #include "weft/text/protobuf_wire.h"
 #include "weft/text/sentencepiece/character_map.h"
+#include "weft/text/sentencepiece/model.h"
 
 namespace weft::text {
 namespace {
@@ -24,11 +25,6 @@ constexpr std::uint32_t kPieceScore = 2;
 constexpr std::uint32_t kPieceType = 3;
 constexpr std::uint64_t kByteType = 6;
 constexpr std::uint32_t kCharacterMap = 2;
-
-template <typename... Parts>
-[[noreturn]] void reject(std::string_view where, const Parts&... parts) {
-  fail(ErrorKind::kFormat, where, ": not a sound SentencePiece model: ", parts...);
-}
 
 bool is_byte_piece(std::string_view text) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'); };
@@ -48,17 +44,17 @@ void check_piece(std::string_view message, std::int64_t index, std::string_view 
       type = is_type(field->value) ? field->value : type;  // as the model is read
     } else if (field->number == kPieceScore && field->kind == WireField::Kind::kFixed32 &&
                !std::isfinite(std::bit_cast<float>(static_cast<std::uint32_t>(field->value)))) {
-      reject(where, "the score of piece ", index, " is not finite");
+      reject_model(where, "the score of piece ", index, " is not finite");
     }
   }
   if (reader.malformed()) {
-    reject(where, "piece ", index, " is no protobuf message");
+    reject_model(where, "piece ", index, " is no protobuf message");
   }
   if (text.empty() || text.size() > kLongestPiece) {
-    reject(where, "piece ", index, " has ", text.size(), " bytes, but a piece has 1 to ", kLongestPiece);
+    reject_model(where, "piece ", index, " has ", text.size(), " bytes, but a piece has 1 to ", kLongestPiece);
   }
   if (type == kByteType && !is_byte_piece(text)) {
-    reject(where, "byte piece ", index, " must be '<0x00>' to '<0xFF>', found ", quote(text));
+    reject_model(where, "byte piece ", index, " must be '<0x00>' to '<0xFF>', found ", quote(text));
   }
 }
 
@@ -70,7 +66,7 @@ void check_normalizer(std::string_view message, std::string_view where) {
     }
   }
   if (reader.malformed()) {
-    reject(where, "its normaliser is no protobuf message");
+    reject_model(where, "its normaliser is no protobuf message");
   }
 }
 
@@ -79,7 +75,7 @@ void check_message(std::string_view message, std::string_view where) {
   while (reader.next()) {
   }
   if (reader.malformed()) {
-    reject(where, "its settings are no protobuf message");
+    reject_model(where, "its settings are no protobuf message");
   }
 }
 
@@ -101,10 +97,10 @@ void check_sentencepiece_model(std::string_view model, std::string_view where) {
     }
   }
   if (reader.malformed()) {
-    reject(where, "it is no protobuf message");
+    reject_model(where, "it is no protobuf message");
   }
   if (pieces == 0) {
-    reject(where, "it has no pieces");
+    reject_model(where, "it has no pieces");
   }
 }
 

@@ -11,9 +11,6 @@
 namespace weft::text {
 namespace {
 
-// What SentencePiece puts for byte pieces that are no character yet.
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
 // Bytes at the end of `text` that later ids may still change: a character lacks at most its last three bytes, and then
 // there are at most three of them.
 std::size_t open_tail(std::string_view text) {

@@ -12,6 +12,9 @@ namespace weft::text {
 
 using weft::utf8_sequence_length;
 
+/// U+FFFD, which stands for bytes that are no character.
+inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
 /// The offset of the first byte that is not valid UTF-8, or text.size().
 std::size_t valid_utf8_prefix(std::string_view text) noexcept;
 inline bool is_valid_utf8(std::string_view text) noexcept { return valid_utf8_prefix(text) == text.size(); }

@@ -12,7 +12,7 @@
 namespace weft::inspect {
 namespace {
 
-constexpr pattern::Tile kTile{64, 64};
+constexpr pattern::Tile kPricedTile{64, 64};
 constexpr double kForwardProducts = 2;   // scores, and their product with the values
 constexpr double kBackwardProducts = 5;  // scores again, dP, dV, dQ, dK
 constexpr double kStateHidden = 18;  // [length, width] read or written between products: 2 norms, 2 residuals, heads
@@ -224,7 +224,7 @@ std::vector<LayoutWork> layer_works(const pattern::Pattern& pattern, const Model
     pattern.check(site);
     std::string text = heads_text(pattern, site);
     if (works.empty() || text != known) {
-      works.push_back(layout_work(compile(pattern, site, kTile), shape.head_dim()));
+      works.push_back(layout_work(compile(pattern, site, kPricedTile), shape.head_dim()));
       known = std::move(text);
     } else {
       works.push_back(works.back());

@@ -21,7 +21,7 @@
 namespace weft::inspect {
 namespace {
 
-constexpr pattern::Tile kTile{64, 64};
+constexpr pattern::Tile kSurveyTile{64, 64};
 constexpr std::int64_t kSampleWork = std::int64_t{1} << 27;  // words that searches from a sample may visit
 constexpr std::int64_t kFewest = 16;
 constexpr double kBuiltBlocks = 1 << 23;  // of a layout of which a graph is made
@@ -116,7 +116,7 @@ void measure_graph(GraphStatistics& result, const pattern::Pattern& pattern, con
   const std::vector<std::int64_t> heads = heads_of(request.site, request.head);
   WordRows graph;
   {
-    const pattern::BlockLayout layout = compile(pattern, request.site, kTile);
+    const pattern::BlockLayout layout = compile(pattern, request.site, kSurveyTile);
     graph = word_rows(layout, heads);
     result.layout = statistics_of(layout, heads);
     result.possible_blocks = std::ssize(heads) * layout.query_blocks() * layout.key_blocks();
@@ -143,7 +143,7 @@ void measure_graph(GraphStatistics& result, const pattern::Pattern& pattern, con
 
 WordRows pattern_graph(const pattern::Pattern& pattern, const pattern::Site& site, std::optional<std::int64_t> head) {
   const std::vector<std::int64_t> heads = heads_of(site, head);
-  return word_rows(compile(pattern, site, kTile), heads);
+  return word_rows(compile(pattern, site, kSurveyTile), heads);
 }
 
 GraphStatistics graph_statistics(const pattern::Pattern& pattern, const GraphRequest& request) {

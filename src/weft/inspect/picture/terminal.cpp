@@ -13,7 +13,7 @@
 namespace weft::inspect {
 namespace {
 
-constexpr std::int64_t kMargin = 2;
+constexpr std::int64_t kIndent = 2;
 constexpr std::string_view kReset = "\x1b[0m";
 
 /// The nearest entry of the colour cube, whose levels are 0, 95, 135, 175, 215 and 255.
@@ -28,7 +28,7 @@ int cube_index(const Colour& colour) {
 /// Near white: the cube has no light grey.
 constexpr int kEmptyIndex = 254;
 
-int colour_of(const PictureCell& cell) {
+int terminal_colour(const PictureCell& cell) {
   return cell.coverage <= 0 ? kEmptyIndex : cube_index(tinted(edge_style(cell.kind).colour, cell.coverage));
 }
 
@@ -47,7 +47,7 @@ class Writer {
   void panel(const PicturePanel& panel) {
     const std::int64_t step = style_ == TerminalStyle::kColour ? 2 : 1;
     for (std::int64_t row = 0; row < picture_.rows; row += step) {
-      text_.append(kMargin, ' ');
+      text_.append(kIndent, ' ');
       if (style_ == TerminalStyle::kColour) {
         colour_row(panel, row);
       } else {
@@ -71,8 +71,8 @@ class Writer {
     int lower_before = -1;
     const bool has_lower = row + 1 < picture_.rows;
     for (std::int64_t column = 0; column < picture_.columns; ++column) {
-      const int upper = colour_of(at(panel, row, column));
-      const int lower = has_lower ? colour_of(at(panel, row + 1, column)) : -1;
+      const int upper = terminal_colour(at(panel, row, column));
+      const int lower = has_lower ? terminal_colour(at(panel, row + 1, column)) : -1;
       if (upper != upper_before) {
         text_ += concat("\x1b[38;5;", upper, "m");
       }
@@ -129,7 +129,7 @@ std::string scale_line(const Picture& picture) {
 
 std::int64_t cells_in_width(std::int64_t width, TerminalStyle style) {
   const std::int64_t characters = style == TerminalStyle::kColour ? 1 : 2;
-  return std::clamp<std::int64_t>((width - kMargin) / characters, 8, 96);
+  return std::clamp<std::int64_t>((width - kIndent) / characters, 8, 96);
 }
 
 std::string terminal_picture(const Picture& picture, TerminalStyle style) {

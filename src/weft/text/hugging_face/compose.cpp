@@ -35,10 +35,6 @@ void name_roles(TokenizerSettings& settings, const std::array<const char*, kSpec
   }
 }
 
-const std::string& name_of(const TokenizerSettings& settings, SpecialRole role) {
-  return settings.named[static_cast<std::size_t>(role)]->content;
-}
-
 // The whole file: `parts` without the model, whose text may be long and is put in as it is.
 std::string assemble(Json parts, const AddedTokens& added, const std::string& model) {
   // Truncation and padding belong to a call, not to the tokeniser.

@@ -40,6 +40,11 @@ struct TokenizerSettings {
   std::vector<AddedToken> extra;             ///< special tokens without a role
 };
 
+/// The text of a role's token; the role must be named.
+inline const std::string& name_of(const TokenizerSettings& settings, SpecialRole role) {
+  return settings.named[static_cast<std::size_t>(role)]->content;
+}
+
 /// The key of a role in those files, "mask_token" and so on.
 std::string_view role_key(SpecialRole role) noexcept;
 

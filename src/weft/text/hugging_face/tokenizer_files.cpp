@@ -28,11 +28,6 @@ constexpr const char* kFiles[] = {kJson,
                                   "special_tokens_map.json",
                                   "added_tokens.json"};
 
-bool is_there(const std::filesystem::path& file) {
-  std::error_code error;
-  return std::filesystem::exists(std::filesystem::symlink_status(file, error));
-}
-
 void require_class(const TokenizerSettings& settings, std::initializer_list<std::string_view> known,
                    const std::string& where) {
   const std::string_view name = without_fast(settings.tokenizer_class);
@@ -45,6 +40,11 @@ void require_class(const TokenizerSettings& settings, std::initializer_list<std:
 }
 
 }  // namespace
+
+bool is_there(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::symlink_status(file, error));
+}
 
 bool has_tokenizer_files(const std::filesystem::path& directory) {
   return std::any_of(std::begin(kVocabularies), std::end(kVocabularies),

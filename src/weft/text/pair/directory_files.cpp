@@ -12,14 +12,9 @@
 namespace weft::text {
 namespace {
 
-constexpr const char* kConfig = "tokenizer_config.json";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 
 }  // namespace
-
-bool is_there(const std::filesystem::path& file) {
-  std::error_code error;
-  return std::filesystem::exists(std::filesystem::symlink_status(file, error));
-}
 
 TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::initializer_list<const char*> needed) {
   constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
@@ -27,7 +22,7 @@ TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::init
   for (const char* name : needed) {
     files.emplace(name, read_file(directory / name, kLargestFile));
   }
-  for (const char* name : {kConfig, "special_tokens_map.json", "added_tokens.json"}) {
+  for (const char* name : {kTokenizerConfig, "special_tokens_map.json", "added_tokens.json"}) {
     if (is_there(directory / name)) {
       files.emplace(name, read_file(directory / name, kLargestFile));
     }
@@ -36,13 +31,13 @@ TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::init
 }
 
 formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& where) {
-  const auto file = files.find(kConfig);
+  const auto file = files.find(kTokenizerConfig);
   if (file == files.end()) {
     return formats::Json::object();
   }
-  formats::Json config = formats::parse_json(file->second, concat(where, ": ", kConfig));
+  formats::Json config = formats::parse_json(file->second, concat(where, ": ", kTokenizerConfig));
   if (!config.is_object()) {
-    fail(ErrorKind::kFormat, where, ": ", kConfig, ": expected an object, found ", config.type_name());
+    fail(ErrorKind::kFormat, where, ": ", kTokenizerConfig, ": expected an object, found ", config.type_name());
   }
   return config;
 }
@@ -52,10 +47,6 @@ void name_role(TokenizerSettings& settings, SpecialRole role, const char* name) 
   if (!named) {
     named = AddedToken{.content = name, .special = true};
   }
-}
-
-const std::string& name_of(const TokenizerSettings& settings, SpecialRole role) {
-  return settings.named[static_cast<std::size_t>(role)]->content;
 }
 
 std::shared_ptr<const SentencePieceProcessor> processor_of(const TokenizerFiles& files, const char* name,

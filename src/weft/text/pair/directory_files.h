@@ -17,8 +17,6 @@
 
 namespace weft::text {
 
-bool is_there(const std::filesystem::path& file);
-
 /// `needed`, of which none may be missing, and the small files of settings that are there. Errors: kIo.
 TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::initializer_list<const char*> needed);
 
@@ -27,7 +25,6 @@ formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& w
 
 /// Gives a role the family's token where the files name none.
 void name_role(TokenizerSettings& settings, SpecialRole role, const char* name);
-const std::string& name_of(const TokenizerSettings& settings, SpecialRole role);
 
 std::shared_ptr<const SentencePieceProcessor> processor_of(const TokenizerFiles& files, const char* name,
                                                            const std::string& where);

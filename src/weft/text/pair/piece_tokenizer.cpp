@@ -14,8 +14,6 @@
 namespace weft::text {
 namespace {
 
-constexpr std::string_view kVisibleBlank = "\xE2\x96\x81";
-
 // `text` with a blank for each U+2581 that joining has left, in pieces that the model of the other side made.
 std::string with_blanks(std::string_view text) {
   std::string result;

@@ -21,15 +21,15 @@ ByteTrie trie_of(const std::vector<NumberedToken>& tokens) {
 }
 
 // A part with the flags of its token, which text has not.
-struct Piece {
+struct CutPart {
   std::string text;
   const NumberedToken* token = nullptr;
 };
 
-void apply_flags(std::vector<Piece>& pieces, std::size_t i) {
+void apply_flags(std::vector<CutPart>& pieces, std::size_t i) {
   const AddedToken& flags = pieces[i].token->token;
-  Piece* left = i > 0 ? &pieces[i - 1] : nullptr;
-  Piece* right = i + 1 < pieces.size() ? &pieces[i + 1] : nullptr;
+  CutPart* left = i > 0 ? &pieces[i - 1] : nullptr;
+  CutPart* right = i + 1 < pieces.size() ? &pieces[i + 1] : nullptr;
   if (flags.strip_right && right != nullptr) {
     right->text = strip_left(right->text);
   }
@@ -70,7 +70,7 @@ TokenCutter::Match TokenCutter::longest(std::string_view text) const {
 }
 
 std::vector<TextPart> TokenCutter::operator()(std::string_view text) const {
-  std::vector<Piece> pieces;
+  std::vector<CutPart> pieces;
   std::size_t begin = 0;  // of the stretch of text
   const auto end_stretch = [&](std::size_t end) {
     if (end > begin) {
@@ -94,7 +94,7 @@ std::vector<TextPart> TokenCutter::operator()(std::string_view text) const {
     }
   }
   std::vector<TextPart> parts;
-  for (Piece& piece : pieces) {
+  for (CutPart& piece : pieces) {
     if (!piece.text.empty()) {
       parts.push_back({std::move(piece.text), piece.token == nullptr ? -1 : piece.token->id});
     }

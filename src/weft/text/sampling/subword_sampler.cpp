@@ -11,6 +11,7 @@
 #include "weft/text/pair/piece_tokenizer.h"
 #include "weft/text/sampling/lattice.h"
 #include "weft/text/sampling/merges.h"
+#include "weft/text/sentencepiece/model.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::text {
@@ -138,7 +139,6 @@ std::vector<bool> ids_of_model(const Json& model, const HuggingFaceTokenizer& to
 
 // Marian's and Pegasus' pieces by their ids in the model; ids without a piece of this side have no text.
 std::unique_ptr<SubwordSampler> piece_sampler(const PieceTokenizer& tokenizer, const SubwordSampling& sampling) {
-  constexpr std::string_view kVisibleBlank = "\xE2\x96\x81";
   const SentencePieceModel& pieces = tokenizer.parts().cut->model();
   if (sampling.bpe_dropout > 0 || pieces.kind != SentencePieceModel::Kind::kUnigram) {
     fail(ErrorKind::kUnsupported, sampling.bpe_dropout > 0 ? "bpe_dropout" : "unigram_alpha",

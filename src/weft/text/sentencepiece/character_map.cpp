@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "weft/core/error.h"
+#include "weft/text/sentencepiece/model.h"
 
 namespace weft::text {
 namespace {
 
 constexpr std::uint32_t kIsValue = 1U << 31;
 constexpr std::uint32_t kHasValue = 1U << 8;
-
-template <typename... Parts>
-[[noreturn]] void reject(std::string_view where, const Parts&... parts) {
-  fail(ErrorKind::kFormat, where, ": not a sound SentencePiece model: ", parts...);
-}
 
 // Units of a double array: `label` in the low byte, bit 31 marks a value, bit 8 says that a value hangs below.
 class DoubleArray {
@@ -47,12 +42,12 @@ std::uint32_t trie_size(std::string_view map) {
 
 void check_texts(std::string_view texts, std::string_view where) {
   if (texts.back() != '\0') {
-    reject(where, "the character map's last text has no end");
+    reject_model(where, "the character map's last text has no end");
   }
   for (std::size_t begin = 0; begin < texts.size();) {
     const std::size_t end = texts.find('\0', begin);
     if (end - begin > kLongestReplacement) {
-      reject(where, "the character map has a text of ", end - begin, " bytes, more than ", kLongestReplacement);
+      reject_model(where, "the character map has a text of ", end - begin, " bytes, more than ", kLongestReplacement);
     }
     begin = end + 1;
   }
@@ -65,12 +60,12 @@ void check_character_map(std::string_view map, std::string_view where) {
     return;
   }
   if (map.size() <= sizeof(std::uint32_t)) {
-    reject(where, "the character map has only ", map.size(), " bytes");
+    reject_model(where, "the character map has only ", map.size(), " bytes");
   }
   const std::uint32_t trie_bytes = trie_size(map);
   map.remove_prefix(sizeof(trie_bytes));
   if (trie_bytes == 0 || trie_bytes >= map.size() || trie_bytes % (256 * sizeof(std::uint32_t)) != 0) {
-    reject(where, "the character map's trie has ", trie_bytes, " bytes of ", map.size(), ", which cannot be");
+    reject_model(where, "the character map's trie has ", trie_bytes, " bytes of ", map.size(), ", which cannot be");
   }
   const std::string_view texts = map.substr(trie_bytes);
   check_texts(texts, where);
@@ -83,7 +78,7 @@ void check_character_map(std::string_view map, std::string_view where) {
     const std::size_t base = trie.base(i);
     const bool outside = (base | 0xFF) >= trie.size();
     if (outside || ((unit & kHasValue) != 0 && (trie.unit(base) & ~kIsValue) >= texts.size())) {
-      reject(where, "unit ", i, " of the character map points outside of it");
+      reject_model(where, "unit ", i, " of the character map points outside of it");
     }
   }
 }

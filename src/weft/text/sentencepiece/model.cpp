@@ -14,11 +14,6 @@ namespace {
 
 using FieldKind = WireField::Kind;
 
-template <typename... Parts>
-[[noreturn]] void reject(std::string_view where, const Parts&... parts) {
-  fail(ErrorKind::kFormat, where, ": not a sound SentencePiece model: ", parts...);
-}
-
 // SentencePiece.piece, .score and .type; a type that the format does not know means a normal piece.
 Piece read_piece(std::string_view message) {
   Piece piece;
@@ -117,13 +112,13 @@ void SentencePieceModel::index(std::string_view where) {
     const Piece& piece = pieces[i];
     const auto id = static_cast<std::int32_t>(i);
     if (piece.type == PieceType::kUserDefined && piece.text.size() > kLongestUserDefined) {
-      reject(where, "the user-defined piece ", i, " has ", piece.text.size(), " bytes, more than ",
-             kLongestUserDefined);
+      reject_model(where, "the user-defined piece ", i, " has ", piece.text.size(), " bytes, more than ",
+                   kLongestUserDefined);
     }
     const bool is_reserved =
         piece.type == PieceType::kUnknown || piece.type == PieceType::kControl || piece.type == PieceType::kByte;
     if (!(is_reserved ? reserved : ordinary).emplace(piece.text, id).second) {
-      reject(where, "the piece ", quote(piece.text), " appears twice");
+      reject_model(where, "the piece ", quote(piece.text), " appears twice");
     }
     if (piece.type == PieceType::kUnknown) {
       unknown = id;
@@ -137,15 +132,15 @@ void SentencePieceModel::check_counts(std::string_view where) const {
     return std::count_if(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.type == type; });
   };
   if (count(PieceType::kUnknown) != 1) {
-    reject(where, count(PieceType::kUnknown), " pieces stand for what is unknown, expected 1");
+    reject_model(where, count(PieceType::kUnknown), " pieces stand for what is unknown, expected 1");
   }
   if (kind == Kind::kUnigram && ordinary.empty()) {
-    reject(where, "no piece stands for text");
+    reject_model(where, "no piece stands for text");
   }
   // Byte pieces are `<0x00>` to `<0xFF>` and differ, so that their number says whether all are there.
   const std::ptrdiff_t expected = byte_fallback ? 256 : 0;
   if (count(PieceType::kByte) != expected) {
-    reject(where, "it has ", count(PieceType::kByte), " byte pieces, expected ", expected);
+    reject_model(where, "it has ", count(PieceType::kByte), " byte pieces, expected ", expected);
   }
 }
 

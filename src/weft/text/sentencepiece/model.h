@@ -8,7 +8,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weft/core/error.h"
+
 namespace weft::text {
+
+/// U+2581, which stands for a blank inside pieces.
+inline constexpr std::string_view kVisibleBlank = "\xE2\x96\x81";
+
+/// Throws kFormat for a file that is no model.
+template <typename... Parts>
+[[noreturn]] void reject_model(std::string_view where, const Parts&... parts) {
+  fail(ErrorKind::kFormat, where, ": not a sound SentencePiece model: ", parts...);
+}
 
 /// As sentencepiece_model.proto counts them.
 enum class PieceType { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };

@@ -4,12 +4,10 @@
 
 #include "weft/core/error.h"
 #include "weft/core/utf8_sequence.h"
+#include "weft/text/utf8.h"
 
 namespace weft::text {
 namespace {
-
-constexpr std::string_view kVisibleBlank = "\xE2\x96\x81";
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 // `piece` with `blank` for each of its blanks.
 void append(std::string& result, std::string_view piece, std::string_view blank) {

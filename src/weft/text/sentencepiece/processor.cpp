@@ -9,12 +9,10 @@
 #include "weft/core/quote.h"
 #include "weft/core/utf8_sequence.h"
 #include "weft/text/sentencepiece_check.h"
+#include "weft/text/utf8.h"
 
 namespace weft::text {
 namespace {
-
-constexpr std::string_view kVisibleBlank = "\xE2\x96\x81";
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 std::string checked(std::string file, std::string_view where) {
   check_sentencepiece_model(file, where);

@@ -14,8 +14,6 @@
 namespace weft::text {
 namespace {
 
-constexpr std::string_view kVisibleBlank = "\xE2\x96\x81";
-
 std::size_t character_length(std::string_view text) {
   constexpr unsigned char kLengths[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
   return std::min<std::size_t>(kLengths[static_cast<unsigned char>(text.front()) >> 4], text.size());
