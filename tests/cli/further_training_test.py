@@ -148,7 +148,7 @@ class PairsTest(Case):
             run = self.folder / f"beams-{beams}"
             found = weft_json(*self.arguments(run, "--steps", "150", "--batch-tokens", "512", "--width", "32", "--generated-examples", "200",
                                               "--eval-beams", beams, "--learning-rate", "0.005", "--max-target-positions", "16"))
-            written = weft("translate", run, "--file", source, "--num-beams", beams, "--max-new-tokens", "16", "--threads", "1")
+            written = weft("translate", run, "--file", source, "--num-beams", beams, "--threads", "1")
             self.assertEqual(written.returncode, 0, written.stderr)
             (self.folder / "written").write_text(written.stdout)
             score = weft_json("score", "bleu", self.folder / "written", source)
@@ -156,6 +156,7 @@ class PairsTest(Case):
             self.assertEqual(score["score"], found["evaluation"]["bleu"])
         self.assertEqual(weft("summarize", run, "tree").returncode, 0)
         self.assertEqual(json.loads((run / "generation_config.json").read_text())["suppress_tokens"], [1, 0])
+        self.assertEqual(json.loads((run / "generation_config.json").read_text())["max_new_tokens_per_source"], "2:16")
 
     def test_a_killed_run_goes_on_to_the_same_bits(self):
         more = ["--steps", "120", "--checkpoint-every", "3", "--bpe-dropout", "0.1"]

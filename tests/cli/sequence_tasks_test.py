@@ -130,6 +130,38 @@ class SequenceTasksTest(Case):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"max_length": None}))
         self.assertEqual(json.loads(weft("translate", self.model, "--print-settings").stdout)["max_length"], POSITIONS)
 
+    def test_settings_that_the_model_cannot_follow(self):
+        path = self.model / "generation_config.json"
+        written = json.loads(path.read_text())
+        tokens = json.loads((self.model / "config.json").read_text())["vocab_size"]
+        given = ("translate", self.model, "--target-lang", "de", "a man")
+        for command in (given, ("summarize", self.model, "a man"), ("generate", self.model, "--input", "none", "--output", "none")):
+            self.assert_fails(weft(*command, "--bad-words-ids", "3", f"4,{tokens}"), 2, "--bad-words-ids", f"token {tokens}", f"{tokens} tokens")
+        for name, value in (("eos_token_id", tokens), ("forced_bos_token_id", 10**6), ("decoder_start_token_id", tokens), ("max_length", 1)):
+            path.write_text(json.dumps(written | {name: value}))
+            self.assert_fails(weft(*given), 1, "generation_config.json", name, str(value))
+
+    def test_lengths_that_follow_the_source(self):
+        path = self.model / "generation_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"max_length": POSITIONS, "max_new_tokens_per_source": "0:3", "bad_words_ids": None}))
+        arguments = ("translate", self.model, "--target-lang", "de", "a man")
+        self.assertEqual(json.loads(weft(*arguments, "--print-settings").stdout)["max_new_tokens_per_source"], "0:3")
+        self.assertEqual(json.loads(weft(*arguments, "--print-settings", "--max-length", "9").stdout)["max_new_tokens_per_source"], "")
+        limited, same = results(*arguments), results(*arguments, "--max-new-tokens", "3")
+        self.assertEqual(limited, same)
+        self.assertNotEqual(limited, results(*arguments, "--max-new-tokens", "9"))
+        self.assert_fails(weft(*arguments, "--max-new-tokens-per-source", "2"), 2, "--max-new-tokens-per-source", "2:16")
+
+    def test_each_result_is_one_line(self):
+        text = "a man\n\nwalks"
+        arguments = ("translate", self.model, "--target-lang", "de")
+        alone = weft(*arguments, text)
+        self.assertEqual(alone.stdout.count("\n"), 3, alone.stdout)
+        self.assertEqual(alone.stderr, "")
+        several = weft(*arguments, text, text)
+        self.assertEqual(several.stdout.splitlines(), [" ".join(alone.stdout[:-1].split("\n\n"))] * 2)
+        self.assertEqual(several.stderr.count("--json and --out keep them"), 1)
+
     def test_directories_that_do_not_fit(self):
         (self.model / "vocab.json").write_text(json.dumps({"</s>": 0, "<unk>": 1, "<pad>": 2}))
         self.assert_fails(weft("translate", self.model, "a man"), 1, "vocab.json", "two models")

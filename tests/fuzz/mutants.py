@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from mutations import mutate  # noqa: E402
 from seed_directories import SEEDS  # noqa: E402
+from seed_pairs import PAIR_SEEDS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONGEST_SECONDS, LARGEST_BYTES = 10, 2 << 30
@@ -79,18 +80,22 @@ def message_offence(text, names):
 
 
 class Campaign:
-    def __init__(self, folder, seed):
+    def __init__(self, folder, seed, beginnings):
         self.folder, self.seed = folder, seed
+        self.seeds = {name: made for name, made in {**SEEDS, **PAIR_SEEDS}.items() if name.startswith(tuple(beginnings))}
+        if not self.seeds:
+            raise SystemExit(f"mutants: --names must begin one of {', '.join({**SEEDS, **PAIR_SEEDS})}")
 
     def make_seeds(self, server):
         """Runs the commands that make undamaged directories; each reading command must pass on them."""
-        for index, (name, seed) in enumerate(SEEDS.items()):
+        for index, (name, seed) in enumerate(self.seeds.items()):
             directory = self.folder / "seeds" / name
             directory.mkdir(parents=True)
             seed.make(directory, lambda arguments: self.must_pass(server, directory, arguments))
             for arguments in seed.commands(directory, self.folder / f"out-{index}-{name}"):
                 self.must_pass(server, directory, arguments)
-                shutil.rmtree(self.folder / f"out-{index}-{name}", ignore_errors=True)
+                for written in self.folder.glob(f"out-{index}-{name}*"):
+                    shutil.rmtree(written) if written.is_dir() else written.unlink()
 
     @staticmethod
     def must_pass(server, directory, arguments):
@@ -101,12 +106,12 @@ class Campaign:
     def one(self, server, number, keep=False):
         """Damages a copy and runs a command over it: (what ran, the result, the offence or None)."""
         draw = random.Random(f"{self.seed}/{number}")
-        name = draw.choice(list(SEEDS))
+        name = draw.choice(list(self.seeds))
         work = self.folder / f"mutant-{number}"
         copy = work / f"copy-{number}"
         shutil.copytree(self.folder / "seeds" / name, copy)
         changed = mutate(copy, draw)
-        arguments = draw.choice(SEEDS[name].commands(copy, work / "out"))
+        arguments = draw.choice(self.seeds[name].commands(copy, work / "out"))
         result = server.run(arguments, copy)
         found = offence(result, copy, changed)
         if not keep:
@@ -120,11 +125,12 @@ def main():
     parser.add_argument("--count", type=int, default=10_000, help="how many damaged copies (default: 10,000)")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9), help="what the draws begin with")
     parser.add_argument("--only", type=int, help="this copy alone, which is kept")
+    parser.add_argument("--names", nargs="+", default=[""], help="only directories whose names begin so (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at once (default: one a core)")
     options = parser.parse_args()
     print(f"mutants: seed {options.seed}", flush=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="weft-mutants-"))
-    campaign = Campaign(folder, options.seed)
+    campaign = Campaign(folder, options.seed, options.names)
     servers = [Server(options.server) for _ in range(1 if options.only is not None else options.jobs)]
     campaign.make_seeds(servers[0])
     if options.only is not None:

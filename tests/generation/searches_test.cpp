@@ -67,5 +67,35 @@ TEST(Searches, ATextDoesNotDependOnTheOthers) {
   }
 }
 
+TEST(Searches, EachTextIsAsLongAsItsSourceAllows) {
+  const Cases cases;
+  test::TableDecoder decoder(cases.table());
+  for (const formats::Json& one : cases.json["cases"]) {
+    SCOPED_TRACE(one["settings"].dump());
+    GenerationConfig config = settings_of(one);
+    config.max_new_tokens_per_source = "1:1";
+    SearchRequest request{.prompts = one["prompts"].get<std::vector<Ids>>()};
+    for (std::size_t item = 0; item < request.prompts.size(); ++item) {
+      request.sources.emplace_back(item % 3, 1);
+    }
+    const auto together = search(decoder, request, config);
+    for (std::size_t item = 0; item < request.prompts.size(); ++item) {
+      const auto prompt = std::ssize(request.prompts[item]);
+      GenerationConfig alone = config;
+      alone.max_new_tokens =
+          lengths_of(config, prompt, std::nullopt, std::ssize(request.sources[item])).maximum - prompt;
+      alone.max_new_tokens_per_source.clear();
+      const auto expected = search(decoder,
+                                   {.prompts = {request.prompts[item]},
+                                    .sources = {request.sources[item]},
+                                    .numbers = {static_cast<std::int64_t>(item)}},
+                                   alone);
+      for (std::size_t text = 0; text < expected.front().size(); ++text) {
+        EXPECT_EQ(together[item][text].ids, expected.front()[text].ids) << "prompt " << item;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::generation

@@ -108,5 +108,37 @@ TEST(Lengths, AreThoseOfTransformers) {
   test::expect_error(ErrorKind::kArgument, {"max_new_tokens = 2", "3"}, [&] { lengths_of(config, 3, 3); });
 }
 
+TEST(Lengths, FollowTheSourceWhereThatIsAsked) {
+  GenerationConfig config;
+  config.max_new_tokens_per_source = "1.5:4";
+  EXPECT_EQ(lengths_of(config, 1, std::nullopt, 5).maximum, 1 + 7 + 4);
+  EXPECT_EQ(lengths_of(config, 1, 8, 5).maximum, 9);  // no more than the positions
+  EXPECT_EQ(lengths_of(config, 1, std::nullopt).maximum, 21);
+  config.max_length = 6;
+  EXPECT_EQ(lengths_of(config, 1, std::nullopt, 5).maximum, 6);
+  EXPECT_EQ(lengths_of(config, 1, std::nullopt, 0).maximum, 5);
+  config.max_new_tokens_per_source = "0:0";
+  EXPECT_EQ(lengths_of(config, 1, std::nullopt, 5).maximum, 2);
+  for (const char* text : {"2", ":16", "2:", "-1:3", "nan:3", "1e7:1", "2:-1", "2:1.5"}) {
+    config.max_new_tokens_per_source = text;
+    test::expect_error(ErrorKind::kArgument, {"file: max_new_tokens_per_source", "2:16", text},
+                       [&] { validate(config, "file"); });
+  }
+}
+
+TEST(Ids, BeyondTheVocabularyAreNamedByWhereTheyAreFrom) {
+  GenerationConfig config;
+  config.forced_bos_token_id = 3;
+  config.bad_words_ids = {"2", "1,7"};
+  const auto check = [&](std::int64_t vocabulary) {
+    check_ids(config, vocabulary, [](std::string_view field) { return "file of " + std::string(field); });
+  };
+  check(8);
+  test::expect_error(ErrorKind::kArgument, {"file of bad_words_ids: bad_words_ids names token 7", "has 7 tokens"},
+                     [&] { check(7); });
+  test::expect_error(ErrorKind::kArgument, {"file of forced_bos_token_id: ", "token 3", "last of which is 2"},
+                     [&] { check(3); });
+}
+
 }  // namespace
 }  // namespace weft::generation

@@ -187,6 +187,13 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   }
 }
 
+ModelRoom room_in(const checkpoint::OpenedModel& directory) {
+  if (!directory.is_encoder_decoder()) {
+    return {.vocabulary = directory.own_config().vocab_size};
+  }
+  return room_of(directory.encoder_decoder_config());
+}
+
 void run_generate(const GenerateOptions& options) {
   const bool has_tensors = !options.input.empty();
   if (has_tensors == options.output.empty()) {
@@ -206,6 +213,7 @@ void run_generate(const GenerateOptions& options) {
     std::cout << formats::print_json(formats::to_json(config), 2) << '\n';
     return;
   }
+  check_settings(config, options.settings, directory.path(), "weft generate", room_in(directory));
   apply_threads(options.threads);
   if (has_tensors) {
     run_tensors(options, directory, config);

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "weft/cli/field_flags.h"
+#include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
+#include "weft/core/quote.h"
 #include "weft/generation/settings/read_settings.h"
 
 namespace weft::cli {
@@ -68,7 +70,8 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
   const auto add = [&](const std::string& title, std::vector<std::string_view> only) {
     add_fields<GenerationConfig>(app, {.title = title, .aliases = aliases, .only = std::move(only)}, flags.given);
   };
-  add("Length and number", {"max_new_tokens", "max_length", "min_new_tokens", "min_length", "num_return_sequences"});
+  add("Length and number", {"max_new_tokens", "max_length", "max_new_tokens_per_source", "min_new_tokens", "min_length",
+                            "num_return_sequences"});
   add("Beams", {"num_beams", "early_stopping", "length_penalty", "length_penalty_form"});
   add("Drawing", {"do_sample", "temperature", "top_k", "top_p", "min_p", "top_h", "typical_p", "epsilon_cutoff",
                   "eta_cutoff", "seed"});
@@ -89,11 +92,46 @@ GenerationConfig generation_settings(const GenerationFlags& flags, const std::fi
   usual.do_sample = usual.do_sample && !is_given("num_beams");
   GenerationConfig config = generation::read_settings(directory, usual);
   config.max_new_tokens = is_given("max_length") ? -1 : config.max_new_tokens;
+  if (is_given("max_length") || is_given("max_new_tokens")) {
+    config.max_new_tokens_per_source.clear();
+  }
   config.min_new_tokens = is_given("min_length") ? -1 : config.min_new_tokens;
   formats::update_from_json(config, flags.given, command);
   generation::validate(config, command);
   warn_of_no_effect(flags.given, config);
   return config;
+}
+
+ModelRoom room_of(const models::EncoderDecoderConfig& config) {
+  return {
+      .vocabulary = config.target_vocab_size(),
+      .has_source = true,
+      .positions = config.position_embedding == "learned" ? std::optional(config.max_target_positions) : std::nullopt};
+}
+
+void check_settings(const GenerationConfig& config, const GenerationFlags& flags,
+                    const std::filesystem::path& directory, std::string_view command, const ModelRoom& room) {
+  const generation::WhereOfField where = [&](std::string_view field) {
+    return flags.given.contains(std::string(field)) ? std::string(command)
+                                                    : generation::file_of_setting(directory, field);
+  };
+  generation::check_ids(config, room.vocabulary, where);
+  if (!room.has_source) {
+    return;
+  }
+  const char* const first = config.decoder_start_token_id >= 0 ? "decoder_start_token_id" : "bos_token_id";
+  const std::int64_t start = generation::start_token(config, quote(directory.string(), 4096));
+  if (start >= room.vocabulary) {
+    fail(ErrorKind::kArgument, where(first), ": ", first, " names token ", start, ", but the model has ",
+         room.vocabulary, " tokens, the last of which is ", room.vocabulary - 1);
+  }
+  try {
+    generation::lengths_of(config, 1, room.positions);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                concat(where(config.max_new_tokens >= 0 ? "max_new_tokens" : "max_length"), ": ", error.what()),
+                error.hint());
+  }
 }
 
 std::function<bool(std::span<const std::int64_t> made)> stop_strings(const text::Tokenizer& tokenizer,

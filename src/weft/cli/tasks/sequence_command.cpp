@@ -2,11 +2,17 @@
 // Settings are complete, and printed where that is asked for, before a weight is read.
 #include "weft/cli/tasks/sequence_command.h"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 #include "weft/checkpoint/open_model.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/core/log.h"
 
 namespace weft::cli {
 namespace {
@@ -32,6 +38,41 @@ void check_result(const SequenceFlags& flags, const generation::GenerationConfig
   }
 }
 
+constexpr const char* kLineBreaks = "\n\r";
+
+// A blank for each run of line breaks.
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(kLineBreaks, at), text.size());
+    line += text.substr(at, end - at);
+    at = std::min(text.find_first_not_of(kLineBreaks, end), text.size());
+    line += at > end ? " " : "";
+  }
+  return line;
+}
+
+// `field` of each text that a result has. A single text is printed as it is.
+ResultForm sequence_form(const SequenceFlags& flags, bool whole, const std::string& field) {
+  const bool alone = is_one_text(flags.source, whole) || flags.source.texts.size() == 1;
+  const auto line = [field, alone, warned = false](const formats::Json& result) mutable {
+    return joined(result, "\n", [&](const formats::Json& written) {
+      auto text = written[field].get<std::string>();
+      if ((alone && result.size() == 1) || text.find_first_of(kLineBreaks) == std::string::npos) {
+        return text;
+      }
+      if (!std::exchange(warned, true)) {
+        log_warning(
+            "line breaks inside results are shown as blanks, so that each result is one line; --json and --out "
+            "keep them");
+      }
+      return in_one_line(text);
+    });
+  };
+  const auto columns = [field](const formats::Json& result) { return formats::Json{{field, result.front()[field]}}; };
+  return {.line = line, .columns = columns};
+}
+
 }  // namespace
 
 void add_sequence_flags(CLI::App& app, SequenceFlags& flags) {
@@ -50,8 +91,9 @@ OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, cons
   tasks::SequenceModelOptions options;
   options.generation = generation_settings(flags.generation, directory.path(), command);
   // Without a length such texts would stop after 20 tokens, as those of `transformers` do.
+  const models::EncoderDecoderConfig& model = directory.encoder_decoder_config();
   if (options.generation.max_length < 0 && options.generation.max_new_tokens < 0) {
-    options.generation.max_length = directory.encoder_decoder_config().max_target_positions;
+    options.generation.max_length = model.max_target_positions;
   }
   OpenSequenceTask task;
   task.run.batch = {config.batch_size, config.batch_tokens};
@@ -60,6 +102,7 @@ OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, cons
     return task;
   }
   check_result(flags, options.generation);
+  check_settings(options.generation, flags.generation, directory.path(), command, room_of(model));
   const EncoderSettings settings = encoder_settings(flags.task.encoder, command);
   options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
   options.stops = stop_strings;
@@ -69,8 +112,9 @@ OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, cons
 }
 
 void run_sequence_task(const SequenceFlags& flags, const tasks::RunOptions& run, bool whole, const RunOnDocuments& task,
-                       const ResultForm& form) {
+                       const std::string& field) {
   const TextSource& source = flags.source;
+  const ResultForm form = sequence_form(flags, whole, field);
   if (!is_one_text(source, whole)) {
     run_on_texts(source, flags.task, run, task, form);
     return;

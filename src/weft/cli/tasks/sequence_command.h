@@ -53,9 +53,10 @@ struct OpenSequenceTask {
 };
 OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, const std::string& command);
 
-/// Runs `task` over the texts of the source (run_on_texts), or with `whole` over its file as one text. Errors: those of
-/// both.
+/// Runs `task` over the texts of the source (run_on_texts), or with `whole` over its file as one text, and shows
+/// `field` of each result: a line each, in which line breaks of the result are blanks, unless there is only one text.
+/// Errors: those of both.
 void run_sequence_task(const SequenceFlags& flags, const tasks::RunOptions& run, bool whole, const RunOnDocuments& task,
-                       const ResultForm& form);
+                       const std::string& field);
 
 }  // namespace weft::cli

@@ -8,7 +8,6 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/tasks/sequence_command.h"
-#include "weft/core/joined.h"
 
 namespace weft::cli {
 namespace {
@@ -35,14 +34,6 @@ struct SummarizeCommand {
   formats::Json given = formats::Json::object();
 };
 
-std::string summary_line(const formats::Json& result) {
-  return joined(result, "\n", [](const formats::Json& text) { return text["summary_text"].get<std::string>(); });
-}
-
-formats::Json summary_columns(const formats::Json& result) {
-  return {{"summary_text", result.front()["summary_text"]}};
-}
-
 void run_summarize(const SummarizeCommand& command) {
   SummarizeConfig config;
   formats::update_from_json(config, command.given, "weft summarize");
@@ -54,8 +45,7 @@ void run_summarize(const SummarizeCommand& command) {
   const auto summarize = [&](std::span<const tasks::Document> documents) {
     return tasks::summarize(*task.model, documents, options);
   };
-  run_sequence_task(command.flags, task.run, config.document, summarize,
-                    {.line = summary_line, .columns = summary_columns});
+  run_sequence_task(command.flags, task.run, config.document, summarize, "summary_text");
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/tasks/sequence_command.h"
-#include "weft/core/joined.h"
 #include "weft/tasks/sequences/languages.h"
 #include "weft/text/sentences/sentences.h"
 
@@ -45,14 +44,6 @@ struct TranslateCommand {
   formats::Json given = formats::Json::object();
 };
 
-std::string translation_line(const formats::Json& result) {
-  return joined(result, "\n", [](const formats::Json& text) { return text["translation_text"].get<std::string>(); });
-}
-
-formats::Json translation_columns(const formats::Json& result) {
-  return {{"translation_text", result.front()["translation_text"]}};
-}
-
 void run_translate(const TranslateCommand& command) {
   TranslateConfig config;
   formats::update_from_json(config, command.given, "weft translate");
@@ -70,8 +61,7 @@ void run_translate(const TranslateCommand& command) {
   const auto translate = [&](std::span<const tasks::Document> documents) {
     return tasks::translate(*task.model, documents, options);
   };
-  run_sequence_task(command.flags, task.run, config.document, translate,
-                    {.line = translation_line, .columns = translation_columns});
+  run_sequence_task(command.flags, task.run, config.document, translate, "translation_text");
 }
 
 }  // namespace

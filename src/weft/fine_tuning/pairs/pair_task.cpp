@@ -146,12 +146,15 @@ void PairTask::save(const std::filesystem::path& directory) const {
   checkpoint::save_encoder_decoder(directory, model_, *tokenizer_);
   // What writes texts with the model later searches as evaluation did.
   const models::EncoderDecoderConfig& config = model_->config();
-  const generation::GenerationConfig search = writing_settings(config, 1, config.max_target_positions);
-  const Json settings = {{"decoder_start_token_id", search.decoder_start_token_id},
-                         {"eos_token_id", config.eos_token_id},
-                         {"pad_token_id", search.pad_token_id},
-                         {"suppress_tokens", search.suppress_tokens},
-                         {"max_length", config.max_target_positions}};
+  const generation::GenerationConfig search = writing_settings(config, 1, settings_.pairs.task == "translate");
+  Json settings = {{"decoder_start_token_id", search.decoder_start_token_id},
+                   {"eos_token_id", config.eos_token_id},
+                   {"pad_token_id", search.pad_token_id},
+                   {"suppress_tokens", search.suppress_tokens},
+                   {"max_length", search.max_length}};
+  if (!search.max_new_tokens_per_source.empty()) {
+    settings["max_new_tokens_per_source"] = search.max_new_tokens_per_source;
+  }
   write_file_atomically(directory / "generation_config.json", formats::print_json(settings, 2) + "\n");
 }
 

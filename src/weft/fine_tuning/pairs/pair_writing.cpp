@@ -17,10 +17,11 @@
 
 namespace weft::fine_tuning {
 generation::GenerationConfig writing_settings(const models::EncoderDecoderConfig& config, std::int64_t beams,
-                                              std::int64_t longest) {
+                                              bool short_targets) {
   generation::GenerationConfig settings;
   settings.num_beams = beams;
-  settings.max_new_tokens = longest;
+  settings.max_length = config.max_target_positions;
+  settings.max_new_tokens_per_source = short_targets ? kShortTargets : "";
   settings.eos_token_id = {config.eos_token_id};
   settings.pad_token_id = config.pad_token_id;
   settings.decoder_start_token_id = config.decoder_start_token_id;
@@ -33,12 +34,6 @@ generation::GenerationConfig writing_settings(const models::EncoderDecoderConfig
 
 namespace {
 
-// At most so many tokens: a model that has learned nothing never ends.
-std::int64_t longest_text(const models::EncoderDecoderConfig& config, std::int64_t source, bool short_targets) {
-  const std::int64_t most = short_targets ? 2 * source + 16 : config.max_target_positions;
-  return std::min(most, config.max_target_positions);
-}
-
 // The ids of each text, without its end.
 std::vector<std::vector<std::int64_t>> write_batch(const models::EncoderDecoder& model, std::span<const PairRow> rows,
                                                    const WritingOptions& options) {
@@ -47,9 +42,12 @@ std::vector<std::vector<std::int64_t>> write_batch(const models::EncoderDecoder&
   generation::PairDecoder decoder(model, batch.pair.input_ids, batch.pair.attention_mask);
   generation::SearchRequest request;
   request.prompts.assign(rows.size(), {config.decoder_start_token_id});
-  const std::int64_t longest = longest_text(config, batch.pair.input_ids.size(1), options.short_targets);
+  for (const PairRow& row : rows) {
+    request.sources.emplace_back(row.source.begin(), row.source.end());
+  }
+  const generation::GenerationConfig settings = writing_settings(config, options.beams, options.short_targets);
   std::vector<std::vector<std::int64_t>> texts;
-  for (const auto& found : generation::search(decoder, request, writing_settings(config, options.beams, longest))) {
+  for (const auto& found : generation::search(decoder, request, settings)) {
     texts.push_back(found.empty() ? std::vector<std::int64_t>() : found.front().ids);
     if (!texts.back().empty() && texts.back().back() == config.eos_token_id) {
       texts.back().pop_back();
@@ -71,7 +69,9 @@ std::vector<std::string> write_targets(const models::EncoderDecoder& model, cons
     lengths.push_back(rows.source_length(pair));
     longest = std::max(longest, lengths.back());
   }
-  const std::int64_t width = longest_text(model->config(), longest, options.short_targets) + 1;
+  const auto settings = writing_settings(model->config(), options.beams, options.short_targets);
+  const std::int64_t width =
+      generation::lengths_of(settings, 1, std::nullopt, longest).maximum;  // new tokens and their number
   // A row is a text: how many ids it has, and the ids.
   const at::Tensor table = at::zeros({options.examples, width}, at::kDouble);
   const auto batches = tasks::batches_by_length(lengths, {options.batch_rows, options.batch_tokens});

@@ -22,14 +22,18 @@ struct WritingOptions {
   std::int64_t beams = 1;            ///< 1 is greedy search
   std::int64_t batch_rows = 64;      ///< sources of like lengths at once
   std::int64_t batch_tokens = 4096;  ///< and so many tokens of them; a longer source is read alone
-  bool short_targets = true;         ///< a target has at most twice the tokens of its source and 16 more
+  bool short_targets = true;         ///< kShortTargets
   std::string dtype = "float32";     ///< of products
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< in batches; may throw to stop
 };
 
-/// The search of write_targets(): a target of at most `longest` tokens, without those of padding and start.
+/// max_new_tokens_per_source of short targets: a model that has learned nothing never ends.
+inline constexpr const char* kShortTargets = "2:16";
+
+/// The search of write_targets(): targets as long as the model has positions, or short ones, without the tokens of
+/// padding and start.
 generation::GenerationConfig writing_settings(const models::EncoderDecoderConfig& config, std::int64_t beams,
-                                              std::int64_t longest);
+                                              bool short_targets);
 
 /// The texts for the first options.examples sources of `rows`, shared out among the processes that train together and
 /// the same in each of them. The model is in evaluation mode. Errors: kNumeric for scores that are not finite.

@@ -11,6 +11,17 @@
 #include <limits>
 
 namespace weft::generation {
+namespace {
+
+void force(std::span<float> scores, const std::vector<std::int64_t>& ids) {
+  std::fill(scores.begin(), scores.end(), kImpossible);
+  for (const std::int64_t id : ids) {
+    scores[static_cast<std::size_t>(id)] = 0.0F;
+  }
+}
+
+}  // namespace
+
 Processor ban_below(std::int64_t length, std::vector<std::int64_t> ends) {
   return [length, ends = std::move(ends)](const RowScores& row) {
     if (std::ssize(row.tokens) < length) {
@@ -24,10 +35,15 @@ Processor ban_below(std::int64_t length, std::vector<std::int64_t> ends) {
 Processor force_at(std::int64_t length, std::vector<std::int64_t> ids) {
   return [length, ids = std::move(ids)](const RowScores& row) {
     if (std::ssize(row.tokens) == length) {
-      std::fill(row.scores.begin(), row.scores.end(), kImpossible);
-      for (const std::int64_t id : ids) {
-        row.scores[static_cast<std::size_t>(id)] = 0.0F;
-      }
+      force(row.scores, ids);
+    }
+  };
+}
+
+Processor force_last(std::vector<std::int64_t> ids) {
+  return [ids = std::move(ids)](const RowScores& row) {
+    if (std::ssize(row.tokens) == row.longest - 1) {
+      force(row.scores, ids);
     }
   };
 }

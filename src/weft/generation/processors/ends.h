@@ -13,6 +13,8 @@ namespace weft::generation {
 Processor ban_below(std::int64_t length, std::vector<std::int64_t> ends);
 /// Behind a text of `length` tokens, one of `ids` comes, with score 0.
 Processor force_at(std::int64_t length, std::vector<std::int64_t> ids);
+/// The last token of the longest text is one of `ids`, with score 0.
+Processor force_last(std::vector<std::int64_t> ids);
 /// In a text of more than `start` tokens, by n, the score s of each of `ends` grows by |s| (factor^n - 1).
 Processor raise_end(std::int64_t start, double factor, std::vector<std::int64_t> ends);
 /// NaN becomes 0, infinity the largest float, minus infinity the lowest one.

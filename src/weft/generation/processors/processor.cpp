@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "weft/core/error.h"
 #include "weft/generation/processors/cuts.h"
 #include "weft/generation/processors/ends.h"
 #include "weft/generation/processors/repetition.h"
@@ -17,32 +16,11 @@ namespace {
 struct Builder {
   const GenerationConfig& config;
   const Lengths& lengths;
-  std::int64_t vocabulary;
   std::vector<Processor> list = {};
 
   void add_if(bool wanted, Processor processor) {
     if (wanted) {
       list.push_back(std::move(processor));
-    }
-  }
-
-  void check(std::int64_t id, std::string_view field) const {
-    require(id < vocabulary, "settings: ", field, " names token ", id, ", but the model has ", vocabulary, " tokens");
-  }
-
-  void check_all() const {
-    for (const std::int64_t id : config.eos_token_id) {
-      check(id, "eos_token_id");
-    }
-    for (const std::int64_t id : config.forced_eos_token_id) {
-      check(id, "forced_eos_token_id");
-    }
-    check(config.forced_bos_token_id, "forced_bos_token_id");
-    for (const BiasedWord& word : biased_words(config)) {
-      check(*std::max_element(word.ids.begin(), word.ids.end()), "sequence_bias");
-    }
-    for (const BiasedWord& word : bad_words(config)) {
-      check(*std::max_element(word.ids.begin(), word.ids.end()), "bad_words_ids");
     }
   }
 
@@ -65,7 +43,7 @@ struct Builder {
     add_if(lengths.minimum > 0 && !config.eos_token_id.empty(), ban_below(lengths.minimum, config.eos_token_id));
     add_if(allowed != nullptr, allow_only(allowed));
     add_if(config.forced_bos_token_id >= 0, force_at(1, {config.forced_bos_token_id}));
-    add_if(!config.forced_eos_token_id.empty(), force_at(lengths.maximum - 1, config.forced_eos_token_id));
+    add_if(!config.forced_eos_token_id.empty(), force_last(config.forced_eos_token_id));
     add_if(config.remove_invalid_values, remove_invalid());
     if (const auto decay = length_decay(config)) {
       list.push_back(raise_end(decay->start + lengths.prompt, decay->factor, config.eos_token_id));
@@ -95,8 +73,8 @@ struct Builder {
 
 std::vector<Processor> make_processors(const GenerationConfig& config, const Lengths& lengths, std::int64_t vocabulary,
                                        const AllowedTokens& allowed) {
-  Builder builder{config, lengths, vocabulary};
-  builder.check_all();
+  Builder builder{config, lengths};
+  check_ids(config, vocabulary, [](std::string_view) { return "settings"; });
   builder.add_repetition();
   builder.add_ends(allowed);
   if (draws(config)) {

@@ -21,8 +21,9 @@ struct RowScores {
   std::span<float> scores;               ///< one a token of the vocabulary
   std::span<const std::int64_t> tokens;  ///< the text so far, prompt included
   std::span<const std::int64_t>
-      source;             ///< ids of what the encoder read without padding; of a language model, the prompt
-  std::int64_t item = 0;  ///< which prompt of the call it continues
+      source;                ///< ids of what the encoder read without padding; of a language model, the prompt
+  std::int64_t item = 0;     ///< which prompt of the call it continues
+  std::int64_t longest = 0;  ///< tokens with which it ends at the latest
 };
 
 /// Changes the scores; keeps nothing between calls, so that rows may run in any order and at once.

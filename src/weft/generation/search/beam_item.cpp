@@ -69,7 +69,7 @@ bool BeamItem::ends(const Ids& tokens, FinishReason& reason) const {
     reason = FinishReason::kStopToken;
   } else if (plan_.request.stops && plan_.request.stops(std::span(tokens).subspan(prompt))) {
     reason = FinishReason::kStopString;
-  } else if (std::ssize(tokens) >= plan_.lengths.maximum) {
+  } else if (std::ssize(tokens) >= plan_.longest_of(number_)) {
     reason = FinishReason::kLength;
   } else {
     return false;
@@ -122,7 +122,7 @@ void BeamItem::decide(std::int64_t made) {
   } else if (full) {
     // With a positive penalty the score of a long text falls less: the longest one is the most hopeful.
     const bool hopes = config.early_stopping == "never" && config.length_penalty > 0.0;
-    const std::int64_t length = hopes ? plan_.lengths.maximum - plan_.lengths.prompt : made;
+    const std::int64_t length = hopes ? plan_.longest_of(number_) - plan_.lengths.prompt : made;
     done_ = beams_.front().score / static_cast<float>(divisor(length)) <= finished_.back().score;
   }
 }

@@ -32,7 +32,8 @@ class Beams {
     std::vector<RowScores> rows;
     for (const BeamItem& item : open_) {
       for (const Beam& beam : item.beams()) {
-        rows.push_back({row_of(scores, std::ssize(rows)), beam.tokens, plan_.source(item.number()), item.number()});
+        rows.push_back({row_of(scores, std::ssize(rows)), beam.tokens, plan_.source(item.number()), item.number(),
+                        plan_.longest_of(item.number())});
       }
     }
     for_each_row(std::ssize(rows), scores.size(1), [&](std::int64_t row) {

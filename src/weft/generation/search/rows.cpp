@@ -79,7 +79,7 @@ void Rows::end(Row& row, FinishReason reason) {
 
 void Rows::choose(Row& row, std::span<float> scores, std::int64_t step,
                   const std::vector<Processor>& processors) const {
-  const RowScores view{scores, row.tokens, plan_.source(row.item), row.item};
+  const RowScores view{scores, row.tokens, plan_.source(row.item), row.item, plan_.longest_of(row.item)};
   for (const Processor& process : processors) {
     process(view);
   }
@@ -108,7 +108,7 @@ std::optional<FinishReason> Rows::why_ended(const Row& row) {
       plan_.request.stops(std::span(row.tokens).subspan(static_cast<std::size_t>(plan_.lengths.prompt)))) {
     return FinishReason::kStopString;
   }
-  const bool full = std::ssize(row.tokens) >= plan_.lengths.maximum;
+  const bool full = std::ssize(row.tokens) >= plan_.longest_of(row.item);
   return full ? std::optional(FinishReason::kLength) : std::nullopt;
 }
 

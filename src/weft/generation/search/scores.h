@@ -19,13 +19,15 @@ struct SearchPlan {
   Decoder& decoder;
   const SearchRequest& request;
   const GenerationConfig& config;
-  Lengths lengths;
+  Lengths lengths;  ///< those of the longest text
+  Ids longest;      ///< tokens with which the text of each prompt ends at the latest
 
   /// Ids of the source of a prompt, which are those of the prompt where there is none.
   std::span<const std::int64_t> source(std::int64_t item) const;
   /// What names the draws of a prompt: see SearchRequest::numbers.
   std::int64_t number(std::int64_t item) const;
   bool is_end(std::int64_t id) const;
+  std::int64_t longest_of(std::int64_t item) const { return longest[static_cast<std::size_t>(item)]; }
 };
 
 /// Beams and rows of `SearchPlan` until no text is left; one for each way to search.

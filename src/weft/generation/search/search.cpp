@@ -28,11 +28,14 @@ void check_request(const SearchRequest& request, const GenerationConfig& config)
           "tokens cannot be shown as they come while beams are searched: give num_beams 1");
 }
 
+const std::vector<Ids>& sources_of(const SearchRequest& request) {
+  return request.sources.empty() ? request.prompts : request.sources;
+}
+
 }  // namespace
 
 std::span<const std::int64_t> SearchPlan::source(std::int64_t item) const {
-  const std::vector<Ids>& texts = request.sources.empty() ? request.prompts : request.sources;
-  return texts[static_cast<std::size_t>(item)];
+  return sources_of(request)[static_cast<std::size_t>(item)];
 }
 
 std::int64_t SearchPlan::number(std::int64_t item) const {
@@ -48,7 +51,12 @@ std::vector<std::vector<Sequence>> search(Decoder& decoder, const SearchRequest&
   check_request(request, config);
   const at::NoGradGuard without_gradients;
   const auto prompt = static_cast<std::int64_t>(request.prompts.front().size());
-  const SearchPlan plan{decoder, request, config, lengths_of(config, prompt, decoder.longest())};
+  SearchPlan plan{.decoder = decoder, .request = request, .config = config, .lengths = {}, .longest = {}};
+  for (const Ids& source : sources_of(request)) {
+    const Lengths lengths = lengths_of(config, prompt, decoder.longest(), std::ssize(source));
+    plan.longest.push_back(lengths.maximum);
+    plan.lengths = lengths.maximum > plan.lengths.maximum ? lengths : plan.lengths;
+  }
   return config.num_beams > 1 ? search_beams(plan) : search_rows(plan);
 }
 

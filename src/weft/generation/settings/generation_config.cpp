@@ -29,7 +29,7 @@ std::vector<std::int64_t> ids_in(std::string_view text, std::string_view where, 
   return ids;
 }
 
-void check_ids(const std::vector<std::int64_t>& ids, std::string_view where, std::string_view field) {
+void check_not_negative(const std::vector<std::int64_t>& ids, std::string_view where, std::string_view field) {
   for (const std::int64_t id : ids) {
     require(id >= 0, where, ": ", field, " must be token ids of at least 0, found ", id);
   }
@@ -46,22 +46,52 @@ void validate(const GenerationConfig& config, std::string_view where) {
           config.num_beams == 1 ? " needs do_sample or beams: greedy search has one text"
                                 : " exceeds the number of beams, num_beams ",
           config.num_beams == 1 ? "" : concat(config.num_beams));
-  check_ids(config.eos_token_id, where, "eos_token_id");
-  check_ids(config.forced_eos_token_id, where, "forced_eos_token_id");
-  check_ids(config.suppress_tokens, where, "suppress_tokens");
-  check_ids(config.begin_suppress_tokens, where, "begin_suppress_tokens");
+  check_not_negative(config.eos_token_id, where, "eos_token_id");
+  check_not_negative(config.forced_eos_token_id, where, "forced_eos_token_id");
+  check_not_negative(config.suppress_tokens, where, "suppress_tokens");
+  check_not_negative(config.begin_suppress_tokens, where, "begin_suppress_tokens");
   require(config.typical_p > 0.0, where, ": typical_p must be above 0, found ", config.typical_p);
   for (const std::string& text : config.stop_strings) {
     require(!text.empty(), where, ": stop_strings must not hold an empty text");
   }
   bad_words(config, where);
   biased_words(config, where);
+  source_limit(config, where);
   require(!length_decay(config, where) || !config.eos_token_id.empty(), where,
           ": exponential_decay_length_penalty needs eos_token_id");
 }
 
-Lengths lengths_of(const GenerationConfig& config, std::int64_t prompt, std::optional<std::int64_t> longest) {
+void check_ids(const GenerationConfig& config, std::int64_t vocabulary, const WhereOfField& where) {
+  const auto check = [&](std::int64_t id, std::string_view field) {
+    if (id >= vocabulary) {
+      fail(ErrorKind::kArgument, where(field), ": ", field, " names token ", id, ", but the model has ", vocabulary,
+           " tokens, the last of which is ", vocabulary - 1);
+    }
+  };
+  for (const std::int64_t id : config.eos_token_id) {
+    check(id, "eos_token_id");
+  }
+  for (const std::int64_t id : config.forced_eos_token_id) {
+    check(id, "forced_eos_token_id");
+  }
+  check(config.forced_bos_token_id, "forced_bos_token_id");
+  for (const BiasedWord& word : biased_words(config)) {
+    check(*std::max_element(word.ids.begin(), word.ids.end()), "sequence_bias");
+  }
+  for (const BiasedWord& word : bad_words(config)) {
+    check(*std::max_element(word.ids.begin(), word.ids.end()), "bad_words_ids");
+  }
+}
+
+Lengths lengths_of(const GenerationConfig& config, std::int64_t prompt, std::optional<std::int64_t> longest,
+                   std::optional<std::int64_t> source) {
   Lengths lengths{.prompt = prompt};
+  constexpr std::int64_t kNone = -1;
+  std::int64_t by_source = kNone;
+  if (const auto limit = source_limit(config); limit && source) {
+    const auto tokens = static_cast<std::int64_t>(limit->factor * static_cast<double>(*source));
+    by_source = prompt + std::max<std::int64_t>(1, tokens + limit->more);
+  }
   if (config.max_new_tokens >= 0) {
     lengths.maximum = prompt + config.max_new_tokens;
   } else if (config.max_length >= 0) {
@@ -69,7 +99,7 @@ Lengths lengths_of(const GenerationConfig& config, std::int64_t prompt, std::opt
     require(prompt < lengths.maximum, "a prompt of ", prompt,
             " tokens leaves no room below max_length = ", config.max_length, "; give max_new_tokens");
   } else {
-    const std::int64_t usual = prompt + kDefaultNewTokens;
+    const std::int64_t usual = by_source != kNone ? by_source : prompt + kDefaultNewTokens;
     // The last token is chosen and never shown to the model.
     lengths.maximum = longest ? std::clamp(*longest + 1, prompt + 1, usual) : usual;
   }
@@ -77,6 +107,7 @@ Lengths lengths_of(const GenerationConfig& config, std::int64_t prompt, std::opt
   require(!longest || lengths.maximum - 1 <= *longest, "a prompt of ", prompt, " tokens and ",
           has_total ? "max_length = " : "max_new_tokens = ", has_total ? config.max_length : lengths.maximum - prompt,
           " exceed the ", longest.value_or(0), " positions of the decoder");
+  lengths.maximum = by_source != kNone ? std::min(lengths.maximum, by_source) : lengths.maximum;
   lengths.minimum = config.min_new_tokens >= 0 ? prompt + config.min_new_tokens : config.min_length;
   return lengths;
 }
@@ -117,6 +148,23 @@ std::optional<LengthDecay> length_decay(const GenerationConfig& config, std::str
           ": exponential_decay_length_penalty must be tokens, a colon and a factor above 0, as 40:1.02, found ",
           quote(text));
   return LengthDecay{*start, *factor};
+}
+
+std::optional<SourceLimit> source_limit(const GenerationConfig& config, std::string_view where) {
+  constexpr double kMostFactor = 1e6;
+  constexpr std::int64_t kMostMore = 1 << 30;
+  const std::string_view text = config.max_new_tokens_per_source;
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto factor = number_of<double>(text.substr(0, colon));
+  const auto more = number_of<std::int64_t>(text.substr(std::min(colon + 1, text.size())));
+  require(factor && *factor >= 0.0 && *factor <= kMostFactor && more && *more >= 0 && *more <= kMostMore, where,
+          ": max_new_tokens_per_source must be tokens for each of the source, a colon and tokens beside them, as 2:16, "
+          "found ",
+          quote(text));
+  return SourceLimit{*factor, *more};
 }
 
 }  // namespace weft::generation

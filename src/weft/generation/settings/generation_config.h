@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ namespace weft::generation {
 struct GenerationConfig {
   std::int64_t max_new_tokens = -1;
   std::int64_t max_length = -1;
+  std::string max_new_tokens_per_source;
   std::int64_t min_new_tokens = -1;
   std::int64_t min_length = 0;
   std::int64_t num_beams = 1;
@@ -71,6 +73,8 @@ struct GenerationConfig {
     visit(
         Field{"max_length", &C::max_length, "the same with the prompt; -1 with no max_new_tokens: 20 new tokens"}.range(
             -1, 1 << 30));
+    visit(Field{"max_new_tokens_per_source", &C::max_new_tokens_per_source,
+                "so many new tokens at most for each token of the source, and some more: 2:16"});
     visit(Field{"min_new_tokens", &C::min_new_tokens, "no end before so many new tokens; -1 leaves that to min_length"}
               .range(-1, 1 << 30));
     visit(Field{"min_length", &C::min_length, "no end before so many tokens with the prompt"}.range(0, 1 << 30));
@@ -150,6 +154,13 @@ struct GenerationConfig {
   }
 };
 
+/// Where a setting was read, for errors: "weft generate" for a flag, or a file.
+using WhereOfField = std::function<std::string(std::string_view field)>;
+
+/// Whether the model has the ids that the settings name. Errors: kArgument naming where(field), the field, the id and
+/// the vocabulary's size.
+void check_ids(const GenerationConfig& config, std::int64_t vocabulary, const WhereOfField& where);
+
 /// Every field's own rule and the rules between fields. Errors: kArgument naming `where` and the fields.
 void validate(const GenerationConfig& config, std::string_view where);
 
@@ -163,9 +174,19 @@ struct Lengths {
   std::int64_t minimum = 0;  ///< no end before, prompt included
 };
 
-/// `longest` is Decoder::longest(); only the default of 20 new tokens is cut to it. Errors: kArgument when the prompt
-/// leaves no room, or when the text would be longer than `longest` allows.
-Lengths lengths_of(const GenerationConfig& config, std::int64_t prompt, std::optional<std::int64_t> longest);
+/// `longest` is Decoder::longest(); only the default of 20 new tokens is cut to it. `source` is how many tokens
+/// max_new_tokens_per_source counts; without it that setting is not looked at. Errors: kArgument when the prompt leaves
+/// no room, or when the text would be longer than `longest` allows.
+Lengths lengths_of(const GenerationConfig& config, std::int64_t prompt, std::optional<std::int64_t> longest,
+                   std::optional<std::int64_t> source = std::nullopt);
+
+/// max_new_tokens_per_source: at most factor * (tokens of the source) + more new tokens, and at least one.
+struct SourceLimit {
+  double factor = 0.0;
+  std::int64_t more = 0;
+};
+/// Nothing where the field is empty. Errors: kArgument naming `where`.
+std::optional<SourceLimit> source_limit(const GenerationConfig& config, std::string_view where = "settings");
 
 /// A word of bad_words_ids or sequence_bias.
 struct BiasedWord {

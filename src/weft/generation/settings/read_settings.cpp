@@ -217,6 +217,16 @@ GenerationConfig read_settings(const std::filesystem::path& directory, const Gen
   return config;
 }
 
+std::string file_of_setting(const std::filesystem::path& directory, std::string_view field) {
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const std::filesystem::path file = directory / name;
+    if (std::filesystem::exists(file) && object_of(file).contains(std::string(field))) {
+      return quote(file.string(), 4096);
+    }
+  }
+  return quote(directory.string(), 4096);
+}
+
 std::int64_t start_token(const GenerationConfig& config, std::string_view where) {
   const std::int64_t start = config.decoder_start_token_id >= 0 ? config.decoder_start_token_id : config.bos_token_id;
   require(start >= 0, where,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "weft/formats/config_json.h"
@@ -16,6 +17,10 @@ namespace weft::generation {
 /// settings over `defaults`. Settings that change results and that Weft does not have are refused; a line on standard
 /// error names those that nobody knows. Errors: kIo, kFormat; kUnsupported and kArgument naming file and field.
 GenerationConfig read_settings(const std::filesystem::path& directory, const GenerationConfig& defaults = {});
+
+/// The file of the directory that read_settings() takes a field from, quoted for errors; the directory where none has
+/// it.
+std::string file_of_setting(const std::filesystem::path& directory, std::string_view field);
 
 /// Settings as `transformers` writes them -> as the field list has them: no nulls, `early_stopping` as text, one id as
 /// a list, words as text. `where` names the file in errors (kFormat).
