@@ -53,6 +53,10 @@ TEST(Dropout, MasksAreEqualInEveryDtype) {
   }
 }
 
+TEST(Dropout, OfEverythingLeavesZeros) {
+  EXPECT_TRUE(seeded_dropout(at::ones({1000}), 1.0, 9).eq(0).all().item<bool>());
+}
+
 TEST(Dropout, SeedsOfSitesDiffer) {
   EXPECT_NE(dropout_seed(1, 0, 0), dropout_seed(1, 0, 1));
   EXPECT_NE(dropout_seed(1, 0, 0), dropout_seed(1, 1, 0));

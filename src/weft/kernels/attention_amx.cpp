@@ -7,7 +7,7 @@
 
 namespace weft::kernels {
 
-constinit const FusedKernels kAmxKernels{run_fused_forward<Amx>, run_fused_backward<Amx>};
+constinit const FusedKernels kAmxKernels{run_fused_forward<Amx>, run_fused_backward<Amx>, run_element_dropout<Amx>};
 
 bool amx_product_is_right() noexcept { return tile_product_is_right<Amx>(); }
 

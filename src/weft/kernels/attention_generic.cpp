@@ -6,6 +6,7 @@
 
 namespace weft::kernels {
 
-constinit const FusedKernels kGenericKernels{run_fused_forward<Generic>, run_fused_backward<Generic>};
+constinit const FusedKernels kGenericKernels{run_fused_forward<Generic>, run_fused_backward<Generic>,
+                                             run_element_dropout<Generic>};
 
 }  // namespace weft::kernels

@@ -156,4 +156,10 @@ Status fused_backward(InstructionSet isa, const AttentionArguments& arguments, c
                                               : Status::kUnsupported;
 }
 
+bool drops_elements(InstructionSet isa, DType dtype) noexcept {
+  return kernels_of(isa) != nullptr && (dtype == DType::kFloat32 || dtype == DType::kBFloat16);
+}
+
+void drop_elements(InstructionSet isa, const ElementDropout& call) noexcept { kernels_of(isa)->drop(call); }
+
 }  // namespace weft::kernels

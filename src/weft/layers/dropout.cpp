@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "weft/core/random.h"
+#include "weft/kernels/element_dropout.h"
 
 namespace weft::layers {
 namespace {
@@ -21,6 +22,34 @@ using torch::autograd::variable_list;
 
 constexpr std::int64_t kGroup = 4;  // elements drawn by one Philox call
 constexpr std::int64_t kGroupsOfATask = 4096;
+
+// In vectors, where there are kernels for this processor and number format; drop() below is their reference.
+bool drop_in_vectors(const at::Tensor& input, at::Tensor& output, float probability, std::uint64_t seed) {
+  const bool half = input.scalar_type() == at::kBFloat16;
+  const kernels::DType dtype = half ? kernels::DType::kBFloat16 : kernels::DType::kFloat32;
+  const kernels::InstructionSet isa = kernels::chosen_isa();
+  if ((!half && input.scalar_type() != at::kFloat) || !kernels::drops_elements(isa, dtype) || probability >= 1.0F) {
+    return false;
+  }
+  const float scale = 1.0F / (1.0F - probability);
+  const kernels::ElementDropout whole{.dtype = dtype,
+                                      .input = input.const_data_ptr(),
+                                      .output = output.mutable_data_ptr(),
+                                      .count = input.numel(),
+                                      .seed = seed,
+                                      .probability = probability,
+                                      .scale = half ? static_cast<float>(at::BFloat16(scale)) : scale};
+  const std::int64_t bytes = kGroup * input.element_size();
+  at::parallel_for(0, (whole.count + kGroup - 1) / kGroup, kGroupsOfATask, [&](std::int64_t begin, std::int64_t end) {
+    kernels::ElementDropout share = whole;
+    share.input = static_cast<const char*>(whole.input) + begin * bytes;
+    share.output = static_cast<char*>(whole.output) + begin * bytes;
+    share.count = std::min(end * kGroup, whole.count) - begin * kGroup;
+    share.first_group = static_cast<std::uint64_t>(begin);
+    kernels::drop_elements(isa, share);
+  });
+  return true;
+}
 
 template <typename Scalar>
 void drop_group(const Scalar* input, Scalar* output, std::int64_t count, const Philox4& draw, float probability) {
@@ -46,6 +75,9 @@ void drop(const Scalar* input, Scalar* output, std::int64_t count, float probabi
 
 at::Tensor drop_on_cpu(const at::Tensor& x, double probability, std::uint64_t seed) {
   at::Tensor output = at::empty_like(x);
+  if (drop_in_vectors(x, output, static_cast<float>(probability), seed)) {
+    return output;
+  }
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kBFloat16, at::kHalf, x.scalar_type(), "dropout", [&] {
     drop(x.const_data_ptr<scalar_t>(), output.mutable_data_ptr<scalar_t>(), x.numel(), static_cast<float>(probability),
          seed);

@@ -2,6 +2,7 @@
 // What each instruction set's file offers to the dispatch in fused.cpp.
 #pragma once
 
+#include "weft/kernels/element_dropout.h"
 #include "weft/kernels/fused.h"
 
 namespace weft::kernels {
@@ -9,6 +10,7 @@ namespace weft::kernels {
 struct FusedKernels {
   Status (*forward)(const AttentionArguments&, const ParallelFor&) noexcept;
   Status (*backward)(const AttentionArguments&, const AttentionGradients&, const ParallelFor&) noexcept;
+  void (*drop)(const ElementDropout&) noexcept;
 };
 
 extern const FusedKernels kGenericKernels;
