@@ -12,6 +12,8 @@
 #include "weft/core/quote.h"
 #include "weft/layers/attention/cross_attention.h"
 #include "weft/layers/dropout.h"
+#include "weft/layers/inference/packed_weight.h"
+#include "weft/layers/inference/packing_for_steps.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/families/encoder_decoder_family.h"
 #include "weft/models/heads/vocabulary_head.h"
@@ -22,6 +24,9 @@
 namespace weft::models {
 namespace {
 
+/// Of the weights that a decoder keeps in a second, packed form for speed: 512 MB of float32. A larger model would not
+/// fit in as little memory as one expects of it.
+constexpr std::int64_t kMostPackedNumbers = std::int64_t{1} << 27;
 constexpr std::int64_t kEncoderSeed = -3;  // of dropout_seed: -1 and -2 are embeddings and heads
 
 void check_tokens(const at::Tensor& ids, std::int64_t vocabulary, const char* name, const char* table) {
@@ -43,6 +48,12 @@ EncoderDecoderConfig checked_pair(const EncoderDecoderConfig& config, const Enco
           "attention_type, block_size and random_blocks are for bigbird_pegasus, but the model is ", config.model_type);
   check_mechanisms(encoder_stack(config, options), "model config");  // before any tensor
   return config;
+}
+
+/// Of the weights that one token is multiplied by: keys and values of the source are there already.
+std::int64_t numbers_of_a_token(const EncoderDecoderConfig& config) {
+  return config.d_model *
+         (config.decoder_layers * (6 * config.d_model + 2 * config.decoder_ffn_dim) + config.target_vocab_size());
 }
 
 /// Sources made ready: rows of token ids, padding and global positions.
@@ -97,7 +108,8 @@ EncoderDecoderImpl::EncoderDecoderImpl(const EncoderDecoderConfig& config, const
       options_(encoder),
       encoder_(register_module("encoder", std::make_shared<StackImpl>(encoder_stack(config_, encoder), options))),
       decoder_(register_module("decoder", std::make_shared<StackImpl>(decoder_stack(config_), options))),
-      passes_(std::make_unique<EncoderPasses>(find_encoder_decoder(config_.model_type).passes(config_, encoder))) {
+      passes_(std::make_unique<EncoderPasses>(find_encoder_decoder(config_.model_type).passes(config_, encoder))),
+      packed_head_(std::make_unique<layers::PackedWeight>()) {
   if (!config.tie_word_embeddings) {
     head_ = register_parameter("head", at::empty({config.target_vocab_size(), config.d_model}, options));
   }
@@ -123,7 +135,10 @@ at::Tensor EncoderDecoderImpl::target_tokens() const {
 at::Tensor EncoderDecoderImpl::head_weight() const { return head_.defined() ? head_ : target_tokens(); }
 
 at::Tensor EncoderDecoderImpl::scores(const at::Tensor& hidden) const {
-  return VocabularyScorer{.weights = {head_weight(), head_bias_}}.logits(hidden);
+  if (is_training() || !layers::PackedWeight::serves(hidden, head_weight(), {})) {
+    return VocabularyScorer{.weights = {head_weight(), head_bias_}}.logits(hidden);
+  }
+  return packed_head_->multiply(hidden, head_weight(), head_bias_, {}).to(at::kFloat);
 }
 
 layers::Source EncoderDecoderImpl::read_source(const SourceText& text, std::uint64_t seed) {
@@ -182,7 +197,9 @@ std::shared_ptr<const layers::Source> EncoderDecoderImpl::encode(const SourceTex
   auto source = std::make_shared<layers::Source>(read_source(text, 0));
   for (const layers::TransformerBlock& block : decoder_->blocks()) {
     layers::CrossAttention cross = block->cross_attention;
-    source->heads.push_back(cross->project(source->hidden));
+    // The projection gives views in which the keys of a head lie far apart; every token that is decoded reads them all.
+    const layers::SourceHeads heads = cross->project(source->hidden);
+    source->heads.push_back({heads.key.contiguous(), heads.value.contiguous()});
   }
   source->hidden = at::Tensor();
   return source;
@@ -199,6 +216,7 @@ at::Tensor EncoderDecoderImpl::decode(const at::Tensor& ids, layers::DecodingSta
   context.attention.query_offset = state.length();
   context.state = &state;
   context.source = source;
+  const layers::PackingForSteps same_weights_again(numbers_of_a_token(config_) <= kMostPackedNumbers);
   const at::Tensor hidden = run_decoder(ids, context);
   // Only now: every layer has appended behind the same length.
   state.advance(ids.size(1));

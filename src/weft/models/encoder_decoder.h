@@ -20,6 +20,7 @@
 
 namespace weft::layers {
 struct BlockContext;
+class PackedWeight;
 struct Source;
 }  // namespace weft::layers
 
@@ -115,8 +116,9 @@ class EncoderDecoderImpl : public torch::nn::Module {
   std::shared_ptr<StackImpl> encoder_;
   std::shared_ptr<StackImpl> decoder_;
   std::unique_ptr<EncoderPasses> passes_;
-  at::Tensor head_;       // [target vocab, d_model] unless tied
-  at::Tensor head_bias_;  // [target vocab], a buffer
+  std::unique_ptr<layers::PackedWeight> packed_head_;  // for decode()
+  at::Tensor head_;                                    // [target vocab, d_model] unless tied
+  at::Tensor head_bias_;                               // [target vocab], a buffer
   bool first_was_global_ = false;
 };
 TORCH_MODULE(EncoderDecoder);

@@ -10,6 +10,8 @@
 namespace weft::attention {
 namespace {
 
+constexpr std::int64_t kFewQueries = 8;
+
 bool has_own_length(const pattern::RowBinding& row) { return row.query_length || row.key_length; }
 
 }  // namespace
@@ -26,8 +28,8 @@ LayoutPtr PatternAttention::layout_for(const at::Tensor& query, const at::Tensor
   site.heads = this->site().heads;
   site.layer = this->site().layer;
   site.maximum_length = std::max(this->site().maximum_length, this->site().maximum_key_length);
-  // A decoded token is one query row: a taller tile would compute 64 times what it needs.
-  const pattern::Tile tile{site.query_length == 1 ? 1 : 64, 64};
+  // A decoded token is one query row, and the beams of a search are a few: a taller tile would compute a panel of 32.
+  const pattern::Tile tile{site.query_length <= kFewQueries ? 1 : 64, 64};
   const auto& rows = context.rows;
   const bool rows_differ = spec().needs_input || std::any_of(rows.begin(), rows.end(), has_own_length);
   return cached_layout(

@@ -2,6 +2,8 @@
 // Storage with room behind the tokens that count.
 #include "weft/attention/state/keys_and_values.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -46,6 +48,32 @@ void append_to(at::Tensor& held, const at::Tensor& added, std::int64_t length) {
   held.narrow(2, length, added.size(2)).copy_(added);
 }
 
+/// Rows that are not what they were: row places[i] becomes what row sources[i] was.
+struct Moves {
+  at::Tensor places;   // int64 [n]
+  at::Tensor sources;  // int64 [n]
+};
+
+Moves moves_of(const at::Tensor& rows) {
+  const at::Tensor places = rows.ne(at::arange(rows.size(0), rows.options())).nonzero().squeeze(1);
+  return {places, rows.index_select(0, places)};
+}
+
+/// `held` with its first `count` tokens in the order of `rows`. Beams mostly keep their places and a cache has room to
+/// spare: what stays is not touched, and what is no token is not copied.
+at::Tensor reordered(const at::Tensor& held, const at::Tensor& rows, const Moves& moves, std::int64_t count) {
+  const at::Tensor tokens = held.narrow(2, 0, count);
+  if (rows.size(0) != held.size(0) || held.requires_grad()) {
+    at::Tensor other = at::empty({rows.size(0), held.size(1), held.size(2), held.size(3)}, held.options());
+    other.narrow(2, 0, count).copy_(tokens.index_select(0, rows));
+    return other;
+  }
+  if (moves.places.size(0) > 0) {
+    tokens.index_copy_(0, moves.places, tokens.index_select(0, moves.sources));
+  }
+  return held;
+}
+
 }  // namespace
 
 void KeysAndValues::append(const at::Tensor& keys, const at::Tensor& values) {
@@ -72,8 +100,9 @@ void KeysAndValues::advance() {
 void KeysAndValues::reorder(const at::Tensor& rows) {
   if (length_ + pending_ > 0) {
     check_rows(rows, keys_, concat("decoding state, layer ", layer_));
-    keys_ = keys_.index_select(0, rows);
-    values_ = values_.index_select(0, rows);
+    const Moves moves = moves_of(rows);
+    keys_ = reordered(keys_, rows, moves, length_ + pending_);
+    values_ = reordered(values_, rows, moves, length_ + pending_);
   }
 }
 

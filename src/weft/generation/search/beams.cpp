@@ -105,7 +105,9 @@ std::vector<std::vector<Sequence>> search_beams(const SearchPlan& plan) {
       beams.end_all(FinishReason::kInterrupted);
       break;
     }
-    const at::Tensor scores = step_scores(plan, tokens, state).log_softmax(1);
+    at::Tensor scores = step_scores(plan, tokens, state);
+    // In place: a second table of this size would be given back to the system and asked for again at every token.
+    at::log_softmax_out(scores, scores, 1);
     if (made == 0) {
       processors = make_processors(plan.config, plan.lengths, scores.size(1), plan.request.allowed);
     }

@@ -9,6 +9,7 @@
 
 #include <string_view>
 
+#include "weft/layers/inference/packing_for_steps.h"
 #include "weft/layers/precision.h"
 
 namespace weft::layers {
@@ -66,6 +67,13 @@ thread_local bool packing_is_off = false;
 
 /// Below it a product costs about what packing does: an answer over a few tokens would wait for nothing.
 constexpr std::int64_t kFewestRows = 64;
+constexpr std::int64_t kFewestRowsOfSteps = 2;
+thread_local std::int64_t fewest_rows = kFewestRows;
+thread_local bool keeps_packed_forms = true;
+
+/// From here on oneDNN's own packing in each call is lost in the product: 4,096 rows take as long in float32 (314
+/// against 312 ms, Zen 4), without a second copy of the weight.
+constexpr std::int64_t kManyRows = 1024;
 
 bool is_fast(at::ScalarType dtype) {
   return dtype == at::kFloat || (dtype == at::kBFloat16 && !is_emulated(at::kCPU, dtype));
@@ -89,9 +97,19 @@ bool PackedSource::is(const at::Tensor& weight) const {
 WithoutPacking::WithoutPacking() noexcept : before_(packing_is_off) { packing_is_off = true; }
 WithoutPacking::~WithoutPacking() { packing_is_off = before_; }
 
+PackingForSteps::PackingForSteps(bool keeps_forms) noexcept
+    : fewest_before_(fewest_rows), kept_before_(keeps_packed_forms) {
+  fewest_rows = kFewestRowsOfSteps;
+  keeps_packed_forms = keeps_forms;
+}
+PackingForSteps::~PackingForSteps() {
+  fewest_rows = fewest_before_;
+  keeps_packed_forms = kept_before_;
+}
+
 bool PackedWeight::serves(const at::Tensor& x, const at::Tensor& weight, std::optional<Activation> activation) {
   const bool plain = !packing_is_off && !at::GradMode::is_enabled() && x.is_cpu() && weight.is_cpu() &&
-                     weight.is_contiguous() && x.numel() >= kFewestRows * weight.size(1) &&
+                     weight.is_contiguous() && x.numel() >= fewest_rows * weight.size(1) &&
                      x.scalar_type() == weight.scalar_type() && is_fast(weight.scalar_type()) &&
                      product_dtype(weight) == weight.scalar_type();
   const bool known = !one_dnn_name(activation).first.empty() && !weight.is_inference();
@@ -111,7 +129,8 @@ at::Tensor PackedWeight::packed(const at::Tensor& weight, std::int64_t rows) {
 at::Tensor PackedWeight::multiply(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                   std::optional<Activation> activation) {
   const at::Tensor rows = x.reshape({-1, x.size(-1)});
-  const at::Tensor form = packed(weight, rows.size(0));
+  const bool is_plain = weight.scalar_type() == at::kFloat && (!keeps_packed_forms || rows.size(0) >= kManyRows);
+  const at::Tensor form = is_plain ? weight.detach() : packed(weight, rows.size(0));
   std::vector<std::int64_t> shape = x.sizes().vec();
   shape.back() = weight.size(0);
   const auto [name, variant] = one_dnn_name(activation);

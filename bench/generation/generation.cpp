@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time and memory of an encoder-decoder that writes a fixed number of tokens for a batch of sources: the encoder once,
+// then greedy search or beams. generation.py runs it beside other programs and compares the ids.
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <CLI/CLI.hpp>
+
+#include "weft/checkpoint/encoder_decoder/directory.h"
+#include "weft/checkpoint/tensors.h"
+#include "weft/core/error.h"
+#include "weft/formats/config_json.h"
+#include "weft/generation/pair_decoder.h"
+#include "weft/generation/search/search.h"
+
+namespace {
+
+using weft::generation::Ids;
+
+struct Options {
+  std::string directory;
+  std::string input;
+  std::int64_t new_tokens = 32;
+  std::int64_t beams = 1;
+  std::int64_t repeats = 3;
+  int threads = 2;
+};
+
+struct Run {
+  double encoder_seconds = 0.0;
+  double seconds = 0.0;            // of both
+  double processor_seconds = 0.0;  // of all threads, those that wait included
+  std::vector<Ids> ids;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+double peak_gigabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1e6;
+}
+
+/// `input_ids` [B, S] of a safetensors file.
+at::Tensor read_sources(const std::string& path) {
+  for (const auto& [name, tensor] : weft::checkpoint::load_tensors(path)) {
+    if (name == "input_ids") {
+      return tensor.to(at::kLong);
+    }
+  }
+  weft::fail(weft::ErrorKind::kFormat, path, ": has no tensor 'input_ids'");
+}
+
+/// The end is banned up to the last token, so that every text has as many.
+weft::generation::GenerationConfig settings_of(const Options& options, const weft::models::EncoderDecoder& model) {
+  weft::generation::GenerationConfig config;
+  config.max_new_tokens = options.new_tokens;
+  config.min_new_tokens = options.new_tokens;
+  config.num_beams = options.beams;
+  config.eos_token_id = {model->config().eos_token_id};
+  return config;
+}
+
+Run generate(const weft::models::EncoderDecoder& model, const at::Tensor& sources, const Options& options) {
+  weft::generation::SearchRequest request;
+  request.prompts.assign(static_cast<std::size_t>(sources.size(0)), Ids{model->config().decoder_start_token_id});
+  Run run;
+  const double processor_start = processor_seconds();
+  const auto start = std::chrono::steady_clock::now();
+  weft::generation::PairDecoder decoder(model, sources);
+  run.encoder_seconds = seconds_since(start);
+  for (const auto& texts : weft::generation::search(decoder, request, settings_of(options, model))) {
+    run.ids.push_back(texts.front().ids);
+  }
+  run.seconds = seconds_since(start);
+  run.processor_seconds = processor_seconds() - processor_start;
+  return run;
+}
+
+void measure(const Options& options) {
+  const weft::models::EncoderDecoder model = weft::checkpoint::load_encoder_decoder(options.directory);
+  const at::Tensor sources = read_sources(options.input);
+  const double loaded = peak_gigabytes();
+  std::vector<double> encoder;
+  std::vector<double> seconds;
+  std::vector<double> processor;
+  const Run first = generate(model, sources, options);
+  for (std::int64_t repeat = 0; repeat < options.repeats; ++repeat) {
+    const Run run = generate(model, sources, options);
+    encoder.push_back(run.encoder_seconds);
+    seconds.push_back(run.seconds);
+    processor.push_back(run.processor_seconds);
+  }
+  const weft::formats::Json result{{"first_seconds", first.seconds},
+                                   {"loaded_gb", loaded},
+                                   {"peak_gb", peak_gigabytes()},
+                                   {"seconds", seconds},
+                                   {"encoder_seconds", encoder},
+                                   {"processor_seconds", processor},
+                                   {"ids", first.ids}};
+  std::printf("%s\n", result.dump().c_str());
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  Options options;
+  CLI::App app("Time and memory of an encoder-decoder that writes a fixed number of tokens");
+  app.add_option("DIR", options.directory, "model directory of an encoder-decoder")->required();
+  app.add_option("INPUT", options.input, "safetensors file with input_ids [B, S]")->required();
+  app.add_option("--new", options.new_tokens, "tokens that every text gets");
+  app.add_option("--beams", options.beams, "beams; 1: greedy");
+  app.add_option("--repeats", options.repeats, "runs that are timed, behind one that is not");
+  app.add_option("--threads", options.threads, "threads to compute with");
+  CLI11_PARSE(app, count, words);
+  try {
+    at::set_num_threads(options.threads);
+    measure(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "generation: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
