@@ -9,6 +9,7 @@
 #include <torch/utils.h>
 
 #include "support/torch_fixture.h"
+#include "weft/layers/inference/packing_for_steps.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/precision.h"
 
@@ -86,6 +87,27 @@ TEST_P(PackedLinear, FollowsAModelToAnotherDtypeAndBack) {
         << round;
     linear_->weight.mul_(1 / 1.5);
   }
+}
+
+TEST_P(PackedLinear, ServesFewRowsOfSteps) {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor x = input().flatten(0, 1).narrow(0, 0, 5);
+  const at::Tensor expected = apply_linear(x, linear_->weight, linear_->bias);
+  EXPECT_FALSE(PackedWeight::serves(x, linear_->weight, {}));
+  for (const bool keeps_forms : {true, false}) {
+    const PackingForSteps steps(keeps_forms);
+    EXPECT_EQ(PackedWeight::serves(x, linear_->weight, {}), PackedWeight::serves(input(), linear_->weight, {}));
+    EXPECT_FALSE(PackedWeight::serves(x.narrow(0, 0, 1), linear_->weight, {}));
+    EXPECT_LT(test::largest_difference(linear_(x), expected), tolerance());
+    linear_->weight.mul_(1);  // a form that was packed before is not looked at
+    EXPECT_LT(test::largest_difference(linear_(x), expected), tolerance());
+  }
+}
+
+TEST_P(PackedLinear, ManyRowsAgree) {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor x = at::randn({1030, 24}).to(GetParam());
+  EXPECT_LT(test::largest_difference(linear_(x), apply_linear(x, linear_->weight, linear_->bias)), tolerance());
 }
 
 TEST_P(PackedLinear, LeavesGradientsAlone) {
