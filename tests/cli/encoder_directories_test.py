@@ -284,6 +284,9 @@ class EncoderDecoderDirectoriesTest(Case):
         self.refused(["init", "--family", "bart", "--config", model, "--out", self.folder / "x"], "--family bart", "another")
         self.refused(["fill-mask", model, "text"], "encoder-decoder")
         config = json.loads((model / "config.json").read_text())
+        (self.folder / "number.json").write_text(json.dumps(config | {"model_type": 3}))
+        self.refused(["init", "--config", self.folder / "number.json", "--out", self.folder / "x"], "number.json", "model_type")
+        self.refused(["convert", model, "--out", self.folder / "number.json"], "number.json", "no directory")
         (model / "config.json").write_text(json.dumps(config | {"decoder_vocab_size": 39}))
         self.refused(["info", model], "config.json", "40", "39")
 

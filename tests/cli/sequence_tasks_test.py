@@ -163,6 +163,11 @@ class SequenceTasksTest(Case):
         self.assertEqual(several.stderr.count("--json and --out keep them"), 1)
 
     def test_directories_that_do_not_fit(self):
+        wide = self.folder / "wide"
+        shape = ("--d-model", "8", "--encoder-layers", "1", "--decoder-layers", "1", "--encoder-attention-heads", "2", "--decoder-attention-heads", "2",
+                 "--encoder-ffn-dim", "8", "--decoder-ffn-dim", "8", "--vocab-size", "300")
+        self.assertEqual(weft("init", "--family", "pegasus", "--tokenizer", FIXTURES / "pairs/pegasus", *shape, "--out", wide).returncode, 0)
+        self.assert_fails(weft("summarize", wide, "--sequence-bias", "299:1000", "--max-length", "4", "a man"), 1, "wide", "299", "two models")
         (self.model / "vocab.json").write_text(json.dumps({"</s>": 0, "<unk>": 1, "<pad>": 2}))
         self.assert_fails(weft("translate", self.model, "a man"), 1, "vocab.json", "two models")
         (self.model / "target.spm").unlink()

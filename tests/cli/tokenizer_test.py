@@ -59,6 +59,8 @@ class TokenizerTest(Case):
         (self.folder / "bad.txt").write_bytes(b"good line\n\xff\nmore\n")
         broken = weft("tokenizer", "train", self.folder / "bad.txt", "--out", self.folder / "new")
         self.assert_fails(broken, 1, "bad.txt' line 2", "UTF-8")
+        (self.folder / "empty.txt").write_bytes(b"")
+        self.assert_fails(weft("tokenizer", "train", self.folder / "empty.txt", "--vocabulary-size", 300, "--out", self.folder / "x"), 1, "empty.txt", "no text")
         self.assertFalse((self.folder / "new").exists())
         found = weft_json("tokenizer", "train", self.folder / "bad.txt", "--vocabulary-size", 261, "--on-error", "skip", "--out",
                           self.folder / "new")

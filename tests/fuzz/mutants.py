@@ -112,6 +112,10 @@ class Campaign:
         shutil.copytree(self.folder / "seeds" / name, copy)
         changed = mutate(copy, draw)
         arguments = draw.choice(self.seeds[name].commands(copy, work / "out"))
+        for argument in arguments:
+            if isinstance(argument, pathlib.Path) and argument.is_fifo():  # whose writer a program waits for that is given its name
+                argument.unlink()
+                argument.write_bytes(b"")
         result = server.run(arguments, copy)
         found = offence(result, copy, changed)
         if not keep:
@@ -148,16 +152,20 @@ def run_all(campaign, servers, count):
     offences, refused, slowest, largest = 0, 0, 0.0, 0
 
     def lane(index):
-        return [(number, *campaign.one(servers[index], number)) for number in range(index, count, len(servers))]
+        results = []
+        for number in range(index, count, len(servers)):
+            ran, result, found = campaign.one(servers[index], number)
+            if found:
+                print(f"mutants: {number}: {found}: {ran}\n  {result['stderr'].strip()[:400]!r}", flush=True)
+            results.append((result, found))
+        return results
 
     with concurrent.futures.ThreadPoolExecutor(len(servers)) as pool:
         for results in pool.map(lane, range(len(servers))):
-            for number, ran, result, found in results:
+            for result, found in results:
                 refused += result["exit"] != 0
                 slowest, largest = max(slowest, result["seconds"]), max(largest, result["peak_bytes"])
-                if found:
-                    offences += 1
-                    print(f"mutants: {number}: {found}: {ran}\n  {result['stderr'].strip()[:400]!r}", flush=True)
+                offences += found is not None
     print(f"mutants: {count} damaged copies, {refused} refused, slowest {slowest:.1f} s, largest {largest / 2**20:.0f} MiB, {offences} offences")
     return offences
 

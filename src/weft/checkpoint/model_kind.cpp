@@ -26,7 +26,11 @@ std::string what_opens() {
 
 std::string quoted(const std::filesystem::path& path) { return quote(path.native(), 4096); }
 
-std::string type_of(const Json& config) { return config.at("model_type").get<std::string>(); }
+// Empty where it is missing or no text, which those who read the whole config refuse.
+std::string type_of(const Json& config) {
+  const auto type = config.find("model_type");
+  return type != config.end() && type->is_string() ? type->get<std::string>() : std::string();
+}
 
 bool is_encoder(const std::string& type) {
   return std::find(models::kEncoderTypes.begin(), models::kEncoderTypes.end(), type) != models::kEncoderTypes.end();

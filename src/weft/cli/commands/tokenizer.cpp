@@ -73,6 +73,7 @@ struct TokenizerOptions {
 struct TrainingText {
   std::int64_t bytes = 0;
   std::string sample;
+  bool empty = true;
 
   bool take(const std::string& text, std::int64_t limit) {
     if (interrupted()) {
@@ -81,6 +82,7 @@ struct TrainingText {
     if (limit > 0 && bytes >= limit) {
       return false;
     }
+    empty = false;
     bytes += static_cast<std::int64_t>(text.size());
     if (sample.size() < kSampleBytes) {
       sample += text;
@@ -119,6 +121,7 @@ void train_tokenizer(const TokenizerOptions& options) {
     if (!more) {
       bar.finish();
       guard.reset();
+      require(!seen.empty, quoted_list(options.paths, 3), ": no text that a vocabulary could be learned from");
       learning.emplace("learning a vocabulary");
     }
     return more;

@@ -52,6 +52,10 @@ void require_no_model(const std::filesystem::path& out) {
     throw Error(ErrorKind::kArgument, concat(quote(out.native(), 4096), ": already holds a model"),
                 "name another directory, or move that one away");
   }
+  if (std::filesystem::exists(out, error) && !std::filesystem::is_directory(out, error)) {
+    throw Error(ErrorKind::kArgument, concat(quote(out.native(), 4096), ": is there and is no directory"),
+                "name a directory, or move that file away");
+  }
 }
 
 void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, const std::string& family) {

@@ -75,7 +75,7 @@ EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& c
 /// "float32" or "bfloat16".
 std::string dtype_text(at::ScalarType dtype);
 
-/// Errors: kArgument where `out` already holds a model: nothing is overwritten.
+/// Errors: kArgument where `out` already holds a model, or is no directory: nothing is overwritten.
 void require_no_model(const std::filesystem::path& out);
 
 /// Sets model_max_length of `directory`/tokenizer_config.json to `length`, and where no tokeniser class is named the

@@ -51,7 +51,7 @@ std::vector<TaskResult> summarize(const SequenceModel& model, std::span<const Do
     results[i].result = formats::Json::array();
     std::int64_t incomplete = 0;
     for (const Written& text : written[i].texts) {
-      results[i].result.push_back({{"summary_text", model.tokenizer->decode(text.ids)}});
+      results[i].result.push_back({{"summary_text", written_text(model, text.ids)}});
       incomplete += text.complete ? 0 : 1;
     }
     results[i].metadata["incomplete"] = incomplete;

@@ -38,7 +38,9 @@ class Translation {
   void add(const Document& document) {
     Assignment task;
     task.text = text::valid_text(document.first);
-    task.text = task.text.empty() ? document.first : std::move(task.text);
+    if (task.text.empty()) {
+      task.text = document.first;
+    }
     const std::string own = own_code(task.text, codes_);
     require(!own.empty() || options_.code || codes_.empty(), document.name, ": ", model_.name,
             " writes several languages: name one with --target-lang, or begin the text with its >>code<<; it has ",
@@ -101,7 +103,7 @@ class Translation {
       std::vector<std::string> texts;
       texts.reserve(written.size());
       for (const Writing& found : written) {
-        texts.push_back(model_.tokenizer->decode(found.texts[std::min(i, found.texts.size() - 1)].ids));
+        texts.push_back(written_text(model_, found.texts[std::min(i, found.texts.size() - 1)].ids));
       }
       result.result.push_back({{"translation_text", text::with_sentences(task.body(), task.segments.places, texts)},
                                {"sentences", aligned(task, texts)}});

@@ -29,6 +29,17 @@ Ids source_ids(const SequenceModel& model, std::string_view text, const std::str
   return ids;
 }
 
+std::string written_text(const SequenceModel& model, const Ids& ids) {
+  try {
+    return model.tokenizer->decode(ids);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kFormat,
+                concat(model.name, ": the model wrote what its tokeniser cannot read: ", error.what(),
+                       ": these are the files of two models"),
+                error.hint());
+  }
+}
+
 std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits) {
   const InterruptGuard guard;
   std::vector<std::int64_t> lengths;

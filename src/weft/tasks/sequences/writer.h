@@ -59,6 +59,9 @@ struct SequenceModel {
 /// model and the token for an id that the model has no row for.
 Ids source_ids(const SequenceModel& model, std::string_view text, const std::string& name);
 
+/// A text that the model wrote. Errors: kFormat naming the model, for an id that the tokeniser has no token for.
+std::string written_text(const SequenceModel& model, const Ids& ids);
+
 /// Writes for all sources, those of like lengths together, under a progress bar. Results are in the order of the
 /// sources and do not depend on the batches. Errors: kInterrupted after Ctrl-C, between two batches.
 std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits);
