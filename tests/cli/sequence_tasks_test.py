@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`weft translate` and `weft summarize` on a tiny Marian with random weights: shapes of results, white space, languages, and what is too long."""
+"""`weft translate`, `weft summarize` and `weft align` on a tiny Marian with random weights: results, white space, languages, links, and what does not fit."""
 
 import json
 import pathlib
@@ -13,6 +13,8 @@ from weft_program import Case, weft
 
 TEXT = "The loom weaves the thread. Hello, world!\n\n\tA man walks over the bridge.\n"
 WIDTH, INNER, POSITIONS = 8, 16, 64
+SOURCES = ["the loom weaves the thread", "", "a man , a man .", "hello", "no translation", " \t"]
+TARGETS = ["der Webstuhl webt den Faden", "nichts", "ein Mann", "hallo Welt", "", "  "]
 
 
 def projections(prefix, names, rows=WIDTH, columns=WIDTH):
@@ -61,6 +63,10 @@ def make_marian(directory, tokenizer="marian-codes", **settings):
     (directory / "generation_config.json").write_text(json.dumps(
         {"num_beams": 2, "max_length": 12, "bad_words_ids": [[pad]], "forced_eos_token_id": 0, "renormalize_logits": True, **special} | settings))
     return directory
+
+
+def links_of(line):
+    return {tuple(int(word) for word in link.split("-")) for link in line.split()}
 
 
 class SequenceTasksTest(Case):
@@ -172,6 +178,103 @@ class SequenceTasksTest(Case):
         self.assert_fails(weft("translate", self.model, "a man"), 1, "vocab.json", "two models")
         (self.model / "target.spm").unlink()
         self.assert_fails(weft("translate", self.model, "a man"), 1, "target.spm")
+
+
+class AlignTest(Case):
+    def setUp(self):
+        super().setUp()
+        self.model = make_marian(self.folder / "marian")
+        self.source = self.write("text.en", SOURCES)
+        self.target = self.write("text.de", TARGETS)
+
+    def write(self, name, lines):
+        path = self.folder / name
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        return path
+
+    def align(self, *arguments, files=True, source=None, target=None):
+        given = ["--source", source or self.source, "--target", target or self.target] if files else []
+        return weft("align", self.model, "--target-lang", "de", *given, *arguments)
+
+    def lines(self, *arguments):
+        process = self.align(*arguments)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process.stdout.split("\n")[:-1]
+
+    def test_links(self):
+        lines = self.lines()
+        self.assertEqual([bool(line) for line in lines], [True, False, True, True, False, False])
+        for line, source, target in zip(lines, SOURCES, TARGETS):
+            links = links_of(line)
+            self.assertTrue(all(first < len(source.split()) and second < len(target.split()) for first, second in links))
+            if links:
+                self.assertEqual({second for _, second in links}, set(range(len(target.split()))))
+        self.assertEqual(self.lines("--batch-size", "1"), lines)
+        self.assertEqual(self.lines("--batch-tokens", "1"), lines)
+        self.assertEqual(self.lines("--heads", "0", "1"), lines)
+        (found,) = results("align", self.model, "--target-lang", "de", SOURCES[0], TARGETS[0])
+        self.assertEqual(found["result"]["alignment"], lines[0])
+        self.assertEqual((found["result"]["source_words"], found["result"]["target_words"]), (SOURCES[0].split(), TARGETS[0].split()))
+        self.assertEqual({(link["source"], link["target"]) for link in found["result"]["links"]}, links_of(lines[0]))
+        self.assertTrue(all(0 < link["probability"] <= 1.001 for link in found["result"]["links"]))
+        self.assertEqual((found["metadata"]["layer"], found["metadata"]["heads"], found["metadata"]["one_by_one"]), (0, "all", False))
+        # A text that names its language has a word more.
+        (own,) = results("align", self.model, ">>de<< " + SOURCES[0], TARGETS[0])
+        self.assertEqual(own["result"]["source_words"], [">>de<<", *SOURCES[0].split()])
+
+    def test_files(self):
+        lines = self.lines()
+        out = self.folder / "out.pharaoh"
+        self.assertEqual(self.lines("--out", out), [])
+        self.assertEqual(out.read_text().split("\n")[:-1], lines)
+        records = self.folder / "out.jsonl"
+        self.lines("--out", records)
+        rows = [json.loads(line) for line in records.read_text().splitlines()]
+        self.assertEqual(rows[0], {"source": SOURCES[0], "target": TARGETS[0], "alignment": lines[0]})
+        tabs = self.write("pairs", [f"{source}\t{target}" for source, target in zip(SOURCES[:5], TARGETS)])
+        table = self.write("pairs.csv", ["id,de,en", *(f"{i},{target},\"{source}\"" for i, (source, target) in enumerate(zip(SOURCES, TARGETS)))])
+        for path, named in ((tabs, []), (records, []), (table, ["--source-field", "en", "--target-field", "de"])):
+            found = self.align("--file", path, *named, files=False)
+            self.assertEqual(found.stdout.split("\n")[:5], lines[:5], found.stderr)
+
+    def test_both_directions(self):
+        def directions(way):
+            return [links_of(line) for line in self.lines("--reverse", self.model, "--source-lang", "fr", "--symmetrize", way)]
+        forward = [links_of(line) for line in self.lines()]
+        both, either, grown = directions("intersect"), directions("union"), directions("grow-diag")
+        for i, links in enumerate(forward):
+            self.assertTrue(both[i] <= links <= either[i])
+            self.assertTrue(both[i] <= grown[i] <= either[i])
+        self.assert_fails(self.align("--symmetrize", "union"), 2, "--reverse")
+
+    def test_gold(self):
+        lines = self.lines()
+        figures = self.align("--gold", self.write("gold", lines), "--json")
+        self.assertEqual(json.loads(figures.stdout), {"name": "AER", "score": 0.0, "precision": 1.0, "recall": 1.0, "sentences": len(lines)}, figures.stderr)
+        from_one = [" ".join(f"{first + 1}p{second + 1}" for first, second in sorted(links_of(line))) for line in lines]
+        out = self.folder / "out"
+        table = self.align("--gold", self.write("gold1", from_one), "--gold-from-one", "--out", out)
+        self.assertEqual(table.stdout.split()[:2], ["AER", "0%"], table.stderr)
+        self.assertTrue(out.exists())
+        for wrong, words in ((lines[:-1], ("5 lines", "more pairs")), ([*lines, ""], ("7 lines", "6 pairs")), (["9-0", *lines[1:]], ("line 1", "word 9", "5 and 5")),
+                             (["0-0 x", *lines[1:]], ("line 1", "'x'"))):
+            self.assert_fails(self.align("--gold", self.write("wrong", wrong)), 1, *words)
+
+    def test_what_does_not_fit(self):
+        self.assert_fails(weft("align", self.model, "--target-lang", "de"), 2, "no pair of texts")
+        self.assert_fails(self.align("one"), 2, "several ways")
+        self.assert_fails(self.align("one", files=False), 2, "two texts, found 1")
+        self.assert_fails(weft("align", self.model, "--source", self.source), 2, "--target", "only --source")
+        self.assert_fails(self.align("--format", "csv"), 2, "--file")
+        self.assert_fails(self.align(target=self.write("short.de", TARGETS[:2])), 1, "6 lines", "2")
+        self.assert_fails(self.align(source=self.write("none", []), target=self.write("none2", [])), 1, "no pair")
+        self.assert_fails(self.align("--layer", "1"), 1, "layers 0 to 0")
+        self.assert_fails(self.align("--heads", "2"), 1, "heads 0 to 1")
+        self.assert_fails(weft("align", self.model, "a", "b"), 1, "--target-lang", "'de', 'fr'")
+        self.assert_fails(self.align("a man " * 40, "ein", files=False), 1, "source has", "64")
+        self.assert_fails(self.align("a man", "ein Mann " * 60, files=False), 1, "target has", "64")
+        (self.folder / "bytes").write_bytes(b"a\xff\n")
+        self.assert_fails(self.align(source=self.folder / "bytes", target=self.folder / "bytes"), 1, "line 1", "UTF-8")
 
 
 if __name__ == "__main__":

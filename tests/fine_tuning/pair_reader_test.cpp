@@ -76,6 +76,40 @@ TEST_F(PairReaderTest, MalformedPairsAreErrorsOrSkipped) {
   EXPECT_EQ(skipped, 3);
 }
 
+TEST_F(PairReaderTest, AlignmentsBelongToTheirPairs) {
+  PairConfig config = aligned("ein Haus\nzwei, drei\nvier\n", "a house\ntwo \"three\"\nfour\n");
+  config.alignments = {file("a.pharaoh", "1-1 0-0\n\n0p0")};
+  const auto links = [](const PairConfig& given, bool held_out = false) {
+    PairReader reader(given, held_out);
+    std::string text;
+    for (TextPair pair; reader.next(pair);) {
+      text += pair.links ? metrics::pharaoh_text(*pair.links) + "/" : "none/";
+      pair = {};
+    }
+    return text;
+  };
+  EXPECT_EQ(links(config), "0-0 1-1//0-0/");
+  config.eval_source = config.train_source;
+  config.eval_target = config.train_target;
+  EXPECT_EQ(links(config, true), "none/none/none/");
+  PairConfig table = data("a.csv", "source,target,alignment\nein Haus,a house,0-1\n");
+  EXPECT_EQ(links(table), "none/");
+  table.alignment_field = "alignment";
+  EXPECT_EQ(links(table), "0-1/");
+  PairConfig lines = data("a.jsonl", "{\"source\": \"ein\", \"target\": \"a\", \"alignment\": \"0-0\"}\n");
+  lines.alignment_field = "alignment";
+  EXPECT_EQ(links(lines), "0-0/");
+  config.alignments = {file("a.pharaoh", "0-0\n0-2\nx\n")};
+  test::expect_error(ErrorKind::kFormat, {"a.pharaoh", "line 2", "word 0 to word 2", "2 and 2"},
+                     [&] { links(config); });
+  config.on_error = "skip";
+  EXPECT_EQ(links(config), "0-0/");
+  config.alignments = {file("a.pharaoh", "0-0\n")};
+  test::expect_error(ErrorKind::kFormat, {"a.pharaoh", "ends before line 2", "a.de"}, [&] { links(config); });
+  config.alignments.push_back(config.alignments.front());
+  test::expect_error(ErrorKind::kArgument, {"alignments as of sources", "found 2 and 1"}, [&] { links(config); });
+}
+
 TEST_F(PairReaderTest, FilesThatMakeNoPairs) {
   PairConfig config = aligned("eins\nzwei\ndrei\n", "one\ntwo\n");
   config.on_error = "skip";

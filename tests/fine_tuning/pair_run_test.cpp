@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <c10/core/GradMode.h>
 
@@ -17,7 +20,9 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/files.h"
 #include "weft/core/random.h"
+#include "weft/fine_tuning/pairs/alignment_loss.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
+#include "weft/layers/attention/cross_attention.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -44,6 +49,21 @@ class PairRun : public ::testing::Test {
     }
     test::write_text(folder_ / "source.txt", source);
     test::write_text(folder_ / "target.txt", target);
+  }
+
+  // A file of what the words of every pair are: those of the source from the last to the first.
+  Json alignments() const {
+    std::string lines;
+    std::istringstream sources(read_file(folder_ / "source.txt"));
+    for (std::string source; std::getline(sources, source);) {
+      const auto words = std::ssize(text::words_between_blanks(source));
+      for (std::int64_t word = 0; word < words; ++word) {
+        lines += concat(word == 0 ? "" : " ", word, "-", words - 1 - word);
+      }
+      lines += "\n";
+    }
+    test::write_text(folder_ / "links.txt", lines);
+    return {(folder_ / "links.txt").string()};
   }
 
   Json fields() const {
@@ -74,6 +94,7 @@ class PairRun : public ::testing::Test {
 TEST_F(PairRun, AResumedRunEqualsOneNeverStopped) {
   Json given = fields();
   given["bpe_dropout"] = 0.3;
+  given["alignments"] = alignments();
   given["gradient_accumulation"] = 2;
   const training::TrainResult whole = train(given, "whole");
   train(given);
@@ -127,6 +148,82 @@ TEST_F(PairRun, LearnsAndIsMeasured) {
   }
   // Sums of float32 in another order, and batches with padding.
   EXPECT_NEAR(result.evaluation.at("loss").get<double>(), nats / static_cast<double>(labels), 1e-5);
+}
+
+// How far head 1 of layer 0 is from the links, in nats over all pairs.
+double alignment_nats(const fs::path& run, const PairRows& rows) {
+  models::EncoderDecoder model = checkpoint::load_encoder_decoder(run);
+  const at::NoGradGuard no_grad;
+  double nats = 0;
+  for (std::int64_t pair = 0; pair < rows.size(); ++pair) {
+    const std::vector<PairRow> row = {rows.row(pair)};
+    PairBatch batch = pair_batch(row, model->config());
+    batch.pair.weights = std::make_shared<layers::CrossWeights>();
+    model->hidden_states(batch.pair);
+    nats += alignment_loss(batch.pair.weights->weights, 1, row, 1).item<double>();
+  }
+  return nats;
+}
+
+TEST_F(PairRun, AHeadLearnsTheAlignments) {
+  Json given = fields();
+  given["steps"] = 200;
+  given["checkpoint_every"] = 200;
+  given["eval_every"] = 0;
+  given["dropout"] = 0.0;
+  given["decoder_layers"] = 2;
+  given["generated_examples"] = 0;
+  train(given, "plain");
+  given["alignments"] = alignments();
+  given["alignment_head"] = 1;
+  given["alignment_weight"] = 3.0;
+  const PreparedPairs prepared = prepare_pairs(given, {}, {}, "test");
+  train_pairs(folder_ / "taught", prepared);
+  const models::EncoderDecoderConfig config = checkpoint::load_encoder_decoder(folder_ / "taught")->config();
+  EXPECT_EQ(config.alignment_layer, 0);
+  EXPECT_EQ(config.alignment_head, 1);
+  EXPECT_EQ(checkpoint::load_encoder_decoder(folder_ / "plain")->config().alignment_layer, -1);
+  const PairRows& rows = prepared.task->data().training;
+  EXPECT_LT(alignment_nats(folder_ / "taught", rows), alignment_nats(folder_ / "plain", rows));
+  test::write_text(folder_ / "links.txt", std::string(40, '\n'));
+  const PreparedPairs other = prepare_pairs_resumption(folder_ / "taught", {});
+  test::expect_error(ErrorKind::kArgument, {"train_data"}, [&] { resume_pairs(folder_ / "taught", other); });
+}
+
+TEST(AlignmentLossTest, IsTheCrossEntropyOfTheLinkedWeights) {
+  // Row 0: target token 0 comes from tokens 0 and 2, token 1 from 1, token 2 from none. Row 1: token 1 comes from 0.
+  const std::vector<PairRow> rows = {{{5, 6, 7}, {8, 9, 2}, {{0, 0}, {0, 2}, {1, 1}}}, {{5}, {8, 2}, {{1, 0}}}};
+  at::Tensor scores = at::arange(2 * 2 * 3 * 3, at::kDouble).view({2, 2, 3, 3}).sin().requires_grad_();
+  const at::Tensor weights = scores.softmax(-1);
+  const at::Tensor loss = alignment_loss(weights, 1, rows, 5);
+  const auto nats = [&](std::int64_t row, std::int64_t target, std::int64_t source) {
+    return -std::log(weights[row][1][target][source].item<double>());
+  };
+  EXPECT_NEAR(loss.item<double>(), ((nats(0, 0, 0) + nats(0, 0, 2)) / 2 + nats(0, 1, 1) + nats(1, 1, 0)) / 5, 1e-12);
+  loss.backward();
+  // Of a softmax's cross-entropy: what is there less what should be, for rows with links.
+  EXPECT_NEAR(scores.grad()[0][1][0][1].item<double>(), weights[0][1][0][1].item<double>() / 5, 1e-12);
+  EXPECT_NEAR(scores.grad()[0][1][0][2].item<double>(), (weights[0][1][0][2].item<double>() - 0.5) / 5, 1e-12);
+  EXPECT_EQ(scores.grad()[0][1][2].abs().max().item<double>(), 0.0);
+  EXPECT_EQ(scores.grad().select(1, 0).abs().max().item<double>(), 0.0);
+  test::expect_error(ErrorKind::kArgument, {"from 3 to 0"},
+                     [&] { alignment_loss(weights, 0, std::vector<PairRow>{{{5}, {8}, {{0, 3}}}}, 1); });
+  const at::Tensor nothing = alignment_loss(weights.detach(), 0, std::vector<PairRow>{{{5}, {8}}}, 1);
+  EXPECT_EQ(nothing.item<double>(), 0.0);
+}
+
+TEST(AlignmentLossTest, LinksFollowTheirTokens) {
+  text::WordIds source;
+  source.word = {-1, 0, 0, 1, -1};
+  text::WordIds target;
+  target.word = {0, 1, 1, -1};
+  const std::vector<TokenLink> links = token_links({{0, 1}, {1, 0}}, source, target, 10, 10);
+  EXPECT_EQ(links, (std::vector<TokenLink>{{0, 3}, {1, 1}, {1, 2}, {2, 1}, {2, 2}}));
+  EXPECT_EQ(token_links({{0, 1}, {1, 0}}, source, target, 3, 2), (std::vector<TokenLink>{{1, 1}, {1, 2}}));
+  // Target token 0 becomes two, and tokens 1 and 2 become one.
+  const text::DrawnTokens drawn{{7, 8, 9, 2}, {0, 2, 2, 3}, {1, 2, 2, 3}};
+  EXPECT_EQ(drawn_links(links, nullptr, &drawn), (std::vector<TokenLink>{{0, 3}, {1, 3}, {2, 1}, {2, 2}}));
+  EXPECT_EQ(drawn_links(links, nullptr, nullptr), links);
 }
 
 TEST_F(PairRun, WhatTheModelWritesIsMeasured) {

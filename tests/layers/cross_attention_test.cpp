@@ -186,6 +186,56 @@ TEST(CrossAttention, ReadersOfOneTextEachGiveWhatTheyGiveAlone) {
   }
 }
 
+at::Tensor weights_of(CrossAttention layer, const at::Tensor& x, BlockContext context) {
+  context.weights = std::make_shared<CrossWeights>();
+  layer->forward(x, context);
+  return context.weights->weights;
+}
+
+TEST(CrossAttention, HandsOutTheWeightsOfItsSum) {
+  CrossAttention layer = cross_layer("heads(full, window(3), causal, full)");
+  // More keys than the kernel takes columns at once.
+  const at::Tensor x = at::randn({2, 5, 12}, kExact);
+  const at::Tensor source = at::randn({2, 300, 12}, kExact);
+  auto padded = std::make_shared<Source>(Source{.hidden = source});
+  padded->padding.rows.resize(2);
+  padded->padding.rows[1].key_length = 9;
+  BlockContext context;
+  context.source = padded;
+  const at::Tensor weights = weights_of(layer, x, context);
+  ASSERT_EQ(weights.sizes(), (at::IntArrayRef{2, 4, 5, 300}));
+  const at::Tensor values =
+      layer->key_value(source).view({2, 300, 2, 2, 3}).select(2, 1).transpose(1, 2).repeat_interleave(2, 1);
+  const at::Tensor mixed = layer->output(at::matmul(weights, values).transpose(1, 2).flatten(2));
+  EXPECT_LT((mixed - layer->forward(x, context)).abs().max().item<double>(), 1e-12);
+  EXPECT_LT((weights.sum(-1) - 1.0).abs().max().item<double>(), 1e-12);
+  EXPECT_EQ(weights[1].narrow(-1, 9, 291).abs().max().item<double>(), 0.0);
+  // Another layer's weights are not filled in, nor those of a text with several readers.
+  context.weights = std::make_shared<CrossWeights>(CrossWeights{.layer = 1});
+  layer->forward(x, context);
+  EXPECT_FALSE(context.weights->weights.defined());
+  context.weights->layer = 0;
+  context.source = std::make_shared<Source>(Source{.hidden = source.narrow(0, 0, 1), .readers = 2});
+  test::expect_error(ErrorKind::kArgument, {"one reader", "found"}, [&] { layer->forward(x, context); });
+}
+
+TEST(CrossAttention, WeightsHaveGradientsAndNoDropout) {
+  BlockConfig config = cross_block("full");
+  config.attention_dropout = 0.5;
+  torch::manual_seed(3);
+  CrossAttention layer(config, kExact);
+  for (const at::Tensor& parameter : layer->parameters()) {
+    const at::NoGradGuard without_gradients;
+    parameter.normal_(0.0, 0.4);
+  }
+  const std::vector<at::Tensor> inputs = {at::randn({1, 3, 12}, kExact), at::randn({1, 4, 12}, kExact)};
+  const at::Tensor in_training = weights_of(layer, inputs[0], from_source(inputs[1]));
+  layer->eval();
+  EXPECT_TRUE(weights_of(layer, inputs[0], from_source(inputs[1])).equal(in_training));
+  testing::expect_gradients(
+      [&](const std::vector<at::Tensor>& given) { return weights_of(layer, given[0], from_source(given[1])); }, inputs);
+}
+
 TEST(CrossAttention, GradientsReachTargetSourceAndParameters) {
   CrossAttention layer = cross_layer("window(5)");
   torch::manual_seed(5);

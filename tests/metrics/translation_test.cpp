@@ -12,6 +12,7 @@
 #include "weft/metrics/translation/bleu_words.h"
 #include "weft/metrics/translation/chrf.h"
 #include "weft/metrics/translation/code_points.h"
+#include "weft/metrics/translation/symmetrize.h"
 #include "weft/text/utf8.h"
 
 namespace weft::metrics {
@@ -130,6 +131,47 @@ TEST(AlignmentTest, TheErrorRateIsTheEquation) {
     test::expect_error(ErrorKind::kFormat, {"a link must be", "'"}, [&] { parse_alignment(line); });
   }
   test::expect_error(ErrorKind::kFormat, {"from 1", "'0-1'"}, [] { parse_alignment("0-1", 1); });
+}
+
+TEST(AlignmentTest, IsWrittenAsItIsRead) {
+  EXPECT_EQ(pharaoh_text(parse_alignment("10-2 2-10  2-1\t0-0 0-0").sure), "0-0 2-1 2-10 10-2");
+  EXPECT_EQ(pharaoh_text({}), "");
+  check_words(parse_alignment("3-1 1p3"), 4, 4);
+  test::expect_error(ErrorKind::kFormat, {"word 4 to word 0", "4 and 5 words"},
+                     [] { check_words(parse_alignment("3-4 4?0"), 4, 5); });
+  test::expect_error(ErrorKind::kFormat, {"word 0 to word 1", "1 and 1 words"},
+                     [] { check_words(parse_alignment("0-1"), 1, 1); });
+}
+
+TEST(AlignmentTest, TwoDirectionsBecomeOne) {
+  struct Case {
+    const char* forward;
+    const char* backward;
+    std::vector<const char*> found;  // intersect, union, grow-diag, grow-diag-final, grow-diag-final-and
+  };
+  // By hand. Case 3: 1-1 is beside 0-0 and both its words are free; 2-1 is then beside 1-1 and source word 2 is free;
+  // 4-4 touches nothing. Case 4: 2-0 and 0-2 are no neighbours of 0-0; each has one free word. Case 5: 1-2 is not
+  // beside 0-0, and is taken by `final` of either kind; 0-2 comes too late then.
+  const std::vector<Case> cases = {
+      {"", "", {"", "", "", "", ""}},
+      {"0-0 1-1", "0-0 1-1", {"0-0 1-1", "0-0 1-1", "0-0 1-1", "0-0 1-1", "0-0 1-1"}},
+      {"0-0 1-1 4-4", "0-0 2-1", {"0-0", "0-0 1-1 2-1 4-4", "0-0 1-1 2-1", "0-0 1-1 2-1 4-4", "0-0 1-1 2-1 4-4"}},
+      {"0-0 0-2", "0-0 2-0", {"0-0", "0-0 0-2 2-0", "0-0", "0-0 0-2 2-0", "0-0"}},
+      {"0-0 1-2", "0-0 0-2", {"0-0", "0-0 0-2 1-2", "0-0", "0-0 1-2", "0-0 1-2"}},
+      // A neighbour whose words both have links stays out; one added in a pass is grown from in the same pass.
+      {"0-0 1-1 1-0", "0-0 1-1 0-1", {"0-0 1-1", "0-0 0-1 1-0 1-1", "0-0 1-1", "0-0 1-1", "0-0 1-1"}},
+      {"0-0 1-0 2-0 3-0", "0-0", {"0-0", "0-0 1-0 2-0 3-0", "0-0 1-0 2-0 3-0", "0-0 1-0 2-0 3-0", "0-0 1-0 2-0 3-0"}},
+      {"2-2", "0-0", {"", "0-0 2-2", "", "0-0 2-2", "0-0 2-2"}},
+  };
+  for (const Case& test : cases) {
+    for (std::size_t way = 0; way < kSymmetrizations.size(); ++way) {
+      const AlignmentLinks found =
+          symmetrized(parse_alignment(test.forward).sure, parse_alignment(test.backward).sure, kSymmetrizations[way]);
+      EXPECT_EQ(pharaoh_text(found), test.found[way])
+          << test.forward << " | " << test.backward << " | " << kSymmetrizations[way];
+    }
+  }
+  test::expect_error(ErrorKind::kArgument, {"intersect, union", "'both'"}, [] { symmetrized({}, {}, "both"); });
 }
 
 }  // namespace

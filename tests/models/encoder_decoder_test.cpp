@@ -407,6 +407,29 @@ TEST(EncoderDecoder, DropoutIsAFunctionOfTheSeedAndRecomputationSeesTheSame) {
   }
 }
 
+TEST(EncoderDecoder, HandsOutWhereATargetLooksWithTheSameGradientsUnderRecomputation) {
+  SequencePair pair{.input_ids = pair_ids(2, 7), .decoder_input_ids = pair_ids(2, 6)};
+  pair.weights = std::make_shared<layers::CrossWeights>(layers::CrossWeights{.layer = 1});
+  std::vector<at::Tensor> found[2];
+  for (const bool recompute : {false, true}) {
+    EncoderDecoderConfig config = small_pair_config();
+    config.gradient_checkpointing = recompute;
+    EncoderDecoder model = make_pair_model(config);
+    const at::Tensor loss = model->loss(pair, pair.decoder_input_ids);
+    (loss - pair.weights->weights.select(1, 2).select(2, 0).log().sum()).backward();
+    found[recompute].push_back(pair.weights->weights);
+    for (const at::Tensor& parameter : model->parameters()) {
+      found[recompute].push_back(parameter.grad());
+    }
+  }
+  for (std::size_t i = 0; i < found[0].size(); ++i) {
+    EXPECT_LT((found[0][i] - found[1][i]).abs().max().item<double>(), 1e-12) << i;
+  }
+  pair.weights->layer = 3;
+  test::expect_error(ErrorKind::kArgument, {"layer 3", "0 to 2"},
+                     [&] { make_pair_model(small_pair_config())->loss(pair, pair.decoder_input_ids); });
+}
+
 TEST(EncoderDecoder, SharesAndTiesTables) {
   const auto count = [](bool share, bool tie) {
     EncoderDecoderConfig config = small_pair_config();

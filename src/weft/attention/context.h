@@ -17,6 +17,7 @@ struct AttentionContext {
   std::vector<pattern::RowBinding> rows;  ///< positions bound to `input` and lengths, one a batch row; empty when none
   std::int64_t query_offset = 0;          ///< position of the first query; keys start at position 0
   std::uint64_t seed = 0;                 ///< of the dropout in this call; the layer mixes in its number
+  bool without_dropout = false;           ///< nothing is dropped out in this call, also in training mode
 };
 
 }  // namespace weft::attention

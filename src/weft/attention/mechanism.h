@@ -24,6 +24,11 @@ class AttentionImpl : public torch::nn::Module {
   virtual at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                              const AttentionContext& context) = 0;
 
+  /// The weights [B, H, Q, K] with which forward() mixes the values, without dropout; zeros where there is no edge.
+  /// What forward() makes of the columns of the identity, so that every mechanism has them, with gradients. The result
+  /// is dense: for pairs of short texts.
+  at::Tensor weights(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context);
+
   /// What step() remembers, before the first token.
   virtual std::unique_ptr<AttentionState> initial_state() const;
   /// forward() for tokens behind those of `state`, which takes them in: key and value [B, H_kv, Q, D] are those of the

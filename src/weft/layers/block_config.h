@@ -17,6 +17,7 @@ namespace weft::layers {
 
 class SelfAttentionImpl;
 struct BlockConfig;
+struct CrossWeights;
 struct Source;
 
 /// Builds the self-attention of a block, for a family whose layers do more than SelfAttention.
@@ -57,10 +58,11 @@ attention::MechanismSite cross_site_of(const BlockConfig& config);
 
 /// One call, the same for every block of a model.
 struct BlockContext {
-  attention::AttentionContext attention;  ///< padding, `input`, position offset, seed of the call's dropout
-  Rotation rotation;                      ///< of the positions of this call; undefined without rotary positions
-  DecodingState* state = nullptr;         ///< of the tokens before this call, or null
-  std::shared_ptr<const Source> source;   ///< of cross-attention; null where no block has any
+  attention::AttentionContext attention;       ///< padding, `input`, position offset, seed of the call's dropout
+  Rotation rotation;                           ///< of the positions of this call; undefined without rotary positions
+  DecodingState* state = nullptr;              ///< of the tokens before this call, or null
+  std::shared_ptr<const Source> source;        ///< of cross-attention; null where no block has any
+  std::shared_ptr<CrossWeights> weights = {};  ///< one block's cross-attention fills it in, where somebody asks
 };
 
 }  // namespace weft::layers

@@ -166,6 +166,10 @@ at::Tensor EncoderDecoderImpl::run_decoder(const at::Tensor& ids, layers::BlockC
 std::pair<at::Tensor, at::Tensor> EncoderDecoderImpl::run(const SequencePair& pair) {
   check_target_tokens(config_, pair.decoder_input_ids);
   layers::BlockContext context;
+  context.weights = pair.weights;
+  require(pair.weights == nullptr || (pair.weights->layer >= 0 && pair.weights->layer < config_.decoder_layers),
+          "cross-attention weights of layer ", pair.weights ? pair.weights->layer : 0,
+          ", but the decoder has layers 0 to ", config_.decoder_layers - 1);
   describe_rows(context.attention, pair.decoder_attention_mask, {}, pair.decoder_input_ids);
   if (is_training() && (config_.dropout > 0.0 || config_.attention_dropout > 0.0)) {
     context.attention.seed = pair.seed ? *pair.seed : draw_seed();

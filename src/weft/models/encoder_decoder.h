@@ -21,6 +21,7 @@
 namespace weft::layers {
 struct BlockContext;
 class PackedWeight;
+struct CrossWeights;
 struct Source;
 }  // namespace weft::layers
 
@@ -46,6 +47,8 @@ struct SequencePair {
   std::optional<std::uint64_t> seed =
       {};  ///< of all dropout in this call; drawn from LibTorch's CPU generator when absent
   at::Tensor global_attention_mask = {};  ///< of the source, see SourceText
+  /// Where the target looks in the source: one decoder layer's cross-attention, filled in by the call; null: not asked.
+  std::shared_ptr<layers::CrossWeights> weights = {};
 
   SourceText source() const { return {input_ids, attention_mask, global_attention_mask}; }
 };

@@ -164,6 +164,10 @@ void validate(const EncoderDecoderConfig& config, std::string_view where) {
   }
   check_list(config.decoder_attention, config.decoder_layers, where, "decoder_attention");
   check_list(config.cross_attention, config.decoder_layers, where, "cross_attention");
+  require(config.alignment_layer < config.decoder_layers, where, ": alignment_layer ", config.alignment_layer,
+          " must be below decoder_layers ", config.decoder_layers);
+  require(config.alignment_head < config.decoder_attention_heads, where, ": alignment_head ", config.alignment_head,
+          " must be below decoder_attention_heads ", config.decoder_attention_heads);
   const EncoderDecoderFamily& family = find_encoder_decoder(config.model_type);
   require(!has_one_length(family) || config.max_source_positions == config.max_target_positions, where, ": ",
           config.model_type, " has as many positions for a target as for a source, found ", config.max_target_positions,

@@ -54,6 +54,8 @@ struct EncoderDecoderConfig {
   std::int64_t decoder_start_token_id = -1;
   std::int64_t loss_chunk_size = 0;
   bool gradient_checkpointing = false;
+  std::int64_t alignment_layer = -1;
+  std::int64_t alignment_head = 0;
   std::string tokenizer_class = "bytes";
 
   // Kept beside the field list.
@@ -155,6 +157,12 @@ struct EncoderDecoderConfig {
               .at_least(0));
     visit(Field{"gradient_checkpointing", &C::gradient_checkpointing,
                 "save memory: compute each layer again in the backward pass"});
+    visit(
+        Field{"alignment_layer", &C::alignment_layer,
+              "layer of the decoder, from 0, with the head of attention to the source that has learned alignments; -1 "
+              "for none, or to learn them in the last but one"}
+            .range(-1, 4095));
+    visit(Field{"alignment_head", &C::alignment_head, "that head, from 0"}.range(0, 4095));
     visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of(
         {"bytes", "sentencepiece", "huggingface"}));
   }

@@ -45,7 +45,7 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
   AttentionOptions options;
   options.key_keep = context.key_keep;
   options.slopes = slopes_;
-  if (is_training() && this->site().dropout > 0) {
+  if (is_training() && this->site().dropout > 0 && !context.without_dropout) {
     options.dropout = this->site().dropout;
     options.seed = random_bits(context.seed, static_cast<std::uint64_t>(this->site().layer));
   }

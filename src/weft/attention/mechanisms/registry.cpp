@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of mechanism names: a row has the function that reads an expression and the one that builds the module. The
 // recipe is docs/recipes/add-a-mechanism.md.
+#include <ATen/ops/cat.h>
+#include <ATen/ops/eye.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <string_view>
+#include <vector>
 
 #include "weft/attention/mechanism.h"
 #include "weft/attention/mechanisms/linear_attention.h"
@@ -12,6 +16,7 @@
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/state/state_checks.h"
 #include "weft/core/error.h"
+#include "weft/kernels/arguments.h"
 
 namespace weft::attention {
 namespace {
@@ -69,6 +74,23 @@ const Mechanism* find_mechanism(std::string_view name) {
 }
 
 }  // namespace
+
+at::Tensor AttentionImpl::weights(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context) {
+  require(key.dim() == 4 && key.size(2) > 0, "attention: weights need keys [batch, heads, length, head_dim], found ",
+          key.sizes());
+  AttentionContext whole = context;
+  whole.without_dropout = true;
+  const std::int64_t keys = key.size(2);
+  const at::Tensor identity = at::eye(keys, key.options().requires_grad(false));
+  std::vector<at::Tensor> pieces;
+  // The kernel takes so many columns at once.
+  for (std::int64_t first = 0; first < keys; first += kernels::kMaximumHeadDim) {
+    const std::int64_t columns = std::min(kernels::kMaximumHeadDim, keys - first);
+    const at::Tensor values = identity.narrow(1, first, columns).expand({key.size(0), key.size(1), keys, columns});
+    pieces.push_back(forward(query, key, values, whole));
+  }
+  return pieces.size() == 1 ? pieces.front() : at::cat(pieces, -1);
+}
 
 std::unique_ptr<AttentionState> AttentionImpl::initial_state() const {
   return std::make_unique<KeysAndValues>(site_.layer);

@@ -27,7 +27,10 @@ constexpr std::string_view kOwnClass = "WeftForConditionalGeneration";
 constexpr std::array<std::string_view, 4> kFamilyFields{"attention_window", "attention_type", "block_size",
                                                         "num_random_blocks"};
 /// Fields that change how a model runs and not what it is: a config of Weft's may leave them out.
-constexpr std::array<std::string_view, 2> kMayLack{"loss_chunk_size", "gradient_checkpointing"};
+constexpr std::array<std::string_view, 4> kMayLack{"loss_chunk_size", "gradient_checkpointing", "alignment_layer",
+                                                   "alignment_head"};
+/// Fields that a Hugging Face config.json has by the name that they have here, where Weft wrote them.
+constexpr std::array<std::string_view, 2> kOwnFields{"alignment_layer", "alignment_head"};
 /// Members of a Hugging Face config.json that Weft writes itself.
 constexpr std::array<std::string_view, 5> kWritten{"architectures", "model_type", "is_encoder_decoder", "dtype",
                                                    "torch_dtype"};
@@ -115,6 +118,9 @@ void refuse_half_a_model(const Json& json, const EncoderDecoderFamily& family, c
 
 /// The name of a field in the family's config.json; empty where it has none.
 std::string name_of(const EncoderDecoderFamily& family, std::string_view field) {
+  if (is_one_of(kOwnFields, field)) {
+    return std::string(field);
+  }
   const auto found = std::find_if(family.fields.begin(), family.fields.end(),
                                   [&](const models::FieldName& name) { return name.weft == field; });
   return found == family.fields.end() ? std::string() : std::string(found->hugging_face);
@@ -125,7 +131,7 @@ std::string other_settings(const Json& json, const EncoderDecoderFamily& family)
   for (const auto& [key, value] : json.items()) {
     const bool field = std::any_of(family.fields.begin(), family.fields.end(),
                                    [&](const models::FieldName& name) { return name.hugging_face == key; });
-    if (!field && !is_one_of(kWritten, key)) {
+    if (!field && !is_one_of(kWritten, key) && !is_one_of(kOwnFields, key)) {
       others[key] = value;
     }
   }
@@ -177,7 +183,8 @@ EncoderDecoderConfig family_from_json(const Json& given, const EncoderDecoderFam
 
 bool is_default(std::string_view field, const EncoderDecoderConfig& config) {
   const std::vector<std::string> full{"full"};
-  return (field == "encoder_attention" && config.encoder_attention.empty()) ||
+  return (is_one_of(kOwnFields, field) && config.alignment_layer < 0) ||
+         (field == "encoder_attention" && config.encoder_attention.empty()) ||
          (field == "decoder_attention" && config.decoder_attention == full) ||
          (field == "cross_attention" && config.cross_attention == full);
 }

@@ -12,6 +12,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/score/alignment_figures.h"
 #include "weft/cli/score/score_texts.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
@@ -259,19 +260,7 @@ void score_aer(const ScoreFlags& flags) {
                  metrics::parse_alignment(row.texts[1], options.reference_from_one ? 1 : 0));
     });
   });
-  const std::optional<double> rate = scorer.error_rate();
-  require(rate.has_value(), "an error rate needs at least one link, found none in ", scorer.sentences(), " sentences");
-  if (flags.json) {
-    print_json({{"name", "AER"},
-                {"score", *rate},
-                {"precision", formats::or_null(scorer.precision())},
-                {"recall", formats::or_null(scorer.recall())},
-                {"sentences", scorer.sentences()}});
-    return;
-  }
-  const auto text = [](const std::optional<double>& value) { return value ? percent(*value) : std::string("none"); };
-  std::cout << name_table(
-      {{"AER", text(rate)}, {"precision", text(scorer.precision())}, {"recall", text(scorer.recall())}});
+  print_alignment_figures(scorer, flags.json);
 }
 
 // A command of files and a metric's own fields.

@@ -165,9 +165,9 @@ bool asks_for_pair(const std::string& family, const std::filesystem::path& confi
 }
 
 std::vector<std::string_view> pair_fields_left_out() {
-  std::vector<std::string_view> names{"position_embedding",  "position_offset",   "norm_position",
-                                      "normalize_embedding", "loss_chunk_size",   "gradient_checkpointing",
-                                      "tokenizer_class",     "encoder_full_until"};
+  std::vector<std::string_view> names{
+      "position_embedding",     "position_offset", "norm_position",      "normalize_embedding", "loss_chunk_size",
+      "gradient_checkpointing", "tokenizer_class", "encoder_full_until", "alignment_layer",     "alignment_head"};
   models::EncoderConfig::fields([&](const auto& field) { names.push_back(field.name); });
   return names;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/formats/json_members.h"
@@ -82,7 +83,7 @@ void rename_shape_fields(Json& fields) {
     if (found == fields.end()) {
       continue;
     }
-    const Json value = *found;
+    const Json value = std::move(*found);
     fields.erase(std::string(other.given));
     for (const std::string_view name : other.fields) {
       if (!fields.contains(std::string(name))) {
@@ -99,6 +100,10 @@ std::string_view preset_for(std::int64_t pairs) {
 void check_pair_files(const PairConfig& config, std::string_view where) {
   check_split(config, where, false);
   check_split(config, where, true);
+  require(config.alignments.empty() || !config.train_source.empty(), where,
+          ": alignments belong to train_source; those of train_data are in its alignment_field");
+  require(config.alignment_field.empty() || !config.train_data.empty(), where,
+          ": alignment_field is of train_data; those of train_source are in files, alignments");
 }
 
 PairSettings make_pair_settings(const Json& fields, std::int64_t pairs, std::string_view where) {
@@ -129,7 +134,7 @@ PairSettings make_pair_settings(const Json& fields, std::int64_t pairs, std::str
 
 PairConfig resolved(PairConfig config) {
   for (auto* paths : {&config.train_source, &config.train_target, &config.eval_source, &config.eval_target,
-                      &config.train_data, &config.eval_data}) {
+                      &config.train_data, &config.eval_data, &config.alignments}) {
     make_absolute(*paths);
   }
   return config;

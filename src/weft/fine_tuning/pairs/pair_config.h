@@ -34,6 +34,9 @@ struct PairConfig {
   std::vector<std::string> eval_target;
   std::vector<std::string> train_data;
   std::vector<std::string> eval_data;
+  std::vector<std::string> alignments;
+  std::string alignment_field;
+  double alignment_weight = 0.05;
   std::string source_field;
   std::string target_field;
   bool header = true;
@@ -62,6 +65,13 @@ struct PairConfig {
     visit(Field{"eval_target", &C::eval_target, "targets of the held-out sources"});
     visit(Field{"train_data", &C::train_data, "tables or JSON lines with source and target, instead of two files"});
     visit(Field{"eval_data", &C::eval_data, "the same, held out"});
+    visit(
+        Field{"alignments", &C::alignments,
+              "files of word alignments (0-0 1-2, from 0), one for each file of --train-source: one head of attention "
+              "to the source learns them beside the translation"});
+    visit(Field{"alignment_field", &C::alignment_field,
+                "the same for --train-data: its column or JSON field of alignments; without it none are learned"});
+    visit(Field{"alignment_weight", &C::alignment_weight, "weight of the alignments' loss"}.range(0.0, 1000.0));
     visit(Field{"source_field", &C::source_field,
                 "column or JSON field of the source; without it source, src, text, document or article"});
     visit(Field{"target_field", &C::target_field,

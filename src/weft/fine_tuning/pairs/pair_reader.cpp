@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/table_reader.h"
 #include "weft/readers/text_source.h"
+#include "weft/text/pair/word_ids.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -37,31 +39,70 @@ std::string field_of(const std::string& named, const std::array<std::string_view
   return found == usual.end() ? std::string() : std::string(*found);
 }
 
-Next open_aligned(const fs::path& source, const fs::path& target, const readers::ReadOptions& options) {
-  struct Files {
-    readers::TextSource source;
-    readers::TextSource target;
-  };
-  auto files = std::make_shared<Files>(Files{{source, options}, {target, options}});
-  return [files](TextPair& pair) {
-    files->source.begin_record();
-    files->target.begin_record();
-    const bool has_source = files->source.next_line(pair.source);
-    const bool has_target = files->target.next_line(pair.target);
-    if (has_source != has_target) {
-      const readers::TextSource& ended = has_source ? files->target : files->source;
-      const readers::TextSource& other = has_source ? files->source : files->target;
-      fail(ErrorKind::kFormat, quote(ended.path().native(), 4096), " ends before line ", other.line(), " of ",
-           quote(other.path().native(), 4096), ": line N of both files must belong together");
+// The links of a pair that has been read. All count alike, sure or possible.
+void add_links(TextPair& pair, std::string_view line, const std::string& where) {
+  try {
+    const metrics::Alignment alignment = metrics::parse_alignment(line);
+    metrics::check_words(alignment, std::ssize(text::words_between_blanks(pair.source)),
+                         std::ssize(text::words_between_blanks(pair.target)));
+    pair.links = alignment.sure;
+    pair.links->insert(alignment.possible.begin(), alignment.possible.end());
+  } catch (const Error& error) {
+    readers::malformed(where, ": ", error.what());
+  }
+}
+
+/// Files of which line N belongs together.
+class AlignedFiles {
+ public:
+  /// `alignments` is empty where none are read.
+  AlignedFiles(const fs::path& source, const fs::path& target, const fs::path& alignments,
+               const readers::ReadOptions& options)
+      : source_(source, options), target_(target, options) {
+    if (!alignments.empty()) {
+      alignments_.emplace(alignments, options);
     }
-    pair.where = files->source.where();
+  }
+
+  bool next(TextPair& pair) {
+    std::string links;
+    const bool has_source = next_line(source_, pair.source);
+    check_ends(source_, has_source, target_, next_line(target_, pair.target));
+    if (alignments_) {
+      check_ends(source_, has_source, *alignments_, next_line(*alignments_, links));
+    }
+    pair.where = source_.where();
     if (has_source) {
-      readers::check_utf8(pair.source, files->source.where());
-      readers::check_utf8(pair.target, files->target.where());
+      readers::check_utf8(pair.source, source_.where());
+      readers::check_utf8(pair.target, target_.where());
+      if (alignments_) {
+        add_links(pair, links, alignments_->where());
+      }
     }
     return has_source;
-  };
-}
+  }
+
+ private:
+  static bool next_line(readers::TextSource& file, std::string& line) {
+    file.begin_record();
+    return file.next_line(line);
+  }
+
+  static void check_ends(const readers::TextSource& first, bool has_first, const readers::TextSource& second,
+                         bool has_second) {
+    if (has_first == has_second) {
+      return;
+    }
+    const readers::TextSource& ended = has_first ? second : first;
+    const readers::TextSource& other = has_first ? first : second;
+    fail(ErrorKind::kFormat, quote(ended.path().native(), 4096), " ends before line ", other.line(), " of ",
+         quote(other.path().native(), 4096), ": line N of both files must belong together");
+  }
+
+  readers::TextSource source_;
+  readers::TextSource target_;
+  std::optional<readers::TextSource> alignments_;
+};
 
 Next open_table(const fs::path& file, const std::string& format, const PairConfig& config,
                 const readers::ReadOptions& options) {
@@ -87,7 +128,7 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
       return by_place                ? place
              : !name.empty()         ? reader->column(name)
              : two && !other.empty() ? 1 - reader->column(other)
-                                     : reader->column(std::string(usual.front()));
+                                     : reader->column(usual.front());
     };
     const std::size_t source = column(source_name, kSourceNames, target_name, 0);
     const std::size_t target = column(target_name, kTargetNames, source_name, 1);
@@ -95,6 +136,9 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
             "--target-field");
     pair.source = row->fields[source];
     pair.target = row->fields[target];
+    if (!config.alignment_field.empty()) {
+      add_links(pair, row->fields[reader->column(config.alignment_field)], pair.where);
+    }
     return true;
   };
 }
@@ -116,29 +160,54 @@ Next open_json_lines(const fs::path& file, const PairConfig& config, const reade
             ": source_field and target_field name the same field, ", quote(config.source_field));
     pair.source = text(config.source_field, kSourceNames);
     pair.target = text(config.target_field, kTargetNames);
+    if (!config.alignment_field.empty()) {
+      add_links(pair, readers::string_field(record.object, config.alignment_field, pair.where), pair.where);
+    }
     return true;
   };
+}
+
+// How the pairs of text files are opened, one after another; `alignments` may be empty.
+std::vector<std::function<Next()>> aligned_files(const std::vector<std::string>& sources,
+                                                 const std::vector<std::string>& targets,
+                                                 const std::vector<std::string>& alignments) {
+  const std::vector<fs::path> source_files = readers::list_files(sources);
+  const auto beside = [&](const std::vector<std::string>& paths, const char* what) {
+    const std::vector<fs::path> files = readers::list_files(paths);
+    require(files.size() == source_files.size(), "there must be as many files of ", what, " as of sources, found ",
+            files.size(), " and ", source_files.size());
+    return files;
+  };
+  const std::vector<fs::path> target_files = beside(targets, "targets");
+  const std::vector<fs::path> links =
+      alignments.empty() ? std::vector<fs::path>(source_files.size()) : beside(alignments, "alignments");
+  std::vector<std::function<Next()>> opened;
+  opened.reserve(source_files.size());
+  for (std::size_t i = 0; i < source_files.size(); ++i) {
+    opened.emplace_back([source = source_files[i], target = target_files[i], link = links[i]]() -> Next {
+      auto files = std::make_shared<AlignedFiles>(source, target, link, readers::ReadOptions());
+      return [files](TextPair& pair) { return files->next(pair); };
+    });
+  }
+  return opened;
 }
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos; }
 
 }  // namespace
 
-PairReader::PairReader(const PairConfig& config, bool held_out)
-    : Reader({.skip_malformed = config.on_error == "skip"}) {
+PairReader::PairReader(const PairConfig& given, bool held_out) : Reader({.skip_malformed = given.on_error == "skip"}) {
+  PairConfig config = given;
+  if (held_out) {
+    config.alignment_field.clear();  // alignments are learned, and not measured
+  }
   const auto& sources = held_out ? config.eval_source : config.train_source;
   const auto& targets = held_out ? config.eval_target : config.train_target;
   const auto& data = held_out ? config.eval_data : config.train_data;
   // What a file's own reader finds malformed is skipped and counted here.
   const readers::ReadOptions options;
   if (!sources.empty()) {
-    const std::vector<fs::path> source_files = readers::list_files(sources);
-    const std::vector<fs::path> target_files = readers::list_files(targets);
-    require(source_files.size() == target_files.size(), "there must be as many files of targets as of sources, found ",
-            target_files.size(), " and ", source_files.size());
-    for (std::size_t i = 0; i < source_files.size(); ++i) {
-      files_.emplace_back([=] { return open_aligned(source_files[i], target_files[i], options); });
-    }
+    files_ = aligned_files(sources, targets, held_out ? std::vector<std::string>() : config.alignments);
   }
   for (const fs::path& file : data.empty() ? std::vector<fs::path>() : readers::list_files(data)) {
     const std::string format = format_of(file);

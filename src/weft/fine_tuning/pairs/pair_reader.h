@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/fine_tuning/pairs/pair_config.h"
+#include "weft/metrics/translation/alignment_error.h"
 #include "weft/readers/reader.h"
 
 namespace weft::fine_tuning {
@@ -16,15 +18,17 @@ struct TextPair {
   std::string source;
   std::string target;
   std::string where;
+  std::optional<metrics::AlignmentLinks> links = {};  ///< of their words, where alignments are read
 };
 
 /// One pair after another, in the order of the files. Malformed: a side that is empty or blank, or not UTF-8; what the
-/// readers of tables and JSON lines find malformed.
+/// readers of tables and JSON lines find malformed; links that are none, or name words that are not there.
 class PairReader final : public readers::Reader<TextPair> {
  public:
-  /// The training pairs of `config`, or the held-out ones. Errors: kIo; kArgument for another number of source than of
-  /// target files, and for a column that a table does not have; kFormat for a file of another form.
-  PairReader(const PairConfig& config, bool held_out);
+  /// The training pairs of `given`, or the held-out ones, which have no links. Errors: kIo; kArgument for another
+  /// number of source than of target files, and for a column that a table does not have; kFormat for a file of another
+  /// form.
+  PairReader(const PairConfig& given, bool held_out);
 
  protected:
   /// Errors: kFormat, also when malformed records are skipped, where one file of two has more lines than the other:

@@ -28,13 +28,18 @@ void PairRows::add(const PairRow& row) {
       ids_.push_back(static_cast<std::int32_t>(id));
     }
   }
+  links_.insert(links_.end(), row.links.begin(), row.links.end());
+  link_ends_.push_back(links());
 }
 
 PairRow PairRows::row(std::int64_t pair) const {
   const auto ids = [&](std::int64_t side) {
     return std::vector<std::int64_t>(ids_.begin() + begin(side), ids_.begin() + end(side));
   };
-  return {ids(2 * pair), ids(2 * pair + 1)};
+  const auto link = [&](std::int64_t before) {
+    return links_.begin() + (before == 0 ? 0 : link_ends_[static_cast<std::size_t>(before - 1)]);
+  };
+  return {ids(2 * pair), ids(2 * pair + 1), std::vector<TokenLink>(link(pair), link(pair + 1))};
 }
 
 std::uint64_t PairRows::fingerprint() const noexcept {
@@ -44,6 +49,14 @@ std::uint64_t PairRows::fingerprint() const noexcept {
   }
   for (const std::int32_t id : ids_) {
     print = random_bits(print, static_cast<std::uint64_t>(id));
+  }
+  if (!links_.empty()) {
+    for (const std::int64_t end : link_ends_) {
+      print = random_bits(print, static_cast<std::uint64_t>(end));
+    }
+    for (const auto& [target, source] : links_) {
+      print = random_bits(print, static_cast<std::uint64_t>(target), static_cast<std::uint64_t>(source));
+    }
   }
   return print;
 }

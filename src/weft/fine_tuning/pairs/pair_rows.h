@@ -2,6 +2,7 @@
 // Tokenised pairs, four bytes a token, and batches of them as an encoder-decoder is shown them.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,10 +13,18 @@
 
 namespace weft::fine_tuning {
 
+/// A token of the target and one of the source whose words belong together.
+struct TokenLink {
+  std::int32_t target = 0;
+  std::int32_t source = 0;
+  auto operator<=>(const TokenLink&) const = default;
+};
+
 /// The two sides of a pair, each with its end token.
 struct PairRow {
   std::vector<std::int64_t> source;
   std::vector<std::int64_t> target;
+  std::vector<TokenLink> links = {};  ///< sorted; none where nothing is aligned
 };
 
 class PairRows {
@@ -28,7 +37,9 @@ class PairRows {
   /// Of all pairs, both sides.
   std::int64_t tokens() const noexcept { return static_cast<std::int64_t>(ids_.size()); }
   PairRow row(std::int64_t pair) const;
-  /// A number that tells two sets apart, over all ids in their order.
+  /// Of all pairs.
+  std::int64_t links() const noexcept { return static_cast<std::int64_t>(links_.size()); }
+  /// A number that tells two sets apart, over all ids and links in their order.
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -37,6 +48,8 @@ class PairRows {
 
   std::vector<std::int32_t> ids_;
   std::vector<std::int64_t> begins_;  // of each source and each target, in turn
+  std::vector<TokenLink> links_;
+  std::vector<std::int64_t> link_ends_;  // of each pair
 };
 
 /// What a call of the model is given, and what it should say.

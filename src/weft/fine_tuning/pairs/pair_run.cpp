@@ -11,8 +11,10 @@
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/error.h"
+#include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/fine_tuning/pairs/alignment_loss.h"
 #include "weft/fine_tuning/pairs/joint_vocabulary.h"
 #include "weft/fine_tuning/pairs/pair_reader.h"
 #include "weft/training/processes/process_group.h"
@@ -27,9 +29,9 @@ using formats::Json;
 using Tokenizer = std::shared_ptr<const text::HuggingFaceTokenizer>;
 
 // The data themselves are compared, so that files may have moved.
-constexpr std::array<std::string_view, 10> kChangeableOfPairs = {
-    "train_source", "train_target", "eval_source", "eval_target",        "train_data",
-    "eval_data",    "on_error",     "epochs",      "generated_examples", "eval_beams"};
+constexpr std::array<std::string_view, 11> kChangeableOfPairs = {
+    "train_source", "train_target", "eval_source", "eval_target",        "train_data", "eval_data",
+    "alignments",   "on_error",     "epochs",      "generated_examples", "eval_beams"};
 
 std::int64_t role_id(const text::HuggingFaceTokenizer& tokenizer, std::initializer_list<text::SpecialRole> roles,
                      const char* what) {
@@ -71,13 +73,16 @@ class PairEncoding {
     while (reader.next(pair)) {
       bar.update(static_cast<double>(rows.size()));
       rows.add({ids(pair.source, pair.where, longest_source(), summary),
-                ids(pair.target, pair.where, longest_target(), summary)});
+                ids(pair.target, pair.where, longest_target(), summary), links(pair)});
       if (references != nullptr) {
         references->push_back(pair.target);
       }
     }
     summary.records = reader.report();
     summary.examples = rows.size();
+    if (without_links_ > 0) {
+      log_warning(without_links_, " pairs teach no alignment: tokens lie in two words there");
+    }
     if (rows.size() == 0) {
       fail(ErrorKind::kFormat, "the ", held_out ? "held-out" : "training", " data have no pair");
     }
@@ -92,6 +97,20 @@ class PairEncoding {
   std::int64_t longest_target() const {
     return config_.max_target_length == 0 ? model_.max_target_positions
                                           : std::min(config_.max_target_length, model_.max_target_positions);
+  }
+
+  std::vector<TokenLink> links(const TextPair& pair) {
+    if (!pair.links) {
+      return {};
+    }
+    const auto words = text::make_pair_tokenizer(tokenizer_, model_.eos_token_id);
+    const text::WordIds source = text::read_words(*words, pair.source, text::Side::kSource);
+    const text::WordIds target = text::read_words(*words, pair.target, text::Side::kTarget);
+    if (source.one_by_one || target.one_by_one) {
+      ++without_links_;
+      return {};
+    }
+    return token_links(*pair.links, source, target, longest_source() - 1, longest_target() - 1);
   }
 
   std::vector<std::int64_t> ids(const std::string& text, const std::string& where, std::int64_t longest,
@@ -122,7 +141,17 @@ class PairEncoding {
   const PairConfig& config_;
   const models::EncoderDecoderConfig& model_;
   Tokenizer tokenizer_;
+  std::int64_t without_links_ = 0;
 };
+
+// The head that learns alignments, where there are any: in the last layer but one, as in Garg et al. 2019.
+void choose_alignment_head(PairSettings& settings) {
+  models::EncoderDecoderConfig& model = settings.model;
+  const bool given = !settings.pairs.alignments.empty() || !settings.pairs.alignment_field.empty();
+  if (given && model.alignment_layer < 0) {
+    model.alignment_layer = std::max<std::int64_t>(0, model.decoder_layers - 2);
+  }
+}
 
 // `model` is that of a checkpoint; without one a new one is made.
 PreparedPairs prepare_with(const PairSettings& settings, const Tokenizer& tokenizer,
@@ -135,6 +164,7 @@ PreparedPairs prepare_with(const PairSettings& settings, const Tokenizer& tokeni
   prepared.settings = settings;
   // Resolved before the task keeps it: the batches of a step depend on the number of processes.
   prepared.settings.trainer = training::resolved(prepared.settings.trainer);
+  choose_alignment_head(prepared.settings);
   PairData data;
   PairEncoding encoding(prepared.settings, tokenizer);
   prepared.training = encoding.read(false, data.training, nullptr);

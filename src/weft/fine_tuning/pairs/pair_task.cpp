@@ -10,8 +10,10 @@
 #include "weft/core/files.h"
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
+#include "weft/fine_tuning/pairs/alignment_loss.h"
 #include "weft/fine_tuning/pairs/pair_scoring.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
+#include "weft/layers/attention/cross_attention.h"
 #include "weft/text/pair/pair_tokenizer.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/text_task.h"
@@ -71,14 +73,17 @@ void PairTask::draw_anew(std::vector<PairRow>& rows, std::int64_t step, std::int
   const data::RowDraws draws = {static_cast<std::uint64_t>(settings_.trainer.seed), step, part};
   std::int64_t number = 0;
   for (PairRow& row : rows) {
-    for (const auto& [side, longest] :
-         {std::pair{&row.source, config.max_source_positions}, std::pair{&row.target, config.max_target_positions}}) {
-      const auto fits = [most = longest](std::size_t tokens) { return static_cast<std::int64_t>(tokens) <= most; };
-      if (auto drawn = data::drawn_row(*side, *subwords_, draws, number, fits)) {
-        *side = std::move(drawn->ids);
+    const auto drawn_side = [&](std::vector<std::int64_t>& side, std::int64_t longest) {
+      const auto fits = [longest](std::size_t tokens) { return static_cast<std::int64_t>(tokens) <= longest; };
+      auto drawn = data::drawn_row(side, *subwords_, draws, number++, fits);
+      if (drawn) {
+        side = std::move(drawn->ids);
       }
-      ++number;
-    }
+      return drawn;
+    };
+    const auto source = drawn_side(row.source, config.max_source_positions);
+    const auto target = drawn_side(row.target, config.max_target_positions);
+    row.links = drawn_links(row.links, source ? &*source : nullptr, target ? &*target : nullptr);
   }
 }
 
@@ -93,7 +98,18 @@ at::Tensor PairTask::loss(std::int64_t step, std::int64_t part) {
   PairBatch batch = pair_batch(rows, model_->config());
   batch.pair.seed = random_bits(static_cast<std::uint64_t>(settings_.trainer.seed) ^ kPairDropoutStream,
                                 static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-  return model_->loss(batch.pair, batch.labels, settings_.trainer.label_smoothing);
+  if (data_.training.links() == 0) {
+    return model_->loss(batch.pair, batch.labels, settings_.trainer.label_smoothing);
+  }
+  const models::EncoderDecoderConfig& config = model_->config();
+  batch.pair.weights = std::make_shared<layers::CrossWeights>(layers::CrossWeights{.layer = config.alignment_layer});
+  const at::Tensor translation = model_->loss(batch.pair, batch.labels, settings_.trainer.label_smoothing);
+  std::int64_t tokens = 0;
+  for (const PairRow& row : rows) {
+    tokens += static_cast<std::int64_t>(row.target.size());
+  }
+  return translation + settings_.pairs.alignment_weight *
+                           alignment_loss(batch.pair.weights->weights, config.alignment_head, rows, tokens);
 }
 
 std::int64_t PairTask::tokens(std::int64_t step, std::int64_t part) {

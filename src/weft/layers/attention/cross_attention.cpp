@@ -75,8 +75,11 @@ attention::AttentionContext CrossAttentionImpl::describe(const Source& source,
 
 // x [B, N, H D] against keys of B texts.
 at::Tensor CrossAttentionImpl::attend(const at::Tensor& x, const SourceHeads& heads,
-                                      const attention::AttentionContext& both) {
+                                      const attention::AttentionContext& both, CrossWeights* weights) {
   const at::Tensor queries = query(x).view({x.size(0), x.size(1), config_.heads, -1}).transpose(1, 2);
+  if (weights != nullptr) {
+    weights->weights = mechanism_->weights(queries, heads.key, both);
+  }
   const at::Tensor mixed = mechanism_->forward(queries, heads.key, heads.value, both);
   return output(mixed.transpose(1, 2).reshape(x.sizes()));
 }
@@ -90,8 +93,11 @@ at::Tensor CrossAttentionImpl::forward(const at::Tensor& x, const BlockContext& 
       source.heads.empty() ? project(source.hidden) : source.heads[static_cast<std::size_t>(config_.layer)];
   require(heads.key.size(0) * source.readers == x.size(0), "cross-attention: the source has ", heads.key.size(0),
           " texts with ", source.readers, " readers each, the target ", x.size(0), " rows");
+  const bool is_asked = context.weights != nullptr && context.weights->layer == config_.layer;
+  require(!is_asked || source.readers == 1, "cross-attention: weights are given where each text has one reader, found ",
+          source.readers);
   if (source.readers == 1) {
-    return attend(x, heads, describe(source, context.attention));
+    return attend(x, heads, describe(source, context.attention), is_asked ? context.weights.get() : nullptr);
   }
   if (mechanism_->spec().ignores_query_positions && context.attention.rows.empty()) {
     const at::Tensor together = x.reshape({heads.key.size(0), source.readers * x.size(1), x.size(2)});

@@ -35,6 +35,13 @@ struct Source {
   Source reordered(const at::Tensor& rows) const;
 };
 
+/// The weights of one layer's cross-attention, for whoever asks where a target looks in its source.
+struct CrossWeights {
+  std::int64_t layer = 0;
+  /// [B, H, N, S], without dropout, differentiable; filled in by the call. Rows of padding mean nothing.
+  at::Tensor weights = {};
+};
+
 /// softmax(Q K^T / sqrt(D)) V with Q = W_Q x, K = W_K s, V = W_V s, by a mechanism whose queries are the
 /// positions of x (behind those of the cache, where one decodes) and whose keys are those of s. No positions are
 /// turned.
@@ -44,7 +51,8 @@ class CrossAttentionImpl : public torch::nn::Module {
   CrossAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);
   /// x [B, N, hidden] -> [B, N, hidden]; context.source has B / readers texts. Where the mechanism ignores positions of
   /// queries, the readers of a text are queries of one call; elsewhere each gets a copy of its keys for the call.
-  /// Errors: kArgument without a source, or with one whose `heads` are those of fewer layers.
+  /// Where context.weights names this layer, it is filled in. Errors: kArgument without a source, with one whose
+  /// `heads` are those of fewer layers, and for weights of a source that several rows read.
   at::Tensor forward(const at::Tensor& x, const BlockContext& context);
   /// Keys and values of hidden [B, S, hidden].
   SourceHeads project(const at::Tensor& hidden);
@@ -56,7 +64,9 @@ class CrossAttentionImpl : public torch::nn::Module {
   Linear output{nullptr};     ///< hidden -> hidden
 
  private:
-  at::Tensor attend(const at::Tensor& x, const SourceHeads& heads, const attention::AttentionContext& both);
+  /// `weights` may be null.
+  at::Tensor attend(const at::Tensor& x, const SourceHeads& heads, const attention::AttentionContext& both,
+                    CrossWeights* weights = nullptr);
   /// Padding of both texts, and the position and dropout of the call.
   attention::AttentionContext describe(const Source& source, const attention::AttentionContext& target) const;
 

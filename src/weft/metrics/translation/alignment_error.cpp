@@ -3,6 +3,7 @@
 #include "weft/metrics/translation/alignment_error.h"
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/metrics/translation/code_points.h"
@@ -40,6 +41,21 @@ Alignment parse_alignment(std::string_view line, std::int64_t first) {
     alignment.possible.erase(link);
   }
   return alignment;
+}
+
+std::string pharaoh_text(const AlignmentLinks& links) {
+  return joined(links, " ", [](const AlignmentLink& link) { return concat(link.first, "-", link.second); });
+}
+
+void check_words(const Alignment& alignment, std::int64_t source_words, std::int64_t target_words) {
+  for (const AlignmentLinks* links : {&alignment.sure, &alignment.possible}) {
+    for (const auto& [source, target] : *links) {
+      if (source >= source_words || target >= target_words) {
+        fail(ErrorKind::kFormat, "the link from word ", source, " to word ", target, " (from 0) is in a pair of ",
+             source_words, " and ", target_words, " words");
+      }
+    }
+  }
 }
 
 void AlignmentScorer::add(const Alignment& found, const Alignment& truth) {

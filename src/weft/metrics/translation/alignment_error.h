@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,6 +25,12 @@ struct Alignment {
 /// A line in Pharaoh's format: "0-0 1-2"; "1p2" and "1?2" are possible links. `first` is the number of the first
 /// word, 0 or 1. Errors: kFormat naming the link that is none.
 Alignment parse_alignment(std::string_view line, std::int64_t first = 0);
+
+/// The links in Pharaoh's format, by source word and then by target word: "0-0 1-2".
+std::string pharaoh_text(const AlignmentLinks& links);
+
+/// Errors: kFormat naming the first link of `alignment` with a word that a pair of so many words does not have.
+void check_words(const Alignment& alignment, std::int64_t source_words, std::int64_t target_words);
 
 /// Keeps a few numbers.
 class AlignmentScorer {

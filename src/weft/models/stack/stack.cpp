@@ -7,6 +7,7 @@
 #include <torch/nn/modules/container/modulelist.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -50,8 +51,10 @@ at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& con
     // Once for all layers: the angles depend on the position alone.
     context.rotation = rotary_->at_positions(first, input.ids.size(1), hidden.options());
   }
-  for (const layers::TransformerBlock& block : layers_) {
-    hidden = run_block(block, hidden, context, recompute);
+  // What a block hands out beside its result would have no graph if the block ran again.
+  const std::int64_t asked = context.weights != nullptr ? context.weights->layer : -1;
+  for (std::int64_t layer = 0; layer < std::ssize(layers_); ++layer) {
+    hidden = run_block(layers_[static_cast<std::size_t>(layer)], hidden, context, recompute && layer != asked);
   }
   return norm_ ? norm_(hidden) : hidden;
 }
@@ -65,8 +68,11 @@ at::Tensor StackImpl::run_block(layers::TransformerBlock block, const at::Tensor
   if (context.source != nullptr) {
     leaves.push_back(context.source->hidden);
   }
-  // Holder and context are copied into the closure: it runs again in the backward pass, long after this call.
-  return layers::recompute([block, context](const at::Tensor& x) mutable { return block(x, context); }, hidden, leaves);
+  // Holder and context are copied into the closure: it runs again in the backward pass, long after this call. Weights
+  // that are handed out hold the graph, which must not hold them.
+  layers::BlockContext again = context;
+  again.weights = nullptr;
+  return layers::recompute([block, again](const at::Tensor& x) mutable { return block(x, again); }, hidden, leaves);
 }
 
 layers::DecodingState StackImpl::initial_state() const {

@@ -110,19 +110,25 @@ std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const g
   return std::make_shared<ModelWriter>(model, config, start, std::move(stops));
 }
 
-SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options) {
+SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, std::int64_t max_length) {
   const std::string name = quote(directory.path().native(), 4096);
-  // What needs no weights comes first.
   const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
-  const std::int64_t start = generation::start_token(options.generation, name);
   std::shared_ptr<const text::PairTokenizer> tokenizer = tokenizer_of(directory.path(), config, name);
-  SequenceModel model{
-      .tokenizer = tokenizer,
-      .name = name,
-      .longest = longest_source(config.max_source_positions, tokenizer->maximum_length(), options.max_length, name),
-      .vocabulary = config.vocab_size,
-      .source_language = tokenizer->language(text::Side::kSource),
-      .target_language = tokenizer->language(text::Side::kTarget)};
+  return {.writer = nullptr,
+          .tokenizer = tokenizer,
+          .name = name,
+          .longest = longest_source(config.max_source_positions, tokenizer->maximum_length(), max_length, name),
+          .vocabulary = config.vocab_size,
+          .source_language = tokenizer->language(text::Side::kSource),
+          .target_language = tokenizer->language(text::Side::kTarget)};
+}
+
+SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options) {
+  // What needs no weights comes first.
+  directory.encoder_decoder_config();
+  const std::int64_t start = generation::start_token(options.generation, quote(directory.path().native(), 4096));
+  SequenceModel model = describe_sequence_model(directory, options.max_length);
+  const std::shared_ptr<const text::PairTokenizer> tokenizer = model.tokenizer;
   StopRule stops;
   if (options.stops && !options.generation.stop_strings.empty()) {
     stops = options.stops(tokenizer->side(text::Side::kTarget), options.generation.stop_strings);

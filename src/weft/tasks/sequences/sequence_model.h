@@ -28,6 +28,9 @@ struct SequenceModelOptions {
   std::int64_t max_length = 0;  ///< tokens of a source; 0: as many as the model and its tokeniser allow
 };
 
+/// The same without its writer: no weight is read. Errors: as open_sequence_model().
+SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, std::int64_t max_length = 0);
+
 /// Errors: as checkpoint::load_encoder_decoder and text::load_pair_tokenizer; kArgument where max_length is more than
 /// the model reads, or the settings name no token that a text starts with.
 SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options);

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft align`: word alignments of texts and their translations, and how far they are from alignments made by people.
+#include "weft/tasks/sequences/align.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/score/alignment_figures.h"
+#include "weft/cli/tasks/pair_input.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/log.h"
+#include "weft/metrics/translation/symmetrize.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+constexpr const char* kAlignExamples =
+    "  weft align opus-mt-de-en 'der alte Mann' 'the old man'\n"
+    "  weft align runs/de-en --source test.de --target test.en --out test.pharaoh\n"
+    "  weft align runs/de-en --reverse runs/en-de --source test.de --target test.en --gold test.gold";
+
+struct AlignConfig {
+  std::string source_lang;
+  std::string target_lang;
+  std::string symmetrize = "grow-diag";
+  std::int64_t layer = -1;
+  std::vector<std::int64_t> heads;
+  bool shift = false;
+  bool gold_from_one = false;
+  std::int64_t batch_size = 32;
+  std::int64_t batch_tokens = 16384;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = AlignConfig;
+    visit(Field{"source_lang", &C::source_lang,
+                "language of the texts; with --reverse also the one that this model writes, as its vocabulary has it"});
+    visit(Field{"target_lang", &C::target_lang, "language of the translations, as the model's vocabulary has it"});
+    visit(Field{"symmetrize", &C::symmetrize, "with --reverse: how two alignments become one"}.one_of(
+        {metrics::kSymmetrizations.begin(), metrics::kSymmetrizations.end()}));
+    visit(Field{"layer", &C::layer,
+                "layer of the decoder, from 0, whose attention to the source is looked at; -1 for the last but one, or "
+                "with --shift for the middle one"}
+              .range(-1, 4095));
+    visit(Field{"heads", &C::heads, "heads of that layer, from 0, whose mean is taken; none for all of them"});
+    visit(Field{"shift", &C::shift,
+                "take a token's attention from the step that reads it, and not from the one that writes it"});
+    visit(Field{"gold_from_one", &C::gold_from_one, "words in the file of --gold count from 1"});
+    visit(Field{"batch_size", &C::batch_size, "pairs that are computed together"}.range(1, 1 << 16));
+    visit(Field{"batch_tokens", &C::batch_tokens, "tokens that are computed together at most, padding included"}.range(
+        1, 1 << 30));
+  }
+};
+
+struct AlignCommand {
+  TaskFlags task;
+  PairFlags pairs;
+  Json given = Json::object();
+  std::string reverse;
+  std::string gold;
+};
+
+/// Models of one direction, or of both.
+class Aligner {
+ public:
+  Aligner(const AlignCommand& command, const AlignConfig& config, const EncoderSettings& settings) : config_(config) {
+    // Both directories are looked at before the weights of one are read.
+    const checkpoint::OpenedModel forward = checkpoint::open_model(command.task.directory);
+    std::optional<checkpoint::OpenedModel> backward;
+    if (!command.reverse.empty()) {
+      backward = checkpoint::open_model(command.reverse);
+      backward->encoder_decoder_config();
+    }
+    tasks::AlignOptions options;
+    options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
+    options.site = {.layer = config.layer, .heads = config.heads, .shift = config.shift};
+    options.source_lang = config.source_lang;
+    options.target_lang = config.target_lang;
+    forward_ = tasks::open_align_model(forward, options);
+    if (backward) {
+      std::swap(options.source_lang, options.target_lang);
+      backward_ = tasks::open_align_model(*backward, options);
+    }
+  }
+
+  std::vector<tasks::TaskResult> operator()(std::span<const tasks::Document> pairs) {
+    const tasks::BatchLimits limits{config_.batch_size, config_.batch_tokens};
+    const std::vector<tasks::AlignedPair> forward = tasks::align(forward_, pairs, limits);
+    std::vector<tasks::AlignedPair> backward;
+    if (backward_) {
+      std::vector<tasks::Document> turned;
+      for (const tasks::Document& pair : pairs) {
+        turned.push_back({.first = pair.second.value_or(""), .second = pair.first, .name = pair.name});
+      }
+      backward = tasks::align(*backward_, turned, limits);
+    }
+    std::vector<tasks::TaskResult> results;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      results.push_back(result_of(forward[i], backward_ ? &backward[i] : nullptr));
+      one_by_one_ += forward[i].one_by_one || (backward_ && backward[i].one_by_one) ? 1 : 0;
+    }
+    return results;
+  }
+
+  /// Pairs whose words were read one by one.
+  std::int64_t one_by_one() const noexcept { return one_by_one_; }
+
+ private:
+  tasks::TaskResult result_of(const tasks::AlignedPair& forward, const tasks::AlignedPair* backward) const {
+    metrics::AlignmentLinks found = forward.link_set();
+    std::map<metrics::AlignmentLink, double> reverse;
+    if (backward != nullptr) {
+      metrics::AlignmentLinks turned;
+      for (const auto& [link, probability] : backward->links) {
+        turned.emplace(link.second, link.first);
+        reverse[{link.second, link.first}] = probability;
+      }
+      found = metrics::symmetrized(found, turned, config_.symmetrize);
+    }
+    Json links = Json::array();
+    const auto share = [](const auto& of, const metrics::AlignmentLink& link) {
+      const auto place = of.find(link);
+      return place == of.end() ? Json(nullptr) : Json(place->second);
+    };
+    for (const metrics::AlignmentLink& link : found) {
+      Json entry = {{"source", link.first}, {"target", link.second}, {"probability", share(forward.links, link)}};
+      if (backward != nullptr) {
+        entry["reverse_probability"] = share(reverse, link);
+      }
+      links.push_back(std::move(entry));
+    }
+    const tasks::AlignmentSite& site = forward_.site;
+    return {.result = {{"alignment", metrics::pharaoh_text(found)},
+                       {"source_words", forward.source_words},
+                       {"target_words", forward.target_words},
+                       {"links", std::move(links)}},
+            .metadata = {{"source_tokens", forward.source_tokens},
+                         {"target_tokens", forward.target_tokens},
+                         {"one_by_one", forward.one_by_one},
+                         {"layer", site.layer},
+                         {"heads", site.heads.empty() ? Json("all") : Json(site.heads)},
+                         {"shift", site.shift}}};
+  }
+
+  const AlignConfig& config_;
+  tasks::AlignModel forward_;
+  std::optional<tasks::AlignModel> backward_;
+  std::int64_t one_by_one_ = 0;
+};
+
+/// The alignments that people made, line by line beside the pairs.
+class Gold {
+ public:
+  Gold(const std::string& path, bool from_one) : lines_(path), first_(from_one ? 1 : 0) {}
+
+  void take(const tasks::TaskResult& found) {
+    readers::InputText line;
+    ++pairs_;
+    if (!lines_.next(line)) {
+      fail_on_pairs(pairs_ - 1, "more");
+    }
+    try {
+      const metrics::Alignment truth = metrics::parse_alignment(line.first, first_);
+      metrics::check_words(truth, std::ssize(found.result["source_words"]), std::ssize(found.result["target_words"]));
+      scorer_.add(metrics::parse_alignment(found.result["alignment"].get<std::string>()), truth);
+    } catch (const Error& error) {
+      throw Error(error.kind(), concat(line.where, ": ", error.what()), error.hint());
+    }
+  }
+
+  const metrics::AlignmentScorer& finish() {
+    const std::int64_t lines = lines_.count_all();
+    if (lines != pairs_) {
+      fail_on_pairs(lines, concat(pairs_));
+    }
+    return scorer_;
+  }
+
+ private:
+  [[noreturn]] void fail_on_pairs(std::int64_t lines, const std::string& pairs) const {
+    throw Error(ErrorKind::kFormat, concat(lines_.name(), " has ", lines, " lines, but there are ", pairs, " pairs"),
+                "line N holds the links of pair N; an empty line is a line too");
+  }
+
+  NumberedLines lines_;
+  std::int64_t first_;
+  std::int64_t pairs_ = 0;
+  metrics::AlignmentScorer scorer_;
+};
+
+bool is_record_path(const std::string& path) {
+  return path.ends_with(".jsonl") || path.ends_with(".csv") || path.ends_with(".tsv");
+}
+
+/// Where links go: records with a column, a file of lines, or stdout.
+class AlignmentSink {
+ public:
+  explicit AlignmentSink(const TaskFlags& flags) : flags_(flags) {
+    const bool lines = !flags.out.empty() && !is_record_path(flags.out);
+    if (lines) {
+      lines_.emplace(flags.out);
+    } else {
+      results_.emplace(
+          flags, ResultForm{.line = [](const Json& result) { return result["alignment"].get<std::string>(); },
+                            .columns = [](const Json& result) { return Json{{"alignment", result["alignment"]}}; }});
+    }
+  }
+
+  void take(const tasks::TaskResult& result, const tasks::Document& pair) {
+    ++rows_;
+    if (results_) {
+      results_->take(result, pair);
+    } else {
+      lines_->write(result.result["alignment"].get<std::string>() + "\n");
+    }
+  }
+
+  void finish() {
+    if (results_) {
+      results_->finish();
+      return;
+    }
+    lines_->commit();
+    if (flags_.json) {
+      print_json({{"rows", rows_}, {"out", flags_.out}});
+    }
+  }
+
+ private:
+  const TaskFlags& flags_;
+  std::optional<ResultSink> results_;
+  std::optional<AtomicFile> lines_;
+  std::int64_t rows_ = 0;
+};
+
+void check_align_flags(const AlignCommand& command) {
+  if (command.reverse.empty() && command.given.contains("symmetrize")) {
+    throw UsageError("--symmetrize is for two models", "give --reverse DIR");
+  }
+  if (command.gold.empty() && command.given.contains("gold_from_one")) {
+    throw UsageError("--gold-from-one is for --gold FILE");
+  }
+}
+
+void run_align(const AlignCommand& command) {
+  check_align_flags(command);
+  AlignConfig config;
+  formats::update_from_json(config, command.given, "weft align");
+  const TaskFlags& flags = command.task;
+  PairInput input(command.pairs, writes_fields(flags));
+  std::optional<Gold> gold;
+  if (!command.gold.empty()) {
+    gold.emplace(command.gold, config.gold_from_one);
+  }
+  // With gold and no file for links, stdout has the figures alone.
+  std::optional<AlignmentSink> sink;
+  if (!gold || !flags.out.empty()) {
+    sink.emplace(flags);
+  }
+  Aligner aligner(command, config, encoder_settings(flags.encoder, "weft align"));
+  constexpr std::int64_t kBatches = 32;
+  const auto count = static_cast<std::size_t>(config.batch_size == 1 ? 1 : config.batch_size * kBatches);
+  for (auto pairs = input.next(count); !pairs.empty(); pairs = input.next(count)) {
+    const std::vector<tasks::TaskResult> results = aligner(pairs);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (gold) {
+        gold->take(results[i]);
+      }
+      if (sink) {
+        sink->take(results[i], pairs[i]);
+      }
+    }
+    std::cout.flush();
+    require(static_cast<bool>(std::cout), "writing to standard output failed");
+  }
+  if (aligner.one_by_one() > 0) {
+    log_warning(
+        aligner.one_by_one(),
+        " pairs were read word by word: the tokeniser has tokens that lie in two words, or cuts a word otherwise "
+        "when it stands alone");
+  }
+  if (sink) {
+    sink->finish();
+  }
+  if (gold) {
+    print_alignment_figures(gold->finish(), flags.json);
+  }
+}
+
+}  // namespace
+
+void add_align(CLI::App& parent) {
+  auto command = std::make_shared<AlignCommand>();
+  CLI::App& app = add_command(parent, "align", kAlignExamples);
+  add_task_directory(app, command->task);
+  add_pair_arguments(app, command->pairs);
+  app.add_option("--reverse", command->reverse, "model that translates the other way; both alignments become one")
+      ->option_text("DIR");
+  app.add_option("--gold", command->gold,
+                 "links that people made, a line for each pair: 0-0 is a sure link, 1p2 or 1?2 a possible one; prints "
+                 "the alignment error rate instead of the links")
+      ->option_text("FILE");
+  app.add_option("--out", command->task.out,
+                 "write the links to FILE, a line for each pair; to FILE.jsonl, FILE.csv or FILE.tsv the records that "
+                 "were read, with a column `alignment`")
+      ->option_text("FILE");
+  add_fields<AlignConfig>(app, {.title = "Options"}, command->given);
+  add_encoder_flags(app, command->task.encoder);
+  add_json_flag(app, command->task.json);
+  app.callback([command] { run_align(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both files are read side by side, so that neither need fit into memory.
+#include "weft/cli/tasks/pair_input.h"
+
+#include <utility>
+
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/readers/byte_source.h"
+#include "weft/readers/text_source.h"
+
+namespace weft::cli {
+namespace {
+
+readers::InputTexts lines_of_file(const std::string& path) {
+  readers::InputTextOptions options;
+  options.format = "lines";
+  return {readers::ByteSource::stream(path), options};
+}
+
+// Exactly one of the three ways to give pairs.
+void check_way(const PairFlags& flags) {
+  const int ways = (flags.source.empty() ? 0 : 1) + (flags.file.empty() ? 0 : 1) + (flags.texts.empty() ? 0 : 1);
+  if (ways != 1) {
+    throw UsageError(ways == 0 ? "no pair of texts was given" : "pairs of texts were given in several ways",
+                     "give --source FILE --target FILE, or --file FILE with both, or SOURCE TARGET");
+  }
+  if (!flags.texts.empty() && flags.texts.size() != 2) {
+    throw UsageError(concat("a pair is two texts, found ", flags.texts.size()));
+  }
+}
+
+void check_pair_arguments(const PairFlags& flags) {
+  if (flags.source.empty() != flags.target.empty()) {
+    throw UsageError(
+        concat("--source and --target belong together, found only --", flags.source.empty() ? "target" : "source"));
+  }
+  check_way(flags);
+  if (flags.source == "-" && flags.target == "-") {
+    throw UsageError("only one of the files can be standard input");
+  }
+  const readers::InputTextOptions& reading = flags.reading;
+  const bool is_usual = reading.format == "auto" && reading.text_field == "source" && reading.pair_field == "target";
+  if (flags.file.empty() && !is_usual) {
+    throw UsageError("--format, --source-field and --target-field are for the records of --file");
+  }
+}
+
+}  // namespace
+
+void add_pair_arguments(CLI::App& app, PairFlags& flags) {
+  flags.reading.pairs = true;
+  flags.reading.text_field = "source";
+  flags.reading.pair_field = "target";
+  app.add_option("TEXTS", flags.texts, "a text and its translation")->option_text("[SOURCE TARGET]");
+  app.add_option("--source", flags.source, "file of texts, one a line, plain or gzip; - is standard input")
+      ->option_text("FILE");
+  app.add_option("--target", flags.target, "their translations: line N belongs to line N of --source")
+      ->option_text("FILE");
+  app.add_option("--file", flags.file, "instead of the two: one file of records, or of lines with a tab between both")
+      ->option_text("FILE");
+  app.add_option("--format", flags.reading.format,
+                 "format of --file; auto goes by its name, then by its first line (default auto)")
+      ->check(one_of("--format", {"auto", "lines", "jsonl", "csv", "tsv"}))
+      ->option_text("NAME");
+  app.add_option("--source-field", flags.reading.text_field,
+                 "column or JSON field of the text in --file (default source)")
+      ->option_text("NAME");
+  app.add_option("--target-field", flags.reading.pair_field, "column or JSON field of its translation (default target)")
+      ->option_text("NAME");
+}
+
+NumberedLines::NumberedLines(const std::string& path)
+    : name_(path == "-" ? "standard input" : quote(path, 4096)), lines_(lines_of_file(path)) {}
+
+bool NumberedLines::next(readers::InputText& line) {
+  if (!lines_.next(line)) {
+    return false;
+  }
+  ++count_;
+  readers::check_utf8(line.first, line.where);
+  return true;
+}
+
+std::int64_t NumberedLines::count_all() {
+  for (readers::InputText line; lines_.next(line);) {
+    ++count_;
+  }
+  return count_;
+}
+
+void fail_on_line_counts(NumberedLines& first, NumberedLines& second) {
+  const std::int64_t lines = first.count_all();
+  throw Error(ErrorKind::kFormat,
+              concat(first.name(), " has ", lines, " lines and ", second.name(), " has ", second.count_all()),
+              "line N of one file belongs to line N of the other; an empty line is a line too");
+}
+
+PairInput::PairInput(const PairFlags& flags, bool keep_fields) : flags_(flags) {
+  check_pair_arguments(flags);
+  if (!flags.file.empty()) {
+    readers::InputTextOptions reading = flags.reading;
+    reading.keep_fields = keep_fields;
+    records_.emplace(readers::ByteSource::stream(flags.file), reading);
+  } else if (!flags.source.empty()) {
+    sources_.emplace(flags.source);
+    targets_.emplace(flags.target);
+  }
+}
+
+bool PairInput::read_lines(tasks::Document& pair) {
+  readers::InputText source;
+  readers::InputText target;
+  const bool has_source = sources_->next(source);
+  const bool has_target = targets_->next(target);
+  if (has_source != has_target) {
+    fail_on_line_counts(*sources_, *targets_);
+  }
+  pair = {.first = std::move(source.first), .second = std::move(target.first), .name = std::move(source.where)};
+  return has_source;
+}
+
+bool PairInput::read(tasks::Document& pair) {
+  if (records_) {
+    readers::InputText text;
+    if (!records_->next(text)) {
+      return false;
+    }
+    readers::check_utf8(text.first, text.where);
+    readers::check_utf8(text.second.value_or(""), text.where);
+    pair = {std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
+            std::move(text.names_of_texts)};
+  } else if (sources_) {
+    if (!read_lines(pair)) {
+      return false;
+    }
+  } else if (number_ == 0) {
+    pair = {.first = flags_.texts[0], .second = flags_.texts[1], .name = "the pair"};
+    readers::check_utf8(pair.first, "the first text");
+    readers::check_utf8(*pair.second, "the second text");
+  } else {
+    return false;
+  }
+  if (pair.fields.is_null()) {
+    pair.fields = {{"source", pair.first}, {"target", *pair.second}};
+    pair.names_of_texts = {"source", "target"};
+  }
+  ++number_;
+  return true;
+}
+
+std::vector<tasks::Document> PairInput::next(std::size_t count) {
+  std::vector<tasks::Document> pairs;
+  for (tasks::Document pair; pairs.size() < count && read(pair);) {
+    pairs.push_back(std::move(pair));
+  }
+  require(number_ > 0, sources_ ? sources_->name() : quote(flags_.file, 4096), " has no pair of texts");
+  return pairs;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// The translation is given, so that all its tokens go through the decoder at once, pairs of like lengths together.
+#include "weft/tasks/sequences/align.h"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "weft/core/error.h"
+#include "weft/core/interrupt.h"
+#include "weft/core/progress.h"
+#include "weft/core/quote.h"
+#include "weft/generation/settings/read_settings.h"
+#include "weft/layers/attention/cross_attention.h"
+#include "weft/tasks/sequences/languages.h"
+#include "weft/tasks/sequences/sequence_model.h"
+#include "weft/text/pair/word_ids.h"
+
+namespace weft::tasks {
+namespace {
+
+// Numbers of the weights that are in memory at once: 256 MiB.
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 26;
+
+AlignmentSite resolved_site(AlignmentSite site, const models::EncoderDecoderConfig& config, const std::string& name) {
+  const std::int64_t layers = config.decoder_layers;
+  const std::int64_t heads = config.decoder_attention_heads;
+  if (site.layer < 0 && site.heads.empty() && !site.shift && config.alignment_layer >= 0) {
+    return {.layer = config.alignment_layer, .heads = {config.alignment_head}};
+  }
+  if (site.layer < 0) {
+    site.layer = site.shift ? (layers - 1) / 2 : std::max<std::int64_t>(0, layers - 2);
+  }
+  require(site.layer < layers, name, ": the decoder has layers 0 to ", layers - 1, ", but --layer is ", site.layer);
+  for (const std::int64_t head : site.heads) {
+    require(head >= 0 && head < heads, name, ": a layer of the decoder has heads 0 to ", heads - 1,
+            ", but --heads names ", head);
+  }
+  return site;
+}
+
+std::int64_t length_of(const Ids& ids) { return static_cast<std::int64_t>(ids.size()); }
+
+/// A pair as the model is shown it.
+struct ShownPair {
+  text::WordIds source;
+  text::WordIds target;
+  std::string name;
+  Ids decoder_ids;  ///< the start, and the target up to its last word
+
+  bool has_words() const { return !source.words.empty() && !decoder_ids.empty(); }
+};
+
+class Alignment {
+ public:
+  Alignment(AlignModel& model, const BatchLimits& limits) : model_(model), limits_(limits) {}
+
+  std::vector<AlignedPair> run(std::span<const Document> pairs) {
+    for (const Document& pair : pairs) {
+      shown_.push_back(read(pair));
+      results_.push_back({shown_.back().source.words,
+                          shown_.back().target.words,
+                          {},
+                          length_of(shown_.back().source.ids),
+                          length_of(shown_.back().target.ids),
+                          shown_.back().source.one_by_one || shown_.back().target.one_by_one});
+    }
+    run_batches();
+    return std::move(results_);
+  }
+
+ private:
+  ShownPair read(const Document& pair) const {
+    const models::EncoderDecoderConfig& config = model_.model->config();
+    ShownPair shown;
+    shown.name = pair.name;
+    shown.source = words_of(pair.first, text::Side::kSource, pair.name, config.vocab_size);
+    shown.target = words_of(pair.second.value_or(""), text::Side::kTarget, pair.name, config.target_vocab_size());
+    const Ids& places = shown.target.word;
+    const auto last = std::find_if(places.rbegin(), places.rend(), [](std::int64_t word) { return word >= 0; });
+    // The step that writes the last word reads the token before it; the next step reads that word.
+    const std::int64_t needed = std::distance(last, places.rend()) + (model_.site.shift ? 1 : 0);
+    if (last != places.rend()) {
+      shown.decoder_ids = {model_.start};
+      shown.decoder_ids.insert(shown.decoder_ids.end(), shown.target.ids.begin(),
+                               shown.target.ids.begin() + needed - 1);
+    }
+    check_length(pair.name, "source", length_of(shown.source.ids), model_.texts.longest);
+    check_length(pair.name, "target", length_of(shown.decoder_ids), config.max_target_positions);
+    return shown;
+  }
+
+  text::WordIds words_of(const std::string& text, text::Side side, const std::string& name,
+                         std::int64_t vocabulary) const {
+    text::WordIds read;
+    try {
+      read = text::read_words(*model_.texts.tokenizer, text, side, before(text, side, name));
+    } catch (const Error& error) {
+      throw Error(error.kind(), concat(name, ": ", error.what()), error.hint());
+    }
+    for (const std::int64_t id : read.ids) {
+      if (id >= vocabulary) {
+        fail(ErrorKind::kFormat, model_.texts.name, ": the tokeniser gives ",
+             quote(model_.texts.tokenizer->token(id, side)), " the id ", id, ", but the model has ", vocabulary,
+             " rows of embeddings: these are the files of two models");
+      }
+    }
+    return read;
+  }
+
+  // The language code, unless the text begins with one, which is then its first word.
+  std::string before(const std::string& text, text::Side side, const std::string& name) const {
+    const std::vector<std::string> codes = model_.texts.tokenizer->language_codes();
+    if (side == text::Side::kTarget || codes.empty() || !own_code(text, codes).empty()) {
+      return {};
+    }
+    require(!model_.code.empty(), name, ": ", model_.texts.name,
+            " writes several languages: name one with --target-lang; it has ", some_codes(codes));
+    return model_.code;
+  }
+
+  void check_length(const std::string& name, const char* side, std::int64_t tokens, std::int64_t longest) const {
+    require(tokens <= longest, name, ": the ", side, " has ", tokens, " tokens, but ", model_.texts.name, " reads ",
+            longest, ": align shorter texts, sentence by sentence");
+  }
+
+  void run_batches() {
+    const c10::InferenceMode no_graph;
+    const InterruptGuard guard;
+    std::vector<std::int64_t> lengths;  // none for a pair without words: it is not run
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      if (shown_[i].has_words()) {
+        lengths.push_back(length_of(shown_[i].source.ids) + length_of(shown_[i].decoder_ids));
+        numbers.push_back(i);
+      }
+    }
+    const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+    ProgressBar bar("tokens", static_cast<double>(total));
+    std::int64_t done = 0;
+    for (const std::vector<std::size_t>& batch : batches_by_length(lengths, limits_)) {
+      std::vector<std::size_t> rows;
+      for (const std::size_t place : batch) {
+        if (interrupted()) {
+          fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens");
+        }
+        rows.push_back(numbers[place]);
+        done += lengths[place];
+        if (is_full(rows) || place == batch.back()) {
+          run_batch(rows);
+          rows.clear();
+        }
+      }
+      bar.update(static_cast<double>(done));
+    }
+  }
+
+  // Weights are dense: one more row of such lengths would take too much memory.
+  bool is_full(const std::vector<std::size_t>& rows) const {
+    const auto [source, target] = widths(rows);
+    return (static_cast<std::int64_t>(rows.size()) + 1) * source * target *
+               model_.model->config().decoder_attention_heads >
+           kMostWeights;
+  }
+
+  std::pair<std::int64_t, std::int64_t> widths(const std::vector<std::size_t>& rows) const {
+    std::int64_t source = 0;
+    std::int64_t target = 0;
+    for (const std::size_t row : rows) {
+      source = std::max(source, length_of(shown_[row].source.ids));
+      target = std::max(target, length_of(shown_[row].decoder_ids));
+    }
+    return {source, target};
+  }
+
+  void run_batch(const std::vector<std::size_t>& rows) {
+    const auto [source, target] = widths(rows);
+    const auto count = static_cast<std::int64_t>(rows.size());
+    const std::int64_t heads = model_.model->config().decoder_attention_heads;
+    constexpr std::int64_t kMostOfOne = 4 * kMostWeights;
+    require(count * heads * source * target <= kMostOfOne, shown_[rows.front()].name, ": ", source, " tokens and ",
+            target, " of its translation have too many weights in ", heads, " heads; align shorter texts");
+    const std::int64_t padding = std::max<std::int64_t>(0, model_.model->config().pad_token_id);
+    models::SequencePair pair;
+    pair.input_ids = at::full({count, source}, padding, at::kLong);
+    pair.attention_mask = at::zeros({count, source}, at::kLong);
+    pair.decoder_input_ids = at::full({count, target}, padding, at::kLong);
+    for (std::int64_t row = 0; row < count; ++row) {
+      const ShownPair& shown = shown_[rows[static_cast<std::size_t>(row)]];
+      const auto place = [&](const at::Tensor& tensor) {
+        return tensor.data_ptr<std::int64_t>() + row * tensor.size(1);
+      };
+      std::copy(shown.source.ids.begin(), shown.source.ids.end(), place(pair.input_ids));
+      std::copy(shown.decoder_ids.begin(), shown.decoder_ids.end(), place(pair.decoder_input_ids));
+      std::fill_n(place(pair.attention_mask), shown.source.ids.size(), 1);
+    }
+    pair.weights = std::make_shared<layers::CrossWeights>(layers::CrossWeights{.layer = model_.site.layer});
+    model_.model->hidden_states(pair);
+    at::Tensor weights = pair.weights->weights;  // [B, H, N, S]
+    if (!model_.site.heads.empty()) {
+      weights = weights.index_select(1, at::tensor(model_.site.heads, at::kLong));
+    }
+    weights = weights.to(at::kCPU, at::kFloat).mean(1).contiguous();  // [B, N, S]
+    for (std::int64_t row = 0; row < count; ++row) {
+      link_words(rows[static_cast<std::size_t>(row)], weights.const_data_ptr<float>() + row * target * source, source);
+    }
+  }
+
+  // `weights` [N, S] of one pair, S a row's stride.
+  void link_words(std::size_t number, const float* weights, std::int64_t stride) {
+    const ShownPair& shown = shown_[number];
+    const Ids& source = shown.source.word;
+    const Ids& target = shown.target.word;
+    const std::int64_t shift = model_.site.shift ? 1 : 0;
+    for (std::int64_t token = 0; token + shift < length_of(shown.decoder_ids); ++token) {
+      const std::int64_t word = target[static_cast<std::size_t>(token)];
+      if (word < 0) {
+        continue;
+      }
+      const float* row = weights + (token + shift) * stride;
+      std::int64_t best = -1;
+      std::map<std::int64_t, double> shares;  // of each source word
+      for (std::int64_t key = 0; key < length_of(source); ++key) {
+        const std::int64_t source_word = source[static_cast<std::size_t>(key)];
+        if (source_word < 0) {
+          continue;
+        }
+        if (!std::isfinite(row[key])) {
+          fail(ErrorKind::kNumeric, shown.name, ": ", model_.texts.name,
+               " gives attention weights that are not finite");
+        }
+        shares[source_word] += static_cast<double>(row[key]);
+        best = best < 0 || row[key] > row[best] ? key : best;
+      }
+      if (best >= 0) {
+        const std::int64_t linked = source[static_cast<std::size_t>(best)];
+        double& probability = results_[number].links[{linked, word}];
+        probability = std::max(probability, shares[linked]);
+      }
+    }
+  }
+
+  AlignModel& model_;
+  BatchLimits limits_;
+  std::vector<ShownPair> shown_;
+  std::vector<AlignedPair> results_;
+};
+
+}  // namespace
+
+AlignModel open_align_model(const checkpoint::OpenedModel& directory, const AlignOptions& options) {
+  AlignModel opened;
+  opened.texts = describe_sequence_model(directory);
+  const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
+  opened.site = resolved_site(options.site, config, opened.texts.name);
+  opened.start = config.decoder_start_token_id >= 0
+                     ? config.decoder_start_token_id
+                     : generation::start_token(generation::read_settings(directory.path()), opened.texts.name);
+  const std::string code = language_code(opened.texts, options.source_lang, options.target_lang).value_or("");
+  opened.code = code.empty() ? code : code + " ";
+  opened.model = checkpoint::load_encoder_decoder(directory, options.load);
+  return opened;
+}
+
+metrics::AlignmentLinks AlignedPair::link_set() const {
+  metrics::AlignmentLinks set;
+  for (const auto& [link, probability] : links) {
+    set.insert(link);
+  }
+  return set;
+}
+
+std::vector<AlignedPair> align(AlignModel& model, std::span<const Document> pairs, const BatchLimits& limits) {
+  return Alignment(model, limits).run(pairs);
+}
+
+}  // namespace weft::tasks

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokenisers do not all say where a token lies in the text. Words are therefore read one by one, and the ids compared
+// with those of the whole.
+#include "weft/text/pair/word_ids.h"
+
+#include <algorithm>
+
+#include "weft/core/error.h"
+#include "weft/core/utf8_sequence.h"
+#include "weft/text/utf8.h"
+
+namespace weft::text {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+/// Ids without special tokens, with the word of each.
+struct Inner {
+  Ids ids;
+  Ids word;
+
+  void append(const Ids& more, std::int64_t number) {
+    ids.insert(ids.end(), more.begin(), more.end());
+    word.resize(ids.size(), number);
+  }
+};
+
+/// Each word by itself, `with_blanks` together with the white space before it.
+Inner word_by_word(const Tokenizer& tokenizer, std::string_view text, std::string_view before,
+                   const std::vector<std::string_view>& words, bool with_blanks) {
+  Inner inner;
+  if (!before.empty()) {
+    inner.append(tokenizer.encode(before), -1);
+  }
+  const char* begin = text.data();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const char* end = words[i].data() + words[i].size();
+    const char* from = with_blanks ? begin : words[i].data();
+    inner.append(tokenizer.encode(std::string_view(from, static_cast<std::size_t>(end - from))),
+                 static_cast<std::int64_t>(i));
+    begin = end;
+  }
+  if (with_blanks) {
+    inner.append(tokenizer.encode(text.substr(static_cast<std::size_t>(begin - text.data()))), -1);
+  }
+  return inner;
+}
+
+}  // namespace
+
+std::vector<std::string_view> words_between_blanks(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (text = strip_left(text); !text.empty(); text = strip_left(text)) {
+    std::size_t end = 0;
+    while (end < text.size()) {
+      // A byte that is no UTF-8 is a letter by itself.
+      const std::size_t length = std::max<std::size_t>(1, utf8_sequence_length(text.substr(end)));
+      if (strip_left(text.substr(end, length)).empty()) {
+        break;
+      }
+      end += length;
+    }
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
+WordIds read_words(const PairTokenizer& tokenizer, std::string_view text, Side side, std::string_view before) {
+  const Tokenizer& alone = tokenizer.side(side);
+  const std::string shown = std::string(before) + std::string(text);
+  const Ids whole = tokenizer.encode(shown, side);
+  const Ids without_special = alone.encode(shown);
+  const auto frame = std::search(whole.begin(), whole.end(), without_special.begin(), without_special.end());
+  require(frame != whole.end() || without_special.empty(),
+          "the tokeniser gives other ids with special tokens than without");
+  const std::vector<std::string_view> words = words_between_blanks(text);
+  Inner inner = word_by_word(alone, text, before, words, true);
+  bool same = inner.ids == without_special;
+  if (!same) {
+    Inner bare = word_by_word(alone, text, before, words, false);
+    if (bare.ids == without_special) {
+      same = true;
+      inner = std::move(bare);
+    }
+  }
+  WordIds read;
+  read.one_by_one = !same;
+  read.words.assign(words.begin(), words.end());
+  read.ids.assign(whole.begin(), frame);
+  read.word.assign(read.ids.size(), -1);
+  read.ids.insert(read.ids.end(), inner.ids.begin(), inner.ids.end());
+  read.word.insert(read.word.end(), inner.word.begin(), inner.word.end());
+  read.ids.insert(read.ids.end(), frame + static_cast<std::ptrdiff_t>(without_special.size()), whole.end());
+  read.word.resize(read.ids.size(), -1);
+  return read;
+}
+
+}  // namespace weft::text
