@@ -90,10 +90,13 @@ def flip_signs(path, ending, seed):
 def prepared(chosen, case, folder):
     """The directory of weights and the file of sources of a case."""
     family, shape, batch, length, _, _, _ = CASES[case]
-    directory = folder / f"{family}-{chosen.seed}"
+    directory = folder / f"{family}-{chosen.init_std}-{chosen.seed}"
     if not directory.exists():
-        programs.weft(chosen.weft, "init", "--family", family, *shape, "--init-std", chosen.init_std, "--seed", chosen.seed, "--out", directory)
-        flip_signs(directory / "model.safetensors", LAST_NORMS[family], chosen.seed)
+        unfinished = pathlib.Path(tempfile.mkdtemp(dir=folder)) / family
+        programs.weft(chosen.weft, "init", "--family", family, *shape, "--init-std", chosen.init_std, "--seed", chosen.seed, "--out", unfinished)
+        flip_signs(unfinished / "model.safetensors", LAST_NORMS[family], chosen.seed)
+        unfinished.rename(directory)
+        unfinished.parent.rmdir()
     write_sources(folder / f"{case}.safetensors", batch, length, chosen.seed)
     return directory, folder / f"{case}.safetensors"
 

@@ -2,7 +2,7 @@
 // The table of mechanism names: a row has the function that reads an expression and the one that builds the module. The
 // recipe is docs/recipes/add-a-mechanism.md.
 #include <ATen/ops/cat.h>
-#include <ATen/ops/eye.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <array>
@@ -81,13 +81,14 @@ at::Tensor AttentionImpl::weights(const at::Tensor& query, const at::Tensor& key
   AttentionContext whole = context;
   whole.without_dropout = true;
   const std::int64_t keys = key.size(2);
-  const at::Tensor identity = at::eye(keys, key.options().requires_grad(false));
   std::vector<at::Tensor> pieces;
   // The kernel takes so many columns at once.
   for (std::int64_t first = 0; first < keys; first += kernels::kMaximumHeadDim) {
     const std::int64_t columns = std::min(kernels::kMaximumHeadDim, keys - first);
-    const at::Tensor values = identity.narrow(1, first, columns).expand({key.size(0), key.size(1), keys, columns});
-    pieces.push_back(forward(query, key, values, whole));
+    // Columns of the identity [keys, keys], which is never there whole.
+    const at::Tensor identity = at::zeros({keys, columns}, key.options().requires_grad(false));
+    identity.narrow(0, first, columns).fill_diagonal_(1);
+    pieces.push_back(forward(query, key, identity.expand({key.size(0), key.size(1), keys, columns}), whole));
   }
   return pieces.size() == 1 ? pieces.front() : at::cat(pieces, -1);
 }

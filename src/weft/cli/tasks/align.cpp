@@ -50,16 +50,16 @@ struct AlignConfig {
     visit(Field{"symmetrize", &C::symmetrize, "with --reverse: how two alignments become one"}.one_of(
         {metrics::kSymmetrizations.begin(), metrics::kSymmetrizations.end()}));
     visit(Field{"layer", &C::layer,
-                "layer of the decoder, from 0, whose attention to the source is looked at; -1 for the last but one, or "
-                "with --shift for the middle one"}
+                "layer of the decoder, from 0, whose attention to the source is looked at; -1 for the head that has "
+                "learned alignments, else for the last but one, or with --shift for the middle one"}
               .range(-1, 4095));
     visit(Field{"heads", &C::heads, "heads of that layer, from 0, whose mean is taken; none for all of them"});
     visit(Field{"shift", &C::shift,
                 "take a token's attention from the step that reads it, and not from the one that writes it"});
     visit(Field{"gold_from_one", &C::gold_from_one, "words in the file of --gold count from 1"});
     visit(Field{"batch_size", &C::batch_size, "pairs that are computed together"}.range(1, 1 << 16));
-    visit(Field{"batch_tokens", &C::batch_tokens, "tokens that are computed together at most, padding included"}.range(
-        1, 1 << 30));
+    visit(Field{"batch_tokens", &C::batch_tokens, "tokens of texts and translations that are computed together at most"}
+              .range(1, 1 << 30));
   }
 };
 
@@ -263,10 +263,12 @@ void run_align(const AlignCommand& command) {
   if (!command.gold.empty()) {
     gold.emplace(command.gold, config.gold_from_one);
   }
-  // With gold and no file for links, stdout has the figures alone.
+  // With gold, stdout has the figures alone.
+  TaskFlags of_links = flags;
+  of_links.json = flags.json && !gold;
   std::optional<AlignmentSink> sink;
   if (!gold || !flags.out.empty()) {
-    sink.emplace(flags);
+    sink.emplace(of_links);
   }
   Aligner aligner(command, config, encoder_settings(flags.encoder, "weft align"));
   constexpr std::int64_t kBatches = 32;
@@ -290,11 +292,13 @@ void run_align(const AlignCommand& command) {
         " pairs were read word by word: the tokeniser has tokens that lie in two words, or cuts a word otherwise "
         "when it stands alone");
   }
+  // Lines of --gold that belong to no pair are found before a file appears.
+  const metrics::AlignmentScorer* figures = gold ? &gold->finish() : nullptr;
   if (sink) {
     sink->finish();
   }
-  if (gold) {
-    print_alignment_figures(gold->finish(), flags.json);
+  if (figures != nullptr) {
+    print_alignment_figures(*figures, flags.json);
   }
 }
 

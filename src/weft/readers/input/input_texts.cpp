@@ -246,7 +246,7 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
 void split_pair(InputText& text) {
   const std::size_t tab = text.first.find('\t');
   if (tab == std::string::npos || text.first.find('\t', tab + 1) != std::string::npos) {
-    fail(ErrorKind::kFormat, text.where, ": --pairs expects two texts with one tab between them");
+    fail(ErrorKind::kFormat, text.where, ": expected two texts with one tab between them");
   }
   text.second = text.first.substr(tab + 1);
   text.first.resize(tab);

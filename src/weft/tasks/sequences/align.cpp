@@ -150,22 +150,22 @@ class Alignment {
           fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens");
         }
         rows.push_back(numbers[place]);
-        done += lengths[place];
-        if (is_full(rows) || place == batch.back()) {
+        if (rows.size() > 1 && weights_of(rows) > kMostWeights) {
+          rows.pop_back();
           run_batch(rows);
-          rows.clear();
+          rows = {numbers[place]};
         }
+        done += lengths[place];
       }
+      run_batch(rows);
       bar.update(static_cast<double>(done));
     }
   }
 
-  // Weights are dense: one more row of such lengths would take too much memory.
-  bool is_full(const std::vector<std::size_t>& rows) const {
+  // Weights are dense, padding included: a long text beside a long translation of another pair is a large table.
+  std::int64_t weights_of(const std::vector<std::size_t>& rows) const {
     const auto [source, target] = widths(rows);
-    return (static_cast<std::int64_t>(rows.size()) + 1) * source * target *
-               model_.model->config().decoder_attention_heads >
-           kMostWeights;
+    return static_cast<std::int64_t>(rows.size()) * source * target * model_.model->config().decoder_attention_heads;
   }
 
   std::pair<std::int64_t, std::int64_t> widths(const std::vector<std::size_t>& rows) const {
@@ -183,8 +183,8 @@ class Alignment {
     const auto count = static_cast<std::int64_t>(rows.size());
     const std::int64_t heads = model_.model->config().decoder_attention_heads;
     constexpr std::int64_t kMostOfOne = 4 * kMostWeights;
-    require(count * heads * source * target <= kMostOfOne, shown_[rows.front()].name, ": ", source, " tokens and ",
-            target, " of its translation have too many weights in ", heads, " heads; align shorter texts");
+    require(weights_of(rows) <= kMostOfOne, shown_[rows.front()].name, ": ", source, " tokens and ", target,
+            " of its translation have too many weights in ", heads, " heads; align shorter texts");
     const std::int64_t padding = std::max<std::int64_t>(0, model_.model->config().pad_token_id);
     models::SequencePair pair;
     pair.input_ids = at::full({count, source}, padding, at::kLong);
@@ -235,12 +235,13 @@ class Alignment {
                " gives attention weights that are not finite");
         }
         shares[source_word] += static_cast<double>(row[key]);
-        best = best < 0 || row[key] > row[best] ? key : best;
+        // A row without edges is zero and links nothing.
+        best = row[key] > 0 && (best < 0 || row[key] > row[best]) ? key : best;
       }
       if (best >= 0) {
         const std::int64_t linked = source[static_cast<std::size_t>(best)];
         double& probability = results_[number].links[{linked, word}];
-        probability = std::max(probability, shares[linked]);
+        probability = std::max(probability, std::min(1.0, shares[linked]));
       }
     }
   }
