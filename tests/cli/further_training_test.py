@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft train --task lm|mlm --model DIR`: language models that go on from weights that are there; `--task translate|summarize`:
-encoder-decoders from random weights over pairs of texts."""
+encoder-decoders over pairs of texts, from random weights and from directories."""
 
 import json
 import random
 import unittest
 
 from encoder_program import TOKENIZERS, make_model
+from sequence_tasks_test import make_marian
 from weft_program import Case, losses, weft, weft_json
 
 FAST = ["--dtype", "float32", "--threads", "1", "--batch-size", "2", "--learning-rate", "0.003"]
@@ -201,9 +202,56 @@ class PairsTest(Case):
         self.assertGreater(found["steps"], 1)
         self.assertIn("window(8)", weft("info", self.run_directory).stdout)
 
+    def goes_on(self, model, task, *more):
+        """A run of 4 steps that begins with `model`, as the command prints it."""
+        process = weft("train", "--task", task, "--model", model, "--train-source", self.folder / "train.src", "--train-target", self.folder / "train.tgt",
+                       "--eval-source", self.folder / "train.src", "--eval-target", self.folder / "train.tgt", "--steps", "4", "--checkpoint-every", "2",
+                       "--generated-examples", "2", "--threads", "1", "--out", self.run_directory, *more)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process
+
+    def test_a_directory_of_a_family_goes_on(self):
+        marian = make_marian(self.folder / "marian")
+        source = self.folder / "train.src"
+        source.write_text("".join(f">>de<< {line}\n" for line in source.read_text().splitlines()))
+        links = self.folder / "links"
+        links.write_text("1-0\n" * 60)  # word 0 is the code
+        process = self.goes_on(marian, "translate", "--attention", "window(5)", "--alignments", links, "--alignment-head", "1")
+        for part in ("begins with", "marian", str(marian), "60 pairs"):
+            self.assertIn(part, process.stderr)
+        self.assertNotIn("preset", process.stderr)
+        self.assertEqual((self.run_directory / "generation_config.json").read_bytes(), (marian / "generation_config.json").read_bytes())
+        self.assertEqual(weft_json("info", self.run_directory)["family"], "marian")
+        config = json.loads((self.run_directory / "config.json").read_text())
+        self.assertEqual((config["alignment_layer"], config["alignment_head"]), (0, 1))
+        self.assertEqual(weft("translate", self.run_directory, "--target-lang", "fr", "a man").returncode, 0)
+        self.assertEqual(weft("train", "--resume", "--out", self.run_directory).returncode, 0)
+        self.assert_fails(weft("train", "--resume", "--model", self.folder, "--out", self.run_directory), 1, "model is", str(marian))
+        self.assert_fails(weft(*self.arguments(self.folder / "other", "--steps", "1", "--model", marian)), 2, "random weights")
+        self.assert_fails(weft("train", "--task", "translate", "--model", self.folder, "--train-source", source, "--train-target", source,
+                               "--steps", "1", "--out", self.folder / "other"), 1, "config.json")
+
+    def test_a_warm_start_goes_on(self):
+        encoder, start = make_model(self.folder / "encoder", "big_bird", "none"), self.folder / "start"
+        self.assertEqual(weft("init", "--encoder", encoder, "--decoder-layers", "1", "--max-target-positions", "16", "--out", start).returncode, 0)
+        self.goes_on(start, "summarize", "--max-source-length", "30", "--truncate")
+        self.assertEqual(weft("summarize", self.run_directory, "tree").returncode, 0)
+        self.assertEqual(weft("train", "--resume", "--out", self.run_directory).returncode, 0)
+        self.assert_fails(weft("train", "--task", "summarize", "--model", encoder, "--train-data", "x.tsv", "--steps", "1", "--out", self.folder / "x"), 1, "x.tsv")
+        (self.folder / "x.tsv").write_text("a\tb\nc\td\n")
+        self.assert_fails(weft("train", "--task", "summarize", "--model", encoder, "--train-data", self.folder / "x.tsv", "--steps", "1", "--out",
+                               self.folder / "x"), 1, "encoder-decoder")
+
+    def test_presets_for_long_documents(self):
+        for preset, attention in (("bigbird-pegasus", "bigbird"), ("led", "window(512) | global(1)")):
+            run = self.folder / preset
+            found = weft(*self.arguments(run, "--steps", "1", "--preset", preset, "--max-source-positions", "128", "--gradient-accumulation", "1"))
+            self.assertEqual(found.returncode, 0, found.stderr)
+            self.assertIn(attention, weft("info", run).stdout)
+            self.assertIn(preset, found.stderr)
+
     def test_flags_of_other_tasks_are_refused(self):
         self.assert_fails(weft(*self.arguments(self.run_directory, "--steps", "1", "--context", "8")), 2, "--context", "translate")
-        self.assert_fails(weft(*self.arguments(self.run_directory, "--steps", "1", "--model", "x")), 2, "--model", "translate")
         self.assert_fails(weft(*self.train_arguments(self.run_directory, "--steps", "1", "--train-source", "x")), 2, "--train-source", "lm")
         self.assert_fails(weft(*self.arguments(self.run_directory)), 2, "epochs")
         (self.folder / "train.tgt").write_text("one line\n")

@@ -4,25 +4,29 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <sstream>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <c10/core/GradMode.h>
 
 #include "data/text_files.h"
+#include "fine_tuning/pair_files.h"
 #include "support/expect_error.h"
-#include "support/temporary_directory.h"
 #include "training/fake_task.h"
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/files.h"
-#include "weft/core/random.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
+#include "weft/fine_tuning/pairs/pair_texts.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
 #include "weft/layers/attention/cross_attention.h"
+#include "weft/metrics/translation/alignment_error.h"
+#include "weft/training/update.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -30,66 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 using formats::Json;
 
-// Forty sentences whose words stand in the other order in the target, of 1 to 8 words.
-class PairRun : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const std::vector<std::string> words = {"tree", "house", "river", "cloud", "stone", "bird"};
-    std::string source;
-    std::string target;
-    for (std::uint64_t line = 0; line < 40; ++line) {
-      std::string backwards;
-      for (std::uint64_t place = 0; place <= random_below(random_bits(line, 99), 8); ++place) {
-        const std::string& word = words[random_below(random_bits(line, place), words.size())];
-        source += (place == 0 ? "" : " ") + word;
-        backwards = word + (backwards.empty() ? "" : " ") + backwards;
-      }
-      source += "\n";
-      target += backwards + "\n";
-    }
-    test::write_text(folder_ / "source.txt", source);
-    test::write_text(folder_ / "target.txt", target);
-  }
-
-  // A file of what the words of every pair are: those of the source from the last to the first.
-  Json alignments() const {
-    std::string lines;
-    std::istringstream sources(read_file(folder_ / "source.txt"));
-    for (std::string source; std::getline(sources, source);) {
-      const auto words = std::ssize(text::words_between_blanks(source));
-      for (std::int64_t word = 0; word < words; ++word) {
-        lines += concat(word == 0 ? "" : " ", word, "-", words - 1 - word);
-      }
-      lines += "\n";
-    }
-    test::write_text(folder_ / "links.txt", lines);
-    return {(folder_ / "links.txt").string()};
-  }
-
-  Json fields() const {
-    const Json source = {(folder_ / "source.txt").string()};
-    const Json target = {(folder_ / "target.txt").string()};
-    return {{"task", "translate"},    {"train_source", source},   {"train_target", target},
-            {"eval_source", source},  {"eval_target", target},    {"hidden_size", 16},
-            {"num_hidden_layers", 1}, {"num_attention_heads", 2}, {"intermediate_size", 24},
-            {"vocabulary_size", 280}, {"batch_tokens", 64},       {"steps", 12},
-            {"checkpoint_every", 4},  {"keep_checkpoints", 10},   {"eval_every", 6},
-            {"dropout", 0.2},         {"dtype", "float32"},       {"threads", 1}};
-  }
-  training::TrainResult train(const Json& fields, const std::string& run = "run") const {
-    return train_pairs(folder_ / run, prepare_pairs(fields, {}, {}, "test"));
-  }
-  // As a process that SIGKILL ended leaves its run.
-  void leave_at_checkpoint(const std::string& run, std::int64_t step) const {
-    for (const auto& entry : fs::directory_iterator(folder_ / run / "checkpoints")) {
-      if (std::stoll(entry.path().filename().string().substr(5)) > step) {
-        fs::remove_all(entry.path());
-      }
-    }
-  }
-
-  test::TemporaryDirectory folder_;
-};
+class PairRun : public test::PairFiles {};
 
 TEST_F(PairRun, AResumedRunEqualsOneNeverStopped) {
   Json given = fields();
@@ -288,6 +233,104 @@ TEST_F(PairRun, LongTextsAreCutAndCounted) {
     EXPECT_LE(rows.source_length(pair), 4);
     EXPECT_EQ(rows.row(pair).source.back(), prepared.task->model()->config().eos_token_id);
   }
+}
+
+// A batch of several parts: the loss is the mean over all target tokens, however they are shared out.
+TEST_F(PairRun, PartsWeighAsManyTargetsAsTheyHave) {
+  Json given = fields();
+  given["dropout"] = 0.0;
+  given["gradient_accumulation"] = 3;
+  for (const double bpe_dropout : {0.0, 0.4}) {
+    given["bpe_dropout"] = bpe_dropout;
+    const PreparedPairs prepared = prepare_pairs(given, {}, {}, "test");
+    PairTask& task = *prepared.task;
+    double sum = 0.0;
+    double targets = 0.0;
+    for (std::int64_t part = 0; part < 3; ++part) {
+      targets += task.weight(0, part);
+      sum += task.weight(0, part) * task.loss(0, part).item<double>();
+    }
+    EXPECT_NE(task.weight(0, 0), task.weight(0, 1));
+    training::Update update(task, prepared.settings.trainer);
+    EXPECT_NEAR(update.run(0, [] { return 0.0; })->loss, sum / targets, 1e-6);
+  }
+}
+
+TEST_F(PairRun, WhatCanBeRefusedAtOnceIsRefusedFirst) {
+  const auto refuse = [&](const Json& changes, std::initializer_list<std::string_view> words) {
+    Json given = fields();
+    given["train_source"] = {(folder_ / "endless.txt").string()};  // nobody reads it
+    given.update(changes);
+    try {
+      prepare_pairs(given, {}, {}, "test");
+      ADD_FAILURE() << changes;
+    } catch (const Error& error) {
+      for (const std::string_view word : words) {
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+      }
+    }
+  };
+  test::write_text(folder_ / "endless.txt", "\xff\n");
+  test::write_text(folder_ / "short.txt", "one\n");
+  refuse({{"eval_target", {(folder_ / "missing.txt").string()}}}, {"missing.txt"});
+  refuse({{"eval_target", {(folder_ / "short.txt").string()}}}, {"short.txt", "ends before line 2"});
+  refuse({{"unigram_alpha", 0.2}}, {"unigram_alpha", "bpe"});
+  refuse({{"warmup_steps", 13}}, {"warmup_steps"});
+  refuse({{"num_attention_heads", 3}}, {"d_model 16", "3"});
+}
+
+TEST_F(PairRun, TextIsText) {
+  test::write_text(folder_ / "source.txt", "a </s> tree\n<s>\nhouse <pad>\n");
+  test::write_text(folder_ / "target.txt", "<mask> tree\nx</s></s>\n<unk>\n");
+  const PreparedPairs prepared = prepare_pairs(fields(), {}, {}, "test");
+  const PairRows& rows = prepared.task->data().training;
+  ASSERT_EQ(rows.size(), 3);
+  for (std::int64_t pair = 0; pair < rows.size(); ++pair) {
+    for (std::vector<std::int64_t> ids : {rows.row(pair).source, rows.row(pair).target}) {
+      EXPECT_EQ(ids.back(), 2);
+      ids.pop_back();
+      EXPECT_GT(ids.size(), 1U);
+      EXPECT_GT(*std::min_element(ids.begin(), ids.end()), 4) << "pair " << pair;
+    }
+  }
+}
+
+TEST_F(PairRun, DrawnTextsKeepTheirLimit) {
+  Json given = fields();
+  given["bpe_dropout"] = 0.9;
+  given["vocabulary_size"] = 300;
+  given["max_target_length"] = 20;
+  given["truncate"] = true;
+  const PreparedPairs prepared = prepare_pairs(given, {}, {}, "test");
+  for (std::int64_t step = 0; step < 12; ++step) {
+    for (const PairRow& row : prepared.task->shown(step, 0)) {
+      EXPECT_LE(row.target.size(), 20U);
+    }
+  }
+}
+
+TEST_F(PairRun, FilesAreReadOnceOrAsOftenAsMemoryAsks) {
+  PairConfig config;
+  config.train_source = {(folder_ / "source.txt").string()};
+  config.train_target = {(folder_ / "target.txt").string()};
+  config.alignments = {alignments().front().get<std::string>()};
+  std::vector<std::string> found;
+  for (const std::size_t most : {std::size_t{1} << 20, std::size_t{200}}) {
+    PairTexts texts(config, false);
+    EXPECT_EQ(texts.read_ahead(most), 40);
+    for (int walk = 0; walk < 2; ++walk) {
+      std::string all;
+      for (TextPair pair; texts.next(pair);) {
+        all += concat(pair.where, pair.source, pair.target, metrics::pharaoh_text(pair.links.value()), "\n");
+      }
+      found.push_back(all);
+    }
+    EXPECT_EQ(texts.report().records, 40);
+  }
+  for (const std::string& walk : found) {
+    EXPECT_EQ(walk, found.front());
+  }
+  EXPECT_FALSE(PairTexts(config, true).given());
 }
 
 TEST(PairBatchTest, ShiftsTargetsAndMasksPadding) {

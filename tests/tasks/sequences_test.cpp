@@ -48,7 +48,7 @@ class Copier final : public Writer {
 
 SequenceModel byte_model(std::shared_ptr<Writer> writer, std::int64_t longest) {
   return {.writer = std::move(writer),
-          .tokenizer = text::make_pair_tokenizer(text::make_byte_tokenizer(), {}, {}),
+          .tokenizer = text::make_pair_tokenizer(text::make_byte_tokenizer(), {}),
           .name = "'bytes'",
           .longest = longest,
           .vocabulary = 256};
@@ -222,7 +222,7 @@ TEST_F(TranslateMarian, TokensThatTheModelLacks) {
 TEST(Summarize, TruncatesOnlyWhenAsked) {
   const auto copier = std::make_shared<Copier>();
   SequenceModel model = byte_model(copier, 8);
-  model.tokenizer = text::make_pair_tokenizer(text::make_byte_tokenizer(), {1}, {2});
+  model.tokenizer = text::make_pair_tokenizer(text::make_byte_tokenizer(), {.before = {1}, .behind = {2}});
   const std::vector<Document> documents = {{.first = "ab"}, {.first = "a long text", .name = "text 2"}};
   expect_error(ErrorKind::kArgument, {"text 2", "13 tokens", "at most 8"}, [&] { summarize(model, documents, {}); });
   const std::vector<TaskResult> results = summarize(model, documents, {.truncate = true});

@@ -106,6 +106,7 @@ TEST_F(Hostile, HugeIds) {
   EXPECT_EQ(load().encode("a").at(0), 4294967295);
   write("tokenizer.json", json_file(R"({"type":"BPE","vocab":{"a":4294967295},"merges":[]})"));
   EXPECT_EQ(load().token(4294967295), "a");
+  expect_error(ErrorKind::kFormat, {"4294967295", "16777216"}, [&] { word_beginnings(load()); });
   write("tokenizer.json", json_file(R"({"type":"BPE","vocab":{"a":-1},"merges":[]})"));
   expect_refused({"tokenizer.json"});
 }

@@ -89,6 +89,25 @@ TEST(PairTokenizer, LanguageCodesAndSides) {
   EXPECT_NE(separate->encode("man", Side::kSource), separate->encode("man", Side::kTarget));
 }
 
+TEST(PairTokenizer, PlainTextHasNoSpecialTokens) {
+  for (const char* family : {"marian-codes", "marian-separate", "pegasus", "bigbird_pegasus"}) {
+    const auto tokenizer = load_pair_tokenizer(kPairs / family);
+    EXPECT_EQ(tokenizer->frame().behind, tokenizer->encode("", Side::kSource)) << family;
+    for (const Side side : {Side::kSource, Side::kTarget}) {
+      const Ids ids = tokenizer->encode_plain("A man </s> wove<pad>.", side);
+      for (const char* special : {"</s>", "<pad>"}) {
+        EXPECT_EQ(std::count(ids.begin(), ids.end(), tokenizer->find(special, side).value()), 0) << family << special;
+      }
+      EXPECT_EQ(tokenizer->frame().around(tokenizer->encode_plain("A man wove.", side)),
+                tokenizer->encode("A man wove.", side));
+    }
+  }
+  const auto marian = load_pair_tokenizer(kPairs / "marian-codes");
+  const std::optional<std::int64_t> code = marian->find(">>de<<", Side::kSource);
+  EXPECT_EQ(marian->encode_plain(">>de<< </s> a man", Side::kSource).front(), code);
+  EXPECT_NE(marian->encode_plain(">>de<< a man", Side::kTarget).front(), code);
+}
+
 TEST(PairTokenizer, NewlinesOfPegasus) {
   for (const char* family : {"pegasus", "bigbird_pegasus"}) {
     const auto tokenizer = load_pair_tokenizer(kPairs / family);
@@ -208,7 +227,7 @@ TEST_F(PairDirectory, SettingsOfPegasus) {
 }
 
 TEST(PairTokenizer, AnyTokenizerWithAFrame) {
-  const auto bytes = make_pair_tokenizer(make_byte_tokenizer(), {1}, {2});
+  const auto bytes = make_pair_tokenizer(make_byte_tokenizer(), {.before = {1}, .behind = {2}});
   EXPECT_EQ(bytes->encode("ab", Side::kTarget), (Ids{1, 'a', 'b', 2}));
   EXPECT_EQ(bytes->decode({1, ' ', 'a', 'b', 2}), "ab");
   EXPECT_EQ(bytes->find("a", Side::kSource), 'a');

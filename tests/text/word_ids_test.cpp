@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "support/temporary_directory.h"
 #include "weft/core/files.h"
 #include "weft/text/hugging_face.h"
@@ -23,7 +28,7 @@ TEST(WordIds, WordsLieBetweenBlanksOfEveryKind) {
 }
 
 TEST(WordIds, OfBytesAreTheTextItself) {
-  const auto tokenizer = make_pair_tokenizer(make_byte_tokenizer(), {1}, {2, 3});
+  const auto tokenizer = make_pair_tokenizer(make_byte_tokenizer(), {.before = {1}, .behind = {2, 3}});
   const WordIds read = read_words(*tokenizer, " ab  c ", Side::kSource);
   EXPECT_EQ(read.words, (std::vector<std::string>{"ab", "c"}));
   EXPECT_EQ(read.ids, (Ids{1, ' ', 'a', 'b', ' ', ' ', 'c', ' ', 2, 3}));
@@ -60,6 +65,9 @@ TEST(WordIds, AreThoseOfTheWholeText) {
           last = std::max(last, read.word[i]);
         }
         EXPECT_EQ(last + 1, std::ssize(read.words)) << text;
+        const WordIds plain = read_plain_words(*tokenizer, text, side);
+        EXPECT_EQ(plain.ids, read.ids) << text;
+        EXPECT_EQ(plain.word, read.word) << text;
       }
     }
   }
@@ -67,6 +75,24 @@ TEST(WordIds, AreThoseOfTheWholeText) {
   EXPECT_EQ(coded.ids, tokenizers.front()->encode(">>de<< a man", Side::kSource));
   EXPECT_EQ(coded.words.size(), 2U);
   EXPECT_EQ(coded.word.front(), -1);
+}
+
+TEST(WordIds, SpecialTokensThatAreWrittenAreLetters) {
+  std::vector<std::unique_ptr<PairTokenizer>> tokenizers;
+  tokenizers.push_back(load_pair_tokenizer(kData / "pairs/marian-codes"));
+  tokenizers.push_back(load_pair_tokenizer(kData / "tokenizers/roberta"));
+  tokenizers.push_back(
+      make_pair_tokenizer(std::make_shared<const HuggingFaceTokenizer>(kData / "tokenizers/roberta"), {.behind = {2}}));
+  for (const auto& tokenizer : tokenizers) {
+    const std::string text = "a man </s> wove";
+    const WordIds plain = read_plain_words(*tokenizer, text, Side::kTarget);
+    EXPECT_EQ(plain.words.size(), 4U);
+    EXPECT_EQ(plain.ids.back(), tokenizer->find("</s>", Side::kTarget));
+    EXPECT_EQ(std::count(plain.ids.begin(), plain.ids.end(), plain.ids.back()), 1);
+    EXPECT_EQ(std::count(plain.word.begin(), plain.word.end(), -1), tokenizer->frame().size());
+  }
+  EXPECT_EQ(read_words(*tokenizers.back(), "a </s>", Side::kSource).ids,
+            read_plain_words(*tokenizers.back(), "a </s>", Side::kSource).ids);
 }
 
 TEST(WordIds, AWordAloneIsReadWhereTokensLieInTwo) {
@@ -77,7 +103,7 @@ TEST(WordIds, AWordAloneIsReadWhereTokensLieInTwo) {
                             "vocab":{"a":0," ":1,"b":2,"a ":3,"a b":4,"e":5},"merges":[["a"," "],["a ","b"]]}})");
   write_file_atomically(directory.path() / "tokenizer_config.json", R"({"tokenizer_class":"PreTrainedTokenizerFast"})");
   const auto tokenizer =
-      make_pair_tokenizer(std::make_shared<const HuggingFaceTokenizer>(directory.path()), std::int64_t{5});
+      make_pair_tokenizer(std::make_shared<const HuggingFaceTokenizer>(directory.path()), {.behind = {5}});
   ASSERT_EQ(tokenizer->encode("a b", Side::kSource), (Ids{4, 5}));
   const WordIds read = read_words(*tokenizer, "a b", Side::kSource);
   EXPECT_TRUE(read.one_by_one);

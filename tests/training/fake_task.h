@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,11 +39,13 @@ class FakeTask final : public training::Task {
     if (on_loss) {
       on_loss(step);
     }
-    const std::int64_t parts = merge_parts ? 4 : 1;
+    const std::int64_t count = batches.empty() ? 1 : batches.at(static_cast<std::size_t>(part));
+    const std::int64_t first =
+        batches.empty() ? part : std::accumulate(batches.begin(), batches.begin() + part, std::int64_t{0});
     std::vector<at::Tensor> inputs;
-    inputs.reserve(static_cast<std::size_t>(parts));
-    for (std::int64_t i = 0; i < parts; ++i) {
-      inputs.push_back(normal(static_cast<std::uint64_t>(1000 + 64 * step + parts * part + i), {rows_, 4}));
+    inputs.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      inputs.push_back(normal(static_cast<std::uint64_t>(1000 + 64 * step + first + i), {rows_, 4}));
     }
     const at::Tensor input = torch::cat(inputs);
     at::Tensor hidden = torch::tanh(torch::matmul(input, embedding_));
@@ -51,6 +54,9 @@ class FakeTask final : public training::Task {
     }
     const at::Tensor target = torch::sin(input.narrow(1, 0, 3));
     return (torch::matmul(hidden, weight_) + bias_ - target).square().mean() * loss_factor;
+  }
+  double weight(std::int64_t /*step*/, std::int64_t part) override {
+    return batches.empty() ? 1.0 : static_cast<double>(batches.at(static_cast<std::size_t>(part)));
   }
   void set_training(bool on) override { training_ = on; }
   std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override { return rows_; }
@@ -81,7 +87,7 @@ class FakeTask final : public training::Task {
   std::int64_t data = 1000;  ///< what data_identity() says
   double dropout = 0.2;
   double loss_factor = 1.0;
-  bool merge_parts = false;                        ///< a part shows what four parts otherwise show
+  std::vector<std::int64_t> batches;               ///< of each part, and its weight; empty: one
   std::function<void(std::int64_t step)> on_loss;  ///< called before each loss
   std::int64_t evaluations = 0;
   std::optional<std::vector<std::string>> names;  ///< what figure_names() says

@@ -34,19 +34,26 @@ bool same_weights(const std::vector<at::Tensor>& a, const std::vector<at::Tensor
 TEST(Update, AccumulationEqualsABiggerBatch) {
   test::FakeTask merged;
   test::FakeTask apart;
-  merged.dropout = apart.dropout = 0.0;
-  merged.merge_parts = true;
+  test::FakeTask uneven;  // two parts, of which the second has three times the weight
+  merged.dropout = apart.dropout = uneven.dropout = 0.0;
+  merged.batches = {4};
+  uneven.batches = {1, 3};
   TrainerConfig one = test::fake_config(10);
   TrainerConfig four = one;
   four.gradient_accumulation = 4;
+  TrainerConfig two = one;
+  two.gradient_accumulation = 2;
   Update whole(merged, one);
   Update parts(apart, four);
+  Update unlike(uneven, two);
   for (std::int64_t step = 0; step < 5; ++step) {
     const auto a = whole.run(step, fixed_rate);
-    const auto b = parts.run(step, fixed_rate);
-    // Sums in another order: float32 rounding of values around 1.
-    EXPECT_NEAR(a->loss, b->loss, 2e-6);
-    EXPECT_NEAR(a->gradient_norm, b->gradient_norm, 2e-6 * std::max(1.0, a->gradient_norm));
+    for (Update* update : {&parts, &unlike}) {
+      const auto b = update->run(step, fixed_rate);
+      // Sums in another order: float32 rounding of values around 1.
+      EXPECT_NEAR(a->loss, b->loss, 2e-6);
+      EXPECT_NEAR(a->gradient_norm, b->gradient_norm, 2e-6 * std::max(1.0, a->gradient_norm));
+    }
   }
 }
 

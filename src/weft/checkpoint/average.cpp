@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/attention/mechanisms/spec.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/error.h"
@@ -34,7 +35,7 @@ bool belongs_to_model(const fs::path& name) {
   const bool weights = file.ends_with(".safetensors") || file.ends_with(".safetensors.index.json") ||
                        file.ends_with(".bin") || file.ends_with(".bin.index.json") || file.ends_with(".pt");
   const bool of_run = std::find(kOfRuns.begin(), kOfRuns.end(), file) != kOfRuns.end() ||
-                      file.starts_with("events.out") || file.starts_with(".") || file.ends_with(".html");
+                      file.starts_with("events.out") || file.starts_with('.') || file.ends_with(".html");
   return !weights && !of_run;
 }
 
@@ -83,6 +84,23 @@ at::Tensor mean_of(const Files& files, const formats::TensorInfo& info) {
   return first.is_floating_point() ? sum.div_(static_cast<double>(files.size())).to(first.scalar_type()) : first;
 }
 
+// The graphs that expressions of the config name: they may lie in folders below it.
+void write_graphs(const fs::path& directory, const fs::path& out) {
+  const formats::Json config = formats::read_json(directory / "config.json");
+  for (const auto& [name, value] : config.items()) {
+    for (const formats::Json& one : value.is_array() ? value : formats::Json::array({value})) {
+      const std::string expression = name.ends_with("attention") && one.is_string() ? one.get<std::string>() : "";
+      if (expression.find('"') == std::string::npos) {
+        continue;
+      }
+      for (const pattern::PatternFile& file : attention::parse_mechanism(expression, directory).files) {
+        fs::create_directories((out / file.name).parent_path());
+        write_file_atomically(out / file.name, file.content);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void average_models(std::span<const fs::path> directories, const fs::path& out) {
@@ -110,6 +128,7 @@ void average_models(std::span<const fs::path> directories, const fs::path& out) 
         write_file_atomically(fresh / entry.path().filename(), read_file(entry.path()));
       }
     }
+    write_graphs(directories.front(), fresh);
     save_tensors(fresh / "model.safetensors", means, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
   });
 }

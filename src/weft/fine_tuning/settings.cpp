@@ -131,7 +131,7 @@ struct Preset {
   std::string_view fields;
 };
 
-constexpr std::array<Preset, 13> kPresets = {{
+constexpr std::array<Preset, 15> kPresets = {{
     // Devlin et al. 2019, section 4.1: every task of GLUE; the best of 5e-5 to 2e-5 was chosen for each.
     {"bert-glue", "classify", R"({"batch_size": 32, "epochs": 3, "learning_rate": 3e-5})"},
     // Devlin et al. 2019, section 4.2; windows as in the released run_squad.py.
@@ -178,6 +178,26 @@ constexpr std::array<Preset, 13> kPresets = {{
          "decoder_attention_heads": 4, "encoder_ffn_dim": 768, "decoder_ffn_dim": 768, "norm_position": "pre",
          "dropout": 0.1, "vocabulary_size": 4000, "batch_tokens": 2048,
          "learning_rate": 2e-3, "schedule": "linear", "warmup_ratio": 0.06})"},
+    // BigBird-Pegasus (Zaheer et al. 2020: sources of 4,096 tokens in blocks of 64) at the size of transformer-base:
+    // the
+    // published 16 + 16 layers of width 1,024 are pretrained. Up to 704 tokens are read with full attention, as
+    // released: they have no three blocks to draw. No measurement chose these numbers yet.
+    {"bigbird-pegasus", "summarize translate",
+     R"json({"d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
+         "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "norm_position": "pre",
+         "activation_function": "gelu_new", "attention_bias": false, "encoder_attention": ["bigbird()"],
+         "encoder_full_until": 704, "max_source_positions": 4096, "max_target_positions": 512, "truncate": true,
+         "dropout": 0.1, "vocabulary_size": 16000, "batch_tokens": 8192, "gradient_accumulation": 4,
+         "gradient_checkpointing": true, "learning_rate": 5e-4, "schedule": "inverse_sqrt", "warmup_ratio": 0.05})json"},
+    // LED (Beltagy et al. 2020, section 6: BART with windows and a global first token) at the same size, with half of
+    // its window of 1,024. No measurement chose these numbers yet.
+    {"led", "summarize translate",
+     R"json({"d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
+         "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "norm_position": "post",
+         "normalize_embedding": true, "activation_function": "gelu", "encoder_attention": ["window(512) | global(1)"],
+         "max_source_positions": 16384, "max_target_positions": 1024, "truncate": true,
+         "dropout": 0.1, "vocabulary_size": 16000, "batch_tokens": 16384, "gradient_accumulation": 2,
+         "gradient_checkpointing": true, "learning_rate": 5e-4, "schedule": "inverse_sqrt", "warmup_ratio": 0.05})json"},
 }};
 
 }  // namespace

@@ -13,7 +13,14 @@ namespace weft::text {
 std::vector<bool> word_beginnings(const Tokenizer& tokenizer) {
   constexpr std::string_view kSpace = " \t\n\r";
   const auto is_space = [kSpace](char byte) { return kSpace.find(byte) != std::string_view::npos; };
-  std::vector<bool> begins(static_cast<std::size_t>(tokenizer.vocabulary_size()));
+  // One id near 2^32 in a tokenizer.json would ask for as many texts.
+  constexpr std::int64_t kMostIds = 1 << 24;
+  const std::int64_t size = tokenizer.vocabulary_size();
+  if (size > kMostIds) {
+    fail(ErrorKind::kFormat, "the tokeniser has ids up to ", size - 1, ", but words are looked for in vocabularies of ",
+         kMostIds, " tokens at most");
+  }
+  std::vector<bool> begins(static_cast<std::size_t>(size));
   const std::vector<std::int64_t> anchor = tokenizer.encode("a");
   const std::string before = tokenizer.decode(anchor);
   for (std::size_t id = 0; id < begins.size(); ++id) {

@@ -35,7 +35,8 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& model
 /// bytes. Both at once are a kFormat error.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
-/// For each id whether it begins a word: its text behind another token begins with white space, or follows it.
+/// For each id whether it begins a word: its text behind another token begins with white space, or follows it. Errors:
+/// kFormat for more than 2^24 ids.
 std::vector<bool> word_beginnings(const Tokenizer& tokenizer);
 
 }  // namespace weft::text

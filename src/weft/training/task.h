@@ -27,6 +27,10 @@ class Task {
   virtual std::vector<std::pair<std::string, at::Tensor>> parameters() const = 0;
   /// Mean loss of one part of a step: a scalar with a gradient. Equal arguments give equal batches.
   virtual at::Tensor loss(std::int64_t step, std::int64_t part) = 0;
+  /// How much a part's loss counts in that of its step, which is the mean over all parts: the number of things that
+  /// loss() is a mean over, where parts differ in it. Asked before the losses of a step, for the parts that this
+  /// process computes.
+  virtual double weight(std::int64_t /*step*/, std::int64_t /*part*/) { return 1.0; }
   /// Dropout on or off.
   virtual void set_training(bool on) = 0;
   /// Tokens that one part of a step shows, padding not counted. Cheap: every process asks for all parts.

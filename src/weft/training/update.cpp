@@ -4,10 +4,13 @@
 #include "weft/training/update.h"
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
 
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
@@ -57,24 +60,48 @@ at::Tensor Update::part_loss(std::int64_t step, std::int64_t part) {
   return task_.loss(step, part);
 }
 
+// Weights of the parts of this process, of which all parts of the step together have the mean 1. Others wait for this
+// process within a step: whether it is done at all is agreed on before it.
+std::optional<std::vector<double>> Update::part_weights(std::int64_t step) {
+  ProcessGroup& group = processes();
+  const std::int64_t parts = parts_per_step(config_);
+  std::vector<double> weights;
+  for (std::int64_t part = group.rank(); part < parts; part += group.size()) {
+    weights.push_back(task_.weight(step, part));
+  }
+  const double own = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const at::Tensor agreed = at::tensor({interrupted() ? 1.0 : 0.0, own}, at::kDouble);
+  group.begin_sum(agreed)();
+  if (agreed[0].item<double>() > 0) {
+    return std::nullopt;
+  }
+  const double mean = agreed[1].item<double>() / static_cast<double>(parts);
+  for (double& weight : weights) {
+    weight /= mean;
+  }
+  return weights;
+}
+
 std::optional<double> Update::accumulate(std::int64_t step) {
   ProcessGroup& group = processes();
   const std::int64_t parts = parts_per_step(config_);
-  // Others wait for this process within a step: whether it is done at all is agreed on before it.
-  if (!group.is_alone() && group.sum(interrupted() ? 1.0 : 0.0) > 0) {
+  const std::optional<std::vector<double>> weights = part_weights(step);
+  if (!weights) {
     return std::nullopt;
   }
   at::Tensor total;
+  std::size_t own = 0;
   for (std::int64_t part = group.rank(); part < parts; part += group.size()) {
     if (group.is_alone() && interrupted()) {
       return std::nullopt;
     }
+    const double weight = (*weights)[own++];
     const at::Tensor loss = part_loss(step, part);
     if (sum_ && part + group.size() >= parts) {
       sum_->arm();
     }
-    (parts == 1 ? loss : loss / static_cast<double>(parts)).backward();
-    const at::Tensor value = loss.detach();
+    (parts == 1 ? loss : loss / (static_cast<double>(parts) / weight)).backward();
+    const at::Tensor value = loss.detach() * weight;
     total = total.defined() ? total + value : value;
   }
   if (sum_) {

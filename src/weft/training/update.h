@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "weft/training/optimizers/optimizer.h"
 #include "weft/training/processes/gradient_sum.h"
@@ -16,7 +17,7 @@ namespace weft::training {
 
 /// What a step is known by in the metrics.
 struct UpdateResult {
-  double loss = 0.0;           ///< mean over the parts
+  double loss = 0.0;           ///< mean over the parts, by Task::weight
   double gradient_norm = 0.0;  ///< before clipping
   double learning_rate = 0.0;
 };
@@ -38,6 +39,7 @@ class Update {
   Optimizer& optimizer() noexcept { return *optimizer_; }
 
  private:
+  std::optional<std::vector<double>> part_weights(std::int64_t step);
   std::optional<double> accumulate(std::int64_t step);
   at::Tensor part_loss(std::int64_t step, std::int64_t part);
 

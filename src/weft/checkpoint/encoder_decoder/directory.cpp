@@ -13,6 +13,7 @@
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -75,6 +76,8 @@ EncoderDecoder load_encoder_decoder(const OpenedModel& directory, const EncoderD
   const EncoderDecoderFile file = describe_encoder_decoder(*opened, config);
   config.share_embeddings = file.shares;
   config.tie_word_embeddings = file.ties;
+  config.dropout = options.dropout.value_or(config.dropout);
+  config.attention_dropout = options.attention_dropout.value_or(config.attention_dropout);
   const WeightMap map = encoder_decoder_map(file, config);
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   check_weights(*EncoderDecoder(config, at::TensorOptions(at::kMeta).dtype(options.dtype), options.encoder), *opened,
@@ -92,6 +95,22 @@ EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory, cons
   return load_encoder_decoder(open_model(directory), options);
 }
 
+std::unique_ptr<text::PairTokenizer> load_pair_tokenizer(const OpenedModel& directory) {
+  const EncoderDecoderConfig& config = directory.encoder_decoder_config();
+  if (config.model_type != "weft") {
+    return text::load_pair_tokenizer(directory.path());
+  }
+  require(config.eos_token_id >= 0, quote(directory.path().native(), 4096),
+          ": config.json: eos_token_id must be an id, found ", config.eos_token_id);
+  std::shared_ptr<const text::Tokenizer> words;
+  if (config.tokenizer_class == "huggingface") {
+    words = std::make_shared<const text::HuggingFaceTokenizer>(directory.path());  // and not bytes without its files
+  } else {
+    words = text::load_tokenizer(directory.path());
+  }
+  return text::make_pair_tokenizer(std::move(words), {.behind = {config.eos_token_id}});
+}
+
 void save_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoder& model,
                           const std::filesystem::path& files_from, FilesTaken taken) {
   save(directory, model, [&](const std::filesystem::path& fresh) { copy_files(files_from, fresh, taken); });
@@ -104,6 +123,15 @@ void save_encoder_decoder(const std::filesystem::path& directory, const EncoderD
           ", but the tokeniser is ", tokenizer.kind());
   require(config.vocab_size >= tokenizer.vocabulary_size(), "model config: vocab_size ", config.vocab_size,
           " is smaller than the tokeniser's ", tokenizer.vocabulary_size());
+  save(directory, model, [&](const std::filesystem::path& fresh) { tokenizer.save(fresh); });
+}
+
+void save_encoder_decoder(const std::filesystem::path& directory, const EncoderDecoder& model,
+                          const text::PairTokenizer& tokenizer) {
+  if (model->config().model_type == "weft") {
+    save_encoder_decoder(directory, model, tokenizer.side(text::Side::kSource));
+    return;
+  }
   save(directory, model, [&](const std::filesystem::path& fresh) { tokenizer.save(fresh); });
 }
 

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 
 #include "weft/checkpoint/open_model.h"
 #include "weft/models/encoder_decoder.h"
+#include "weft/text/pair/pair_tokenizer.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::checkpoint {
@@ -16,6 +19,8 @@ struct EncoderDecoderLoadOptions {
   models::EncoderOptions encoder = {};  ///< how the encoder attends, in place of what the config says
   at::ScalarType dtype = at::kFloat;    ///< of the parameters: float32, bfloat16, float64
   bool check_finite = false;            ///< NaN or infinite weights become a kNumeric error that names the tensor
+  std::optional<double> dropout = {};   ///< of whoever trains on, in place of what the config says
+  std::optional<double> attention_dropout = {};
 };
 
 /// The model of a directory in evaluation mode. Its weights may be safetensors or PyTorch's files, whole or in shards,
@@ -25,6 +30,11 @@ models::EncoderDecoder load_encoder_decoder(const OpenedModel& directory,
                                             const EncoderDecoderLoadOptions& options = {});
 models::EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory,
                                             const EncoderDecoderLoadOptions& options = {});
+
+/// The tokeniser of such a directory: that of its family, or of a model of Weft's own, which reads a text as `weft
+/// train` did: eos_token_id behind it and nothing before it, whatever frame the tokeniser's files name. Errors: as
+/// text::load_pair_tokenizer and text::load_tokenizer; kArgument for an own model without eos_token_id.
+std::unique_ptr<text::PairTokenizer> load_pair_tokenizer(const OpenedModel& directory);
 
 /// What save_encoder_decoder() copies from another directory.
 enum class FilesTaken { kTokenizer, kTokenizerAndGeneration };
@@ -39,5 +49,8 @@ void save_encoder_decoder(const std::filesystem::path& directory, const models::
 /// The same with the tokeniser of a model of Weft's own. Errors: kArgument when it does not fit the config.
 void save_encoder_decoder(const std::filesystem::path& directory, const models::EncoderDecoder& model,
                           const text::Tokenizer& tokenizer);
+/// The same with the tokeniser that load_pair_tokenizer() gave, for a model of any family.
+void save_encoder_decoder(const std::filesystem::path& directory, const models::EncoderDecoder& model,
+                          const text::PairTokenizer& tokenizer);
 
 }  // namespace weft::checkpoint

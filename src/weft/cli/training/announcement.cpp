@@ -165,12 +165,21 @@ void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads) 
   const training::TrainerConfig& trainer = prepared.settings.trainer;
   const fine_tuning::PairConfig& pairs = prepared.settings.pairs;
   const models::EncoderDecoderConfig& model = prepared.task->model()->config();
-  Rows rows = {{"task", pairs.task},
-               {"preset", pairs.preset},
-               {"model", concat(model.encoder_layers, " + ", model.decoder_layers, " layers, width ", model.d_model,
-                                ", ", model.encoder_attention_heads, " heads, feed-forward ", model.encoder_ffn_dim,
-                                ", ", model.norm_position, "-norm, ", parameters_text(*prepared.task))},
-               {"vocabulary", concat(digits(model.vocab_size), " tokens for sources and targets")}};
+  Rows rows = {{"task", pairs.task}};
+  if (pairs.model.empty()) {
+    rows.emplace_back("preset", pairs.preset);
+  } else {
+    rows.emplace_back("begins with", concat(model.model_type, ", ", pairs.model));
+  }
+  const std::string sides = model.decoder_vocab_size > 0
+                                ? concat(" tokens for sources, ", digits(model.decoder_vocab_size), " for targets")
+                                : std::string(" tokens for sources and targets");
+  const Rows more = {
+      {"model", concat(model.encoder_layers, " + ", model.decoder_layers, " layers, width ", model.d_model, ", ",
+                       model.encoder_attention_heads, " heads, feed-forward ", model.encoder_ffn_dim, ", ",
+                       model.norm_position, "-norm, ", parameters_text(*prepared.task))},
+      {"vocabulary", concat(digits(model.vocab_size), sides)}};
+  rows.insert(rows.end(), more.begin(), more.end());
   add_machine_rows(trainer, threads, rows);
   const std::int64_t parts = parts_per_step(trainer);
   rows.emplace_back("batch", concat(parts > 1 ? concat(parts, " of ") : "", digits(pairs.batch_tokens),

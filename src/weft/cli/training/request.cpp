@@ -103,9 +103,6 @@ void check_free_flags(const TrainOptions& options, const std::string& task, cons
   if (resumed && has_tokenizer) {
     throw UsageError("--tokenizer cannot be given with --resume: a run keeps its own");
   }
-  if (!model_of(fields).empty() && fine_tuning::is_pair_task(task)) {
-    throw UsageError(concat("--model is not for --task ", task, ": it begins with random weights"), "leave it out");
-  }
   if (!model_of(fields).empty() && has_tokenizer) {
     throw UsageError("--tokenizer cannot be given with --model: the model has its own");
   }

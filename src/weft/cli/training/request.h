@@ -31,7 +31,7 @@ enum class Training {
   kFurtherModel,    ///< an own model that goes on from the weights of a directory
   kFurtherEncoder,  ///< an encoder that goes on to learn masked tokens
   kFineTuning,      ///< an encoder that learns a task from examples
-  kPairs,           ///< an encoder-decoder that learns pairs of texts, from random weights
+  kPairs,           ///< an encoder-decoder that learns pairs of texts, from random weights or those of a directory
   kResumedModel,    ///< a run of an own model
   kResumedEncoder,  ///< a run of an encoder that learns masked tokens
   kResumedFineTuning,

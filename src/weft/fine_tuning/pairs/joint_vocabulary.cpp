@@ -11,7 +11,6 @@
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
-#include "weft/fine_tuning/pairs/pair_reader.h"
 #include "weft/text/train_tokenizer.h"
 
 namespace weft::fine_tuning {
@@ -44,25 +43,13 @@ class TemporaryFolder {
 
 }  // namespace
 
-std::int64_t count_pairs(const PairConfig& config) {
-  ProgressBar bar("counting training pairs", 0);
-  PairReader reader(config, false);
-  TextPair pair;
-  std::int64_t count = 0;
-  while (reader.next(pair)) {
-    bar.update(static_cast<double>(++count));
-  }
-  return count;
-}
-
-std::shared_ptr<const text::HuggingFaceTokenizer> learn_joint_vocabulary(const PairConfig& config) {
+std::shared_ptr<const text::HuggingFaceTokenizer> learn_joint_vocabulary(const PairConfig& config, PairTexts& texts) {
   ProgressBar bar("learning a vocabulary", 0);
   bar.keep_showing();  // learning says nothing of itself
-  PairReader reader(config, false);
   TextPair pair;
   bool has_target = false;
   const auto next = [&](std::string& text) {
-    if (!has_target && !reader.next(pair)) {
+    if (!has_target && !texts.next(pair)) {
       return false;
     }
     text = has_target ? pair.target : pair.source;

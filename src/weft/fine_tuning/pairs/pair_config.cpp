@@ -3,6 +3,7 @@
 #include "weft/fine_tuning/pairs/pair_config.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -52,10 +53,18 @@ Json pair_defaults() {
           {"activation_function", "relu"}};
 }
 
+// Those of further training, with the smoothing of BART's, Pegasus' and LED's papers.
+Json further_pair_defaults() {
+  Json defaults = fine_tuning_defaults();
+  defaults.erase("batch_size");
+  defaults["label_smoothing"] = 0.1;
+  return defaults;
+}
+
+std::string normal_path(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
+
 void make_absolute(std::vector<std::string>& paths) {
-  for (std::string& path : paths) {
-    path = std::filesystem::absolute(path).lexically_normal().string();
-  }
+  std::transform(paths.begin(), paths.end(), paths.begin(), normal_path);
 }
 
 void check_split(const PairConfig& config, std::string_view where, bool held_out) {
@@ -84,7 +93,7 @@ void rename_shape_fields(Json& fields) {
       continue;
     }
     const Json value = std::move(*found);
-    fields.erase(std::string(other.given));
+    fields.erase(found);
     for (const std::string_view name : other.fields) {
       if (!fields.contains(std::string(name))) {
         fields[std::string(name)] = value;
@@ -106,33 +115,97 @@ void check_pair_files(const PairConfig& config, std::string_view where) {
           ": alignment_field is of train_data; those of train_source are in files, alignments");
 }
 
-PairSettings make_pair_settings(const Json& fields, std::int64_t pairs, std::string_view where) {
-  auto preset = formats::value_or(fields, "preset", where, std::string("none"));
-  preset = preset == "none" ? std::string(preset_for(pairs)) : preset;
-  Json all = pair_defaults();
-  all.update(preset_fields(preset, fields, where));
+namespace {
+
+// What a model's directory leaves open. Errors: kArgument for the rest of a shape, which the directory decides.
+void check_changes(const Json& fields, std::string_view where) {
+  constexpr std::array<std::string_view, 7> kOpen = {"encoder_attention",      "dropout",         "attention_dropout",
+                                                     "gradient_checkpointing", "loss_chunk_size", "alignment_layer",
+                                                     "alignment_head"};
+  const Json defaults = formats::to_json(PairConfig());
+  for (const auto& [name, value] : fields.items()) {
+    Json renamed = {{name, value}};
+    rename_shape_fields(renamed);
+    const bool shape = !formats::only_fields_of<models::EncoderDecoderConfig>(renamed).empty() &&
+                       std::find(kOpen.begin(), kOpen.end(), renamed.begin().key()) == kOpen.end();
+    const bool other =
+        (name == "preset" || name == "vocabulary" || name == "vocabulary_size") && value != defaults[name];
+    require(!shape && !other, where, ": ", name,
+            " is for random weights, but model names a directory, which decides it");
+  }
+}
+
+// The defaults and the preset below `fields`, which have the names of this task's fields.
+Json all_fields(const Json& fields, std::optional<std::int64_t> pairs, std::string_view where) {
   Json given = fields;
   rename_shape_fields(given);
+  if (!formats::value_or(fields, "model", where, std::string()).empty()) {
+    check_changes(fields, where);
+    Json all = further_pair_defaults();
+    all.update(given);
+    return all;
+  }
+  auto preset = formats::value_or(fields, "preset", where, std::string("none"));
+  preset = preset == "none" ? std::string(preset_for(pairs.value_or(0))) : preset;
+  Json all = pair_defaults();
+  all.update(preset_fields(preset, fields, where));
   all.update(given);
   all["preset"] = preset;
+  if (!all.contains("init_std")) {
+    // Glorot and Bengio's deviation of a square matrix; token embeddings times sqrt(d_model) then have deviation 1.
+    all["init_std"] = 1.0 / std::sqrt(static_cast<double>(
+                                formats::value_or(all, "d_model", where, models::EncoderDecoderConfig().d_model)));
+  }
+  return all;
+}
+
+// `may_lack_length`: a preset that is not chosen yet may bring it.
+void check_run(const PairSettings& settings, bool may_lack_length, std::string_view where) {
+  check_pair_files(settings.pairs, where);
+  const bool by_steps = settings.trainer.steps > 0 || settings.pairs.epochs > 0;
+  const bool by_minutes = settings.trainer.minutes > 0;
+  require(by_steps != by_minutes || (may_lack_length && !by_steps), where,
+          ": one of epochs, steps and minutes must be above 0, ", "found epochs ", settings.pairs.epochs, ", steps ",
+          settings.trainer.steps, " and minutes ", settings.trainer.minutes);
+  training::TrainerConfig trainer = settings.trainer;
+  if (trainer.steps == 0 && !by_minutes) {  // as many as epochs will make
+    trainer.steps = std::max<std::int64_t>(1, trainer.warmup_steps);
+  }
+  check_config(trainer, where);
+}
+
+}  // namespace
+
+PairSettings make_pair_settings(const Json& fields, std::optional<std::int64_t> pairs, std::string_view where) {
+  Json all = all_fields(fields, pairs, where);
   PairSettings settings;
   formats::update_from_json(settings.pairs, training::take_fields<PairConfig>(all), where);
   formats::update_from_json(settings.model, training::take_fields<models::EncoderDecoderConfig>(all), where);
-  if (!given.contains("init_std")) {
-    // Glorot and Bengio's deviation of a square matrix; token embeddings times sqrt(d_model) then have deviation 1.
-    settings.model.init_std = 1.0 / std::sqrt(static_cast<double>(settings.model.d_model));
+  if (!settings.pairs.model.empty()) {
+    Json given = fields;
+    rename_shape_fields(given);
+    settings.changes = formats::only_fields_of<models::EncoderDecoderConfig>(given);
+    require(settings.model.encoder_attention.size() <= 1, where,
+            ": attention is one expression for all layers of the model, found ",
+            settings.model.encoder_attention.size());
   }
   formats::update_from_json(settings.trainer, all, where);
-  check_pair_files(settings.pairs, where);
-  const bool by_steps = settings.trainer.steps > 0 || settings.pairs.epochs > 0;
-  require(by_steps != (settings.trainer.minutes > 0), where, ": one of epochs, steps and minutes must be above 0, ",
-          "found epochs ", settings.pairs.epochs, ", steps ", settings.trainer.steps, " and minutes ",
-          settings.trainer.minutes);
+  const bool chosen = pairs.has_value() || !settings.pairs.model.empty() || fields.value("preset", "none") != "none";
+  check_run(settings, !chosen, where);
   settings.pairs = resolved(settings.pairs);
   return settings;
 }
 
+PairLimits limits_of(const PairConfig& config, const models::EncoderDecoderConfig& model) {
+  const auto limit = [](std::int64_t asked, std::int64_t positions) {
+    return asked == 0 ? positions : std::min(asked, positions);
+  };
+  return {limit(config.max_source_length, model.max_source_positions),
+          limit(config.max_target_length, model.max_target_positions)};
+}
+
 PairConfig resolved(PairConfig config) {
+  config.model = config.model.empty() ? config.model : normal_path(config.model);
   for (auto* paths : {&config.train_source, &config.train_target, &config.eval_source, &config.eval_target,
                       &config.train_data, &config.eval_data, &config.alignments}) {
     make_absolute(*paths);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ bool is_pair_task(std::string_view task);
 struct PairConfig {
   std::string task = "translate";
   std::string preset = "none";
+  std::string model;
   std::vector<std::string> train_source;
   std::vector<std::string> train_target;
   std::vector<std::string> eval_source;
@@ -57,6 +59,7 @@ struct PairConfig {
     visit(Field{"task", &C::task, "what is learned"}.one_of({kPairTasks.begin(), kPairTasks.end()}));
     visit(Field{"preset", &C::preset, "settings to begin with; what you give yourself replaces them"}.one_of(
         preset_names()));
+    visit(Field{"model", &C::model, "encoder-decoder's directory to begin with; without one, random weights"});
     visit(Field{"train_source", &C::train_source, "text files of sources to train on, a source a line"});
     visit(
         Field{"train_target", &C::train_target,
@@ -107,7 +110,10 @@ struct PairConfig {
 struct PairSettings {
   training::TrainerConfig trainer;
   PairConfig pairs;
-  models::EncoderDecoderConfig model;  ///< without the vocabulary, which follows from the tokeniser
+  /// Without the vocabulary, which follows from the tokeniser. With pairs.model that directory's, but for what
+  /// `changes` says.
+  models::EncoderDecoderConfig model;
+  formats::Json changes = formats::Json::object();  ///< with pairs.model: fields of the model that are given
 };
 
 /// Replaces in `fields` what the flags of language models call otherwise: hidden_size by d_model, num_hidden_layers by
@@ -118,8 +124,17 @@ void rename_shape_fields(formats::Json& fields);
 std::string_view preset_for(std::int64_t pairs);
 
 /// The settings that `fields` amount to, over the preset that they name ("none": preset_for(pairs)), over the defaults
-/// of these tasks; checked. Errors: kFormat for a name that is no field, kArgument naming `where`, field and rule.
-PairSettings make_pair_settings(const formats::Json& fields, std::int64_t pairs, std::string_view where);
+/// of these tasks, or of further training where they name a model; checked. Without `pairs`, for checks before anything
+/// is read: what no preset changes. Errors: kFormat for a name that is no field, kArgument naming `where`, field and
+/// rule.
+PairSettings make_pair_settings(const formats::Json& fields, std::optional<std::int64_t> pairs, std::string_view where);
+
+/// Tokens of the longest source and target that a run takes, frames included.
+struct PairLimits {
+  std::int64_t source = 0;
+  std::int64_t target = 0;
+};
+PairLimits limits_of(const PairConfig& config, const models::EncoderDecoderConfig& model);
 
 /// Errors: kArgument naming `where` for files that do not make pairs: sources without targets, both forms at once,
 /// none.

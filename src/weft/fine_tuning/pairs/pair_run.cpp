@@ -9,24 +9,23 @@
 #include <optional>
 #include <utility>
 
+#include "weft/checkpoint/encoder_decoder/convert.h"
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/error.h"
-#include "weft/core/log.h"
-#include "weft/core/progress.h"
-#include "weft/core/quote.h"
-#include "weft/fine_tuning/pairs/alignment_loss.h"
+#include "weft/core/files.h"
 #include "weft/fine_tuning/pairs/joint_vocabulary.h"
-#include "weft/fine_tuning/pairs/pair_reader.h"
+#include "weft/fine_tuning/pairs/pair_encoding.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
 #include "weft/training/run_state.h"
+#include "weft/training/text_task.h"
 
 namespace weft::fine_tuning {
 namespace {
 
 namespace fs = std::filesystem;
 using formats::Json;
-using Tokenizer = std::shared_ptr<const text::HuggingFaceTokenizer>;
+using LearnedWords = std::shared_ptr<const text::HuggingFaceTokenizer>;
 
 // The data themselves are compared, so that files may have moved.
 constexpr std::array<std::string_view, 11> kChangeableOfPairs = {
@@ -55,107 +54,51 @@ void set_vocabulary(models::EncoderDecoderConfig& model, const text::HuggingFace
       role_id(tokenizer, {SpecialRole::kBegin, SpecialRole::kClass, SpecialRole::kPadding}, "the start of a target");
 }
 
-// Reads pairs into rows of ids.
-class PairEncoding {
- public:
-  PairEncoding(const PairSettings& settings, Tokenizer tokenizer)
-      : config_(settings.pairs), model_(settings.model), tokenizer_(std::move(tokenizer)) {}
-
-  ReadSummary read(bool held_out, PairRows& rows, std::vector<std::string>* references) {
-    ReadSummary summary;
-    const bool given = held_out ? !config_.eval_source.empty() || !config_.eval_data.empty() : true;
-    if (!given) {
-      return summary;
-    }
-    ProgressBar bar(held_out ? "reading held-out pairs" : "reading training pairs", 0);
-    PairReader reader(config_, held_out);
-    TextPair pair;
-    while (reader.next(pair)) {
-      bar.update(static_cast<double>(rows.size()));
-      rows.add({ids(pair.source, pair.where, longest_source(), summary),
-                ids(pair.target, pair.where, longest_target(), summary), links(pair)});
-      if (references != nullptr) {
-        references->push_back(pair.target);
-      }
-    }
-    summary.records = reader.report();
-    summary.examples = rows.size();
-    if (without_links_ > 0) {
-      log_warning(without_links_, " pairs teach no alignment: tokens lie in two words there");
-    }
-    if (rows.size() == 0) {
-      fail(ErrorKind::kFormat, "the ", held_out ? "held-out" : "training", " data have no pair");
-    }
-    return summary;
+// What no vocabulary changes, before one is learned.
+void check_new_model(const PairSettings& settings, const fs::path& beside, bool learns_vocabulary,
+                     std::string_view where) {
+  models::EncoderDecoderConfig shape = settings.model;
+  shape.directory = beside;
+  models::validate(shape, where);
+  if (learns_vocabulary) {
+    const bool bpe = settings.pairs.vocabulary == "bpe";
+    require(bpe ? settings.trainer.unigram_alpha == 0 : settings.trainer.bpe_dropout == 0, where, ": ",
+            bpe ? "unigram_alpha" : "bpe_dropout", " is for another vocabulary than ", settings.pairs.vocabulary);
   }
+}
 
- private:
-  std::int64_t longest_source() const {
-    return config_.max_source_length == 0 ? model_.max_source_positions
-                                          : std::min(config_.max_source_length, model_.max_source_positions);
+// A model of a directory with what `changes` says of it.
+PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes) {
+  PairModel begin;
+  begin.tokenizer = checkpoint::load_pair_tokenizer(opened);
+  models::EncoderDecoderConfig wanted = opened.encoder_decoder_config();
+  formats::update_from_json(wanted, changes, "training");
+  checkpoint::EncoderDecoderLoadOptions load;
+  load.dropout = wanted.dropout;
+  load.attention_dropout = wanted.attention_dropout;
+  begin.model = checkpoint::load_encoder_decoder(opened, load);
+  if (changes.contains("encoder_attention")) {
+    begin.model = checkpoint::convert_encoder_decoder(begin.model, {.attention = wanted.encoder_attention});
   }
-  std::int64_t longest_target() const {
-    return config_.max_target_length == 0 ? model_.max_target_positions
-                                          : std::min(config_.max_target_length, model_.max_target_positions);
-  }
-
-  std::vector<TokenLink> links(const TextPair& pair) {
-    if (!pair.links) {
-      return {};
-    }
-    const auto words = text::make_pair_tokenizer(tokenizer_, model_.eos_token_id);
-    const text::WordIds source = text::read_words(*words, pair.source, text::Side::kSource);
-    const text::WordIds target = text::read_words(*words, pair.target, text::Side::kTarget);
-    if (source.one_by_one || target.one_by_one) {
-      ++without_links_;
-      return {};
-    }
-    return token_links(*pair.links, source, target, longest_source() - 1, longest_target() - 1);
-  }
-
-  std::vector<std::int64_t> ids(const std::string& text, const std::string& where, std::int64_t longest,
-                                ReadSummary& summary) const {
-    std::vector<std::int64_t> found = tokenizer_->encode(text);
-    const auto most = static_cast<std::size_t>(longest - 1);  // the end follows
-    if (found.size() > most) {
-      if (!config_.truncate) {
-        throw Error(ErrorKind::kArgument,
-                    concat(where, ": a text of ", found.size(), " tokens and its end is longer than ", longest),
-                    "--truncate cuts longer texts; --max-source-positions and --max-target-positions make a model for "
-                    "longer ones");
-      }
-      ++summary.cut;
-      summary.left_out += static_cast<std::int64_t>(found.size() - most);
-      found.resize(most);
-    }
-    found.push_back(model_.eos_token_id);
-    if (static_cast<std::int64_t>(found.size()) > config_.batch_tokens) {
-      throw Error(ErrorKind::kArgument,
-                  concat(where, ": a text of ", found.size(), " tokens does not fit in a batch of ",
-                         config_.batch_tokens, " tokens"),
-                  "--batch-tokens makes larger batches");
-    }
-    return found;
-  }
-
-  const PairConfig& config_;
-  const models::EncoderDecoderConfig& model_;
-  Tokenizer tokenizer_;
-  std::int64_t without_links_ = 0;
-};
+  begin.model->mutable_config().gradient_checkpointing = wanted.gradient_checkpointing;
+  begin.model->mutable_config().loss_chunk_size = wanted.loss_chunk_size;
+  begin.model->mutable_config().alignment_layer = wanted.alignment_layer;
+  begin.model->mutable_config().alignment_head = wanted.alignment_head;
+  const fs::path generation = opened.path() / "generation_config.json";
+  begin.generation = fs::exists(generation) ? read_file(generation) : std::string();
+  return begin;
+}
 
 // The head that learns alignments, where there are any: in the last layer but one, as in Garg et al. 2019.
-void choose_alignment_head(PairSettings& settings) {
-  models::EncoderDecoderConfig& model = settings.model;
-  const bool given = !settings.pairs.alignments.empty() || !settings.pairs.alignment_field.empty();
+void choose_alignment_head(const PairConfig& pairs, models::EncoderDecoderConfig& model) {
+  const bool given = !pairs.alignments.empty() || !pairs.alignment_field.empty();
   if (given && model.alignment_layer < 0) {
     model.alignment_layer = std::max<std::int64_t>(0, model.decoder_layers - 2);
   }
 }
 
-// `model` is that of a checkpoint; without one a new one is made.
-PreparedPairs prepare_with(const PairSettings& settings, const Tokenizer& tokenizer,
-                           std::optional<models::EncoderDecoder> model) {
+// Without a model in `begin` a new one is made.
+PreparedPairs prepare_with(const PairSettings& settings, PairModel begin, PairTexts& training, PairTexts& held_out) {
   const models::EncoderDecoderConfig& shape = settings.model;
   require(shape.pad_token_id >= 0 && shape.eos_token_id >= 0 && shape.decoder_start_token_id >= 0,
           "model config: pad_token_id, eos_token_id and decoder_start_token_id must be ids, found ", shape.pad_token_id,
@@ -164,18 +107,17 @@ PreparedPairs prepare_with(const PairSettings& settings, const Tokenizer& tokeni
   prepared.settings = settings;
   // Resolved before the task keeps it: the batches of a step depend on the number of processes.
   prepared.settings.trainer = training::resolved(prepared.settings.trainer);
-  choose_alignment_head(prepared.settings);
   PairData data;
-  PairEncoding encoding(prepared.settings, tokenizer);
-  prepared.training = encoding.read(false, data.training, nullptr);
-  prepared.held_out = encoding.read(true, data.held_out, &data.references);
-  if (!model) {
+  const PairEncoding encoding = {prepared.settings.pairs, prepared.settings.model, *begin.tokenizer};
+  prepared.held_out = encoding.encode(held_out, data.held_out, &data.references);
+  prepared.training = encoding.encode(training, data.training);
+  if (!begin.model) {
     models::validate(prepared.settings.model, "weft train");
     // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
     at::manual_seed(static_cast<std::uint64_t>(prepared.settings.trainer.seed));
-    model = models::EncoderDecoder(prepared.settings.model);
+    begin.model = models::EncoderDecoder(prepared.settings.model);
   }
-  prepared.task = std::make_shared<PairTask>(*model, tokenizer, prepared.settings, std::move(data));
+  prepared.task = std::make_shared<PairTask>(std::move(begin), prepared.settings, std::move(data));
   prepared.epoch_steps = prepared.task->steps_of(1);
   if (const std::int64_t epochs = prepared.settings.pairs.epochs; epochs > 0) {
     const std::int64_t steps = prepared.task->steps_of(epochs);
@@ -186,6 +128,22 @@ PreparedPairs prepare_with(const PairSettings& settings, const Tokenizer& tokeni
   }
   check_config(prepared.settings.trainer, "training");
   return prepared;
+}
+
+// Weights and tokeniser of settings.pairs.model.
+PreparedPairs prepare_further(PairSettings settings, bool has_budget) {
+  PairTexts training(settings.pairs, false);
+  PairTexts held_out(settings.pairs, true);
+  const checkpoint::OpenedModel opened = checkpoint::open_model(settings.pairs.model);
+  PairModel begin = opened_pair(opened, settings.changes);
+  choose_alignment_head(settings.pairs, begin.model->mutable_config());
+  settings.model = begin.model->config();
+  models::validate(settings.model, "training");
+  if (!has_budget) {  // the longest text must fit into a batch
+    const PairLimits limits = limits_of(settings.pairs, settings.model);
+    settings.pairs.batch_tokens = std::max({settings.pairs.batch_tokens, limits.source, limits.target});
+  }
+  return prepare_with(settings, std::move(begin), training, held_out);
 }
 
 // A run's own training.json says both how many epochs it has and how many steps these are. What is given anew decides.
@@ -202,15 +160,30 @@ void choose_pair_length(PairSettings& settings, const Json& given) {
 
 PreparedPairs prepare_pairs(const Json& fields, const fs::path& tokenizer, const fs::path& beside,
                             std::string_view where) {
-  // What no preset changes, before files are read.
-  PairSettings settings = make_pair_settings(fields, 0, where);
-  const std::int64_t pairs = count_pairs(settings.pairs);
-  settings = make_pair_settings(fields, pairs, where);
-  const Tokenizer words = tokenizer.empty() ? learn_joint_vocabulary(settings.pairs)
-                                            : std::make_shared<text::HuggingFaceTokenizer>(tokenizer);
+  PairSettings settings = make_pair_settings(fields, std::nullopt, where);
+  if (!settings.pairs.model.empty()) {
+    return prepare_further(std::move(settings), fields.contains("batch_tokens"));
+  }
+  // What can be refused is refused before all pairs are read, and before a vocabulary is learned of them.
+  PairTexts training(settings.pairs, false);
+  PairTexts held_out(settings.pairs, true);
+  LearnedWords words = tokenizer.empty() ? nullptr : std::make_shared<const text::HuggingFaceTokenizer>(tokenizer);
+  if (words) {
+    set_vocabulary(settings.model, *words);
+  }
+  check_new_model(settings, beside, tokenizer.empty(), where);
+  if (words) {
+    training::subword_sampler(settings.trainer, *words);
+  }
+  held_out.read_ahead();
+  settings = make_pair_settings(fields, training.read_ahead(), where);
+  words = words ? words : learn_joint_vocabulary(settings.pairs, training);
   set_vocabulary(settings.model, *words);
   settings.model.directory = beside;
-  return prepare_with(settings, words, std::nullopt);
+  choose_alignment_head(settings.pairs, settings.model);
+  PairModel begin;
+  begin.tokenizer = text::make_pair_tokenizer(words, {.behind = {settings.model.eos_token_id}});
+  return prepare_with(settings, std::move(begin), training, held_out);
 }
 
 PreparedPairs prepare_pairs_resumption(const fs::path& run, const Json& given) {
@@ -230,8 +203,9 @@ PreparedPairs prepare_pairs_resumption(const fs::path& run, const Json& given) {
   training::check_same(formats::to_json(settings.model), formats::to_json(again), {}, checkpoint / "config.json");
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
   choose_pair_length(settings, given);
-  return prepare_with(settings, std::make_shared<text::HuggingFaceTokenizer>(checkpoint),
-                      checkpoint::load_encoder_decoder(opened));
+  PairTexts training(settings.pairs, false);
+  PairTexts held_out(settings.pairs, true);
+  return prepare_with(settings, opened_pair(opened, Json::object()), training, held_out);
 }
 
 training::TrainResult train_pairs(const fs::path& run, const PreparedPairs& prepared) {

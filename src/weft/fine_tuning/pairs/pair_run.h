@@ -22,10 +22,11 @@ struct PreparedPairs {
   std::int64_t epoch_steps = 0;  ///< that show every pair once
 };
 
-/// Reads the data three times: to count pairs, to learn the vocabulary, to encode them. `tokenizer` is a
-/// directory with a tokeniser of Hugging Face's kind that has <s> or padding to begin with, an end and padding; empty:
-/// a vocabulary is learned of sources and targets together. `beside` is the directory of files that the attention
-/// names. Errors: kArgument, kFormat, kIo as the parts say.
+/// `fields` may name a model: an encoder-decoder's directory, which brings its tokeniser and its shape. For a new model
+/// `tokenizer` is a directory with a tokeniser of Hugging Face's kind that has <s> or padding to begin with, an end and
+/// padding; empty: a vocabulary is learned of sources and targets together. `beside` is the directory of files that the
+/// attention names. Files are read once where they fit into memory (PairTexts). Errors: kArgument, kFormat, kIo as the
+/// parts say.
 PreparedPairs prepare_pairs(const formats::Json& fields, const std::filesystem::path& tokenizer,
                             const std::filesystem::path& beside, std::string_view where);
 

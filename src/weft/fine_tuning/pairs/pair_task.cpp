@@ -14,7 +14,6 @@
 #include "weft/fine_tuning/pairs/pair_scoring.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
 #include "weft/layers/attention/cross_attention.h"
-#include "weft/text/pair/pair_tokenizer.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/text_task.h"
 
@@ -45,14 +44,17 @@ data::LengthBatches pair_batches(const PairRows& rows, const PairSettings& setti
 
 }  // namespace
 
-PairTask::PairTask(models::EncoderDecoder model, std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer,
-                   const PairSettings& settings, PairData data)
-    : model_(std::move(model)),
-      tokenizer_(std::move(tokenizer)),
+PairTask::PairTask(PairModel begin, const PairSettings& settings, PairData data)
+    : model_(std::move(begin.model)),
+      tokenizer_(std::move(begin.tokenizer)),
+      generation_(std::move(begin.generation)),
       settings_(settings),
       data_(std::move(data)),
       batches_(pair_batches(data_.training, settings)),
-      subwords_(training::subword_sampler(settings.trainer, *tokenizer_)),
+      source_subwords_(training::subword_sampler(settings.trainer, tokenizer_->side(text::Side::kSource))),
+      target_subwords_(&tokenizer_->side(text::Side::kSource) == &tokenizer_->side(text::Side::kTarget)
+                           ? source_subwords_
+                           : training::subword_sampler(settings.trainer, tokenizer_->side(text::Side::kTarget))),
       identity_({{"rows", data_.training.size()},
                  {"tokens", data_.training.tokens()},
                  {"fingerprint", training::fingerprint_text(data_.training.fingerprint())}}) {}
@@ -66,35 +68,61 @@ const std::vector<std::int64_t>& PairTask::pairs(std::int64_t step, std::int64_t
   return batches_.batch(step * parts_per_step(settings_.trainer) + part);
 }
 
-// Sources have even numbers, targets odd ones: every text has a draw of its own. A text of which eight draws are too
-// long for the model stays as it is.
+// Sources have even numbers, targets odd ones: every text has a draw of its own. A text of which eight draws are longer
+// than the run takes stays as it is.
 void PairTask::draw_anew(std::vector<PairRow>& rows, std::int64_t step, std::int64_t part) const {
-  const models::EncoderDecoderConfig& config = model_->config();
+  const PairLimits limits = limits_of(settings_.pairs, model_->config());
   const data::RowDraws draws = {static_cast<std::uint64_t>(settings_.trainer.seed), step, part};
   std::int64_t number = 0;
   for (PairRow& row : rows) {
-    const auto drawn_side = [&](std::vector<std::int64_t>& side, std::int64_t longest) {
+    const auto drawn_side = [&](std::vector<std::int64_t>& side, const text::SubwordSampler& sampler,
+                                std::int64_t longest) {
       const auto fits = [longest](std::size_t tokens) { return static_cast<std::int64_t>(tokens) <= longest; };
-      auto drawn = data::drawn_row(side, *subwords_, draws, number++, fits);
+      auto drawn = data::drawn_row(side, sampler, draws, number++, fits);
       if (drawn) {
         side = std::move(drawn->ids);
       }
       return drawn;
     };
-    const auto source = drawn_side(row.source, config.max_source_positions);
-    const auto target = drawn_side(row.target, config.max_target_positions);
+    const auto source = drawn_side(row.source, *source_subwords_, limits.source);
+    const auto target = drawn_side(row.target, *target_subwords_, limits.target);
     row.links = drawn_links(row.links, source ? &*source : nullptr, target ? &*target : nullptr);
   }
 }
 
-at::Tensor PairTask::loss(std::int64_t step, std::int64_t part) {
+std::vector<PairRow> PairTask::shown(std::int64_t step, std::int64_t part) {
   std::vector<PairRow> rows;
   for (const std::int64_t pair : pairs(step, part)) {
     rows.push_back(data_.training.row(pair));
   }
-  if (subwords_) {
+  if (source_subwords_) {
     draw_anew(rows, step, part);
   }
+  return rows;
+}
+
+// Drawn rows are kept until they are shown: a draw decides how many tokens there are.
+double PairTask::weight(std::int64_t step, std::int64_t part) {
+  std::int64_t labels = 0;
+  if (!source_subwords_) {
+    for (const std::int64_t pair : pairs(step, part)) {
+      labels += data_.training.target_length(pair);
+    }
+    return static_cast<double>(labels);
+  }
+  if (drawn_step_ != step) {
+    drawn_.clear();
+    drawn_step_ = step;
+  }
+  for (const PairRow& row : drawn_[part] = shown(step, part)) {
+    labels += static_cast<std::int64_t>(row.target.size());
+  }
+  return static_cast<double>(labels);
+}
+
+at::Tensor PairTask::loss(std::int64_t step, std::int64_t part) {
+  auto drawn = drawn_step_ == step ? drawn_.extract(part) : decltype(drawn_)::node_type();
+  const std::vector<PairRow> rows = drawn ? std::move(drawn.mapped()) : shown(step, part);
   PairBatch batch = pair_batch(rows, model_->config());
   batch.pair.seed = random_bits(static_cast<std::uint64_t>(settings_.trainer.seed) ^ kPairDropoutStream,
                                 static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
@@ -137,8 +165,7 @@ Json PairTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& p
     writing.short_targets = settings_.pairs.task == "translate";
     writing.dtype = settings_.trainer.dtype;
     writing.progress = progress;
-    const auto tokenizer = text::make_pair_tokenizer(tokenizer_, model_->config().eos_token_id);
-    const std::vector<std::string> texts = write_targets(model_, *tokenizer, data_.held_out, writing);
+    const std::vector<std::string> texts = write_targets(model_, *tokenizer_, data_.held_out, writing);
     figures.update(writing_figures(settings_.pairs.task, texts, std::span(data_.references).first(texts.size())));
   }
   return figures;
@@ -160,6 +187,12 @@ std::optional<std::vector<std::string>> PairTask::figure_names() {
 
 void PairTask::save(const std::filesystem::path& directory) const {
   checkpoint::save_encoder_decoder(directory, model_, *tokenizer_);
+  if (!generation_.empty()) {
+    write_file_atomically(directory / "generation_config.json", generation_);
+  }
+  if (!generation_.empty() || model_->config().model_type != "weft") {
+    return;
+  }
   // What writes texts with the model later searches as evaluation did.
   const models::EncoderDecoderConfig& config = model_->config();
   const generation::GenerationConfig search = writing_settings(config, 1, settings_.pairs.task == "translate");

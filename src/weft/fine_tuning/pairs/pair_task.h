@@ -3,6 +3,7 @@
 // tokens, label-smoothed loss, held-out loss and what the model writes for held-out sources.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,7 +13,7 @@
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/pairs/pair_rows.h"
 #include "weft/models/encoder_decoder.h"
-#include "weft/text/hugging_face.h"
+#include "weft/text/pair/pair_tokenizer.h"
 #include "weft/text/sampling/subword_sampler.h"
 #include "weft/training/task.h"
 
@@ -25,12 +26,18 @@ struct PairData {
   std::vector<std::string> references;
 };
 
+/// What a run begins with, or goes on from.
+struct PairModel {
+  models::EncoderDecoder model{nullptr};
+  std::shared_ptr<const text::PairTokenizer> tokenizer;
+  std::string generation = {};  ///< generation_config.json of its directory; empty: a new model's own, none of others
+};
+
 /// Overrides as training::Task describes them. Part p of step s shows batch s * parts + p of data::LengthBatches.
 class PairTask final : public training::Task {
  public:
   /// Errors: kArgument without a training pair, and for one that is longer than batch_tokens.
-  PairTask(models::EncoderDecoder model, std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer,
-           const PairSettings& settings, PairData data);
+  PairTask(PairModel begin, const PairSettings& settings, PairData data);
 
   /// Steps that show every pair `epochs` times; the last may begin one more epoch.
   std::int64_t steps_of(std::int64_t epochs);
@@ -39,12 +46,15 @@ class PairTask final : public training::Task {
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override { return training::leaves_of(*model_); }
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
+  /// Target tokens, so that a step's loss is the mean over all of them.
+  double weight(std::int64_t step, std::int64_t part) override;
   void set_training(bool on) override { model_->train(on); }
-  /// Of sources and targets.
+  /// The pairs of a part, in the tokens that were drawn for it.
+  std::vector<PairRow> shown(std::int64_t step, std::int64_t part);
+  /// Of sources and targets, before subwords are drawn.
   std::int64_t tokens(std::int64_t step, std::int64_t part) override;
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
-  formats::Json review() const override { return review_; }
   formats::Json data_identity() const override { return identity_; }
   formats::Json settings() const override { return formats::to_json(settings_.pairs); }
   void save(const std::filesystem::path& directory) const override;
@@ -55,13 +65,17 @@ class PairTask final : public training::Task {
   void draw_anew(std::vector<PairRow>& rows, std::int64_t step, std::int64_t part) const;
 
   models::EncoderDecoder model_;
-  std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer_;
+  std::shared_ptr<const text::PairTokenizer> tokenizer_;
+  std::string generation_;
   PairSettings settings_;
   PairData data_;
   data::LengthBatches batches_;
-  std::unique_ptr<const text::SubwordSampler> subwords_;  // or none
-  formats::Json review_ = formats::Json::object();        // of the last evaluation, in the first process
-  formats::Json identity_;                                // made once, over all tokens; every checkpoint holds it
+  // Of sources and targets, the same object where both sides are one tokeniser; or none.
+  std::shared_ptr<const text::SubwordSampler> source_subwords_;
+  std::shared_ptr<const text::SubwordSampler> target_subwords_;
+  std::int64_t drawn_step_ = -1;
+  std::map<std::int64_t, std::vector<PairRow>> drawn_;  // of that step: parts weighed and not shown yet
+  formats::Json identity_;                              // made once, over all tokens; every checkpoint holds it
 };
 
 }  // namespace weft::fine_tuning

@@ -25,9 +25,12 @@ generation::GenerationConfig writing_settings(const models::EncoderDecoderConfig
   settings.eos_token_id = {config.eos_token_id};
   settings.pad_token_id = config.pad_token_id;
   settings.decoder_start_token_id = config.decoder_start_token_id;
-  settings.suppress_tokens = {config.pad_token_id};
-  if (config.decoder_start_token_id != config.pad_token_id) {
-    settings.suppress_tokens.push_back(config.decoder_start_token_id);
+  // BART and LED begin with the token that ends a text.
+  for (const std::int64_t id : {config.pad_token_id, config.decoder_start_token_id}) {
+    const auto& banned = settings.suppress_tokens;
+    if (id != config.eos_token_id && std::find(banned.begin(), banned.end(), id) == banned.end()) {
+      settings.suppress_tokens.push_back(id);
+    }
   }
   return settings;
 }

@@ -31,7 +31,7 @@ struct WritingOptions {
 inline constexpr const char* kShortTargets = "2:16";
 
 /// The search of write_targets(): targets as long as the model has positions, or short ones, without the tokens of
-/// padding and start.
+/// padding and start (unless it is the end, too).
 generation::GenerationConfig writing_settings(const models::EncoderDecoderConfig& config, std::int64_t beams,
                                               bool short_targets);
 

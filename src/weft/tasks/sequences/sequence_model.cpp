@@ -14,7 +14,6 @@
 #include "weft/generation/pair_decoder.h"
 #include "weft/generation/search/search.h"
 #include "weft/generation/settings/read_settings.h"
-#include "weft/text/hugging_face.h"
 
 namespace weft::tasks {
 namespace {
@@ -88,21 +87,6 @@ std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std:
   return asked > 0 ? asked : most;
 }
 
-// A model that `weft train` made of nothing reads texts as training did: with their end behind them.
-std::shared_ptr<const text::PairTokenizer> tokenizer_of(const std::filesystem::path& directory,
-                                                        const models::EncoderDecoderConfig& config,
-                                                        const std::string& name) {
-  if (config.model_type != "weft") {
-    return text::load_pair_tokenizer(directory);
-  }
-  require(config.eos_token_id >= 0, name, ": config.json: eos_token_id must be an id, found ", config.eos_token_id);
-  if (config.tokenizer_class == "huggingface") {
-    return text::make_pair_tokenizer(std::make_shared<const text::HuggingFaceTokenizer>(directory),
-                                     config.eos_token_id);
-  }
-  return text::make_pair_tokenizer(text::load_tokenizer(directory), {}, {config.eos_token_id});
-}
-
 }  // namespace
 
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
@@ -113,7 +97,7 @@ std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const g
 SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, std::int64_t max_length) {
   const std::string name = quote(directory.path().native(), 4096);
   const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
-  std::shared_ptr<const text::PairTokenizer> tokenizer = tokenizer_of(directory.path(), config, name);
+  const std::shared_ptr<const text::PairTokenizer> tokenizer = checkpoint::load_pair_tokenizer(directory);
   return {.writer = nullptr,
           .tokenizer = tokenizer,
           .name = name,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "weft/text/hugging_face.h"
@@ -22,13 +23,15 @@ std::string stripped(std::string_view text) { return std::string(strip_right(str
 
 class PiecePair final : public PairTokenizer {
  public:
-  explicit PiecePair(PieceSides sides) : PairTokenizer(sides.shared), sides_(std::move(sides)) {}
+  explicit PiecePair(PieceSides sides)
+      : PairTokenizer(sides.shared), sides_(std::move(sides)), frame_({.behind = {sides_.end}}) {}
 
-  Ids encode(std::string_view text, Side side) const override {
-    Ids ids = of(side).encode(text);
-    ids.push_back(sides_.end);
-    return ids;
+  Ids encode(std::string_view text, Side side) const override { return frame_.around(of(side).encode(text)); }
+  Ids encode_unframed(std::string_view text, Side side) const override { return of(side).encode(text); }
+  Ids encode_plain(std::string_view text, Side side) const override {
+    return of(side).encode_plain(text, side == Side::kSource);
   }
+  const Frame& frame() const override { return frame_; }
   std::string display(const Ids& ids, Side side) const override { return of(side).display(ids); }
   const Tokenizer& side(Side side) const override { return of(side); }
   std::string token(std::int64_t id, Side side) const override { return of(side).token(id); }
@@ -48,22 +51,58 @@ class PiecePair final : public PairTokenizer {
   const PieceTokenizer& of(Side side) const { return side == Side::kSource ? *sides_.source : *sides_.target; }
 
   PieceSides sides_;
+  Frame frame_;
 };
+
+// The frame that the tokeniser's files name, as it stands around a letter.
+Frame frame_of(const HuggingFaceTokenizer& tokenizer) {
+  const Encoding letter = tokenizer.encode_windows("a").front();
+  Frame frame;
+  bool behind = false;
+  for (std::size_t i = 0; i < letter.ids.size(); ++i) {
+    const bool special = letter.special_mask[i] != 0;
+    behind = behind || !special;
+    if (special) {
+      (behind ? frame.behind : frame.before).push_back(letter.ids[i]);
+    }
+  }
+  return frame;
+}
 
 class HuggingFacePair final : public PairTokenizer {
  public:
-  explicit HuggingFacePair(std::shared_ptr<const HuggingFaceTokenizer> tokenizer,
-                           std::optional<std::int64_t> end = std::nullopt)
-      : PairTokenizer(true), tokenizer_(std::move(tokenizer)), end_(end) {}
+  /// Without a frame: that of the files, and texts as the files read them.
+  HuggingFacePair(std::shared_ptr<const HuggingFaceTokenizer> tokenizer, std::optional<Frame> frame)
+      : PairTokenizer(true),
+        tokenizer_(std::move(tokenizer)),
+        plain_(frame.has_value()),
+        frame_(plain_ ? std::move(*frame) : frame_of(*tokenizer_)) {}
 
-  Ids encode(std::string_view text, Side /*side*/) const override {
-    if (!end_) {
-      return std::move(tokenizer_->encode_windows(text).front().ids);
-    }
+  Ids encode(std::string_view text, Side side) const override {
+    return plain_ ? frame_.around(encode_plain(text, side)) : std::move(tokenizer_->encode_windows(text).front().ids);
+  }
+  Ids encode_unframed(std::string_view text, Side side) const override {
+    return plain_ ? encode_plain(text, side) : tokenizer_->encode(text);
+  }
+  // A text is cut behind the first letter of each special token that is written in it, so that no part has one.
+  Ids encode_plain(std::string_view text, Side side) const override {
     Ids ids = tokenizer_->encode(text);
-    ids.push_back(*end_);
+    const std::set<std::size_t> cuts = places_to_cut(text, ids);
+    if (cuts.empty()) {
+      return ids;
+    }
+    ids.clear();
+    std::size_t begin = 0;
+    const auto encode_until = [&](std::size_t end) {
+      const Ids part = encode_plain(text.substr(begin, end - begin), side);
+      ids.insert(ids.end(), part.begin(), part.end());
+      begin = end;
+    };
+    std::for_each(cuts.begin(), cuts.end(), encode_until);
+    encode_until(text.size());
     return ids;
   }
+  const Frame& frame() const override { return frame_; }
   std::string display(const Ids& ids, Side /*side*/) const override { return stripped(tokenizer_->display(ids, true)); }
   const Tokenizer& side(Side /*side*/) const override { return *tokenizer_; }
   std::string token(std::int64_t id, Side /*side*/) const override { return tokenizer_->token(id); }
@@ -73,26 +112,44 @@ class HuggingFacePair final : public PairTokenizer {
   std::int64_t maximum_length() const override { return tokenizer_->maximum_length(); }
 
  private:
+  // Behind the first letter of each special token of `ids` that is written in `text`. The unknown token is not, as a
+  // rule, and one of a single letter cannot be cut.
+  std::set<std::size_t> places_to_cut(std::string_view text, const Ids& ids) const {
+    std::set<std::size_t> places;
+    for (const std::int64_t id : std::set<std::int64_t>(ids.begin(), ids.end())) {
+      if (!tokenizer_->is_added(id) || !tokenizer_->decode({id}, true).empty()) {
+        continue;
+      }
+      const std::string name = tokenizer_->token(id);
+      const std::size_t letter = utf8_sequence_length(name);
+      if (letter == 0 || letter >= name.size()) {
+        continue;
+      }
+      for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + letter)) {
+        places.insert(at + letter);
+      }
+    }
+    return places;
+  }
+
   std::shared_ptr<const HuggingFaceTokenizer> tokenizer_;
-  std::optional<std::int64_t> end_;  // alone around a text; none: the frame of the tokeniser's files
+  bool plain_;
+  Frame frame_;
 };
 
 class FramedPair final : public PairTokenizer {
  public:
-  FramedPair(std::shared_ptr<const Tokenizer> tokenizer, Ids before, Ids behind)
-      : PairTokenizer(true), tokenizer_(std::move(tokenizer)), before_(std::move(before)), behind_(std::move(behind)) {}
+  FramedPair(std::shared_ptr<const Tokenizer> tokenizer, Frame frame)
+      : PairTokenizer(true), tokenizer_(std::move(tokenizer)), frame_(std::move(frame)) {}
 
-  Ids encode(std::string_view text, Side /*side*/) const override {
-    Ids ids = before_;
-    const Ids inner = tokenizer_->encode(text);
-    ids.insert(ids.end(), inner.begin(), inner.end());
-    ids.insert(ids.end(), behind_.begin(), behind_.end());
-    return ids;
-  }
+  Ids encode(std::string_view text, Side side) const override { return frame_.around(encode_plain(text, side)); }
+  Ids encode_unframed(std::string_view text, Side /*side*/) const override { return tokenizer_->encode(text); }
+  Ids encode_plain(std::string_view text, Side side) const override { return encode_unframed(text, side); }
+  const Frame& frame() const override { return frame_; }
   std::string display(const Ids& ids, Side /*side*/) const override {
     const auto frames = [&](std::int64_t id) {
-      return std::find(before_.begin(), before_.end(), id) != before_.end() ||
-             std::find(behind_.begin(), behind_.end(), id) != behind_.end();
+      return std::find(frame_.before.begin(), frame_.before.end(), id) != frame_.before.end() ||
+             std::find(frame_.behind.begin(), frame_.behind.end(), id) != frame_.behind.end();
     };
     Ids inner;
     std::remove_copy_if(ids.begin(), ids.end(), std::back_inserter(inner), frames);
@@ -107,11 +164,17 @@ class FramedPair final : public PairTokenizer {
 
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
-  Ids before_;
-  Ids behind_;
+  Frame frame_;
 };
 
 }  // namespace
+
+std::vector<std::int64_t> Frame::around(const Ids& ids) const {
+  Ids all = before;
+  all.insert(all.end(), ids.begin(), ids.end());
+  all.insert(all.end(), behind.begin(), behind.end());
+  return all;
+}
 
 std::string PairTokenizer::decode(const Ids& ids, Side side) const {
   std::string shown = display(ids, side);
@@ -136,7 +199,7 @@ std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& 
   if (is_pegasus(directory)) {
     return std::make_unique<PiecePair>(read_pegasus(directory));
   }
-  return std::make_unique<HuggingFacePair>(std::make_shared<const HuggingFaceTokenizer>(directory));
+  return std::make_unique<HuggingFacePair>(std::make_shared<const HuggingFaceTokenizer>(directory), std::nullopt);
 }
 
 bool has_piece_tokenizer(const std::filesystem::path& directory) {
@@ -147,13 +210,11 @@ bool has_pair_tokenizer(const std::filesystem::path& directory) {
   return is_marian(directory) || HuggingFaceTokenizer::present_in(directory);
 }
 
-std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const HuggingFaceTokenizer> tokenizer,
-                                                   std::int64_t end) {
-  return std::make_unique<HuggingFacePair>(std::move(tokenizer), end);
-}
-
-std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const Tokenizer> tokenizer, Ids before, Ids behind) {
-  return std::make_unique<FramedPair>(std::move(tokenizer), std::move(before), std::move(behind));
+std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const Tokenizer> tokenizer, Frame frame) {
+  if (auto known = std::dynamic_pointer_cast<const HuggingFaceTokenizer>(tokenizer)) {
+    return std::make_unique<HuggingFacePair>(std::move(known), std::move(frame));
+  }
+  return std::make_unique<FramedPair>(std::move(tokenizer), std::move(frame));
 }
 
 }  // namespace weft::text

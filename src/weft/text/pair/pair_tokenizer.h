@@ -15,9 +15,16 @@
 
 namespace weft::text {
 
-class HuggingFaceTokenizer;
-
 enum class Side { kSource, kTarget };
+
+/// Special tokens around a text.
+struct Frame {
+  std::vector<std::int64_t> before = {};
+  std::vector<std::int64_t> behind = {};
+
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(before.size() + behind.size()); }
+  std::vector<std::int64_t> around(const std::vector<std::int64_t>& ids) const;
+};
 
 class PairTokenizer {
  public:
@@ -27,6 +34,13 @@ class PairTokenizer {
   /// with the special tokens that the family puts around it (`</s>` behind; BART and LED: `<s>` before too). Errors:
   /// kArgument naming the tokeniser's file.
   virtual std::vector<std::int64_t> encode(std::string_view text, Side side) const = 0;
+  /// The same without what is put around it. Errors: as there.
+  virtual std::vector<std::int64_t> encode_unframed(std::string_view text, Side side) const = 0;
+  /// The ids of a text that is nothing but text, without a frame: special tokens that are written in it are letters.
+  /// (A source keeps the `>>xx<<` that it begins with.) Of all other texts those of encode(). Errors: as there.
+  virtual std::vector<std::int64_t> encode_plain(std::string_view text, Side side) const = 0;
+  /// What encode() puts around every text.
+  virtual const Frame& frame() const = 0;
   /// The text of ids without special tokens and blanks at its ends, as `transformers` gives it with
   /// skip_special_tokens. Errors: kArgument for an id without a token.
   virtual std::string display(const std::vector<std::int64_t>& ids, Side side) const = 0;
@@ -68,14 +82,9 @@ bool has_piece_tokenizer(const std::filesystem::path& directory);
 /// Whether load_pair_tokenizer() would find the files of a tokeniser in `directory`.
 bool has_pair_tokenizer(const std::filesystem::path& directory);
 
-/// One tokeniser for both sides as `weft train` reads pairs: `end` behind a text and nothing before it, whatever frame
-/// the tokeniser's files name.
-std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const HuggingFaceTokenizer> tokenizer,
-                                                   std::int64_t end);
-
-/// Any tokeniser for both sides: `before` and `behind` are the special tokens around a text, and are left out of what
-/// decode() gives. For models that Weft trains.
-std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const Tokenizer> tokenizer,
-                                                   std::vector<std::int64_t> before, std::vector<std::int64_t> behind);
+/// Any tokeniser for both sides, with a frame that the caller names; a text is nothing but text (encode_plain). What
+/// the frame is made of is left out of what decode() gives, and so are special tokens where the tokeniser is of Hugging
+/// Face's kind. For models of Weft's own, which are read as they were trained.
+std::unique_ptr<PairTokenizer> make_pair_tokenizer(std::shared_ptr<const Tokenizer> tokenizer, Frame frame);
 
 }  // namespace weft::text

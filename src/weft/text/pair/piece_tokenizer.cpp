@@ -77,31 +77,51 @@ bool PieceTokenizer::is_special(std::int64_t id) const {
   return id >= 0 && id < vocabulary_size() && special_[static_cast<std::size_t>(id)];
 }
 
-void PieceTokenizer::encode_stretch(std::string_view text, std::vector<std::int64_t>& ids) const {
+void PieceTokenizer::encode_stretch(std::string_view text, bool with_code, std::vector<std::int64_t>& ids) const {
   constexpr std::string_view kEndOfCode = "<<";
   const std::size_t end = text.starts_with(">>") ? text.find(kEndOfCode) : std::string_view::npos;
-  if (parts_.rules.language_codes && end != std::string_view::npos) {
+  if (with_code && parts_.rules.language_codes && end != std::string_view::npos) {
     ids.push_back(id(text.substr(0, end + kEndOfCode.size())));
     text.remove_prefix(end + kEndOfCode.size());
   }
   parts_.cut->encode(text, [&](std::string_view piece, std::int32_t) { ids.push_back(id(piece)); });
 }
 
-std::vector<std::int64_t> PieceTokenizer::encode(std::string_view text) const {
+// The text as it is cut into tokens and pieces; empty where it stays as it is.
+std::string PieceTokenizer::changed_text(std::string_view text) const {
   std::string changed = valid_text(text);
   if (parts_.rules.newlines_to_blanks) {
     changed = changed.empty() ? std::string(text) : std::move(changed);
     std::replace(changed.begin(), changed.end(), '\n', ' ');
   }
+  return changed;
+}
+
+std::vector<std::int64_t> PieceTokenizer::ids_of(const std::vector<TextPart>& parts, bool with_code) const {
   std::vector<std::int64_t> ids;
-  for (const TextPart& part : (*parts_.cutter)(changed.empty() ? text : std::string_view(changed))) {
+  for (const TextPart& part : parts) {
     if (part.id >= 0) {
       ids.push_back(part.id);
     } else {
-      encode_stretch(part.text, ids);
+      encode_stretch(part.text, with_code, ids);
     }
   }
   return ids;
+}
+
+std::vector<std::int64_t> PieceTokenizer::encode(std::string_view text) const {
+  const std::string changed = changed_text(text);
+  return ids_of((*parts_.cutter)(changed.empty() ? text : std::string_view(changed)), true);
+}
+
+std::vector<std::int64_t> PieceTokenizer::encode_plain(std::string_view text, bool with_code) const {
+  const std::string changed = changed_text(text);
+  const std::string_view whole = changed.empty() ? text : std::string_view(changed);
+  std::vector<TextPart> parts = (*parts_.cutter)(whole);
+  if (std::any_of(parts.begin(), parts.end(), [&](const TextPart& part) { return is_special(part.id); })) {
+    parts = {{std::string(whole), -1}};
+  }
+  return ids_of(parts, with_code);
 }
 
 std::string PieceTokenizer::joined_text(const std::vector<std::int64_t>& ids, bool skip_special) const {

@@ -45,6 +45,9 @@ class PieceTokenizer final : public Tokenizer {
 
   /// Without the end of the text. Errors: kArgument, as SentencePieceProcessor::encode.
   std::vector<std::int64_t> encode(std::string_view text) const override;
+  /// The same, but special tokens that are written in the text are letters of it; without `with_code` so is a language
+  /// code at its start.
+  std::vector<std::int64_t> encode_plain(std::string_view text, bool with_code) const;
   /// Special tokens and all, as `transformers` decodes, but with the blanks at both ends that it strips.
   std::string decode(const std::vector<std::int64_t>& ids) const override;
   /// What `transformers` gives with skip_special_tokens. Errors: as decode().
@@ -62,7 +65,9 @@ class PieceTokenizer final : public Tokenizer {
   const PieceParts& parts() const noexcept { return parts_; }
 
  private:
-  void encode_stretch(std::string_view text, std::vector<std::int64_t>& ids) const;
+  std::string changed_text(std::string_view text) const;
+  std::vector<std::int64_t> ids_of(const std::vector<TextPart>& parts, bool with_code) const;
+  void encode_stretch(std::string_view text, bool with_code, std::vector<std::int64_t>& ids) const;
   std::string joined_text(const std::vector<std::int64_t>& ids, bool skip_special) const;
 
   PieceParts parts_;

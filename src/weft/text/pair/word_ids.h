@@ -29,4 +29,8 @@ struct WordIds {
 /// Errors: as PairTokenizer::encode.
 WordIds read_words(const PairTokenizer& tokenizer, std::string_view text, Side side, std::string_view before = {});
 
+/// The same of a text that is nothing but text, as training reads it: `ids` are those of PairTokenizer::encode_plain
+/// within the tokeniser's frame.
+WordIds read_plain_words(const PairTokenizer& tokenizer, std::string_view text, Side side);
+
 }  // namespace weft::text

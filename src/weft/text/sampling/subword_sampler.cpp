@@ -181,7 +181,8 @@ std::unique_ptr<SubwordSampler> make_subword_sampler(const Tokenizer& tokenizer,
   if (type != (merges ? "BPE" : "Unigram")) {
     refuse(setting, needed, "a model of type " + type);
   }
-  Words words(word_beginnings(tokenizer), ids_of_model(model, *hugging_face));
+  std::vector<bool> begins = word_beginnings(tokenizer);  // first: it refuses ids that are too many to be listed
+  Words words(std::move(begins), ids_of_model(model, *hugging_face));
   if (merges) {
     return std::make_unique<MergeDropout>(model, std::move(words), sampling.bpe_dropout);
   }
