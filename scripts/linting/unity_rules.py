@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that see LibTorch are compiled several at once, so a name that is private to one may not stand in another of its folder."""
+"""Files of a room are compiled several at once, so a name that is private to one may not stand in another of its room."""
 import collections
 import re
 
-from .include_rules import TORCH_FREE
 from .sources import Offence
 
 TYPE = re.compile(r"^(?:template\s*<.*>\s*)?(?:struct|class|enum(?: class)?)\s+(\w+)")
@@ -15,7 +14,7 @@ def check(files):
     for file in files:
         parts = file.path.split("/")
         room = file.room or (parts[1] if parts[0] == "tests" and len(parts) > 2 else None)
-        if file.suffix == ".cpp" and room and room not in TORCH_FREE and room not in ("fuzz", "consumer"):
+        if file.suffix == ".cpp" and room and room not in ("fuzz", "consumer"):
             for line, name in private_names(file):
                 rooms[(parts[0], room)][name].append((file, line))
     for names in rooms.values():

@@ -64,7 +64,7 @@ Multiplicity random_pattern(Draw& draw) {
   };
 }
 
-Shape random_shape(Draw& draw) {
+Shape drawn_shape(Draw& draw) {
   Shape shape{draw.one_in(4) ? 2 : 1, 0, draw.between(1, 2), draw.length(), draw.length(), draw.head_dim(), 0};
   shape.heads = shape.key_heads * (draw.one_in(3) ? 2 : 1);
   shape.value_dim = draw.one_in(3) ? draw.head_dim() : shape.head_dim;
@@ -73,9 +73,9 @@ Shape random_shape(Draw& draw) {
   return shape;
 }
 
-Float32Case random_case(std::uint64_t seed) {
+Float32Case drawn_case(std::uint64_t seed) {
   Draw draw(seed);
-  const Shape shape = random_shape(draw);
+  const Shape shape = drawn_shape(draw);
   Float32Case result(shape, random_pattern(draw), seed, kernels::DType::kFloat32);
   result.scale = 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
   if (draw.one_in(3)) {
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Shard, FusedRandom, ::testing::Range(std::uint64_t{0}, 
 TEST_P(FusedRandom, EveryKernelEqualsFloat64) {
   for (std::uint64_t at = 0; at < kShardCases; ++at) {
     const std::uint64_t seed = 1000 + GetParam() * kShardCases + at;
-    Float32Case call = random_case(seed);
+    Float32Case call = drawn_case(seed);
     Float64Case exact = exact_case(call);
     exact.forward();
     const std::vector<double> outputs = exact.output.values();

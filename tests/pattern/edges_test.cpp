@@ -41,7 +41,7 @@ class Edges : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-Site site_of(std::int64_t queries, std::int64_t keys) {
+Site site_between(std::int64_t queries, std::int64_t keys) {
   Site site;
   site.query_length = queries;
   site.key_length = keys;
@@ -52,24 +52,24 @@ TEST_F(Edges, AreTheEntriesOfTheFile) {
   write("graph.mtx", std::string(kBanner) + "% a comment\n\n3 4 3\n1 1\n1 4\n3 2\n");
   const Pattern pattern = parse("edges(\"graph.mtx\")");
   const std::vector<int> expected{1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0};
-  EXPECT_EQ(test::dense_oracle(pattern, site_of(3, 4)), expected);
-  EXPECT_EQ(test::dense_layout(compile(pattern, site_of(3, 4), {}), 0, 0), expected);
-  EXPECT_EQ(edge_kind(pattern, site_of(3, 4), 0, 3), EdgeKind::kOther);
+  EXPECT_EQ(test::dense_oracle(pattern, site_between(3, 4)), expected);
+  EXPECT_EQ(test::dense_layout(compile(pattern, site_between(3, 4), {}), 0, 0), expected);
+  EXPECT_EQ(edge_kind(pattern, site_between(3, 4), 0, 3), EdgeKind::kOther);
 }
 
 TEST_F(Edges, FollowFieldSymmetryAndZeros) {
   write("a.mtx", "%%matrixmarket MATRIX Coordinate Real Symmetric\r\n3 3 3\r\n2 1 0.5\r\n3 3 -1e3\r\n3 1 0\r\n");
-  EXPECT_EQ(test::dense_oracle(parse("edges(\"a.mtx\")"), site_of(3, 3)),
+  EXPECT_EQ(test::dense_oracle(parse("edges(\"a.mtx\")"), site_between(3, 3)),
             (std::vector<int>{0, 1, 0, 1, 0, 0, 0, 0, 1}));
   write("b.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 0 1\n2 2 0 0\n");
-  EXPECT_EQ(test::dense_oracle(parse("edges(\"b.mtx\")"), site_of(2, 2)), (std::vector<int>{1, 0, 0, 0}));
+  EXPECT_EQ(test::dense_oracle(parse("edges(\"b.mtx\")"), site_between(2, 2)), (std::vector<int>{1, 0, 0, 0}));
   write("c.mtx", std::string(kBanner) + "2 2 2\n1 2\n1 2");
-  EXPECT_EQ(test::dense_oracle(parse("edges(\"c.mtx\")"), site_of(2, 2)), (std::vector<int>{0, 1, 0, 0}));
+  EXPECT_EQ(test::dense_oracle(parse("edges(\"c.mtx\")"), site_between(2, 2)), (std::vector<int>{0, 1, 0, 0}));
 }
 
 TEST_F(Edges, CountBlocksInsideABlock) {
   write("graph.mtx", std::string(kBanner) + "2 2 1\n1 2\n");
-  EXPECT_EQ(test::dense_oracle(parse("block(2, edges(\"graph.mtx\"))"), site_of(3, 3)),
+  EXPECT_EQ(test::dense_oracle(parse("block(2, edges(\"graph.mtx\"))"), site_between(3, 3)),
             (std::vector<int>{0, 0, 1, 0, 0, 1, 0, 0, 0}));
 }
 
@@ -86,9 +86,9 @@ TEST_F(Edges, PrintADigestThatHoldsThemToTheirGraph) {
 TEST_F(Edges, NeedTheSiteToFit) {
   write("graph.mtx", std::string(kBanner) + "4 4 1\n1 4\n");
   const Pattern pattern = parse("edges(\"graph.mtx\")");
-  EXPECT_EQ(compile(pattern, site_of(3, 3), {}).edges(), 0);
+  EXPECT_EQ(compile(pattern, site_between(3, 3), {}).edges(), 0);
   test::expect_error(ErrorKind::kExpression, {"has 4 query and 4 key positions", "needs 5 and 4"},
-                     [&] { pattern.check(site_of(5, 4)); });
+                     [&] { pattern.check(site_between(5, 4)); });
 }
 
 TEST_F(Edges, StayInTheirDirectory) {

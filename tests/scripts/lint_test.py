@@ -163,7 +163,7 @@ class LintTest(unittest.TestCase):
         files = {"src/weft/layers/one.cpp": private, "src/weft/layers/two.cpp": private}
         self.assert_refused("private-name", "src/weft/layers/two.cpp", files)
         self.assert_clean({"src/weft/layers/one.cpp": private, "src/weft/models/two.cpp": private})
-        self.assert_clean({"src/weft/core/one.cpp": private, "src/weft/core/two.cpp": private})
+        self.assert_refused("private-name", "src/weft/core/two.cpp", {"src/weft/core/one.cpp": private, "src/weft/core/two.cpp": private})
 
     def test_unknown_room(self):
         self.assert_text_refused("room", OPENING, "src/weft/cellar/sample.cpp")

@@ -34,7 +34,7 @@ EncodeOptions options_of(const Json& request) {
   return options;
 }
 
-std::vector<Span> spans(const Json& list) {
+std::vector<Span> spans_in(const Json& list) {
   std::vector<Span> result;
   for (const Json& span : list) {
     result.push_back({span[0].get<std::int64_t>(), span[1].get<std::int64_t>()});
@@ -49,7 +49,7 @@ void expect_window(const Encoding& found, const Json& expected) {
   EXPECT_EQ(found.special_mask, expected["special_tokens_mask"].get<Numbers>());
   EXPECT_EQ(found.words, expected["words"].get<Numbers>());
   EXPECT_EQ(found.sequences, expected["sequences"].get<Numbers>());
-  EXPECT_EQ(found.offsets, spans(expected["offset_mapping"]));
+  EXPECT_EQ(found.offsets, spans_in(expected["offset_mapping"]));
 }
 
 // Both units name the same place of the text.

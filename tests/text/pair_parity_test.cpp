@@ -16,7 +16,7 @@ namespace {
 
 using formats::Json;
 
-Json answer(const PairTokenizer& tokenizer, const Json& request) {
+Json pair_answer(const PairTokenizer& tokenizer, const Json& request) {
   const std::string text = request.at("text");
   const std::vector<std::int64_t> ids = request.at("ids");
   Json result = Json::object();
@@ -43,7 +43,7 @@ TEST(PairTokenizer, ForParity) {
   std::string text =
       formats::print_json({{"vocabulary_size", tokenizer->side(Side::kTarget).vocabulary_size()}}) + "\n";
   for (const Json& request : formats::read_json_lines(in)) {
-    text += formats::print_json(answer(*tokenizer, request)) + "\n";
+    text += formats::print_json(pair_answer(*tokenizer, request)) + "\n";
   }
   write_file_atomically(out, text);
 }

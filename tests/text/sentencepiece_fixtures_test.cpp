@@ -15,7 +15,7 @@
 namespace weft::text {
 namespace {
 
-const std::filesystem::path kFixtures = std::filesystem::path(WEFT_TEST_DATA_DIR) / "sentencepiece";
+const std::filesystem::path kModels = std::filesystem::path(WEFT_TEST_DATA_DIR) / "sentencepiece";
 
 std::string from_hex(const std::string& digits) {
   std::string bytes;
@@ -29,8 +29,8 @@ class SentencePieceFixture : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SentencePieceFixture, EqualsTheLibrary) {
   using Ids = std::vector<std::int64_t>;
-  const auto tokenizer = load_sentencepiece(kFixtures / (std::string(GetParam()) + ".model"));
-  const formats::Json cases = formats::read_json(kFixtures / (std::string(GetParam()) + ".json"));
+  const auto tokenizer = load_sentencepiece(kModels / (std::string(GetParam()) + ".model"));
+  const formats::Json cases = formats::read_json(kModels / (std::string(GetParam()) + ".json"));
   ASSERT_EQ(cases.size(), 60U);
   for (const formats::Json& expected : cases) {
     SCOPED_TRACE(expected.dump());

@@ -30,7 +30,7 @@ std::unique_ptr<Tokenizer> loaded(const std::string& json) {
   return load_tokenizer(folder.path());
 }
 
-std::unique_ptr<Tokenizer> trained(bool unigram, bool dna = false) {
+std::unique_ptr<Tokenizer> sampled_tokenizer(bool unigram, bool dna = false) {
   int times = 50;
   const auto next = [&times, dna](std::string& text) {
     text = dna ? "ACGTTGCATTACGGATCCAGATTACA" : std::string(kText);
@@ -64,7 +64,7 @@ std::map<Ids, int> counted(const SubwordSampler& sampler, const Ids& ids, int dr
 TEST_F(TrainedSubwords, TheTextStays) {
   for (const bool unigram : {false, true}) {
     for (const bool dna : {false, true}) {
-      const auto tokenizer = trained(unigram, dna);
+      const auto tokenizer = sampled_tokenizer(unigram, dna);
       const SubwordSampling sampling =
           unigram ? SubwordSampling{.unigram_alpha = 0.2} : SubwordSampling{.bpe_dropout = 0.3};
       const auto sampler = make_subword_sampler(*tokenizer, sampling);
@@ -83,7 +83,7 @@ TEST_F(TrainedSubwords, TheTextStays) {
 }
 
 TEST_F(TrainedSubwords, WithoutDropoutMergesAreTheTokenisersOwn) {
-  const auto tokenizer = trained(false);
+  const auto tokenizer = sampled_tokenizer(false);
   // So rare that no draw below is left out.
   const auto sampler = make_subword_sampler(*tokenizer, {.bpe_dropout = 1e-12});
   for (const std::string text : {"the loom weaves the thread", " looms and weavers 中文!", "t", "\n\n the"}) {
@@ -154,7 +154,7 @@ TEST(SubwordSampler, SaysWhereTokensWent) {
 
 TEST_F(TrainedSubwords, ATokensTextIsWhereItWent) {
   for (const bool unigram : {false, true}) {
-    const auto tokenizer = trained(unigram);
+    const auto tokenizer = sampled_tokenizer(unigram);
     const SubwordSampling sampling =
         unigram ? SubwordSampling{.unigram_alpha = 0.2} : SubwordSampling{.bpe_dropout = 0.5};
     const auto sampler = make_subword_sampler(*tokenizer, sampling);

@@ -16,7 +16,7 @@
 namespace weft::formats {
 namespace {
 
-constexpr std::string_view kMagic("\x93NUMPY", 6);
+constexpr std::string_view kNpyMagic("\x93NUMPY", 6);
 
 // NumPy writes the byte order of one-byte types as "
 // ".
@@ -149,7 +149,7 @@ std::optional<std::uint64_t> array_bytes(Dtype dtype, std::span<const std::int64
   return size;
 }
 
-std::string header_text(Dtype dtype, std::span<const std::int64_t> shape) {
+std::string npy_header(Dtype dtype, std::span<const std::int64_t> shape) {
   std::string_view description;
   for (const Description& row : kDescriptions) {
     description = row.dtype == dtype ? row.text : description;
@@ -162,7 +162,7 @@ std::string header_text(Dtype dtype, std::span<const std::int64_t> shape) {
   text += "), }";
   constexpr std::size_t kAlignment = 64;  // of the data, as numpy.save has it
   // Magic, two bytes of version, two of length.
-  const std::size_t prefix = kMagic.size() + 4;
+  const std::size_t prefix = kNpyMagic.size() + 4;
   text.resize((prefix + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - prefix, ' ');
   text.back() = '\n';
   return text;
@@ -176,12 +176,12 @@ void write_npy(const std::filesystem::path& path, Dtype dtype, std::span<const s
   for (const std::int64_t dimension : shape) {
     require(dimension >= 0, "an array cannot have the dimension ", dimension);
   }
-  const std::string header = header_text(dtype, shape);
+  const std::string header = npy_header(dtype, shape);
   const std::optional<std::uint64_t> size = array_bytes(dtype, shape);
   require(size == data.size(), "the array's shape and dtype ask for ", size.value_or(0), " bytes, found ", data.size());
   const auto length = static_cast<std::uint16_t>(header.size());
   AtomicFile file(path);
-  file.write(kMagic);
+  file.write(kNpyMagic);
   file.write(std::string_view("\1\0", 2));
   file.write(&length, sizeof(length));
   file.write(header);
@@ -191,7 +191,7 @@ void write_npy(const std::filesystem::path& path, Dtype dtype, std::span<const s
 
 NpyArray parse_npy(std::string_view content, std::string_view where) {
   constexpr std::size_t kVersionEnd = 8;
-  if (!content.starts_with(kMagic) || content.size() < kVersionEnd) {
+  if (!content.starts_with(kNpyMagic) || content.size() < kVersionEnd) {
     fail(ErrorKind::kFormat, where, ": not a .npy file: it does not begin with \\x93NUMPY and a version");
   }
   const int version = static_cast<unsigned char>(content[6]);

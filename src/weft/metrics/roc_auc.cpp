@@ -36,7 +36,7 @@ std::vector<Tie> ties(std::span<const std::uint8_t> truth, std::span<const doubl
 }
 
 template <typename Value>
-std::vector<Value> column(std::span<const Value> table, std::int64_t columns, std::int64_t which) {
+std::vector<Value> label_column(std::span<const Value> table, std::int64_t columns, std::int64_t which) {
   std::vector<Value> values;
   for (auto i = static_cast<std::size_t>(which); i < table.size(); i += static_cast<std::size_t>(columns)) {
     values.push_back(table[i]);
@@ -77,7 +77,8 @@ std::vector<GroupAuc> grouped_roc_auc(std::span<const std::uint8_t> truth, std::
     for (const std::int64_t label : group.labels) {
       require(label >= 0 && label < labels, "group '", group.name, "' names label ", label, ", expected 0 to ",
               labels - 1);
-      const std::optional<double> area = roc_auc(column(truth, labels, label), column(scores, labels, label));
+      const std::optional<double> area =
+          roc_auc(label_column(truth, labels, label), label_column(scores, labels, label));
       if (area) {
         areas.push_back(*area);
       } else {

@@ -24,11 +24,11 @@ namespace {
 constexpr pattern::Tile kSurveyTile{64, 64};
 constexpr std::int64_t kSampleWork = std::int64_t{1} << 27;  // words that searches from a sample may visit
 constexpr std::int64_t kFewest = 16;
-constexpr double kBuiltBlocks = 1 << 23;  // of a layout of which a graph is made
-constexpr double kMostMasks = 1 << 19;    // distinct ones of such a layout: 268 MB
-constexpr double kListedKeys = 1 << 26;   // draws and look-ups of such a layout
-constexpr double kReachWork = 1 << 28;    // words and draws of all layers of a stack
-constexpr double kDrawCost = 8;           // words that a draw is worth
+constexpr double kBuiltBlocks = 1 << 23;     // of a layout of which a graph is made
+constexpr double kMostReachMasks = 1 << 19;  // distinct ones of such a layout: 268 MB
+constexpr double kListedKeys = 1 << 26;      // draws and look-ups of such a layout
+constexpr double kReachWork = 1 << 28;       // words and draws of all layers of a stack
+constexpr double kWordsOfDraw = 8;           // words that a draw is worth
 
 std::vector<std::int64_t> heads_of(const pattern::Site& site, const std::optional<std::int64_t>& head) {
   std::vector<std::int64_t> heads(head ? 1 : static_cast<std::size_t>(site.heads));
@@ -108,7 +108,7 @@ void check_square(const pattern::Site& site) {
 bool is_measurable(const LayoutSurvey& survey, const GraphRequest& request) {
   const double heads = request.head ? static_cast<double>(request.site.heads) : 1;
   return survey.words <= static_cast<double>(kMeasuredWords) && survey.blocks_stored * heads <= kBuiltBlocks &&
-         survey.masks * heads <= kMostMasks && survey.listed_keys * heads <= kListedKeys;
+         survey.masks * heads <= kMostReachMasks && survey.listed_keys * heads <= kListedKeys;
 }
 
 void measure_graph(GraphStatistics& result, const pattern::Pattern& pattern, const GraphRequest& request,
@@ -134,7 +134,7 @@ void measure_graph(GraphStatistics& result, const pattern::Pattern& pattern, con
     result.clustering = clustering_coefficient(both, sources);
     result.second_eigenvalue = second_eigenvalue(both);
   }
-  if (is_reach_affordable(pattern, request, survey.words + kDrawCost * survey.listed_keys)) {
+  if (is_reach_affordable(pattern, request, survey.words + kWordsOfDraw * survey.listed_keys)) {
     result.reach = reach_by_layer(pattern, request, sources);
   }
 }

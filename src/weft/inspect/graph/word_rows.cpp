@@ -13,8 +13,8 @@
 namespace weft::inspect {
 namespace {
 
-constexpr std::int64_t kSide = 64;
-using Square = std::array<std::uint64_t, kSide>;
+constexpr std::int64_t kSquareSide = 64;
+using Square = std::array<std::uint64_t, kSquareSide>;
 
 /// One row being put together from the words of several heads.
 class RowBuilder {
@@ -54,11 +54,11 @@ std::uint64_t block_row(const pattern::BlockLayout& layout, std::int32_t kind, s
     return ~std::uint64_t{0};
   }
   if (pattern::is_partial(kind)) {
-    return layout.mask_bits[static_cast<std::size_t>(kind * kSide + row)];
+    return layout.mask_bits[static_cast<std::size_t>(kind * kSquareSide + row)];
   }
-  const auto base = static_cast<std::size_t>((pattern::weight_index(kind) * kSide + row) * kSide);
+  const auto base = static_cast<std::size_t>((pattern::weight_index(kind) * kSquareSide + row) * kSquareSide);
   std::uint64_t bits = 0;
-  for (std::size_t key = 0; key < kSide; ++key) {
+  for (std::size_t key = 0; key < kSquareSide; ++key) {
     bits |= static_cast<std::uint64_t>(layout.log_weight[base + key] >= 0.0F) << key;
   }
   return bits;
@@ -79,7 +79,7 @@ std::vector<std::int64_t> groups_of(const pattern::BlockLayout& layout, std::spa
 void transpose(Square& square) {
   std::uint64_t mask = 0x00000000FFFFFFFF;
   for (std::size_t half = 32; half != 0; half /= 2, mask ^= mask << half) {
-    for (std::size_t row = 0; row < kSide; row = ((row | half) + 1) & ~half) {
+    for (std::size_t row = 0; row < kSquareSide; row = ((row | half) + 1) & ~half) {
       const std::uint64_t swapped = ((square[row] >> half) ^ square[row | half]) & mask;
       square[row] ^= swapped << half;
       square[row | half] ^= swapped;
@@ -90,11 +90,11 @@ void transpose(Square& square) {
 /// Calls `visit(column, row word index, bits)` for the words of the transposed graph; indices ascend for each column.
 template <typename Visit>
 void for_each_transposed(const WordRows& rows, const Visit& visit) {
-  std::vector<std::int32_t> square_of(static_cast<std::size_t>(pattern::ceil_divide(rows.positions, kSide)), -1);
+  std::vector<std::int32_t> square_of(static_cast<std::size_t>(pattern::ceil_divide(rows.positions, kSquareSide)), -1);
   std::vector<std::uint32_t> touched;
   std::vector<Square> squares;
-  for (std::int64_t first = 0; first < rows.positions; first += kSide) {
-    for (std::int64_t row = first; row < std::min(first + kSide, rows.positions); ++row) {
+  for (std::int64_t first = 0; first < rows.positions; first += kSquareSide) {
+    for (std::int64_t row = first; row < std::min(first + kSquareSide, rows.positions); ++row) {
       for (auto word = static_cast<std::size_t>(rows.begin[static_cast<std::size_t>(row)]);
            word < static_cast<std::size_t>(rows.begin[static_cast<std::size_t>(row) + 1]); ++word) {
         std::int32_t& square = square_of[rows.index[word]];
@@ -109,10 +109,10 @@ void for_each_transposed(const WordRows& rows, const Visit& visit) {
     for (std::size_t i = 0; i < touched.size(); ++i) {
       // Rows beyond the last position stay zero in a square, and so do their columns afterwards.
       transpose(squares[i]);
-      for (std::size_t column = 0; column < kSide; ++column) {
+      for (std::size_t column = 0; column < kSquareSide; ++column) {
         if (squares[i][column] != 0) {
-          visit(kSide * touched[i] + static_cast<std::int64_t>(column), static_cast<std::uint32_t>(first / kSide),
-                squares[i][column]);
+          visit(kSquareSide * touched[i] + static_cast<std::int64_t>(column),
+                static_cast<std::uint32_t>(first / kSquareSide), squares[i][column]);
         }
       }
       square_of[touched[i]] = -1;
@@ -157,14 +157,15 @@ WordRows word_rows(const pattern::BlockLayout& layout, std::span<const std::int6
   const std::vector<std::int64_t> groups = groups_of(layout, heads);
   for (std::int64_t query = 0; query < rows.positions; ++query) {
     for (const std::int64_t group : groups) {
-      const auto row = static_cast<std::size_t>(group * layout.query_blocks() + query / kSide);
+      const auto row = static_cast<std::size_t>(group * layout.query_blocks() + query / kSquareSide);
       for (auto block = static_cast<std::size_t>(layout.row_begin[row]);
            block < static_cast<std::size_t>(layout.row_begin[row + 1]); ++block) {
-        const std::int64_t first = kSide * layout.key_block[block];
-        const std::uint64_t self = query / kSide == layout.key_block[block] ? std::uint64_t{1} << (query % kSide) : 0;
-        builder.add(
-            static_cast<std::uint32_t>(layout.key_block[block]),
-            block_row(layout, layout.kind[block], query % kSide) & pattern::low_bits(rows.positions - first) & ~self);
+        const std::int64_t first = kSquareSide * layout.key_block[block];
+        const std::uint64_t self =
+            query / kSquareSide == layout.key_block[block] ? std::uint64_t{1} << (query % kSquareSide) : 0;
+        builder.add(static_cast<std::uint32_t>(layout.key_block[block]),
+                    block_row(layout, layout.kind[block], query % kSquareSide) &
+                        pattern::low_bits(rows.positions - first) & ~self);
       }
     }
     builder.finish();
@@ -180,7 +181,7 @@ WordRows symmetrised(const WordRows& rows) {
   const auto most = static_cast<std::size_t>(rows.words() + other.words());
   both.index.reserve(most);
   both.bits.reserve(most);
-  RowBuilder builder(both, pattern::ceil_divide(rows.positions, kSide));
+  RowBuilder builder(both, pattern::ceil_divide(rows.positions, kSquareSide));
   for (std::size_t position = 0; position < static_cast<std::size_t>(rows.positions); ++position) {
     for (const WordRows* each : {&rows, &other}) {
       for (auto word = static_cast<std::size_t>(each->begin[position]);

@@ -27,8 +27,8 @@ std::string png_picture(const Picture& picture) { return png_of(drawing_of(pictu
 
 namespace {
 
-constexpr double kSide = 192;  // of a picture
-constexpr double kSpace = 20;  // between places
+constexpr double kPictureSide = 192;  // of a picture
+constexpr double kSpace = 20;         // between places
 constexpr double kSmallLine = 13;
 constexpr Text kSheetTitle{10, true, true, kInk};
 constexpr Text kSheetFigure{9.5, false, false, kGrey};
@@ -62,26 +62,26 @@ std::vector<LegendEntry> legend_of(const std::vector<SheetEntry>& entries) {
   return legend;
 }
 
-void measure(cairo_t* context, Sheet& sheet) {
+void measure_sheet(cairo_t* context, Sheet& sheet) {
   std::size_t title_lines = 1;
   std::size_t figure_lines = 0;
   for (const SheetEntry& entry : sheet.entries) {
-    sheet.titles.push_back(wrapped(context, kSheetTitle, entry.title, kSide));
+    sheet.titles.push_back(wrapped(context, kSheetTitle, entry.title, kPictureSide));
     title_lines = std::max(title_lines, sheet.titles.back().size());
     figure_lines = std::max(figure_lines, entry.figures.size());
   }
   const std::size_t count = sheet.entries.size();
   sheet.across = count <= 5 ? count : (count % 4 == 0 ? 4 : 5);
   sheet.title_height = static_cast<double>(title_lines) * kSmallLine + 4;
-  sheet.place_height = sheet.title_height + kSide + 6 + static_cast<double>(figure_lines) * kSmallLine + kSpace;
+  sheet.place_height = sheet.title_height + kPictureSide + 6 + static_cast<double>(figure_lines) * kSmallLine + kSpace;
   const double down = std::ceil(static_cast<double>(count) / static_cast<double>(sheet.across));
-  sheet.width = 2 * kMargin + static_cast<double>(sheet.across) * (kSide + kSpace) - kSpace;
+  sheet.width = 2 * kMargin + static_cast<double>(sheet.across) * (kPictureSide + kSpace) - kSpace;
   sheet.height = 2 * kMargin + down * sheet.place_height + 2 * kLine;
 }
 
 void draw_entry(cairo_t* context, const Sheet& sheet, std::size_t index) {
   const SheetEntry& entry = sheet.entries[index];
-  const double x = kMargin + static_cast<double>(index % sheet.across) * (kSide + kSpace);
+  const double x = kMargin + static_cast<double>(index % sheet.across) * (kPictureSide + kSpace);
   const std::size_t row = index / sheet.across;
   const double top = kMargin + static_cast<double>(row) * sheet.place_height;
   const std::vector<std::string>& title = sheet.titles[index];
@@ -91,7 +91,7 @@ void draw_entry(cairo_t* context, const Sheet& sheet, std::size_t index) {
     y += kSmallLine;
   }
   const auto cells = static_cast<double>(std::max<std::int64_t>({entry.picture.rows, entry.picture.columns, 1}));
-  const double side = std::max(std::floor(2 * kSide / cells) / 2, 0.5);  // half points are whole pixels
+  const double side = std::max(std::floor(2 * kPictureSide / cells) / 2, 0.5);  // half points are whole pixels
   if (!entry.picture.panels.empty()) {
     draw_cells(context, entry.picture, entry.picture.panels.front(), {x, top + sheet.title_height, side});
   }
@@ -105,7 +105,7 @@ void draw_entry(cairo_t* context, const Sheet& sheet, std::size_t index) {
 Drawing sheet_drawing(const std::vector<SheetEntry>& entries) {
   require(!entries.empty(), "a sheet needs at least one pattern");
   const auto sheet = std::make_shared<Sheet>(entries);
-  with_measuring_context([&](cairo_t* context) { measure(context, *sheet); });
+  with_measuring_context([&](cairo_t* context) { measure_sheet(context, *sheet); });
   return {sheet->width, sheet->height, [sheet](cairo_t* context) {
             fill(context, {1, 1, 1}, 0, 0, sheet->width, sheet->height);
             for (std::size_t index = 0; index < sheet->entries.size(); ++index) {

@@ -102,10 +102,8 @@ std::vector<CellCount> count_cells(const pattern::BlockLayout& layout, const Pic
 
 namespace {
 
-constexpr std::int64_t kLeaf = 64;    // pairs a side that are looked at one by one
-constexpr double kDescentCost = 100;  // questions of a way down
-constexpr double kDrawCost = 2;       // questions that a draw or a look-up is worth
-constexpr int kDeepest = 4;           // cuts in four
+constexpr std::int64_t kLeaf = 64;  // pairs a side that are looked at one by one
+constexpr int kDeepest = 4;         // cuts in four
 constexpr std::int64_t kBlind = 4096;
 
 /// A cell being put together.

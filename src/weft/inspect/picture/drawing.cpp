@@ -23,7 +23,7 @@ struct Release {
 using Surface = std::unique_ptr<cairo_surface_t, Release>;
 using Canvas = std::unique_ptr<cairo_t, Release>;
 
-void check(cairo_status_t status, const char* what) {
+void check_drawing(cairo_status_t status, const char* what) {
   if (status != CAIRO_STATUS_SUCCESS) {
     fail(ErrorKind::kUnsupported, "drawing the ", what, " failed: ", cairo_status_to_string(status));
   }
@@ -110,10 +110,10 @@ std::string svg_of(const Drawing& drawing) {
   {
     const Canvas context(cairo_create(surface.get()));
     drawing.draw(context.get());
-    check(cairo_status(context.get()), "SVG");
+    check_drawing(cairo_status(context.get()), "SVG");
   }
   cairo_surface_finish(surface.get());
-  check(cairo_surface_status(surface.get()), "SVG");
+  check_drawing(cairo_surface_status(surface.get()), "SVG");
   return document;
 }
 
@@ -123,9 +123,9 @@ std::string png_of(const Drawing& drawing) {
   const Canvas context(cairo_create(surface.get()));
   cairo_scale(context.get(), kPixelsPerPoint, kPixelsPerPoint);
   drawing.draw(context.get());
-  check(cairo_status(context.get()), "PNG");
+  check_drawing(cairo_status(context.get()), "PNG");
   std::string file;
-  check(cairo_surface_write_to_png_stream(surface.get(), append, &file), "PNG");
+  check_drawing(cairo_surface_write_to_png_stream(surface.get(), append, &file), "PNG");
   return file;
 }
 

@@ -12,6 +12,10 @@
 
 namespace weft::inspect {
 
+// Work is counted in questions to the pattern.
+constexpr double kDescentCost = 100;  ///< of a way down
+constexpr double kDrawCost = 2;       ///< of a draw or a look-up
+
 /// Queries as positions, offset included.
 struct PairRange {
   pattern::Range query;

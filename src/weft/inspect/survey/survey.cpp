@@ -25,8 +25,6 @@ constexpr std::int64_t kRowSteps = 1 << 16;   // questions about one row before 
 constexpr double kRowListed = 1 << 17;        // draws of one row before it is estimated
 constexpr std::int64_t kDescents = 32;        // of an estimated row
 constexpr std::int64_t kDescentsOfLists = 2;  // of one whose keys are drawn or read
-constexpr double kDrawCost = 2;               // questions that a draw or a look-up is worth
-constexpr double kDescentCost = 100;          // questions of a way down
 constexpr double kBlockCost = 16;             // questions that looking at 64 x 64 pairs is worth
 constexpr std::size_t kRemembered = 1 << 16;  // contents of blocks
 
