@@ -270,9 +270,15 @@ class AlignTest(Case):
         self.assert_fails(self.align(source=self.write("none", []), target=self.write("none2", [])), 1, "no pair")
         self.assert_fails(self.align("--layer", "1"), 1, "layers 0 to 0")
         self.assert_fails(self.align("--heads", "2"), 1, "heads 0 to 1")
+        self.assert_fails(self.align("--heads", "1", "1"), 1, "head 1 twice")
+        self.assert_fails(self.align("--gold", "-", source="-"), 2, "both be standard input")
         self.assert_fails(weft("align", self.model, "a", "b"), 1, "--target-lang", "'de', 'fr'")
         self.assert_fails(self.align("a man " * 40, "ein", files=False), 1, "source has", "64")
-        self.assert_fails(self.align("a man", "ein Mann " * 60, files=False), 1, "target has", "64")
+        self.assert_fails(self.align("a man", "ein Mann " * 60, files=False), 1, "target has", "64", "--skip-long")
+        long = self.align("--skip-long", "--reverse", self.model, "--source-lang", "fr", source=self.write("long.en", [SOURCES[0], "a man " * 40]),
+                          target=self.write("long.de", [TARGETS[0], "ein"]))
+        self.assertEqual([bool(line) for line in long.stdout.split("\n")[:-1]], [True, False], long.stderr)
+        self.assertRegex(long.stderr, r"1 pair was without links: .*long\.en' line 2")
         (self.folder / "bytes").write_bytes(b"a\xff\n")
         self.assert_fails(self.align(source=self.folder / "bytes", target=self.folder / "bytes"), 1, "line 1", "UTF-8")
 

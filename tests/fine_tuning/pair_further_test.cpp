@@ -160,7 +160,8 @@ TEST_F(PairFurtherLed, TheDirectoryDecidesTheShape) {
   refuse(ErrorKind::kArgument, {{"vocabulary_size", 300}}, {"vocabulary_size", "random weights"});
   refuse(ErrorKind::kIo, {{"model", (folder_ / "nothing").string()}}, {"nothing"});
   refuse(ErrorKind::kArgument, {{"max_source_length", 3}}, {"source.txt", "longer than 3"});
-  refuse(ErrorKind::kArgument, {{"alignment_layer", 1}}, {"alignment_layer 1", "decoder_layers 1"});
+  refuse(ErrorKind::kArgument, {{"alignment_layer", 1}, {"alignments", alignments()}},
+         {"alignment_layer 1", "decoder_layers 1"});
   Json given = further(model);
   given.erase("batch_tokens");
   EXPECT_EQ(prepare_pairs(given, {}, {}, "test").settings.pairs.batch_tokens, 4096);

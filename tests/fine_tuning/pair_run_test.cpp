@@ -110,6 +110,17 @@ double alignment_nats(const fs::path& run, const PairRows& rows) {
   return nats;
 }
 
+// config.json must not name a head that has learned nothing.
+TEST_F(PairRun, AlignmentsTeachSomething) {
+  Json given = fields();
+  given["alignment_head"] = 1;
+  const auto prepare = [&] { prepare_pairs(given, {}, {}, "test"); };
+  test::expect_error(ErrorKind::kArgument, {"alignment_head is for alignments"}, prepare);
+  test::write_text(folder_ / "none.txt", std::string(40, '\n'));
+  given["alignments"] = {(folder_ / "none.txt").string()};
+  test::expect_error(ErrorKind::kFormat, {"no token learns"}, prepare);
+}
+
 TEST_F(PairRun, AHeadLearnsTheAlignments) {
   Json given = fields();
   given["steps"] = 200;
@@ -130,7 +141,11 @@ TEST_F(PairRun, AHeadLearnsTheAlignments) {
   EXPECT_EQ(checkpoint::load_encoder_decoder(folder_ / "plain")->config().alignment_layer, -1);
   const PairRows& rows = prepared.task->data().training;
   EXPECT_LT(alignment_nats(folder_ / "taught", rows), alignment_nats(folder_ / "plain", rows));
-  test::write_text(folder_ / "links.txt", std::string(40, '\n'));
+  std::string others;
+  for (int line = 0; line < 40; ++line) {
+    others += "0-0\n";
+  }
+  test::write_text(folder_ / "links.txt", others);
   const PreparedPairs other = prepare_pairs_resumption(folder_ / "taught", {});
   test::expect_error(ErrorKind::kArgument, {"train_data"}, [&] { resume_pairs(folder_ / "taught", other); });
 }

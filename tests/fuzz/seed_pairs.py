@@ -28,6 +28,8 @@ def write_texts(directory):
     (directory / "lines.txt").write_text("\n".join(LINES) + "\n")
     (directory / "lines.txt.gz").write_bytes(gzip.compress("\n".join(LINES).encode()))
     (directory / "lines.jsonl").write_text("".join(json.dumps({"text": line, "number": number}) + "\n" for number, line in enumerate(LINES)))
+    (directory / "pairs.tsv").write_text("source\ttarget\n" + "".join(f"{line}\t{line}\n" for line in LINES if line))
+    (directory / "gold.pharaoh").write_text("0-0 1?1\n\n0-1 1p2\n0-0\n")
     (directory / "table.csv").write_text("number,text\n" + "".join(f'{number},"{line}"\n' for number, line in enumerate(LINES)))
 
 
@@ -58,6 +60,9 @@ def family_commands(family):
                 [*translate, "--file", directory / "lines.jsonl", "--out", out.with_suffix(".csv")],
                 [*translate, "--file", directory / "table.csv", "--json"], ["summarize", model, "--truncate", "--file", directory / "lines.txt"],
                 ["generate", model, "--input", directory / "sources.safetensors", "--output", out], ["generate", model, "--print-settings"],
+                ["align", model, *code, "--source", directory / "lines.txt", "--target", directory / "lines.txt", "--gold", directory / "gold.pharaoh",
+                 "--reverse", model, "--skip-long"],
+                ["align", model, *code, "--file", directory / "pairs.tsv", "--layer", "0", "--shift", "--json"],
                 ["forward", model, "--input", directory / "pair.safetensors", "--output", out], ["convert", model, "--length", "60", "--out", out],
                 ["init", "--config", model, "--tokenizer", model, "--out", out]]
 
@@ -70,6 +75,7 @@ def make_run(directory, run):
     (directory / "source.txt").write_text("\n".join(lines) + "\n")
     (directory / "target.txt").write_text("\n".join(reversed(lines)) + "\n")
     (directory / "pairs.tsv").write_text("".join(f"{line}\t{line}\n" for line in lines))
+    (directory / "links.pharaoh").write_text("0-0 1-1\n" * len(lines))
     run([*train(directory), "--checkpoint-every", "1", "--keep-checkpoints", "2", "--out", directory / "run"])
 
 
@@ -82,7 +88,8 @@ def run_commands(directory, out):
     run = directory / "run"
     return [["info", run], ["translate", run, "--max-new-tokens", "5", "--file", directory / "lines.txt"], ["summarize", run, "--max-new-tokens", "5", LINES[0]],
             ["report", run, "--out", out.with_suffix(".html")], ["train", "--resume", "--out", run], ["average", run, "--last", "2", "--out", out],
-            [*train(directory), "--out", out], ["train", "--task", "translate", "--train-data", directory / "pairs.tsv", *RUN, "--out", out]]
+            [*train(directory), "--out", out], ["train", "--task", "translate", "--train-data", directory / "pairs.tsv", *RUN, "--out", out],
+            [*train(directory), "--alignments", directory / "links.pharaoh", "--out", out]]
 
 
 def make_start(directory, run):

@@ -23,8 +23,9 @@ const std::filesystem::path kData(WEFT_TEST_DATA_DIR);
 TEST(WordIds, WordsLieBetweenBlanksOfEveryKind) {
   using Words = std::vector<std::string_view>;
   EXPECT_EQ(words_between_blanks(""), Words());
-  EXPECT_EQ(words_between_blanks(" \t\u3000"), Words());
-  EXPECT_EQ(words_between_blanks("\u00a0der  Fluß,\u2003\xff 😀\n"), (Words{"der", "Fluß,", "\xff", "😀"}));
+  EXPECT_EQ(words_between_blanks(" \t\n\v\f\r"), Words());
+  EXPECT_EQ(words_between_blanks(" der  Fluß,\t\xff 5\u00a0km 😀\n"),
+            (Words{"der", "Fluß,", "\xff", "5\u00a0km", "😀"}));
 }
 
 TEST(WordIds, OfBytesAreTheTextItself) {

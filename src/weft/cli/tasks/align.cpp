@@ -38,6 +38,7 @@ struct AlignConfig {
   std::vector<std::int64_t> heads;
   bool shift = false;
   bool gold_from_one = false;
+  bool skip_long = false;
   std::int64_t batch_size = 32;
   std::int64_t batch_tokens = 16384;
 
@@ -57,6 +58,8 @@ struct AlignConfig {
     visit(Field{"shift", &C::shift,
                 "take a token's attention from the step that reads it, and not from the one that writes it"});
     visit(Field{"gold_from_one", &C::gold_from_one, "words in the file of --gold count from 1"});
+    visit(Field{"skip_long", &C::skip_long,
+                "leave a pair without links where a text is longer than the model reads; without it that is an error"});
     visit(Field{"batch_size", &C::batch_size, "pairs that are computed together"}.range(1, 1 << 16));
     visit(Field{"batch_tokens", &C::batch_tokens, "tokens of texts and translations that are computed together at most"}
               .range(1, 1 << 30));
@@ -69,6 +72,26 @@ struct AlignCommand {
   Json given = Json::object();
   std::string reverse;
   std::string gold;
+};
+
+/// How many pairs are of a kind, and the first of them.
+class PairCount {
+ public:
+  void count(bool is_one, const std::string& name) {
+    first_ = is_one && count_ == 0 ? name : first_;
+    count_ += is_one ? 1 : 0;
+  }
+
+  void warn(const char* what) const {
+    if (count_ > 0) {
+      log_warning(count_ == 1 ? "1 pair was " : concat(count_, " pairs were "), what, " (",
+                  count_ == 1 ? "" : "first: ", first_, ")");
+    }
+  }
+
+ private:
+  std::int64_t count_ = 0;
+  std::string first_;
 };
 
 /// Models of one direction, or of both.
@@ -87,6 +110,7 @@ class Aligner {
     options.site = {.layer = config.layer, .heads = config.heads, .shift = config.shift};
     options.source_lang = config.source_lang;
     options.target_lang = config.target_lang;
+    options.skip_long = config.skip_long;
     forward_ = tasks::open_align_model(forward, options);
     if (backward) {
       std::swap(options.source_lang, options.target_lang);
@@ -101,20 +125,27 @@ class Aligner {
     if (backward_) {
       std::vector<tasks::Document> turned;
       for (const tasks::Document& pair : pairs) {
-        turned.push_back({.first = pair.second.value_or(""), .second = pair.first, .name = pair.name});
+        turned.push_back(
+            {.first = pair.second.value_or(""), .second = pair.first, .name = concat(pair.name, ", the other way")});
       }
       backward = tasks::align(*backward_, turned, limits);
     }
     std::vector<tasks::TaskResult> results;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       results.push_back(result_of(forward[i], backward_ ? &backward[i] : nullptr));
-      one_by_one_ += forward[i].one_by_one || (backward_ && backward[i].one_by_one) ? 1 : 0;
+      one_by_one_.count(forward[i].one_by_one || (backward_ && backward[i].one_by_one), pairs[i].name);
+      too_long_.count(forward[i].too_long || (backward_ && backward[i].too_long), pairs[i].name);
     }
     return results;
   }
 
-  /// Pairs whose words were read one by one.
-  std::int64_t one_by_one() const noexcept { return one_by_one_; }
+  /// Says which pairs are not as the others.
+  void warn() const {
+    one_by_one_.warn(
+        "read word by word: the tokeniser has tokens that lie in two words, or cuts a word otherwise when it stands "
+        "alone");
+    too_long_.warn("without links: a text is longer than the model reads");
+  }
 
  private:
   tasks::TaskResult result_of(const tasks::AlignedPair& forward, const tasks::AlignedPair* backward) const {
@@ -140,23 +171,33 @@ class Aligner {
       }
       links.push_back(std::move(entry));
     }
-    const tasks::AlignmentSite& site = forward_.site;
+    Json metadata = about(forward_, forward);
+    if (backward != nullptr) {
+      metadata["reverse"] = about(*backward_, *backward);
+    }
     return {.result = {{"alignment", metrics::pharaoh_text(found)},
                        {"source_words", forward.source_words},
                        {"target_words", forward.target_words},
                        {"links", std::move(links)}},
-            .metadata = {{"source_tokens", forward.source_tokens},
-                         {"target_tokens", forward.target_tokens},
-                         {"one_by_one", forward.one_by_one},
-                         {"layer", site.layer},
-                         {"heads", site.heads.empty() ? Json("all") : Json(site.heads)},
-                         {"shift", site.shift}}};
+            .metadata = std::move(metadata)};
+  }
+
+  static Json about(const tasks::AlignModel& model, const tasks::AlignedPair& pair) {
+    const tasks::AlignmentSite& site = model.site;
+    return {{"source_tokens", pair.source_tokens},
+            {"target_tokens", pair.target_tokens},
+            {"one_by_one", pair.one_by_one},
+            {"too_long", pair.too_long},
+            {"layer", site.layer},
+            {"heads", site.heads.empty() ? Json("all") : Json(site.heads)},
+            {"shift", site.shift}};
   }
 
   const AlignConfig& config_;
   tasks::AlignModel forward_;
   std::optional<tasks::AlignModel> backward_;
-  std::int64_t one_by_one_ = 0;
+  PairCount one_by_one_;
+  PairCount too_long_;
 };
 
 /// The alignments that people made, line by line beside the pairs.
@@ -251,6 +292,10 @@ void check_align_flags(const AlignCommand& command) {
   if (command.gold.empty() && command.given.contains("gold_from_one")) {
     throw UsageError("--gold-from-one is for --gold FILE");
   }
+  const PairFlags& pairs = command.pairs;
+  if (command.gold == "-" && (pairs.source == "-" || pairs.target == "-" || pairs.file == "-")) {
+    throw UsageError("--gold and the texts cannot both be standard input");
+  }
 }
 
 void run_align(const AlignCommand& command) {
@@ -286,12 +331,7 @@ void run_align(const AlignCommand& command) {
     std::cout.flush();
     require(static_cast<bool>(std::cout), "writing to standard output failed");
   }
-  if (aligner.one_by_one() > 0) {
-    log_warning(
-        aligner.one_by_one(),
-        " pairs were read word by word: the tokeniser has tokens that lie in two words, or cuts a word otherwise "
-        "when it stands alone");
-  }
+  aligner.warn();
   // Lines of --gold that belong to no pair are found before a file appears.
   const metrics::AlignmentScorer* figures = gold ? &gold->finish() : nullptr;
   if (sink) {

@@ -109,6 +109,8 @@ EncoderDecoder fresh_pair(const PairRequest& request) {
     }
   }
   formats::update_from_json(config, shape, "weft init");
+  config.alignment_layer =
+      request.shape.contains("alignment_layer") ? config.alignment_layer : -1;  // no head has learned
   models::validate(config, "weft init");
   return EncoderDecoder(config);
 }

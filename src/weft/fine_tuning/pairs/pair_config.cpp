@@ -159,6 +159,14 @@ Json all_fields(const Json& fields, std::optional<std::int64_t> pairs, std::stri
   return all;
 }
 
+// A head named in config.json without having learned would mislead `weft align`.
+void check_alignment_fields(const Json& fields, const PairConfig& config, std::string_view where) {
+  for (const char* name : {"alignment_layer", "alignment_head", "alignment_weight"}) {
+    require(!fields.contains(name) || !config.alignments.empty() || !config.alignment_field.empty(), where, ": ", name,
+            " is for alignments: name their files with alignments, or their column with alignment_field");
+  }
+}
+
 // `may_lack_length`: a preset that is not chosen yet may bring it.
 void check_run(const PairSettings& settings, bool may_lack_length, std::string_view where) {
   check_pair_files(settings.pairs, where);
@@ -192,6 +200,7 @@ PairSettings make_pair_settings(const Json& fields, std::optional<std::int64_t> 
   formats::update_from_json(settings.trainer, all, where);
   const bool chosen = pairs.has_value() || !settings.pairs.model.empty() || fields.value("preset", "none") != "none";
   check_run(settings, !chosen, where);
+  check_alignment_fields(fields, settings.pairs, where);
   settings.pairs = resolved(settings.pairs);
   return settings;
 }

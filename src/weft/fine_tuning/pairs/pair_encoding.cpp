@@ -92,6 +92,7 @@ ReadSummary PairEncoding::encode(PairTexts& texts, PairRows& rows, std::vector<s
   const SideLimits target = {text::Side::kTarget, limits.target, model.target_vocab_size()};
   ProgressBar bar(concat("tokenising ", texts.name(), " pairs"), 0);
   std::int64_t without_links = 0;
+  std::optional<bool> taught;  // where there are alignments: whether a token has a link
   TextPair pair;
   while (texts.next(pair)) {
     bar.update(static_cast<double>(rows.size()));
@@ -101,6 +102,7 @@ ReadSummary PairEncoding::encode(PairTexts& texts, PairRows& rows, std::vector<s
       std::optional<std::vector<TokenLink>> links = linked_tokens(*this, pair, limits);
       without_links += links ? 0 : 1;
       row.links = std::move(links).value_or(std::vector<TokenLink>());
+      taught = taught.value_or(false) || !row.links.empty();
     }
     rows.add(row);
     if (references != nullptr) {
@@ -111,6 +113,11 @@ ReadSummary PairEncoding::encode(PairTexts& texts, PairRows& rows, std::vector<s
   summary.examples = rows.size();
   if (without_links > 0) {
     log_warning(without_links, " pairs teach no alignment: tokens lie in two words there");
+  }
+  if (taught && !*taught) {
+    throw Error(ErrorKind::kFormat,
+                concat("the ", texts.name(), " data have alignments, but no token learns from them"),
+                "line N of a file of alignments has the links of pair N, as 0-0 1-2");
   }
   return summary;
 }

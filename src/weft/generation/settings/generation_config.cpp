@@ -68,13 +68,17 @@ void check_ids(const GenerationConfig& config, std::int64_t vocabulary, const Wh
            " tokens, the last of which is ", vocabulary - 1);
     }
   };
-  for (const std::int64_t id : config.eos_token_id) {
-    check(id, "eos_token_id");
-  }
-  for (const std::int64_t id : config.forced_eos_token_id) {
-    check(id, "forced_eos_token_id");
+  using Ids = std::vector<std::int64_t>;
+  for (const auto& [field, ids] : {std::pair<std::string_view, const Ids*>{"eos_token_id", &config.eos_token_id},
+                                   {"forced_eos_token_id", &config.forced_eos_token_id},
+                                   {"suppress_tokens", &config.suppress_tokens},
+                                   {"begin_suppress_tokens", &config.begin_suppress_tokens}}) {
+    for (const std::int64_t id : *ids) {
+      check(id, field);
+    }
   }
   check(config.forced_bos_token_id, "forced_bos_token_id");
+  check(config.pad_token_id, "pad_token_id");
   for (const BiasedWord& word : biased_words(config)) {
     check(*std::max_element(word.ids.begin(), word.ids.end()), "sequence_bias");
   }

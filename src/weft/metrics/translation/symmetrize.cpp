@@ -23,7 +23,6 @@ class Grown {
     }
   }
 
-  bool has(const AlignmentLink& link) const { return links_.contains(link); }
   bool has_source(const AlignmentLink& link) const { return sources_.contains(link.first); }
   bool has_target(const AlignmentLink& link) const { return targets_.contains(link.second); }
   void add(const AlignmentLink& link) {
@@ -57,21 +56,23 @@ bool target_first(const AlignmentLink& left, const AlignmentLink& right) {
   return left.second != right.second ? left.second < right.second : left.first < right.first;
 }
 
+// The pseudocode goes over all places again and again until a pass adds nothing. A place has to be looked from once
+// only: what it cannot add then it can never add, since words do not lose their links. `later` are the places that this
+// pass has gone by.
 void grow_diagonally(Grown& grown, const AlignmentLinks& all) {
   constexpr AlignmentLink kNeighbours[] = {{-1, 0}, {0, -1}, {1, 0}, {0, 1}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}};
-  std::vector<AlignmentLink> places(all.begin(), all.end());
-  std::sort(places.begin(), places.end(), target_first);
-  for (bool added = true; added;) {
-    added = false;
-    for (const AlignmentLink& place : places) {
-      if (!grown.has(place)) {
-        continue;
-      }
+  using Places = std::set<AlignmentLink, decltype(&target_first)>;
+  Places now(grown.links().begin(), grown.links().end(), target_first);
+  Places later(target_first);
+  for (; !now.empty(); now.swap(later)) {
+    while (!now.empty()) {
+      const AlignmentLink place = *now.begin();
+      now.erase(now.begin());
       for (const AlignmentLink& step : kNeighbours) {
         const AlignmentLink beside{place.first + step.first, place.second + step.second};
         if (all.contains(beside) && (!grown.has_source(beside) || !grown.has_target(beside))) {
           grown.add(beside);
-          added = true;
+          (target_first(place, beside) ? now : later).insert(beside);
         }
       }
     }

@@ -37,7 +37,11 @@ AlignmentSite resolved_site(AlignmentSite site, const models::EncoderDecoderConf
     site.layer = site.shift ? (layers - 1) / 2 : std::max<std::int64_t>(0, layers - 2);
   }
   require(site.layer < layers, name, ": the decoder has layers 0 to ", layers - 1, ", but --layer is ", site.layer);
-  for (const std::int64_t head : site.heads) {
+  for (std::size_t i = 0; i < site.heads.size(); ++i) {
+    const std::int64_t head = site.heads[i];
+    require(std::find(site.heads.begin(), site.heads.begin() + static_cast<std::ptrdiff_t>(i), head) ==
+                site.heads.begin() + static_cast<std::ptrdiff_t>(i),
+            name, ": --heads names head ", head, " twice");
     require(head >= 0 && head < heads, name, ": a layer of the decoder has heads 0 to ", heads - 1,
             ", but --heads names ", head);
   }
@@ -51,9 +55,10 @@ struct ShownPair {
   text::WordIds source;
   text::WordIds target;
   std::string name;
-  Ids decoder_ids;  ///< the start, and the target up to its last word
+  Ids decoder_ids;        ///< the start, and the target up to its last word
+  bool too_long = false;  ///< and left out
 
-  bool has_words() const { return !source.words.empty() && !decoder_ids.empty(); }
+  bool is_run() const { return !source.words.empty() && !decoder_ids.empty() && !too_long; }
 };
 
 class Alignment {
@@ -68,7 +73,8 @@ class Alignment {
                           {},
                           length_of(shown_.back().source.ids),
                           length_of(shown_.back().target.ids),
-                          shown_.back().source.one_by_one || shown_.back().target.one_by_one});
+                          shown_.back().source.one_by_one || shown_.back().target.one_by_one,
+                          shown_.back().too_long});
     }
     run_batches();
     return std::move(results_);
@@ -90,8 +96,9 @@ class Alignment {
       shown.decoder_ids.insert(shown.decoder_ids.end(), shown.target.ids.begin(),
                                shown.target.ids.begin() + needed - 1);
     }
-    check_length(pair.name, "source", length_of(shown.source.ids), model_.texts.longest);
-    check_length(pair.name, "target", length_of(shown.decoder_ids), config.max_target_positions);
+    const bool source_fits = fits(pair.name, "source", length_of(shown.source.ids), model_.texts.longest);
+    const bool target_fits = fits(pair.name, "target", length_of(shown.decoder_ids), config.max_target_positions);
+    shown.too_long = !source_fits || !target_fits;
     return shown;
   }
 
@@ -124,18 +131,22 @@ class Alignment {
     return model_.code;
   }
 
-  void check_length(const std::string& name, const char* side, std::int64_t tokens, std::int64_t longest) const {
-    require(tokens <= longest, name, ": the ", side, " has ", tokens, " tokens, but ", model_.texts.name, " reads ",
-            longest, ": align shorter texts, sentence by sentence");
+  bool fits(const std::string& name, const char* side, std::int64_t tokens, std::int64_t longest) const {
+    if (tokens > longest && !model_.skip_long) {
+      throw Error(ErrorKind::kArgument,
+                  concat(name, ": the ", side, " has ", tokens, " tokens, but ", model_.texts.name, " reads ", longest),
+                  "align shorter texts, sentence by sentence; --skip-long leaves such pairs without links");
+    }
+    return tokens <= longest;
   }
 
   void run_batches() {
     const c10::InferenceMode no_graph;
     const InterruptGuard guard;
-    std::vector<std::int64_t> lengths;  // none for a pair without words: it is not run
+    std::vector<std::int64_t> lengths;  // of the pairs that are run
     std::vector<std::size_t> numbers;
     for (std::size_t i = 0; i < shown_.size(); ++i) {
-      if (shown_[i].has_words()) {
+      if (shown_[i].is_run()) {
         lengths.push_back(length_of(shown_[i].source.ids) + length_of(shown_[i].decoder_ids));
         numbers.push_back(i);
       }
@@ -259,9 +270,14 @@ AlignModel open_align_model(const checkpoint::OpenedModel& directory, const Alig
   opened.texts = describe_sequence_model(directory);
   const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
   opened.site = resolved_site(options.site, config, opened.texts.name);
-  opened.start = config.decoder_start_token_id >= 0
-                     ? config.decoder_start_token_id
-                     : generation::start_token(generation::read_settings(directory.path()), opened.texts.name);
+  // As it translates: generation_config.json first.
+  const generation::GenerationConfig settings = generation::read_settings(directory.path());
+  opened.start = generation::start_token(settings, opened.texts.name);
+  if (opened.start >= config.target_vocab_size()) {
+    fail(ErrorKind::kArgument, generation::file_of_setting(directory.path(), "decoder_start_token_id"),
+         ": a target starts with token ", opened.start, ", but the model has ", config.target_vocab_size(), " tokens");
+  }
+  opened.skip_long = options.skip_long;
   const std::string code = language_code(opened.texts, options.source_lang, options.target_lang).value_or("");
   opened.code = code.empty() ? code : code + " ";
   opened.model = checkpoint::load_encoder_decoder(directory, options.load);

@@ -33,6 +33,7 @@ struct AlignOptions {
   AlignmentSite site = {};
   std::string source_lang = {};  ///< checked as `weft translate` does
   std::string target_lang = {};
+  bool skip_long = false;  ///< a pair with a text that the model is too short for has no links
 };
 
 /// A model directory ready to align.
@@ -42,6 +43,7 @@ struct AlignModel {
   AlignmentSite site;      ///< with its layer
   std::int64_t start = 0;  ///< the decoder's first token
   std::string code;        ///< `>>xx<< ` before every source, or nothing
+  bool skip_long = false;
 };
 
 /// Without anything given: the head that has learned alignments, where the config names one. Without a layer: the last
@@ -60,6 +62,7 @@ struct AlignedPair {
   std::int64_t source_tokens = 0;  ///< special ones included
   std::int64_t target_tokens = 0;
   bool one_by_one = false;  ///< words were read one by one, see text::WordIds
+  bool too_long = false;    ///< and therefore without links, see AlignOptions
 
   metrics::AlignmentLinks link_set() const;
 };
@@ -67,8 +70,8 @@ struct AlignedPair {
 /// Aligns `first` of each pair with `second`. A token of the target is linked to the source token with the largest
 /// weight, special tokens left out; two words are linked where a token of one is linked to a token of the other. A side
 /// without words has no links. Results do not depend on the batches. Errors: those of the tokeniser and the model with
-/// the name of the pair; kArgument for a text that is longer than the model reads; kNumeric for weights that are not
-/// finite; kInterrupted after Ctrl-C, between two batches.
+/// the name of the pair; kArgument for a text that is longer than the model reads, without `skip_long`; kNumeric for
+/// weights that are not finite; kInterrupted after Ctrl-C, between two batches.
 std::vector<AlignedPair> align(AlignModel& model, std::span<const Document> pairs, const BatchLimits& limits);
 
 }  // namespace weft::tasks

@@ -7,8 +7,6 @@
 #include <functional>
 
 #include "weft/core/error.h"
-#include "weft/core/utf8_sequence.h"
-#include "weft/text/utf8.h"
 
 namespace weft::text {
 namespace {
@@ -78,19 +76,12 @@ WordIds read_with(const EncodeUnframed& encode, const Ids& whole, std::string_vi
 }  // namespace
 
 std::vector<std::string_view> words_between_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
   std::vector<std::string_view> words;
-  for (text = strip_left(text); !text.empty(); text = strip_left(text)) {
-    std::size_t end = 0;
-    while (end < text.size()) {
-      // A byte that is no UTF-8 is a letter by itself.
-      const std::size_t length = std::max<std::size_t>(1, utf8_sequence_length(text.substr(end)));
-      if (strip_left(text.substr(end, length)).empty()) {
-        break;
-      }
-      end += length;
-    }
-    words.push_back(text.substr(0, end));
-    text.remove_prefix(end);
+  for (std::size_t begin = text.find_first_not_of(kBlanks); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(kBlanks, end);
   }
   return words;
 }

@@ -11,7 +11,8 @@
 
 namespace weft::text {
 
-/// What lies between the white space of a text (any language's), in order, none of it empty. Views into `text`.
+/// What lies between the ASCII white space of a text, in order, none of it empty: aligners count words so, and a
+/// no-break space is a letter to them. Views into `text`.
 std::vector<std::string_view> words_between_blanks(std::string_view text);
 
 /// A text in words, and the ids that a model reads for it.
