@@ -54,7 +54,7 @@ double processor_seconds() {
 double peak_gigabytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1e6;
+  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e9;
 }
 
 /// `input_ids` [B, S] of a safetensors file.

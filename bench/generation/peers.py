@@ -29,7 +29,7 @@ def arguments():
 
 
 def peak_gb():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 def sources(path):

@@ -178,10 +178,9 @@ constexpr std::array<Preset, 15> kPresets = {{
          "decoder_attention_heads": 4, "encoder_ffn_dim": 768, "decoder_ffn_dim": 768, "norm_position": "pre",
          "dropout": 0.1, "vocabulary_size": 4000, "batch_tokens": 2048,
          "learning_rate": 2e-3, "schedule": "linear", "warmup_ratio": 0.06})"},
-    // BigBird-Pegasus (Zaheer et al. 2020: sources of 4,096 tokens in blocks of 64) at the size of transformer-base:
-    // the
-    // published 16 + 16 layers of width 1,024 are pretrained. Up to 704 tokens are read with full attention, as
-    // released: they have no three blocks to draw. No measurement chose these numbers yet.
+    // BigBird-Pegasus (Zaheer et al. 2020: sources of 4,096 tokens in blocks of 64) at the size of transformer-base,
+    // since the published 16 + 16 layers of width 1,024 are pretrained. Up to 704 tokens are read with full attention,
+    // as released: they have no three blocks to draw. No measurement chose these numbers yet.
     {"bigbird-pegasus", "summarize translate",
      R"json({"d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
          "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "norm_position": "pre",

@@ -135,10 +135,14 @@ at::Tensor EncoderDecoderImpl::target_tokens() const {
 at::Tensor EncoderDecoderImpl::head_weight() const { return head_.defined() ? head_ : target_tokens(); }
 
 at::Tensor EncoderDecoderImpl::scores(const at::Tensor& hidden) const {
-  if (is_training() || !layers::PackedWeight::serves(hidden, head_weight(), {})) {
-    return VocabularyScorer{.weights = {head_weight(), head_bias_}}.logits(hidden);
-  }
-  return packed_head_->multiply(hidden, head_weight(), head_bias_, {}).to(at::kFloat);
+  return VocabularyScorer{.weights = {head_weight(), head_bias_}}.logits(hidden);
+}
+
+// A head is met at every step, so that its packed form pays.
+at::Tensor EncoderDecoderImpl::step_scores(const at::Tensor& hidden) const {
+  return layers::PackedWeight::serves(hidden, head_weight(), {})
+             ? packed_head_->multiply(hidden, head_weight(), head_bias_, {}).to(at::kFloat)
+             : scores(hidden);
 }
 
 layers::Source EncoderDecoderImpl::read_source(const SourceText& text, std::uint64_t seed) {
@@ -224,7 +228,7 @@ at::Tensor EncoderDecoderImpl::decode(const at::Tensor& ids, layers::DecodingSta
   const at::Tensor hidden = run_decoder(ids, context);
   // Only now: every layer has appended behind the same length.
   state.advance(ids.size(1));
-  return scores(hidden.select(1, ids.size(1) - 1));
+  return step_scores(hidden.select(1, ids.size(1) - 1));
 }
 
 std::vector<std::pair<std::string, std::string>> EncoderDecoderImpl::computed() const {

@@ -113,6 +113,7 @@ class EncoderDecoderImpl : public torch::nn::Module {
   at::Tensor target_tokens() const;
   at::Tensor head_weight() const;
   at::Tensor scores(const at::Tensor& hidden) const;
+  at::Tensor step_scores(const at::Tensor& hidden) const;
 
   EncoderDecoderConfig config_;
   EncoderOptions options_;

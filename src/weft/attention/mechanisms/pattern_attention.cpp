@@ -10,6 +10,7 @@
 namespace weft::attention {
 namespace {
 
+// Up to so many queries have a tile of one row: a decoder's step, and a text of so few tokens in training too.
 constexpr std::int64_t kFewQueries = 8;
 
 bool has_own_length(const pattern::RowBinding& row) { return row.query_length || row.key_length; }

@@ -48,13 +48,17 @@ void append_to(at::Tensor& held, const at::Tensor& added, std::int64_t length) {
   held.narrow(2, length, added.size(2)).copy_(added);
 }
 
-/// Rows that are not what they were: row places[i] becomes what row sources[i] was.
+/// Rows that are not what they were: row places[i] becomes what row sources[i] was. Nothing where the number of rows
+/// changes.
 struct Moves {
   at::Tensor places;   // int64 [n]
   at::Tensor sources;  // int64 [n]
 };
 
-Moves moves_of(const at::Tensor& rows) {
+Moves moves_of(const at::Tensor& rows, std::int64_t held) {
+  if (rows.size(0) != held) {
+    return {};
+  }
   const at::Tensor places = rows.ne(at::arange(rows.size(0), rows.options())).nonzero().squeeze(1);
   return {places, rows.index_select(0, places)};
 }
@@ -63,7 +67,7 @@ Moves moves_of(const at::Tensor& rows) {
 /// spare: what stays is not touched, and what is no token is not copied.
 at::Tensor reordered(const at::Tensor& held, const at::Tensor& rows, const Moves& moves, std::int64_t count) {
   const at::Tensor tokens = held.narrow(2, 0, count);
-  if (rows.size(0) != held.size(0) || held.requires_grad()) {
+  if (!moves.places.defined() || held.requires_grad()) {
     at::Tensor other = at::empty({rows.size(0), held.size(1), held.size(2), held.size(3)}, held.options());
     other.narrow(2, 0, count).copy_(tokens.index_select(0, rows));
     return other;
@@ -100,7 +104,7 @@ void KeysAndValues::advance() {
 void KeysAndValues::reorder(const at::Tensor& rows) {
   if (length_ + pending_ > 0) {
     check_rows(rows, keys_, concat("decoding state, layer ", layer_));
-    const Moves moves = moves_of(rows);
+    const Moves moves = moves_of(rows, keys_.size(0));
     keys_ = reordered(keys_, rows, moves, length_ + pending_);
     values_ = reordered(values_, rows, moves, length_ + pending_);
   }

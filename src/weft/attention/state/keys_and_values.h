@@ -22,7 +22,8 @@ class KeysAndValues : public AttentionState {
   NamedTensors save() const override;
   void load(const NamedTensors& tensors, std::int64_t length) override;
 
-  /// Those of the first `tokens`, appended ones included: views [B, H_kv, tokens, D], valid until the next append.
+  /// Those of the first `tokens`, appended ones included: views [B, H_kv, tokens, D], valid until the next append or
+  /// reorder, which may move rows in place.
   at::Tensor keys(std::int64_t tokens) const { return keys_.narrow(2, 0, tokens); }
   at::Tensor values(std::int64_t tokens) const { return values_.narrow(2, 0, tokens); }
 
