@@ -31,11 +31,11 @@ class PairFiles : public ::testing::Test {
       std::string backwards;
       for (std::uint64_t place = 0; place <= random_below(random_bits(line, 99), 8); ++place) {
         const std::string& word = words[random_below(random_bits(line, place), words.size())];
-        source += (place == 0 ? "" : " ") + word;
-        backwards = word + (backwards.empty() ? "" : " ") + backwards;
+        source.append(place == 0 ? "" : " ").append(word);
+        backwards.insert(0, backwards.empty() ? "" : " ").insert(0, word);
       }
-      source += "\n";
-      target += backwards + "\n";
+      source += '\n';
+      target.append(backwards).append(1, '\n');
     }
     write_text(folder_ / "source.txt", source);
     write_text(folder_ / "target.txt", target);
@@ -50,7 +50,7 @@ class PairFiles : public ::testing::Test {
       for (std::int64_t word = 0; word < words; ++word) {
         lines += concat(word == 0 ? "" : " ", word, "-", words - 1 - word);
       }
-      lines += "\n";
+      lines += '\n';
     }
     write_text(folder_ / "links.txt", lines);
     return {(folder_ / "links.txt").string()};

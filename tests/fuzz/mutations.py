@@ -145,7 +145,7 @@ def change_tensor_header(content, draw):
         return change_bytes(content, draw)
     (length,) = struct.unpack("<Q", content[:8])
     if draw.random() < 0.15:
-        return struct.pack("<Q", draw.choice([0, 1, length - 1, length + 1, 2**63, 2**64 - 1, 10**8])) + content[8:]
+        return struct.pack("<Q", draw.choice([0, 1, max(length - 1, 0), min(length + 1, 2**64 - 1), 2**63, 2**64 - 1, 10**8])) + content[8:]
     try:
         header = json.loads(content[8:8 + length])
     except ValueError:

@@ -51,6 +51,7 @@ def make_family(family):
 
 def family_commands(family):
     code = ["--target-lang", "de"] if family == "marian" else []
+    from_code = ["--source-lang", "fr"] if family == "marian" else []
 
     def commands(directory, out):
         model = directory / "model"
@@ -61,8 +62,8 @@ def family_commands(family):
                 [*translate, "--file", directory / "table.csv", "--json"], ["summarize", model, "--truncate", "--file", directory / "lines.txt"],
                 ["generate", model, "--input", directory / "sources.safetensors", "--output", out], ["generate", model, "--print-settings"],
                 ["align", model, *code, "--source", directory / "lines.txt", "--target", directory / "lines.txt", "--gold", directory / "gold.pharaoh",
-                 "--reverse", model, "--skip-long"],
-                ["align", model, *code, "--file", directory / "pairs.tsv", "--layer", "0", "--shift", "--json"],
+                 "--reverse", model, *from_code, "--skip-long"],
+                ["align", model, *code, "--file", directory / "pairs.tsv", "--layer", "0", "--shift", "--skip-long", "--json"],
                 ["forward", model, "--input", directory / "pair.safetensors", "--output", out], ["convert", model, "--length", "60", "--out", out],
                 ["init", "--config", model, "--tokenizer", model, "--out", out]]
 

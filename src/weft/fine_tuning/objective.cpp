@@ -60,7 +60,8 @@ bool Objective::takes(Split split) {
 void Objective::add_row(Split split, const tasks::Document& document, ReadSummary& summary) {
   const tasks::LengthRule rule = {
       .maximum = setup_.model.maximum,
-      .overflow = setup_.data.truncate ? tasks::Overflow::kTruncate : tasks::Overflow::kError};
+      .overflow = setup_.data.truncate ? tasks::Overflow::kTruncate : tasks::Overflow::kError,
+      .model = setup_.model.name};
   const tasks::EncodedDocument encoded = tasks::encode_document(*setup_.model.tokenizer, document, rule);
   summary.cut += encoded.left_out > 0 ? 1 : 0;
   summary.left_out += encoded.left_out;

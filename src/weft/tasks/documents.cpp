@@ -35,9 +35,9 @@ void order_windows(std::vector<text::Encoding>& windows) {
   });
 }
 
-[[noreturn]] void fail_on_length(std::string_view where, std::int64_t tokens, std::int64_t maximum) {
+[[noreturn]] void fail_on_length(std::string_view where, std::int64_t tokens, const LengthRule& rule) {
   throw Error(ErrorKind::kArgument,
-              concat(where, ": ", tokens, " tokens, but the model takes at most ", maximum, " at once"),
+              concat(where, ": ", tokens, " tokens, but ", rule.model, " takes at most ", rule.maximum, " at once"),
               "--truncate cuts the text there, and says so");
 }
 
@@ -52,7 +52,7 @@ EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, con
     return encoded;
   }
   if (rule.overflow == Overflow::kError) {
-    fail_on_length(document.name, encoded.tokens, rule.maximum);
+    fail_on_length(document.name, encoded.tokens, rule);
   }
   const bool windows = rule.overflow == Overflow::kWindows;
   const text::EncodeOptions options{

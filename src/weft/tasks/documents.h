@@ -34,6 +34,7 @@ struct LengthRule {
   std::int64_t stride = 0;   ///< tokens that a window shares with the one before it
   Overflow overflow = Overflow::kError;
   text::Truncation side = text::Truncation::kLongestFirst;
+  std::string model = "the model";  ///< in errors
 };
 
 /// A document's tokens: one window, or several.

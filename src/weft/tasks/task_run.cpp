@@ -73,14 +73,17 @@ formats::Json EncodedBatch::metadata(std::size_t document) const {
 }
 
 LengthRule whole_texts(const TaskModel& task, const RunOptions& options) {
-  return {.maximum = task.maximum, .overflow = options.truncate ? Overflow::kTruncate : Overflow::kError};
+  return {.maximum = task.maximum,
+          .overflow = options.truncate ? Overflow::kTruncate : Overflow::kError,
+          .model = task.name};
 }
 
 LengthRule windowed_texts(const TaskModel& task, const RunOptions& options, text::Truncation side) {
   return {.maximum = task.maximum,
           .stride = options.stride < 0 ? default_stride(task.maximum) : options.stride,
           .overflow = options.truncate ? Overflow::kTruncate : Overflow::kWindows,
-          .side = side};
+          .side = side,
+          .model = task.name};
 }
 
 Error named_numeric_error(const TaskModel& task, const std::string& document, const Error& error) {

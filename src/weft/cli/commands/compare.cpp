@@ -26,6 +26,7 @@ struct RunCompareOptions {
 
 void compare_runs(const RunCompareOptions& options) {
   std::vector<RunFigures> runs;
+  runs.reserve(options.runs.size());
   for (const std::string& path : options.runs) {
     runs.push_back(read_run(path));
   }

@@ -175,7 +175,7 @@ std::vector<std::function<Next()>> aligned_files(const std::vector<std::string>&
   const auto beside = [&](const std::vector<std::string>& paths, const char* what) {
     const std::vector<fs::path> files = readers::list_files(paths);
     require(files.size() == source_files.size(), "there must be as many files of ", what, " as of sources, found ",
-            files.size(), " and ", source_files.size());
+            files.size(), " in ", quoted_list(paths, 3), " and ", source_files.size(), " in ", quoted_list(sources, 3));
     return files;
   };
   const std::vector<fs::path> target_files = beside(targets, "targets");

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kPart = 64;
 
-/// The part, from that of `id` on, with a sum that passes `bound`: its first id. Most parts have none, and are looked at
-/// without a branch for each number, which a compiler makes many at a time.
+/// The part, from that of `id` on, with a sum that passes `bound`: its first id. Most parts have none, and are looked
+/// at without a branch for each number, which a compiler makes many at a time.
 std::size_t first_part_above(std::span<const float> row, std::size_t id, float sum, float bound) {
   for (; id + kPart <= row.size(); id += kPart) {
     int above = 0;

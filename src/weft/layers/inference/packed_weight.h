@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear layers at inference on a CPU: oneDNN's product with its weights packed where that pays, bias and activation done while
-// the sums are in registers. On a Zen 4 core a feed-forward's first product with its gelu takes 0.76 (bfloat16) and
-// 0.72 (float32) of the time that LibTorch's product and gelu take one after the other.
+// Linear layers at inference on a CPU: oneDNN's product with its weights packed where that pays, bias and activation
+// done while the sums are in registers. On a Zen 4 core a feed-forward's first product with its gelu takes 0.76
+// (bfloat16) and 0.72 (float32) of the time that LibTorch's product and gelu take one after the other.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,8 @@ class PackedSource {
 class PackedWeight {
  public:
   /// Whether the call is computed here: no gradient is recorded or will be, x has 64 rows or more (two under
-  /// PackingForSteps), x and weight are on a CPU in one dtype that oneDNN multiplies fast, no autocast to another one, an activation that it has.
+  /// PackingForSteps), x and weight are on a CPU in one dtype that oneDNN multiplies fast, no autocast to another one,
+  /// an activation that it has.
   static bool serves(const at::Tensor& x, const at::Tensor& weight, std::optional<Activation> activation);
 
   /// x [..., in], weight [out, in], bias [out] or undefined -> activation(x W^T + b) [..., out]. Only where serves()

@@ -106,7 +106,7 @@ class Alignment {
                          std::int64_t vocabulary) const {
     text::WordIds read;
     try {
-      read = text::read_words(*model_.texts.tokenizer, text, side, before(text, side, name));
+      read = text::read_words(*model_.texts.tokenizer, text, side, before(text, side));
     } catch (const Error& error) {
       throw Error(error.kind(), concat(name, ": ", error.what()), error.hint());
     }
@@ -121,13 +121,13 @@ class Alignment {
   }
 
   // The language code, unless the text begins with one, which is then its first word.
-  std::string before(const std::string& text, text::Side side, const std::string& name) const {
+  std::string before(const std::string& text, text::Side side) const {
     const std::vector<std::string> codes = model_.texts.tokenizer->language_codes();
     if (side == text::Side::kTarget || codes.empty() || !own_code(text, codes).empty()) {
       return {};
     }
-    require(!model_.code.empty(), name, ": ", model_.texts.name,
-            " writes several languages: name one with --target-lang; it has ", some_codes(codes));
+    require(!model_.code.empty(), model_.texts.name, " writes several languages: name one with --target-lang; it has ",
+            some_codes(codes));
     return model_.code;
   }
 

@@ -49,7 +49,7 @@ std::optional<std::string> language_code(const SequenceModel& model, const std::
   if (target.empty()) {
     return std::nullopt;
   }
-  const std::string code = target.starts_with(">>") ? target : concat(">>", target, "<<");
+  std::string code = target.starts_with(">>") ? target : concat(">>", target, "<<");
   require(std::binary_search(codes.begin(), codes.end(), code), model.name, ": the model does not write ",
           quote(target), "; its languages are ", some_codes(codes));
   return code;
