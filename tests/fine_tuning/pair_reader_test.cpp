@@ -107,7 +107,8 @@ TEST_F(PairReaderTest, AlignmentsBelongToTheirPairs) {
   config.alignments = {file("a.pharaoh", "0-0\n")};
   test::expect_error(ErrorKind::kFormat, {"a.pharaoh", "ends before line 2", "a.de"}, [&] { links(config); });
   config.alignments.push_back(config.alignments.front());
-  test::expect_error(ErrorKind::kArgument, {"alignments as of sources", "found 2 and 1"}, [&] { links(config); });
+  test::expect_error(ErrorKind::kArgument, {"alignments as of sources", "found 2 in", "and 1 in"},
+                     [&] { links(config); });
 }
 
 TEST_F(PairReaderTest, FilesThatMakeNoPairs) {
@@ -115,7 +116,7 @@ TEST_F(PairReaderTest, FilesThatMakeNoPairs) {
   config.on_error = "skip";
   test::expect_error(ErrorKind::kFormat, {"a.en", "ends before line 3", "a.de"}, [&] { read(config); });
   config.train_target.push_back(config.train_target.front());
-  test::expect_error(ErrorKind::kArgument, {"as many", "found 2 and 1"}, [&] { read(config); });
+  test::expect_error(ErrorKind::kArgument, {"as many", "found 2 in", "and 1 in"}, [&] { read(config); });
   test::expect_error(ErrorKind::kFormat, {"a.txt", ".tsv"}, [&] { read(data("a.txt", "x")); });
   test::expect_error(ErrorKind::kArgument, {"source", "'id', 'other', 'third'"},
                      [&] { read(data("d.tsv", "id\tother\tthird\n1\t2\t3\n")); });
