@@ -70,6 +70,18 @@ TEST(Decoding, EqualsTheWholeForEveryKindOfModel) {
   }
 }
 
+TEST(Decoding, EqualsTheWholeWherePositionsAreDistances) {
+  for (const std::string attention : {"relative", "relative(left=6)", "relative(clamp=3, biases=shared)"}) {
+    for (const std::string norm : {"pre", "post"}) {
+      TransformerConfig config = small_config();
+      config.position_embedding = "none";
+      config.norm_position = norm;
+      config.attention = {attention};
+      expect_state_equals_whole(config, {5, 1, 1, 3, 1, 1, 1, 7, 1});
+    }
+  }
+}
+
 TEST(Decoding, EqualsTheWholeOverManyBlocks) {
   TransformerConfig config = small_config();
   for (const std::string attention : {"strided(40)", "block(48, window(3))", "linear"}) {

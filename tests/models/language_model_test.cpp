@@ -37,6 +37,7 @@ const std::vector<Variant>& variants() {
       {"strided(5)", "sinusoidal", "pre", "swiglu", 0, true},
       {"fixed(4, 1)", "rotary", "post", "relu", 1, true},
       {"heads(window(6), stride(3))", "learned", "pre", "silu", 0, false},
+      {"relative(left=7, biases=shared)", "none", "post", "relu", 1, true},
   };
   return all;
 }

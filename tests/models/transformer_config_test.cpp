@@ -39,8 +39,8 @@ TEST(TransformerConfig, FieldsHaveRanges) {
 }
 
 TEST(TransformerConfig, NamesAreAmongTheKnown) {
-  expect_refused({"position_embedding", "rotary, learned, sinusoidal, alibi", "'none'"},
-                 [](auto& c) { c.position_embedding = "none"; });
+  expect_refused({"position_embedding", "rotary, learned, sinusoidal, alibi, none", "'all'"},
+                 [](auto& c) { c.position_embedding = "all"; });
   expect_refused({"norm_position", "'mid'"}, [](auto& c) { c.norm_position = "mid"; });
   expect_refused({"hidden_act", "swiglu", "'tanh'"}, [](auto& c) { c.hidden_act = "tanh"; });
   expect_refused({"tokenizer_class"}, [](auto& c) { c.tokenizer_class = "words"; });
@@ -55,6 +55,8 @@ TEST(TransformerConfig, FieldsFitEachOther) {
   expect_refused({"rotary", "even", "1"}, [](auto& c) { c.num_attention_heads = 16; });
   expect_refused({"attention", "2 layers", "3"}, [](auto& c) { c.attention = {"full", "full", "full"}; });
   expect_refused({"attention", "0"}, [](auto& c) { c.attention = {}; });
+  expect_refused({"attention of layer 0", "relative", "position_embedding none"},
+                 [](auto& c) { c.attention = {"relative"}; });
   expect_refused({"vocab_size", "256", "bytes"}, [](auto& c) { c.vocab_size = 255; });
 }
 

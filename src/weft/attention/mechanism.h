@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <torch/nn/module.h>
 
@@ -36,6 +37,12 @@ class AttentionImpl : public torch::nn::Module {
   /// kArgument for the state of another mechanism, and as AttentionState::append().
   virtual at::Tensor step(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const AttentionContext& context, AttentionState& state);
+
+  /// Takes from the attention of layer 0 what all layers of a model share; called once, when they are built. Nothing is
+  /// shared unless a mechanism says so. Errors: kArgument where layer 0 does not have it.
+  virtual void share(AttentionImpl& /*first*/) {}
+  /// What share() took: parameters that gradients reach, and which layer 0 has registered.
+  virtual std::vector<at::Tensor> shared_parameters() const { return {}; }
 
   /// What is computed here.
   const MechanismSpec& spec() const noexcept { return spec_; }

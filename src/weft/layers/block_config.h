@@ -7,11 +7,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "weft/attention/context.h"
 #include "weft/attention/mechanisms/spec.h"
 #include "weft/layers/decoding_state.h"
 #include "weft/layers/rotary.h"
+#include "weft/layers/segment_memory.h"
 
 namespace weft::layers {
 
@@ -58,10 +60,14 @@ attention::MechanismSite cross_site_of(const BlockConfig& config);
 
 /// One call, the same for every block of a model.
 struct BlockContext {
-  attention::AttentionContext attention;       ///< padding, `input`, position offset, seed of the call's dropout
-  Rotation rotation;                           ///< of the positions of this call; undefined without rotary positions
-  DecodingState* state = nullptr;              ///< of the tokens before this call, or null
-  std::shared_ptr<const Source> source;        ///< of cross-attention; null where no block has any
+  attention::AttentionContext attention;  ///< padding, `input`, position offset, seed of the call's dropout
+  Rotation rotation;                      ///< of the positions of this call; undefined without rotary positions
+  DecodingState* state = nullptr;         ///< of the tokens before this call, or null
+  std::shared_ptr<const Source> source;   ///< of cross-attention; null where no block has any
+  std::shared_ptr<const SegmentMemory> memory = {};  ///< rows before the text, M of them, where a segment goes on;
+                                                     ///< `attention.query_offset` is M then, and keys begin with them
+  std::shared_ptr<std::vector<at::Tensor>> inputs = {};  ///< takes each block's input [B, N, hidden], where somebody
+                                                         ///< keeps a memory
   std::shared_ptr<CrossWeights> weights = {};  ///< one block's cross-attention fills it in, where somebody asks
 };
 

@@ -99,6 +99,12 @@ void DecodingState::reorder(const at::Tensor& rows) {
   }
 }
 
+void DecodingState::limit(std::int64_t tokens) {
+  for (const auto& layer : layers_) {
+    layer->limit(tokens);
+  }
+}
+
 void DecodingState::truncate(std::int64_t length) {
   require(length >= 0 && length <= length_, "decoding state: cannot cut ", length_, " tokens to ", length);
   for (const bool kept : {false, true}) {  // those first that may refuse

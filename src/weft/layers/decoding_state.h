@@ -27,6 +27,8 @@ class DecodingState {
   void advance(std::int64_t tokens);
   /// Row b becomes what row rows[b] was, int64 [B'].
   void reorder(const at::Tensor& rows);
+  /// Every layer remembers the last `tokens` only. Errors: kUnsupported where a layer keeps sums over tokens.
+  void limit(std::int64_t tokens);
   /// Forgets all tokens from `length` on. Errors, before anything changes: kArgument when `length` exceeds length();
   /// kUnsupported where a layer keeps sums over tokens, for any length but 0 and length().
   void truncate(std::int64_t length);

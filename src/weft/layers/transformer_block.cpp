@@ -50,10 +50,19 @@ at::Tensor TransformerBlockImpl::residual(const at::Tensor& x, Sublayer sublayer
   return norm_first_ ? x + dropped(function(sublayer.norm(x))) : sublayer.norm(add_residual(dropped(function(x)), x));
 }
 
+at::Tensor TransformerBlockImpl::memory_rows(const BlockContext& context) {
+  if (context.memory == nullptr || context.memory->length() == 0) {
+    return {};
+  }
+  const at::Tensor& rows = context.memory->layers.at(static_cast<std::size_t>(layer_));
+  return norm_first_ ? attention_norm(rows) : rows;  // as the rows of x
+}
+
 at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {
   const std::uint64_t seed = context.attention.seed;
+  const at::Tensor before = memory_rows(context);
   at::Tensor hidden = residual(x, {attention_norm, kAttentionSite}, seed,
-                               [&](const at::Tensor& y) { return attention->forward(y, context); });
+                               [&](const at::Tensor& y) { return attention->forward(y, context, before); });
   if (cross_attention) {
     hidden = residual(hidden, {cross_attention_norm, kCrossAttentionSite}, seed,
                       [&](const at::Tensor& y) { return cross_attention->forward(y, context); });

@@ -37,6 +37,9 @@ class TransformerBlockImpl : public torch::nn::Module {
   template <typename Function>
   at::Tensor residual(const at::Tensor& x, Sublayer sublayer, std::uint64_t seed, Function&& function) const;
 
+  /// What attention sees of the memory, [B, M, hidden]; undefined without one.
+  at::Tensor memory_rows(const BlockContext& context);
+
   std::int64_t layer_;
   bool norm_first_;
   double dropout_;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "weft/core/error.h"
+#include "weft/layers/segment_memory.h"
 #include "weft/models/heads/vocabulary_head.h"
 #include "weft/models/stack/batch_rows.h"
 #include "weft/models/stack/initialize.h"
@@ -54,6 +55,35 @@ at::Tensor LanguageModelImpl::run(const at::Tensor& ids, layers::BlockContext& c
   return stack_->forward({.ids = ids}, context, config_.gradient_checkpointing);
 }
 
+at::Tensor LanguageModelImpl::run_behind(layers::SegmentMemory& memory, const at::Tensor& ids,
+                                         layers::BlockContext& context) {
+  require(config_.memory_length > 0, "this model has no memory: memory_length is 0");
+  require(!context.attention.key_keep.defined(), "a segment behind a memory has no padding, found an attention_mask");
+  const std::int64_t before = memory.length();
+  require(before == 0 || memory.layers.front().size(0) == ids.size(0), "the memory has ",
+          before == 0 ? 0 : memory.layers.front().size(0), " rows, input_ids ", ids.size(0));
+  context.attention.query_offset = before;
+  context.memory = std::make_shared<const layers::SegmentMemory>(memory);
+  context.inputs = std::make_shared<std::vector<at::Tensor>>();
+  at::Tensor hidden = run(ids, context);
+  memory.take(*context.inputs, config_.memory_length);
+  return hidden;
+}
+
+at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at::Tensor& ids) {
+  if (!config_.is_decoder) {
+    fail(ErrorKind::kUnsupported, "decode needs a decoder, but is_decoder is false");
+  }
+  check_ids(ids, config_.vocab_size);
+  layers::BlockContext context;
+  context.attention.query_offset = state.length();
+  context.state = &state;
+  at::Tensor hidden = run(ids, context);
+  // Only now: every layer has appended behind the same length.
+  state.advance(ids.size(1));
+  return hidden;
+}
+
 at::Tensor LanguageModelImpl::hidden_states(const ModelInput& input) {
   check_ids(input.input_ids, config_.vocab_size);
   layers::BlockContext context;
@@ -62,7 +92,7 @@ at::Tensor LanguageModelImpl::hidden_states(const ModelInput& input) {
   if (drops) {
     context.attention.seed = input.seed ? *input.seed : draw_seed();
   }
-  return run(input.input_ids, context);
+  return input.memory != nullptr ? run_behind(*input.memory, input.input_ids, context) : run(input.input_ids, context);
 }
 
 at::Tensor LanguageModelImpl::logits(const ModelInput& input) {
@@ -86,20 +116,34 @@ TokenScores LanguageModelImpl::token_scores(const ModelInput& input, const at::T
   return {scores.nats.view(labels.sizes()), scores.hits.view(labels.sizes())};
 }
 
-layers::DecodingState LanguageModelImpl::initial_state() const { return stack_->initial_state(); }
+TokenScores LanguageModelImpl::token_scores(const at::Tensor& input_ids, const at::Tensor& labels,
+                                            layers::DecodingState& state) {
+  check_labels(input_ids, labels);
+  const at::NoGradGuard without_gradients;
+  const at::Tensor hidden = run_behind(state, input_ids);
+  const TokenScores scores =
+      head_->scorer(stack_->embeddings->tokens).token_scores(hidden.flatten(0, 1), labels.flatten());
+  return {scores.nats.view(labels.sizes()), scores.hits.view(labels.sizes())};
+}
+
+layers::DecodingState LanguageModelImpl::initial_state() const {
+  layers::DecodingState state = stack_->initial_state();
+  if (config_.memory_length > 0) {
+    state.limit(config_.memory_length);
+  }
+  return state;
+}
+
+void LanguageModelImpl::set_memory_length(std::int64_t tokens, std::string_view where) {
+  if (tokens > 0) {
+    check_memory(config_, where);
+  }
+  config_.memory_length = tokens;
+}
 
 at::Tensor LanguageModelImpl::decode(const at::Tensor& input_ids, layers::DecodingState& state) {
   const at::NoGradGuard without_gradients;
-  if (!config_.is_decoder) {
-    fail(ErrorKind::kUnsupported, "decode needs a decoder, but is_decoder is false");
-  }
-  check_ids(input_ids, config_.vocab_size);
-  layers::BlockContext context;
-  context.attention.query_offset = state.length();
-  context.state = &state;
-  const at::Tensor hidden = run(input_ids, context);
-  // Only now: every layer has appended behind the same length.
-  state.advance(input_ids.size(1));
+  const at::Tensor hidden = run_behind(state, input_ids);
   return head_->scorer(stack_->embeddings->tokens).logits(hidden.select(1, input_ids.size(1) - 1));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <torch/nn/module.h>
@@ -17,7 +18,8 @@
 
 namespace weft::layers {
 struct BlockContext;
-}
+struct SegmentMemory;
+}  // namespace weft::layers
 
 namespace weft::models {
 
@@ -31,6 +33,9 @@ struct ModelInput {
   std::vector<std::vector<std::int64_t>>
       global_positions;               ///< for each row of the batch, the positions bound to `input`
   std::optional<std::uint64_t> seed;  ///< of all dropout in this call; drawn from LibTorch's CPU generator when absent
+  /// What the segment before left, of which this call is the next: it takes in its own rows, config().memory_length of
+  /// them. Null where a text has no memory. Not with padding.
+  std::shared_ptr<layers::SegmentMemory> memory = nullptr;
 };
 
 /// Nats of each label, and whether it has the highest score; 0 and false where it is -100.
@@ -60,7 +65,10 @@ class LanguageModelImpl : public torch::nn::Module {
   at::Tensor loss(const ModelInput& input, const at::Tensor& labels, double smoothing = 0.0);
   /// How each label fares, [B, N] each. No gradient; in chunks like loss().
   TokenScores token_scores(const ModelInput& input, const at::Tensor& labels);
-  /// What decode() remembers, before the first token.
+  /// The same for a segment behind the tokens of `state`, which takes it in: what loss() computes behind a memory, with
+  /// keys and values that are computed once. Errors: as decode().
+  TokenScores token_scores(const at::Tensor& input_ids, const at::Tensor& labels, layers::DecodingState& state);
+  /// What decode() remembers, before the first token: all tokens, or the last memory_length ones where that is not 0.
   layers::DecodingState initial_state() const;
   /// Runs only the new tokens int64 [B, n] behind those of `state`, takes them in, and returns the logits after the
   /// last one [B, vocab]. No gradient. A call that fails leaves the state as it was. Errors: kUnsupported for an
@@ -70,11 +78,16 @@ class LanguageModelImpl : public torch::nn::Module {
   const TransformerConfig& config() const noexcept { return config_; }
   /// Numbers in all parameters; a tied head counts once.
   std::int64_t parameter_count() const;
+  /// Remembers so many tokens before a segment from now on, whatever the model learned with. Errors: kArgument naming
+  /// `where` for a model that cannot (check_memory).
+  void set_memory_length(std::int64_t tokens, std::string_view where);
   /// Trade a second forward pass of every block for the memory of its activations (Chen et al. 2016).
   void set_gradient_checkpointing(bool enabled) noexcept { config_.gradient_checkpointing = enabled; }
 
  private:
   at::Tensor run(const at::Tensor& ids, layers::BlockContext& context);
+  at::Tensor run_behind(layers::SegmentMemory& memory, const at::Tensor& ids, layers::BlockContext& context);
+  at::Tensor run_behind(layers::DecodingState& state, const at::Tensor& ids);
 
   TransformerConfig config_;
   std::shared_ptr<StackImpl> stack_;

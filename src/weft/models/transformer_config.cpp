@@ -79,6 +79,17 @@ StackConfig stack_config(const TransformerConfig& config) {
   return stack;
 }
 
+void check_memory(const TransformerConfig& config, std::string_view where) {
+  require(config.is_decoder, where, ": memory_length is for decoders, but is_decoder is false");
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string& expression = config.attention_of(layer);
+    require(attention::parse_mechanism(expression, config.directory).keeps_memory, where, ": attention of layer ",
+            layer, ": `", expression,
+            "` cannot go on behind a memory, because a segment does not know its place in the text; ",
+            "`relative` can, as it knows distances alone");
+  }
+}
+
 void validate(const TransformerConfig& config, std::string_view where) {
   check_fields(config, where);
   check_heads(config, where);
@@ -87,6 +98,9 @@ void validate(const TransformerConfig& config, std::string_view where) {
   require(!config.span_boundary_objective || !config.is_decoder, where,
           ": span_boundary_objective is for encoders, but is_decoder is true");
   check_attention(config, where);
+  if (config.memory_length > 0) {
+    check_memory(config, where);
+  }
 }
 
 }  // namespace weft::models

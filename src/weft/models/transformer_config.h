@@ -40,6 +40,9 @@ struct TransformerConfig {
   std::string tokenizer_class = "bytes";
   /// Where the config was read, no field of it: files that `attention` names lie below; empty is the working directory.
   std::filesystem::path directory = {};
+  /// Tokens before a segment that a decoder remembers in each layer (Dai et al. 2019), 0 for none. No field either:
+  /// whoever trains with a memory sets it.
+  std::int64_t memory_length = 0;
 
   /// Columns of a head.
   std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
@@ -72,8 +75,9 @@ struct TransformerConfig {
     visit(Field{"max_position_embeddings", &C::max_position_embeddings,
                 "longest text that the model is made for, in tokens; a hard limit with learned positions only"}
               .range(1, std::int64_t{1} << 40));
-    visit(Field{"position_embedding", &C::position_embedding, "how a token knows its position"}.one_of(
-        {"rotary", "learned", "sinusoidal", "alibi"}));
+    visit(Field{"position_embedding", &C::position_embedding,
+                "how a token knows its position; none leaves that to the attention: relative"}
+              .one_of({"rotary", "learned", "sinusoidal", "alibi", "none"}));
     visit(Field{"norm_position", &C::norm_position, "layer norm before (pre) or after (post) a sublayer"}.one_of(
         {"pre", "post"}));
     visit(Field{"hidden_act", &C::hidden_act, "activation of the feed-forward"}.one_of(
@@ -99,6 +103,9 @@ struct TransformerConfig {
         {"bytes", "sentencepiece", "huggingface"}));
   }
 };
+
+/// Errors: kArgument naming `where` where the model of `config` cannot go on behind a memory, and why.
+void check_memory(const TransformerConfig& config, std::string_view where);
 
 /// Every field's own rule and the rules between fields. Errors: kArgument naming `where` (a file or flag group) and the
 /// fields.

@@ -2,19 +2,17 @@
 // A call as products of features: numerators and denominators are columns of one product.
 #include "weft/attention/mechanisms/linear_attention.h"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/elu.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <limits>
-#include <optional>
 
 #include "weft/attention/mechanisms/causal_product.h"
+#include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/state/running_sums.h"
 #include "weft/attention/state/state_checks.h"
@@ -36,41 +34,6 @@ double linear_operations(const MechanismSite& site, std::int64_t length) {
 }
 
 at::Tensor features(const at::Tensor& x, at::ScalarType type) { return at::elu(x.to(type)) + 1.0; }
-
-using Length = std::optional<std::int64_t> pattern::RowBinding::*;
-
-/// bool [B, N] for the positions of `like` [B, H, N, D] from `first` on, false beyond the length that a row has;
-/// undefined where none has one.
-at::Tensor within_lengths(const std::vector<pattern::RowBinding>& rows, Length length, const at::Tensor& like,
-                          std::int64_t first = 0) {
-  std::vector<std::int64_t> ends;
-  bool differ = false;
-  for (const pattern::RowBinding& row : rows) {
-    ends.push_back((row.*length).value_or(first + like.size(2)));
-    differ = differ || (row.*length).has_value();
-  }
-  if (!differ) {
-    return {};
-  }
-  require(std::ssize(ends) == like.size(0), "attention: lengths of ", ends.size(), " rows for a batch of ",
-          like.size(0));
-  const auto options = at::TensorOptions(like.device()).dtype(at::kLong);
-  return at::arange(first, first + like.size(2), options).unsqueeze(0) <
-         at::tensor(ends).to(like.device()).unsqueeze(1);
-}
-
-/// bool [B, K] for keys at positions from `first` on, or undefined: all.
-at::Tensor kept_keys(const AttentionContext& context, const at::Tensor& key, std::int64_t first = 0) {
-  const at::Tensor within = within_lengths(context.rows, &pattern::RowBinding::key_length, key, first);
-  return within.defined() && context.key_keep.defined() ? within & context.key_keep
-         : within.defined()                             ? within
-                                                        : context.key_keep;
-}
-
-/// bool [B, Q] for the queries of a call, counted from 0 in every call, or undefined: all.
-at::Tensor kept_queries(const AttentionContext& context, const at::Tensor& query) {
-  return within_lengths(context.rows, &pattern::RowBinding::query_length, query);
-}
 
 /// A call in the shape of its sums: G query heads share a key head.
 struct Parts {

@@ -13,6 +13,7 @@
 #include "weft/attention/mechanism.h"
 #include "weft/attention/mechanisms/linear_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
+#include "weft/attention/mechanisms/relative_attention.h"
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/state/state_checks.h"
 #include "weft/core/error.h"
@@ -34,7 +35,8 @@ struct Mechanism {
 
 [[noreturn]] MechanismSpec refuse(const std::string& expression) {
   fail(ErrorKind::kUnsupported, "the mechanism `", expression,
-       "` is known, but this version computes `linear` and patterns (`window(512) | global(1)`, `full`, ...) only");
+       "` is known, but this version computes `linear`, `relative` and patterns (`window(512) | global(1)`, `full`, "
+       "...) only");
 }
 
 template <typename Made>
@@ -42,9 +44,17 @@ std::shared_ptr<AttentionImpl> build(const MechanismSpec& spec, const MechanismS
   return std::make_shared<Made>(spec, site);
 }
 
+/// Of a mechanism that learns something.
+template <typename Made>
+std::shared_ptr<AttentionImpl> build_learned(const MechanismSpec& spec, const MechanismSite& site,
+                                             const at::TensorOptions& options) {
+  return std::make_shared<Made>(spec, site, options);
+}
+
 constexpr std::array kMechanisms{
     Mechanism{"lsh", refuse, nullptr},
     Mechanism{"linear", parse_linear, build<LinearAttention>},
+    Mechanism{"relative", parse_relative, build_learned<RelativeAttention>},
     Mechanism{"random_features", refuse, nullptr},
     Mechanism{"performer", refuse, nullptr},
     Mechanism{"nystrom", refuse, nullptr},
@@ -102,8 +112,10 @@ at::Tensor AttentionImpl::step(const at::Tensor& query, const at::Tensor& key, c
   auto& held = state_as<KeysAndValues>(state);
   check_goes_on(context.query_offset, state);
   held.append(key, value);
-  const std::int64_t tokens = held.length() + key.size(2);
-  return forward(query, held.keys(tokens), held.values(tokens), context);
+  const std::int64_t tokens = held.kept() + key.size(2);
+  AttentionContext behind = context;  // what a state has forgotten is not there: positions count what it remembers
+  behind.query_offset = held.kept();
+  return forward(query, held.keys(tokens), held.values(tokens), behind);
 }
 
 MechanismSpec parse_mechanism(const std::string& expression, const std::filesystem::path& directory) {

@@ -24,7 +24,7 @@ class AttentionState {
  public:
   virtual ~AttentionState() = default;
 
-  /// Tokens that it remembers.
+  /// Tokens that it has taken in.
   std::int64_t length() const noexcept { return length_; }
 
   /// Takes what the mechanism makes of n tokens, [B, H_kv, n, columns] each, behind the first length() tokens. They
@@ -39,8 +39,11 @@ class AttentionState {
   virtual std::unique_ptr<AttentionState> fresh() const = 0;
   /// Row b becomes what row rows[b] was, int64 [B']: the texts that a beam search keeps, some of them twice.
   virtual void reorder(const at::Tensor& rows) = 0;
-  /// Whether single tokens are kept, so that the last ones can be forgotten.
+  /// Whether every single token is kept, so that the last ones can be forgotten.
   virtual bool keeps_tokens() const = 0;
+  /// Remembers the last `tokens` only, from the next tokens that count on: a memory of bounded size. Errors:
+  /// kUnsupported where single tokens are not kept.
+  virtual void limit(std::int64_t tokens) = 0;
   /// Forgets all tokens from `length` on. Errors: kArgument when `length` exceeds length(); kUnsupported where single
   /// tokens are not kept, for any length but 0 and length().
   virtual void truncate(std::int64_t length) = 0;

@@ -29,23 +29,14 @@ void check_fits(const at::Tensor& held, const at::Tensor& added, std::int64_t la
           added.device());
 }
 
-/// Makes room for `needed` tokens, of which the first `length` are kept.
-void reserve(at::Tensor& held, const at::Tensor& added, std::int64_t length, std::int64_t needed) {
-  if (held.defined() && held.size(2) >= needed) {
-    return;
-  }
-  // Doubling keeps the copies of n appended tokens at O(n) rows in total.
-  const std::int64_t capacity = std::max({needed, kSmallestCapacity, held.defined() ? 2 * held.size(2) : 0});
+/// `held` in new storage of `capacity` tokens that begins with its `kept` tokens from `first` on.
+at::Tensor moved(const at::Tensor& held, const at::Tensor& added, std::int64_t first, std::int64_t kept,
+                 std::int64_t capacity) {
   at::Tensor grown = at::empty({added.size(0), added.size(1), capacity, added.size(3)}, added.options());
-  if (length > 0) {
-    grown.narrow(2, 0, length).copy_(held.narrow(2, 0, length));
+  if (kept > 0) {
+    grown.narrow(2, 0, kept).copy_(held.narrow(2, first, kept));
   }
-  held = std::move(grown);
-}
-
-void append_to(at::Tensor& held, const at::Tensor& added, std::int64_t length) {
-  reserve(held, added, length, length + added.size(2));
-  held.narrow(2, length, added.size(2)).copy_(added);
+  return grown;
 }
 
 /// Rows that are not what they were: row places[i] becomes what row sources[i] was. Nothing where the number of rows
@@ -63,13 +54,19 @@ Moves moves_of(const at::Tensor& rows, std::int64_t held) {
   return {places, rows.index_select(0, places)};
 }
 
-/// `held` with its first `count` tokens in the order of `rows`. Beams mostly keep their places and a cache has room to
+/// Which tokens of a storage are remembered.
+struct Range {
+  std::int64_t first;
+  std::int64_t count;
+};
+
+/// `held` with the tokens of `range` in the order of `rows`. Beams mostly keep their places and a cache has room to
 /// spare: what stays is not touched, and what is no token is not copied.
-at::Tensor reordered(const at::Tensor& held, const at::Tensor& rows, const Moves& moves, std::int64_t count) {
-  const at::Tensor tokens = held.narrow(2, 0, count);
+at::Tensor reordered(const at::Tensor& held, const at::Tensor& rows, const Moves& moves, const Range& range) {
+  const at::Tensor tokens = held.narrow(2, range.first, range.count);
   if (!moves.places.defined() || held.requires_grad()) {
     at::Tensor other = at::empty({rows.size(0), held.size(1), held.size(2), held.size(3)}, held.options());
-    other.narrow(2, 0, count).copy_(tokens.index_select(0, rows));
+    other.narrow(2, range.first, range.count).copy_(tokens.index_select(0, rows));
     return other;
   }
   if (moves.places.size(0) > 0) {
@@ -85,34 +82,72 @@ void KeysAndValues::append(const at::Tensor& keys, const at::Tensor& values) {
           ": keys and values must be [batch, heads, tokens, columns] of the same tokens, found ", keys.sizes(), " and ",
           values.sizes());
   if (length_ == 0) {
+    first_ = 0;
     keys_.reset();  // another batch may follow after truncate(0)
     values_.reset();
   } else {
     check_fits(keys_, keys, layer_);
     check_fits(values_, values, layer_);
   }
-  append_to(keys_, keys, length_);
-  append_to(values_, values, length_);
+  make_room(keys, values);
+  const std::int64_t end = first_ + kept_;
+  keys_.narrow(2, end, keys.size(2)).copy_(keys);
+  values_.narrow(2, end, values.size(2)).copy_(values);
   pending_ = keys.size(2);
+}
+
+void KeysAndValues::make_room(const at::Tensor& keys, const at::Tensor& values) {
+  const std::int64_t needed = kept_ + keys.size(2);
+  if (keys_.defined() && keys_.size(2) >= first_ + needed) {
+    return;
+  }
+  // Twice of what is needed keeps the copies of n appended tokens at O(n) rows in total, with a limit, too.
+  const std::int64_t capacity =
+      std::max({needed, kSmallestCapacity, keys_.defined() ? 2 * (limit_ > 0 ? needed : keys_.size(2)) : 0});
+  keys_ = moved(keys_, keys, first_, kept_, capacity);
+  values_ = moved(values_, values, first_, kept_, capacity);
+  first_ = 0;
 }
 
 void KeysAndValues::advance() {
   length_ += pending_;
+  kept_ += pending_;
   pending_ = 0;
+  if (limit_ > 0 && kept_ > limit_) {
+    first_ += kept_ - limit_;
+    kept_ = limit_;
+  }
+}
+
+void KeysAndValues::limit(std::int64_t tokens) {
+  require(tokens > 0, "decoding state, layer ", layer_, ": a limit must be at least 1 token, found ", tokens);
+  limit_ = tokens;
+}
+
+std::unique_ptr<AttentionState> KeysAndValues::fresh() const {
+  auto state = std::make_unique<KeysAndValues>(layer_);
+  state->limit_ = limit_;
+  return state;
 }
 
 void KeysAndValues::reorder(const at::Tensor& rows) {
   if (length_ + pending_ > 0) {
     check_rows(rows, keys_, concat("decoding state, layer ", layer_));
     const Moves moves = moves_of(rows, keys_.size(0));
-    keys_ = reordered(keys_, rows, moves, length_ + pending_);
-    values_ = reordered(values_, rows, moves, length_ + pending_);
+    const Range range{first_, kept_ + pending_};
+    keys_ = reordered(keys_, rows, moves, range);
+    values_ = reordered(values_, rows, moves, range);
   }
 }
 
 void KeysAndValues::truncate(std::int64_t length) {
   require(length >= 0 && length <= length_, "decoding state, layer ", layer_, ": cannot cut ", length_, " tokens to ",
           length);
+  if (!keeps_tokens() && length > 0 && length < length_) {
+    fail(ErrorKind::kUnsupported, "decoding state, layer ", layer_, ": cannot cut ", length_, " tokens to ", length,
+         ", because it remembers the last ", kept_, " only; begin again with the first ", length);
+  }
+  kept_ = length == length_ ? kept_ : length;
   length_ = length;
   pending_ = 0;
 }
@@ -128,20 +163,23 @@ std::size_t KeysAndValues::bytes() const { return keys_.defined() ? keys_.nbytes
 
 NamedTensors KeysAndValues::save() const {
   return length_ == 0 ? NamedTensors()
-                      : NamedTensors{{"keys", keys(length_).clone(at::MemoryFormat::Contiguous)},
-                                     {"values", values(length_).clone(at::MemoryFormat::Contiguous)}};
+                      : NamedTensors{{"keys", keys(kept_).clone(at::MemoryFormat::Contiguous)},
+                                     {"values", values(kept_).clone(at::MemoryFormat::Contiguous)}};
 }
 
 void KeysAndValues::load(const NamedTensors& tensors, std::int64_t length) {
   if (length == 0 && tensors.empty()) {
-    *this = KeysAndValues(layer_);
+    truncate(0);
+    keys_.reset();
+    values_.reset();
     return;
   }
+  const std::int64_t kept = limit_ > 0 ? std::min(length, limit_) : length;
   const at::Tensor keys = named(tensors, "keys");
   const at::Tensor values = named(tensors, "values");
   const bool complete = tensors.size() == 2 && keys.defined() && values.defined();
-  if (!complete || length <= 0 || !are_of_same_tokens(keys, values) || keys.size(2) != length) {
-    fail(ErrorKind::kFormat, "decoding state, layer ", layer_, ": expected `keys` and `values` of ", length, " tokens");
+  if (!complete || length <= 0 || !are_of_same_tokens(keys, values) || keys.size(2) != kept) {
+    fail(ErrorKind::kFormat, "decoding state, layer ", layer_, ": expected `keys` and `values` of ", kept, " tokens");
   }
   if (!at::isFloatingType(keys.scalar_type()) || keys.scalar_type() != values.scalar_type() ||
       keys.device() != values.device()) {
@@ -153,6 +191,8 @@ void KeysAndValues::load(const NamedTensors& tensors, std::int64_t length) {
   values_ = values.clone(at::MemoryFormat::Contiguous);
   keys_ = std::move(held);
   length_ = length;
+  kept_ = kept;
+  first_ = 0;
   pending_ = 0;
 }
 

@@ -48,6 +48,11 @@ void RunningSums::reorder(const at::Tensor& rows) {
   }
 }
 
+void RunningSums::limit(std::int64_t tokens) {
+  fail(ErrorKind::kUnsupported, "decoding state, layer ", layer_, ": cannot remember the last ", tokens,
+       " tokens alone, because its running sums keep no single token");
+}
+
 void RunningSums::truncate(std::int64_t length) {
   require(length >= 0 && length <= length_, "decoding state, layer ", layer_, ": cannot cut ", length_, " tokens to ",
           length);

@@ -17,6 +17,7 @@ class RunningSums : public AttentionState {
   void advance() override;
   std::unique_ptr<AttentionState> fresh() const override { return std::make_unique<RunningSums>(layer_); }
   void reorder(const at::Tensor& rows) override;
+  void limit(std::int64_t tokens) override;
   bool keeps_tokens() const override { return false; }
   void truncate(std::int64_t length) override;
   void detach() override;

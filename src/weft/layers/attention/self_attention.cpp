@@ -2,6 +2,8 @@
 // Queries, keys and values of one text.
 #include "weft/layers/attention/self_attention.h"
 
+#include <ATen/ops/cat.h>
+
 namespace weft::layers {
 
 SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options)
@@ -22,9 +24,21 @@ at::Tensor SelfAttentionImpl::attend(const Heads& heads, const at::Tensor&, cons
   return mechanism_->step(heads.query, heads.key, heads.value, context.attention, context.state->layer(config_.layer));
 }
 
-at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context) {
+Heads SelfAttentionImpl::keys_of(const at::Tensor& x) const {
+  const std::int64_t queries = config_.heads * config_.head_dim();
+  const std::int64_t rest = 2 * config_.key_value_heads * config_.head_dim();
+  const at::Tensor bias = qkv->bias.defined() ? qkv->bias.narrow(0, queries, rest) : at::Tensor();
+  return split_heads(apply_linear(x, qkv->weight.narrow(0, queries, rest), bias), {0, config_.key_value_heads}, {});
+}
+
+at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory) {
   // [B, N, (H + 2 H_kv) D] -> query [B, H, N, D], key and value [B, H_kv, N, D].
-  const Heads heads = split_heads(qkv(x), {config_.heads, config_.key_value_heads}, context.rotation);
+  Heads heads = split_heads(qkv(x), {config_.heads, config_.key_value_heads}, context.rotation);
+  if (memory.defined()) {
+    const Heads before = keys_of(memory);
+    heads.key = at::cat({before.key, heads.key}, 2);
+    heads.value = at::cat({before.value, heads.value}, 2);
+  }
   // [B, H, N, D] -> [B, N, H D]
   return output(attend(heads, x, context).transpose(1, 2).reshape(x.sizes()));
 }

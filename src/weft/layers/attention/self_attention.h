@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
@@ -21,12 +22,17 @@ class SelfAttentionImpl : public torch::nn::Module {
  public:
   /// Errors: those of make_attention().
   SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);
-  /// x [B, N, hidden] -> [B, N, hidden]. With a state, x goes on behind its tokens and is taken into it.
-  at::Tensor forward(const at::Tensor& x, const BlockContext& context);
+  /// x [B, N, hidden] -> [B, N, hidden]. With a state, x goes on behind its tokens and is taken into it. `memory`
+  /// [B, M, hidden] are rows before x that give keys and values alone; undefined: there are none.
+  at::Tensor forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory = {});
   /// The canonical string of the mechanism.
   std::string description() const;
   /// Of the mechanism, before the first token.
   std::unique_ptr<attention::AttentionState> initial_state() const { return mechanism_->initial_state(); }
+  /// Takes what the layers of a model share from layer 0. Errors: those of AttentionImpl::share().
+  void share(SelfAttentionImpl& first) { mechanism_->share(*first.mechanism_); }
+  /// What it took: leaves of this layer that another has registered.
+  std::vector<at::Tensor> shared_parameters() const { return mechanism_->shared_parameters(); }
   /// Whether the mechanism asks for positions bound to `input`.
   bool needs_input() const noexcept { return mechanism_->spec().needs_input; }
 
@@ -39,6 +45,9 @@ class SelfAttentionImpl : public torch::nn::Module {
   const BlockConfig& config() const noexcept { return config_; }
 
  private:
+  /// Keys and values of rows x [B, M, hidden], of which nobody asks anything.
+  Heads keys_of(const at::Tensor& x) const;
+
   BlockConfig config_;
   std::shared_ptr<attention::AttentionImpl> mechanism_;
 };

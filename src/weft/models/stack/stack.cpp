@@ -27,6 +27,7 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
   for (const layers::BlockConfig& block : config.blocks) {
     layers_.emplace_back(block, options);
     list->push_back(layers_.back());
+    layers_.back()->attention->share(*layers_.front()->attention);
   }
   if (config.last_norm) {
     norm_ = register_module(
@@ -54,6 +55,9 @@ at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& con
   // What a block hands out beside its result would have no graph if the block ran again.
   const std::int64_t asked = context.weights != nullptr ? context.weights->layer : -1;
   for (std::int64_t layer = 0; layer < std::ssize(layers_); ++layer) {
+    if (context.inputs != nullptr) {
+      context.inputs->push_back(hidden.detach());
+    }
     hidden = run_block(layers_[static_cast<std::size_t>(layer)], hidden, context, recompute && layer != asked);
   }
   return norm_ ? norm_(hidden) : hidden;
@@ -65,6 +69,9 @@ at::Tensor StackImpl::run_block(layers::TransformerBlock block, const at::Tensor
     return block(hidden, context);
   }
   std::vector<at::Tensor> leaves = block->parameters();
+  for (const at::Tensor& shared : block->attention->shared_parameters()) {
+    leaves.push_back(shared);
+  }
   if (context.source != nullptr) {
     leaves.push_back(context.source->hidden);
   }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings, waves, and the table of distances that a call needs.
+#include "weft/attention/mechanisms/relative_attention.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/pow.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
+
+#include "weft/attention/mechanisms/relative_product.h"
+#include "weft/attention/mechanisms/row_lengths.h"
+#include "weft/attention/mechanisms/settings.h"
+#include "weft/attention/operator/checks.h"
+#include "weft/attention/tensors.h"
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+
+namespace weft::attention {
+namespace {
+
+constexpr std::int64_t kLongest = std::int64_t{1} << 31;
+constexpr double kInitialRange = 0.02;  // as released
+
+struct Settings {
+  std::int64_t left;
+  std::int64_t clamp;
+  bool shares;
+};
+
+Settings settings_of(const std::string& expression) {
+  MechanismSettings given(expression, "relative");
+  const Settings settings{given.number("left", -1, 0, kLongest), given.number("clamp", -1, 0, kLongest),
+                          given.word("biases", {"layer", "shared"}) == "shared"};
+  given.check_all_taken({"left", "clamp", "biases"});
+  return settings;
+}
+
+std::string description_of(const Settings& settings) {
+  std::string inside;
+  const auto add = [&](const auto&... parts) { inside += concat(inside.empty() ? "" : ", ", parts...); };
+  if (settings.left >= 0) {
+    add("left=", settings.left);
+  }
+  if (settings.clamp >= 0) {
+    add("clamp=", settings.clamp);
+  }
+  if (settings.shares) {
+    add("biases=shared");
+  }
+  return inside.empty() ? "relative" : concat("relative(", inside, ")");
+}
+
+// Keys that a query sees on the average, three products each (content, distance, values), and the row of R of each
+// distance.
+double relative_operations(const MechanismSite& site, std::int64_t length) {
+  const auto width = static_cast<double>(site.head_dim);
+  const auto tokens = static_cast<double>(length);
+  const double keys = site.causal ? tokens / 2 : tokens;
+  return tokens * keys * 6 * width + 2 * tokens * width * width * static_cast<double>(site.heads);
+}
+
+/// [count, width]: sines, then cosines, of distances from `nearest` on, computed in float64.
+at::Tensor waves(std::int64_t nearest, std::int64_t count, std::int64_t width, const at::TensorOptions& options) {
+  const at::TensorOptions exact = at::TensorOptions(at::kCPU).dtype(at::kDouble);
+  const at::Tensor exponents = at::arange(0, width, 2, exact) / -static_cast<double>(width);
+  const at::Tensor angles = at::outer(at::arange(nearest, nearest + count, exact), at::pow(10000.0, exponents));
+  return at::cat({angles.sin(), angles.cos()}, 1).narrow(1, 0, width).to(options);
+}
+
+}  // namespace
+
+/// The table of the last calls without gradients, and which weights it is of.
+struct RelativeAttention::Kept {
+  at::Tensor table;  // [H, count, D]
+  std::int64_t nearest = 0;
+  const void* weights = nullptr;
+  std::int64_t version = -1;
+};
+
+MechanismSpec parse_relative(const std::string& expression) {
+  MechanismSpec spec;
+  spec.name = "relative";
+  spec.description = description_of(settings_of(expression));
+  spec.brings_positions = true;
+  spec.keeps_memory = true;
+  spec.parameters = {"distances", "content_bias", "distance_bias"};
+  spec.limits.cross = "positions of two texts have no distance";
+  spec.limits.alibi = "its own scores know the distance";
+  spec.operations = relative_operations;
+  return spec;
+}
+
+RelativeAttention::RelativeAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options)
+    : AttentionImpl(std::move(spec), site), kept_(std::make_shared<Kept>()) {
+  const Settings settings = settings_of(this->spec().description);
+  left_ = settings.left;
+  clamp_ = settings.clamp;
+  shares_ = settings.shares;
+  const at::NoGradGuard without_gradients;
+  const std::int64_t width = site.heads * site.head_dim;
+  const auto learned = [&](const char* name, at::IntArrayRef sizes) {
+    at::Tensor parameter = register_parameter(name, at::empty(sizes, options));
+    return parameter.normal_(0.0, kInitialRange);
+  };
+  distances_ = learned("distances", {width, width});
+  if (!shares_ || site.layer == 0) {
+    content_bias_ = learned("content_bias", {site.heads, site.head_dim});
+    distance_bias_ = learned("distance_bias", {site.heads, site.head_dim});
+  }
+}
+
+void RelativeAttention::share(AttentionImpl& first) {
+  if (!shares_ || site().layer == 0) {
+    return;
+  }
+  auto* const owner = first.as<RelativeAttention>();
+  require(owner != nullptr && owner->shares_, "attention of layer ", site().layer, ": `", description(),
+          "` takes u and v from layer 0, which must be `relative(biases=shared)` too, found `", first.description(),
+          "`");
+  content_bias_ = owner->content_bias_;
+  distance_bias_ = owner->distance_bias_;
+}
+
+std::vector<at::Tensor> RelativeAttention::shared_parameters() const {
+  return shares_ && site().layer > 0 ? std::vector<at::Tensor>{content_bias_, distance_bias_}
+                                     : std::vector<at::Tensor>();
+}
+
+at::Tensor RelativeAttention::table(std::int64_t nearest, std::int64_t count) {
+  const std::int64_t heads = site().heads;
+  const auto compute = [&](std::int64_t first, std::int64_t rows) {
+    const at::Tensor wave = waves(first, rows, distances_.size(1), distances_.options().requires_grad(false));
+    return at::matmul(wave, distances_.t()).view({rows, heads, -1}).transpose(0, 1);
+  };
+  if (at::GradMode::is_enabled() || distances_.is_inference()) {
+    return compute(nearest, count);
+  }
+  Kept& kept = *kept_;
+  const bool current = kept.table.defined() && kept.weights == distances_.const_data_ptr() &&
+                       kept.version == static_cast<std::int64_t>(distances_._version()) && kept.nearest == nearest;
+  if (!current || kept.table.size(1) < count) {
+    // Room for the tokens that follow: n of them compute O(n) rows in total.
+    const std::int64_t rows = current ? std::max(count, 2 * kept.table.size(1)) : count;
+    kept = {compute(nearest, clamp_ < 0 ? rows : std::min(rows, std::max(count, clamp_ + 1 - nearest))).contiguous(),
+            nearest, distances_.const_data_ptr(), static_cast<std::int64_t>(distances_._version())};
+  }
+  return kept.table.narrow(1, 0, count);
+}
+
+at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                      const AttentionContext& context) {
+  check_tensors(query, key, value, context.key_keep);
+  require(query.size(1) == site().heads && query.size(3) == site().head_dim, "attention: `", description(),
+          "` was made for ", site().heads, " heads of ", site().head_dim, " columns, found queries ", query.sizes());
+  require(content_bias_.defined(), "attention: `", description(), "` of layer ", site().layer,
+          " has no u and v: a model gives it those of layer 0");
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+  const at::Tensor keep = kept_queries(context, query);
+  // The farthest key is at position 0, the nearest one with a negative distance behind the first query.
+  std::int64_t farthest = std::max<std::int64_t>(context.query_offset + query.size(2) - 1, 0);
+  std::int64_t nearest = site().causal ? 0 : std::min<std::int64_t>(context.query_offset - key.size(2) + 1, 0);
+  farthest = left_ >= 0 ? std::min(farthest, left_) : farthest;
+  if (clamp_ >= 0) {
+    farthest = std::min(farthest, clamp_);
+    nearest = std::max(nearest, -clamp_);
+  }
+  const at::Tensor kept = kept_keys(context, key);
+  RelativeCall call{.query = without_padding(query, keep),
+                    .key = without_padding(key, kept),
+                    .value = without_padding(value, kept),
+                    .distances = table(nearest, farthest - nearest + 1),
+                    .content_bias = content_bias_,
+                    .distance_bias = distance_bias_,
+                    .keep = kept,
+                    .nearest = nearest,
+                    .query_offset = context.query_offset,
+                    .left = left_,
+                    .causal = site().causal};
+  if (is_training() && site().dropout > 0 && !context.without_dropout) {
+    call.dropout = site().dropout;
+    call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+  }
+  return without_padding(relative_attention(call), keep);
+}
+
+}  // namespace weft::attention

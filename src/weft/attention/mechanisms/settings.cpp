@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A list of settings is short: it is split at its commas, and what is left over is an error.
+#include "weft/attention/mechanisms/settings.h"
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
+#include "weft/core/error.h"
+#include "weft/core/number.h"
+#include "weft/core/quote.h"
+
+namespace weft::attention {
+namespace {
+
+std::string trimmed(const std::string& text) {
+  constexpr const char* kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  return begin == std::string::npos ? std::string() : text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
+}
+
+std::string list_of(const std::vector<std::string_view>& words) {
+  std::string list;
+  for (const std::string_view word : words) {
+    list += concat(list.empty() ? "" : ", ", word);
+  }
+  return list;
+}
+
+}  // namespace
+
+MechanismSettings::MechanismSettings(const std::string& expression, const std::string& name) : name_(name) {
+  const auto refuse = [&](const std::string& found) {
+    fail(ErrorKind::kExpression, "attention: `", name_, "` is written `", name_, "` or `", name_,
+         "(key=value, ...)`, and is not combined with patterns, found ", quote(found));
+  };
+  const std::string rest = trimmed(trimmed(expression).substr(name.size()));
+  if (rest.empty()) {
+    return;
+  }
+  if (rest.size() < 2 || rest.front() != '(' || rest.back() != ')') {
+    refuse(rest);
+  }
+  const std::string inside = trimmed(rest.substr(1, rest.size() - 2));
+  std::istringstream list(inside);
+  for (std::string setting; std::getline(list, setting, ',');) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) {
+      refuse(setting);
+    }
+    const std::string key = trimmed(setting.substr(0, equals));
+    const std::string value = trimmed(setting.substr(equals + 1));
+    const bool repeated =
+        std::any_of(settings_.begin(), settings_.end(), [&](const auto& known) { return known.first == key; });
+    if (!is_word(key) || !is_word(value) || repeated) {
+      refuse(setting);
+    }
+    settings_.emplace_back(key, value);
+  }
+  if (inside.ends_with(',')) {
+    refuse(inside);
+  }
+}
+
+std::string MechanismSettings::take(std::string_view key) {
+  const auto found =
+      std::find_if(settings_.begin(), settings_.end(), [&](const auto& setting) { return setting.first == key; });
+  if (found == settings_.end()) {
+    return {};
+  }
+  std::string value = std::move(found->second);
+  settings_.erase(found);
+  return value;
+}
+
+std::int64_t MechanismSettings::number(std::string_view key, std::int64_t otherwise, std::int64_t least,
+                                       std::int64_t most) {
+  const std::string value = take(key);
+  if (value.empty()) {
+    return otherwise;
+  }
+  const auto number = integer_of(value);
+  if (!number || *number < least || *number > most) {
+    fail(ErrorKind::kExpression, "attention: ", key, " of `", name_, "` must be a whole number in [", least, ", ", most,
+         "], found ", quote(value));
+  }
+  return *number;
+}
+
+std::string MechanismSettings::word(std::string_view key, const std::vector<std::string_view>& words) {
+  std::string value = take(key);
+  if (value.empty()) {
+    return std::string(words.front());
+  }
+  if (std::find(words.begin(), words.end(), value) == words.end()) {
+    fail(ErrorKind::kExpression, "attention: ", key, " of `", name_, "` must be one of ", list_of(words), ", found ",
+         quote(value));
+  }
+  return value;
+}
+
+void MechanismSettings::check_all_taken(const std::vector<std::string_view>& known) const {
+  if (!settings_.empty()) {
+    fail(ErrorKind::kExpression, "attention: `", name_, "` has no setting ", quote(settings_.front().first),
+         ", there are ", list_of(known));
+  }
+}
+
+}  // namespace weft::attention

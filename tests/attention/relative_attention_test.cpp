@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transformer-XL's attention against its equations in float64, pair by pair and without a shift; gradients, the past
+// alone, padding, memory, what layers share.
+#include <gtest/gtest.h>
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/einsum.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "attention/small_calls.h"
+#include "support/expect_error.h"
+#include "support/torch_gradcheck.h"
+#include "support/torch_memory.h"
+#include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/relative_product.h"
+
+namespace weft::test {
+namespace {
+
+using attention::AttentionContext;
+using attention::AttentionImpl;
+using attention::make_attention;
+using attention::MechanismSite;
+
+struct Setting {
+  std::string expression = "relative";
+  std::int64_t left = -1;
+  std::int64_t clamp = -1;
+};
+
+MechanismSite relative_site(std::int64_t heads, std::int64_t width, bool causal = true) {
+  MechanismSite site;
+  site.heads = heads;
+  site.head_dim = width;
+  site.causal = causal;
+  return site;
+}
+
+std::shared_ptr<AttentionImpl> relative(const std::string& expression, const MechanismSite& site,
+                                        at::ScalarType type = at::kDouble) {
+  auto module = make_attention(expression, site, at::TensorOptions(type));
+  const at::NoGradGuard without_gradients;
+  for (auto& parameter : module->parameters()) {
+    parameter.normal_(0.0, 0.5);  // far from zero, so that every term shows
+  }
+  return module;
+}
+
+// Dai et al. 2019, section 3.3: all pairs [B, H, Q, K], each with its own row W w(i - j).
+at::Tensor pairwise(AttentionImpl& module, const Tensors& tensors, const Setting& setting,
+                    const AttentionContext& context = {}) {
+  const auto learned = module.named_parameters();
+  const auto wide = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };
+  const std::int64_t heads = tensors.query.size(1);
+  const std::int64_t queries = tensors.query.size(2);
+  const std::int64_t keys = tensors.key.size(2);
+  const std::int64_t width = learned["distances"].size(0);
+  at::Tensor waves = at::zeros({queries, keys, width}, at::kDouble);
+  at::Tensor seen = at::ones({queries, keys}, at::kBool);
+  auto wave = waves.accessor<double, 3>();
+  auto sees = seen.accessor<bool, 2>();
+  for (std::int64_t i = 0; i < queries; ++i) {
+    for (std::int64_t j = 0; j < keys; ++j) {
+      std::int64_t distance = i + context.query_offset - j;
+      sees[i][j] = (!module.site().causal || distance >= 0) && (setting.left < 0 || distance <= setting.left);
+      if (setting.clamp >= 0) {
+        distance = std::min(std::max(distance, -setting.clamp), setting.clamp);
+      }
+      const std::int64_t sines = (width + 1) / 2;
+      for (std::int64_t f = 0; f < width; ++f) {
+        const auto exponent = static_cast<double>(2 * (f < sines ? f : f - sines)) / static_cast<double>(width);
+        const double angle = static_cast<double>(distance) / std::pow(10000.0, exponent);
+        wave[i][j][f] = f < sines ? std::sin(angle) : std::cos(angle);
+      }
+    }
+  }
+  const at::Tensor rows = at::matmul(waves, wide(learned["distances"]).t()).view({queries, keys, heads, -1});
+  const auto repeated = [&](const at::Tensor& tensor) {
+    return wide(tensor).repeat_interleave(heads / tensor.size(1), 1);
+  };
+  const at::Tensor query = wide(tensors.query);
+  const at::Tensor content =
+      at::einsum("bhid,bhjd->bhij", {query + wide(learned["content_bias"]).unsqueeze(1), repeated(tensors.key)});
+  const at::Tensor distance =
+      at::einsum("bhid,ijhd->bhij", {query + wide(learned["distance_bias"]).unsqueeze(1), rows});
+  at::Tensor hidden = seen.logical_not().unsqueeze(0).unsqueeze(0);
+  if (context.key_keep.defined()) {
+    hidden = hidden | context.key_keep.logical_not().unsqueeze(1).unsqueeze(1);
+  }
+  const at::Tensor scores = ((content + distance) / std::sqrt(static_cast<double>(query.size(3))))
+                                .masked_fill(hidden, -std::numeric_limits<double>::infinity());
+  const at::Tensor weights = at::softmax(scores, -1).masked_fill(hidden.all(-1, true), 0.0);
+  return at::matmul(weights, repeated(tensors.value));
+}
+
+double gap_between(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+const std::vector<Setting> kSettings = {{"relative"},
+                                        {"relative(left=7)", 7},
+                                        {"relative(left=0)", 0},
+                                        {"relative(clamp=5)", -1, 5},
+                                        {"relative(left=40, clamp=0)", 40, 0},
+                                        {"relative(left=30, clamp=90)", 30, 90}};
+
+TEST(RelativeAttention, EqualsTheEquations) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 generator(seed);
+  at::manual_seed(seed);
+  const auto pick = [&](std::initializer_list<std::int64_t> choices) {
+    return *(choices.begin() + static_cast<std::ptrdiff_t>(generator() % choices.size()));
+  };
+  const at::NoGradGuard without_gradients;
+  for (int i = 0; i < 40; ++i) {
+    const Setting& setting = kSettings[generator() % kSettings.size()];
+    const bool causal = pick({0, 1, 1}) == 1;
+    const std::int64_t key_heads = pick({1, 3});
+    const MechanismSite site = relative_site(key_heads * pick({1, 2}), pick({1, 3, 8}), causal);
+    const std::int64_t batch = pick({1, 2});
+    const std::int64_t queries = pick({1, 2, 33, 70, 300});
+    AttentionContext context;
+    context.query_offset = causal ? pick({0, 0, 1, 45}) : 0;
+    const std::int64_t keys = pick({0, 1}) == 1 ? queries + context.query_offset : pick({1, 20, 70});
+    const Tensors tensors{at::randn({batch, site.heads, queries, site.head_dim}, at::kDouble),
+                          at::randn({batch, key_heads, keys, site.head_dim}, at::kDouble),
+                          at::randn({batch, key_heads, keys, pick({1, 4})}, at::kDouble)};
+    if (pick({0, 1}) == 1) {
+      context.key_keep = at::rand({batch, keys}) < 0.7;
+    }
+    const auto module = relative(setting.expression, site);
+    const at::Tensor expected = pairwise(*module, tensors, setting, context);
+    const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, context);
+    ASSERT_EQ(output.sizes(), expected.sizes());
+    EXPECT_LT(gap_between(output, expected), 1e-11)
+        << setting.expression << " causal " << causal << " queries " << queries << " keys " << keys << " offset "
+        << context.query_offset;
+  }
+}
+
+// The same inputs for both: what is left are float32 sums, and one rounding of outputs below 4 to bfloat16.
+TEST(RelativeAttention, SumsAreFloat32) {
+  at::manual_seed(3);
+  const at::NoGradGuard without_gradients;
+  const auto module = relative("relative", relative_site(2, 8), at::kFloat);
+  for (const auto& [type, tolerance] : {std::pair{at::kFloat, 1e-5}, std::pair{at::kBFloat16, 0.0157}}) {
+    const Tensors tensors = random_tensors({2, 2, 300, 8}, type);
+    const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+    EXPECT_EQ(output.scalar_type(), type);
+    EXPECT_LT(gap_between(output, pairwise(*module, tensors, {})), tolerance);
+  }
+}
+
+TEST(RelativeAttention, GradientsOfEveryFactor) {
+  at::manual_seed(5);
+  for (const std::int64_t left : {-1, 4}) {
+    for (const bool causal : {true, false}) {
+      attention::RelativeCall call;
+      call.left = left;
+      call.causal = causal;
+      call.query_offset = causal ? 5 : 0;
+      call.nearest = causal ? 0 : -6;  // distances beyond the table take its first and last row
+      call.keep = at::rand({2, 12}) < 0.8;
+      call.dropout = left < 0 ? 0.0 : 0.2;
+      const auto output = [&](const std::vector<at::Tensor>& inputs) {
+        call.query = inputs[0];
+        call.key = inputs[1];
+        call.value = inputs[2];
+        call.distances = inputs[3];
+        call.content_bias = inputs[4];
+        call.distance_bias = inputs[5];
+        return attention::relative_attention(call);
+      };
+      testing::expect_gradients(output, {at::randn({2, 2, 7, 3}, at::kDouble), at::randn({2, 1, 12, 3}, at::kDouble),
+                                         at::randn({2, 1, 12, 2}, at::kDouble), at::randn({2, 9, 3}, at::kDouble),
+                                         at::randn({2, 3}, at::kDouble), at::randn({2, 3}, at::kDouble)});
+    }
+  }
+}
+
+TEST(RelativeAttention, LaterKeysReachNoEarlierRow) {
+  const at::NoGradGuard without_gradients;
+  const Tensors tensors = random_tensors({1, 2, 150, 8});
+  const auto module = relative("relative", relative_site(2, 8), at::kFloat);
+  const at::Tensor before = module->forward(tensors.query, tensors.key, tensors.value, {});
+  for (const double number : {5.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Tensors changed{tensors.query, tensors.key.clone(), tensors.value.clone()};
+    changed.key[0][0][100].fill_(number);
+    changed.value[0][1][100][3] = number;
+    const at::Tensor after = module->forward(changed.query, changed.key, changed.value, {});
+    EXPECT_LT(gap_between(before.narrow(2, 0, 100), after.narrow(2, 0, 100)), 1e-6) << number;
+    EXPECT_FALSE(at::equal(before[0][1][149], after[0][1][149])) << number;
+    EXPECT_EQ(number == 5.0, at::isfinite(after[0][0][120]).all().item<bool>());
+  }
+}
+
+TEST(RelativeAttention, WhatPaddingHoldsReachesNothing) {
+  Tensors tensors = random_tensors({2, 2, 90, 8});
+  const auto module = relative("relative", relative_site(2, 8), at::kFloat);
+  AttentionContext context;
+  context.key_keep = at::rand({2, 90}) < 0.6;
+  context.key_keep[1].fill_(false);
+  context.rows = {{{}, 70, {}}, {}};
+  const at::Tensor expected = module->forward(tensors.query, tensors.key, tensors.value, context).detach();
+  EXPECT_TRUE((expected[1] == 0).all().item<bool>()) << "a row that sees no key";
+  const at::Tensor padded = context.key_keep.logical_not().unsqueeze(1).unsqueeze(-1);
+  for (at::Tensor* tensor : {&tensors.key, &tensors.value}) {
+    *tensor = tensor->masked_fill(padded, std::numeric_limits<double>::quiet_NaN()).requires_grad_();
+  }
+  tensors.query = tensors.query.clone();
+  tensors.query[0].narrow(1, 70, 20).fill_(std::numeric_limits<double>::quiet_NaN());
+  tensors.query.requires_grad_();
+  const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, context);
+  EXPECT_TRUE(at::equal(output, expected));
+  output.sum().backward();
+  for (const at::Tensor& tensor : {tensors.query, tensors.key, tensors.value}) {
+    EXPECT_TRUE(at::isfinite(tensor.grad()).all().item<bool>());
+    EXPECT_TRUE((tensor.grad()[1] == 0).all().item<bool>());
+  }
+}
+
+TEST(RelativeAttention, StepsGiveWhatTheWholeGives) {
+  const at::NoGradGuard without_gradients;
+  const Tensors tensors = random_tensors({2, 2, 41, 8});
+  for (const Setting& setting : kSettings) {
+    const auto module = relative(setting.expression, relative_site(2, 8), at::kFloat);
+    const at::Tensor whole = module->forward(tensors.query, tensors.key, tensors.value, {});
+    const auto state = module->initial_state();
+    for (const std::int64_t count : {7, 1, 1, 13, 1, 18}) {
+      AttentionContext context;
+      context.query_offset = state->length();
+      const std::int64_t first = state->length();
+      const at::Tensor output = module->step(tensors.query.narrow(2, first, count), tensors.key.narrow(2, first, count),
+                                             tensors.value.narrow(2, first, count), context, *state);
+      state->advance();
+      EXPECT_LT(gap_between(output, whole.narrow(2, first, count)), 1e-5) << setting.expression << " from " << first;
+    }
+  }
+}
+
+// A dropped probability is 0 and the others grow: the same draws forwards, backwards and in every chunk.
+TEST(RelativeAttention, DropoutIsDrawnFromTheSeedAlone) {
+  MechanismSite site = relative_site(2, 8);
+  site.dropout = 0.3;
+  const auto module = relative("relative", site, at::kFloat);
+  const Tensors tensors = random_tensors({1, 2, 300, 8});
+  const auto value = tensors.value.clone().requires_grad_();
+  AttentionContext context;
+  context.seed = 9;
+  const at::Tensor output = module->forward(tensors.query, tensors.key, value, context);
+  EXPECT_TRUE(at::equal(output, module->forward(tensors.query, tensors.key, value, context)));
+  output.sum().backward();
+  // The output is linear in the values: <gradient, value> is the sum of the output.
+  EXPECT_NEAR((value.grad() * value).sum().item<double>(), output.sum().item<double>(), 2e-2);
+  context.seed = 10;
+  EXPECT_FALSE(at::equal(output, module->forward(tensors.query, tensors.key, value, context)));
+  module->eval();
+  EXPECT_LT(gap_between(module->forward(tensors.query, tensors.key, value, context), pairwise(*module, tensors, {})),
+            1e-4);
+}
+
+TEST(RelativeAttention, MemoryFollowsTheLength) {
+  const auto module = relative("relative(left=64)", relative_site(2, 8), at::kFloat);
+  const auto peak = [&](std::int64_t length) {
+    Tensors tensors = random_tensors({1, 2, length, 8});
+    tensors.query.requires_grad_();
+    return testing::peak_tensor_bytes(
+        [&] { module->forward(tensors.query, tensors.key, tensors.value, {}).sum().backward(); });
+  };
+  EXPECT_LT(peak(16384), std::int64_t{48} << 20) << "all scores would take 2 GB";
+  const auto whole = relative("relative", relative_site(2, 8), at::kFloat);
+  const Tensors tensors = random_tensors({1, 2, 8192, 8});
+  const at::NoGradGuard without_gradients;
+  EXPECT_LT(testing::peak_tensor_bytes([&] { whole->forward(tensors.query, tensors.key, tensors.value, {}); }),
+            std::int64_t{160} << 20)
+      << "all scores would take 512 MB, twice";
+}
+
+TEST(RelativeAttention, LayersShareTheBiasesOfTheFirst) {
+  MechanismSite site = relative_site(2, 4);
+  const auto first = make_attention("relative(biases=shared)", site);
+  site.layer = 1;
+  const auto second = make_attention("relative(biases=shared)", site);
+  EXPECT_EQ(first->named_parameters().size(), 3U);
+  EXPECT_EQ(second->named_parameters().size(), 1U);
+  const Tensors tensors = random_tensors({1, 2, 5, 4});
+  const auto run = [&] { return second->forward(tensors.query, tensors.key, tensors.value, {}); };
+  expect_error(ErrorKind::kArgument, {"layer 1", "layer 0"}, run);
+  expect_error(ErrorKind::kArgument, {"layer 1", "biases=shared", "linear"},
+               [&] { second->share(*make_attention("linear", site)); });
+  second->share(*first);
+  run().sum().backward();
+  EXPECT_TRUE(first->named_parameters()["content_bias"].grad().defined());
+  EXPECT_EQ(second->shared_parameters().size(), 2U);
+}
+
+TEST(RelativeAttention, SettingsAreReadOrRefused) {
+  const auto description = [](const char* expression) { return attention::parse_mechanism(expression).description; };
+  EXPECT_EQ(description(" relative "), "relative");
+  EXPECT_EQ(description("relative()"), "relative");
+  EXPECT_EQ(description("relative( clamp = 400,left=63 )"), "relative(left=63, clamp=400)");
+  EXPECT_EQ(description("relative(biases=layer)"), "relative");
+  EXPECT_EQ(description("relative(biases=shared)"), "relative(biases=shared)");
+  for (const char* expression :
+       {"relative(left)", "relative(left=)", "relative(left=-2)", "relative(left=x)", "relative(far=3)", "relative(3)",
+        "relative(biases=all)", "relative(left=3", "relative | window(3)", "relative(left=3, left=3)",
+        "relative(left=3,)", "relative(left=99999999999999999999)"}) {
+    expect_error(ErrorKind::kExpression, {"relative"}, [&] { attention::parse_mechanism(expression); });
+  }
+  MechanismSite site = relative_site(2, 4);
+  site.alibi = true;
+  expect_error(ErrorKind::kArgument, {"relative", "ALiBi"}, [&] { make_attention("relative", site); });
+}
+
+}  // namespace
+}  // namespace weft::test
