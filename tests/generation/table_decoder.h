@@ -44,6 +44,7 @@ class TableDecoder final : public generation::Decoder {
 
   void reorder(layers::DecodingState&, const at::Tensor& rows) override {
     std::vector<Last> chosen;
+    chosen.reserve(static_cast<std::size_t>(rows.numel()));
     for (std::int64_t row = 0; row < rows.numel(); ++row) {
       chosen.push_back(rows_.at(static_cast<std::size_t>(rows.const_data_ptr<std::int64_t>()[row])));
     }

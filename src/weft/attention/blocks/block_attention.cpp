@@ -9,6 +9,8 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <utility>
+
 #include "weft/attention/blocks/access.h"
 #include "weft/attention/blocks/inputs.h"
 #include "weft/attention/tensors.h"
@@ -71,7 +73,7 @@ FlatResults flat_results(BlockInputs& inputs, const Forward& forward, const at::
   take_out_rows(inputs, results, lost);
   const at::Tensor unbounded = at::isfinite(results.delta).logical_not_();
   if (lost.logical_or(unbounded).any().item<bool>()) {
-    results.lost = lost;
+    results.lost = std::move(lost);
     results.unbounded = unbounded;
   }
   return results;

@@ -13,6 +13,7 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/quote.h"
 #include "weft/fine_tuning/pairs/joint_vocabulary.h"
 #include "weft/fine_tuning/pairs/pair_encoding.h"
 #include "weft/training/processes/process_group.h"
@@ -196,6 +197,7 @@ PreparedPairs prepare_pairs_resumption(const fs::path& run, const Json& given) {
   settings.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
   settings.pairs = training::resumed_settings<PairConfig>(stands, rest, kChangeableOfPairs, where);
   const fs::path checkpoint = training::checkpoint_to_resume(directory).path;
+  check_pair_files(settings.pairs, quote(where.native(), 4096));
   const checkpoint::OpenedModel opened = checkpoint::open_model(checkpoint);
   settings.model = opened.encoder_decoder_config();
   models::EncoderDecoderConfig again = settings.model;

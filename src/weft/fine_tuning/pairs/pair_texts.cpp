@@ -6,6 +6,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
+#include "weft/core/quote.h"
 
 namespace weft::fine_tuning {
 
@@ -69,7 +70,9 @@ bool PairTexts::read(TextPair& pair) {
     report_ = reader_->report();
     reader_.reset();
     if (report_.records == 0) {
-      fail(ErrorKind::kFormat, "the ", name(), " data have no pair");
+      const std::vector<std::string>& data = held_out_ ? config_.eval_data : config_.train_data;
+      const std::vector<std::string>& sources = held_out_ ? config_.eval_source : config_.train_source;
+      fail(ErrorKind::kFormat, "the ", name(), " data have no pair: ", quoted_list(data.empty() ? sources : data, 3));
     }
   }
   return found;
