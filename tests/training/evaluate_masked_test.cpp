@@ -68,7 +68,7 @@ TEST(EvaluateMasked, IsWhatTheModelSaysOfEachWindow) {
       const std::int64_t length = std::min(kContext, bytes - window * kContext);
       const at::Tensor shown = at::tensor(ids, at::kLong).narrow(0, window * kContext, length).unsqueeze(0);
       const data::Batch batch = data::masked_batch(shown, masking(), window, 0);
-      const at::Tensor scores = model->logits(models::ModelInput{batch.input_ids, {}, {}, {}}).squeeze(0);
+      const at::Tensor scores = model->logits(models::ModelInput{batch.input_ids, {}, {}, {}, {}}).squeeze(0);
       const at::Tensor labels = batch.labels.squeeze(0);
       nats += at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum, -100).item<double>();
       hits += scores.argmax(1).eq(labels).sum().item<double>();

@@ -16,8 +16,9 @@ using models::TransformerConfig;
 
 constexpr std::string_view kModelType = "weft";
 
-/// Fields that change how a model runs and not what it is: a config may leave them out.
-constexpr std::string_view kOptional[] = {"loss_chunk_size", "gradient_checkpointing"};
+/// Fields that change how a model runs and not what it is, or that earlier versions did as their defaults say: a config
+/// may leave them out.
+constexpr std::string_view kOptional[] = {"loss_chunk_size", "gradient_checkpointing", "memory_length"};
 
 std::string_view architecture_of(const TransformerConfig& config) {
   return config.is_decoder ? "WeftForCausalLM" : "WeftForMaskedLM";

@@ -35,14 +35,12 @@ struct TransformerConfig {
   bool span_boundary_objective = false;
   double layer_norm_eps = 1e-5;
   double rope_theta = 10000.0;
+  std::int64_t memory_length = 0;
   std::int64_t loss_chunk_size = 0;
   bool gradient_checkpointing = false;
   std::string tokenizer_class = "bytes";
   /// Where the config was read, no field of it: files that `attention` names lie below; empty is the working directory.
   std::filesystem::path directory = {};
-  /// Tokens before a segment that a decoder remembers in each layer (Dai et al. 2019), 0 for none. No field either:
-  /// whoever trains with a memory sets it.
-  std::int64_t memory_length = 0;
 
   /// Columns of a head.
   std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
@@ -94,6 +92,10 @@ struct TransformerConfig {
                 "an encoder learns to predict masked spans from the tokens around them, too (SpanBERT)"});
     visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(1e-12, 1.0));
     visit(Field{"rope_theta", &C::rope_theta, "base of the rotary frequencies"}.range(1.0, 1e12));
+    visit(Field{"memory_length", &C::memory_length,
+                "tokens before a segment that a decoder remembers in each layer (Transformer-XL); 0 for none: each "
+                "segment is a text of its own"}
+              .range(0, 1 << 30));
     visit(Field{"loss_chunk_size", &C::loss_chunk_size,
                 "positions whose logits are in memory at once; 0 lets Weft choose"}
               .at_least(0));

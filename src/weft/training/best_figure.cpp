@@ -39,8 +39,8 @@ void check_metric(const std::string& metric, Task& task) {
 }
 
 bool measures_the_model(const std::string& figure) {
-  constexpr std::array<std::string_view, 8> kExtent = {"step",   "seconds", "bytes",         "characters",
-                                                       "tokens", "context", "masked_tokens", "best_threshold"};
+  constexpr std::array<std::string_view, 9> kExtent = {"step",    "seconds", "bytes",         "characters",    "tokens",
+                                                       "context", "memory",  "masked_tokens", "best_threshold"};
   return std::find(kExtent.begin(), kExtent.end(), figure) == kExtent.end();
 }
 

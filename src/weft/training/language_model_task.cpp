@@ -2,6 +2,8 @@
 // Batches, losses and held-out figures of a language model.
 #include "weft/training/language_model_task.h"
 
+#include <algorithm>
+
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -12,6 +14,7 @@
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/processes/process_group.h"
+#include "weft/training/run_directory.h"
 #include "weft/training/task.h"
 
 namespace weft::training {
@@ -37,7 +40,8 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
       trainer_(trainer),
       config_(config),
       began_with_(std::move(began_with)),
-      sampler_(sampler_over(std::make_shared<data::TextCorpus>(config.train_text))) {
+      source_(data::tokenize_once(std::make_shared<data::TextCorpus>(config.train_text), *tokenizer_)),
+      sampler_(source_, sampler_options()) {
   check_vocabulary(model_->config(), *tokenizer_);
   if (processes().is_first()) {
     const std::string where = began_with_.empty() ? "the run" : quote(began_with_, 4096);
@@ -49,21 +53,35 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
                                      config.masking, trainer.seed);
   }
   subwords_ = subword_sampler(trainer, *tokenizer_);
+  if (model_->config().memory_length > 0) {
+    remember_streams();
+  }
   if (!config.eval_text.empty()) {
     held_out_ = held_out_text(config, *tokenizer_, model_->config().is_decoder ? 2 : 1);
   }
 }
 
-data::WindowSampler LanguageModelTask::sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const {
-  return {data::tokenize_once(corpus, *tokenizer_),
-          {config_.context, trainer_.batch_size, parts_per_step(trainer_), model_->config().is_decoder ? 1 : 0,
-           static_cast<std::uint64_t>(trainer_.seed)}};
+data::SamplerOptions LanguageModelTask::sampler_options() const {
+  return {config_.context, trainer_.batch_size, parts_per_step(trainer_), model_->config().is_decoder ? 1 : 0,
+          static_cast<std::uint64_t>(trainer_.seed)};
+}
+
+void LanguageModelTask::remember_streams() {
+  // Another process would have its memories, and the first one alone writes checkpoints.
+  require(processes().is_alone() && trainer_.processes <= 1,
+          "memory_length: a model with a memory is trained by one process, found ",
+          std::max<std::int64_t>(processes().size(), trainer_.processes));
+  require(subwords_ == nullptr,
+          "memory_length: bpe_dropout and unigram_alpha must be 0, because a text in other tokens "
+          "does not go on where its segment ends");
+  streams_.emplace(source_, sampler_options());
+  memory_.emplace(parts_per_step(trainer_));
 }
 
 std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() const { return leaves_of(*model_); }
 
 data::Batch LanguageModelTask::batch(std::int64_t step, std::int64_t part) const {
-  at::Tensor tokens = sampler_.tokens(step, part);
+  at::Tensor tokens = streams_ ? streams_->tokens(step, part) : sampler_.tokens(step, part);
   if (subwords_) {
     tokens = data::resampled_rows(tokens, *subwords_, {static_cast<std::uint64_t>(trainer_.seed), step, part});
   }
@@ -77,7 +95,11 @@ at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   const data::Batch shown = batch(step, part);
   const std::uint64_t seed = random_bits(static_cast<std::uint64_t>(trainer_.seed) ^ kDropoutStream,
                                          static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-  return model_->loss(models::ModelInput{shown.input_ids, {}, {}, seed}, shown.labels, trainer_.label_smoothing);
+  models::ModelInput input{shown.input_ids, {}, {}, seed, {}};
+  if (memory_) {
+    input.memory = memory_->begin(step, part, streams_->goes_on(step));
+  }
+  return model_->loss(input, shown.labels, trainer_.label_smoothing);
 }
 
 Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
@@ -117,6 +139,20 @@ void LanguageModelTask::save(const std::filesystem::path& directory) const {
 
 void LanguageModelTask::load(const std::filesystem::path& directory) {
   copy_leaves(*checkpoint::load_model(directory), *model_);
+}
+
+void LanguageModelTask::save_state(const std::filesystem::path& checkpoint) const {
+  if (memory_) {
+    memory_->save(checkpoint / kMemoryFile);
+  }
+}
+
+void LanguageModelTask::load_state(const std::filesystem::path& checkpoint, std::int64_t step) {
+  if (memory_) {
+    const models::TransformerConfig& model = model_->config();
+    memory_->load(checkpoint / kMemoryFile, step,
+                  {model.num_hidden_layers, trainer_.batch_size, model.memory_length, model.hidden_size});
+  }
 }
 
 }  // namespace weft::training

@@ -9,17 +9,21 @@
 #include <vector>
 
 #include "weft/data/masking.h"
+#include "weft/data/stream_sampler.h"
 #include "weft/data/text_corpus.h"
+#include "weft/data/token_source.h"
 #include "weft/data/window_sampler.h"
 #include "weft/models/language_model.h"
 #include "weft/text/tokenizer.h"
+#include "weft/training/stream_memory.h"
 #include "weft/training/task.h"
 #include "weft/training/text_task.h"
 #include "weft/training/trainer_config.h"
 
 namespace weft::training {
 
-/// Windows of a corpus through a LanguageModel; overrides as Task describes them.
+/// Windows of a corpus through a LanguageModel, or streams of it where the model has a memory; overrides as Task
+/// describes them. Of a model with a memory, loss() of a step needs that of the step before.
 class LanguageModelTask final : public Task {
  public:
   /// Opens and, where the vocabulary is not bytes, encodes the text. Errors: kIo naming the file; kArgument when text,
@@ -42,17 +46,23 @@ class LanguageModelTask final : public Task {
   formats::Json settings() const override;
   void save(const std::filesystem::path& directory) const override;
   void load(const std::filesystem::path& directory) override;
+  void save_state(const std::filesystem::path& checkpoint) const override;
+  void load_state(const std::filesystem::path& checkpoint, std::int64_t step) override;
 
  private:
   data::Batch batch(std::int64_t step, std::int64_t part) const;
-  data::WindowSampler sampler_over(const std::shared_ptr<const data::TextCorpus>& corpus) const;
+  data::SamplerOptions sampler_options() const;
+  void remember_streams();
 
   models::LanguageModel model_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   TrainerConfig trainer_;
   TextConfig config_;
   std::string began_with_;
+  std::shared_ptr<const data::TokenSource> source_;
   data::WindowSampler sampler_;
+  std::optional<data::StreamSampler> streams_;  // in place of the windows, where the model has a memory
+  std::optional<StreamMemory> memory_;
   data::MaskingOptions masking_;                          // of an encoder
   std::unique_ptr<const text::SubwordSampler> subwords_;  // where training text is drawn in other tokens each time
   std::shared_ptr<const data::TextCorpus> held_out_;

@@ -84,7 +84,7 @@ void check_writable(const fs::path& run) {
 // Makes the model files of a checkpoint those of the run.
 void publish(const fs::path& checkpoint, const fs::path& run) {
   for (const fs::path& file : files_below(checkpoint)) {
-    if (file != kManifestFile && file != kMomentsFile) {
+    if (file != kManifestFile && file != kMomentsFile && file != kMemoryFile) {
       fs::create_directories((run / file).parent_path());
       replace_by_link(checkpoint / file, run / file);
     }

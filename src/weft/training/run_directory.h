@@ -21,6 +21,9 @@ namespace weft::training {
 /// The file of a checkpoint that holds the optimiser's moments.
 inline constexpr const char* kMomentsFile = "optimizer.safetensors";
 
+/// The file of a checkpoint that holds what the segments before left (language_model_task.h).
+inline constexpr const char* kMemoryFile = "memory.safetensors";
+
 /// Holds the lock of a run while it lives, unless it was opened beside its holder.
 class RunDirectory {
  public:

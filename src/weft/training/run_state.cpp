@@ -41,6 +41,7 @@ void check_data(const Json& recorded, const Task& task, const std::filesystem::p
 Json write_state(const std::filesystem::path& directory, const RunState& state, const TrainerConfig& config,
                  const Task& task, const Optimizer& optimizer) {
   task.save(directory);
+  task.save_state(directory);
   checkpoint::save_tensors(directory / kMomentsFile, optimizer.state());
   Json json = {{"format", kStateFormat},
                {"step", state.step},
@@ -77,6 +78,7 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
                           formats::value_of<double>(json, "seconds", where),
                           formats::value_of<double>(json, "loss", where)};
   task.load(checkpoint.path);
+  task.load_state(checkpoint.path, checkpoint.step);
   return state;
 }
 

@@ -50,6 +50,10 @@ class Task {
   virtual void save(const std::filesystem::path& directory) const = 0;
   /// Loads the weights that save() wrote.
   virtual void load(const std::filesystem::path& directory) = 0;
+  /// Writes into a checkpoint what the next step needs besides weights; nothing where every step begins anew.
+  virtual void save_state(const std::filesystem::path& /*checkpoint*/) const {}
+  /// Loads what save_state() wrote; `step` is the next one. Errors: kFormat, kIo.
+  virtual void load_state(const std::filesystem::path& /*checkpoint*/, std::int64_t /*step*/) {}
 };
 
 /// Named parameters in the module's order.

@@ -34,11 +34,13 @@ using formats::Json;
 constexpr std::string_view kEvalExamples =
     "  weft eval run --text held-out.txt\n"
     "  weft eval run --text books/val --context 256 --max-bytes 1000000 --json\n"
+    "  weft eval run --text held-out.txt --context 128 --memory 3800\n"
     "  weft eval run --task classify --data test.tsv --predictions predictions.jsonl";
 
 struct EvalConfig {
   std::vector<std::string> text;
   std::int64_t context = 0;
+  std::int64_t memory = -1;
   std::int64_t max_bytes = 0;
   std::string dtype = "auto";
   double mask_probability = 0.15;
@@ -53,6 +55,11 @@ struct EvalConfig {
     visit(Field{"context", &C::context,
                 "tokens that the model reads at once; 0 for the length that the model was made for"}
               .at_least(0));
+    visit(
+        Field{"memory", &C::memory,
+              "tokens before a segment of --context tokens that a decoder with attention `relative` remembers, more or "
+              "fewer than it learned with; -1 for as many as it learned with, 0 for none"}
+            .range(-1, 1 << 30));
     visit(
         Field{"max_bytes", &C::max_bytes, "bytes to score, counted from the start of the text; 0 for all"}.at_least(0));
     visit(Field{
@@ -93,6 +100,7 @@ std::string text_of(const EvalConfig& config, const std::string& run, const text
 }
 
 void require_no_token_scores(const std::string& run, const EvalConfig& config) {
+  require(config.memory <= 0, "--memory is for decoders, and ", quote(run, 4096), " is an encoder");
   require(config.token_scores.empty(), "--token-scores is for decoders, and ", quote(run, 4096), " is an encoder");
 }
 
@@ -152,8 +160,11 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
     check_task(run, task, false);
     return evaluate_encoder(opened, config, options);
   }
-  const models::LanguageModel model = checkpoint::load_model(opened);
+  models::LanguageModel model = checkpoint::load_model(opened);
   check_task(run, task, model->config().is_decoder);
+  if (config.memory >= 0) {
+    model->set_memory_length(config.memory, "--memory");
+  }
   return evaluate_own(model, run, config, options);
 }
 
@@ -173,6 +184,9 @@ std::string figures_text(const Json& result) {
             {"masked tokens", digits(result.at("masked_tokens").get<std::int64_t>())}};
   }
   rows.emplace_back("context", digits(result.at("context").get<std::int64_t>()) + " tokens");
+  if (result.contains("memory")) {
+    rows.emplace_back("memory", digits(result["memory"].get<std::int64_t>()) + " tokens before each segment");
+  }
   rows.emplace_back("seconds", fixed(result.at("seconds").get<double>(), 1));
   return name_table(rows);
 }

@@ -33,6 +33,7 @@ constexpr std::string_view kGenerateExamples =
     "  weft generate run --prompt 'def main' --temperature 0 --json\n"
     "  weft generate run --prompt 'The ' --num-beams 4 --num-return-sequences 4 --no-repeat-ngram-size 3\n"
     "  weft generate run --input ids.safetensors --output texts.safetensors --num-beams 4\n"
+    "  weft generate run --prompt-file chapter.txt --memory 2000 --max-new-tokens 5000\n"
     "  weft generate run --num-beams 4 --print-settings";
 
 struct GenerateOptions {
@@ -41,6 +42,7 @@ struct GenerateOptions {
   std::string prompt_file;
   std::string input;
   std::string output;
+  std::int64_t memory = -1;
   GenerationFlags settings;
   std::int64_t threads = 0;
   bool json = false;
@@ -60,6 +62,14 @@ std::string finish_reason(generation::FinishReason reason) {
       return "interrupted";
   }
   return "unknown";
+}
+
+models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory, std::int64_t memory) {
+  models::LanguageModel model = checkpoint::load_model(directory);
+  if (memory >= 0) {
+    model->set_memory_length(memory, "--memory");
+  }
+  return model;
 }
 
 /// What Weft does with language models of its own, whose directories say nothing about it.
@@ -133,9 +143,10 @@ void fail_if_interrupted(const Sequences& texts) {
   }
 }
 
-void run_texts(const GenerateOptions& options, const generation::GenerationConfig& config) {
+void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
+               const generation::GenerationConfig& config) {
   const std::string prompt = prompt_of(options);
-  const models::LanguageModel model = checkpoint::load_model(options.run);
+  const models::LanguageModel model = load_with_memory(directory, options.memory);
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.run);
   checkpoint::check_tokenizer(model->config(), *tokenizer, quote(options.run, 4096));
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(options.run, 4096));
@@ -160,12 +171,12 @@ void run_texts(const GenerateOptions& options, const generation::GenerationConfi
 }
 
 TensorResults search_tensors(const checkpoint::OpenedModel& directory, const TensorTexts& texts,
-                             const generation::GenerationConfig& config, const std::string& path) {
+                             const generation::GenerationConfig& config, const GenerateOptions& options) {
   if (directory.is_encoder_decoder()) {
-    return write_targets(checkpoint::load_encoder_decoder(directory), texts, config, path);
+    return write_targets(checkpoint::load_encoder_decoder(directory), texts, config, options.input);
   }
-  generation::LanguageModelDecoder decoder(checkpoint::load_model(directory));
-  return continue_texts(decoder, texts, config, path);
+  generation::LanguageModelDecoder decoder(load_with_memory(directory, options.memory));
+  return continue_texts(decoder, texts, config, options.input);
 }
 
 void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
@@ -176,7 +187,7 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   }
   const TensorTexts texts = read_texts(options.input);
   const InterruptGuard guard;
-  const TensorResults results = search_tensors(directory, texts, config, options.input);
+  const TensorResults results = search_tensors(directory, texts, config, options);
   if (interrupted()) {
     fail(ErrorKind::kInterrupted, "stopped before all texts were there; ", quote(options.output, 4096),
          " was not written");
@@ -207,6 +218,10 @@ void run_generate(const GenerateOptions& options) {
   if (!has_source) {
     directory.own_config();  // says what a directory is that cannot generate
   }
+  if (has_source && options.memory >= 0) {
+    throw UsageError("--memory is for decoders with attention `relative`, and this is an encoder-decoder",
+                     "leave it out");
+  }
   const generation::GenerationConfig config = generation_settings(
       options.settings, options.run, "weft generate", has_source ? generation::GenerationConfig{} : own_defaults());
   if (options.settings.print_settings) {
@@ -223,7 +238,7 @@ void run_generate(const GenerateOptions& options) {
         concat(quote(options.run, 4096), ": an encoder-decoder continues no prompt, it writes a text for a source"),
         "give the ids of sources with --input and --output, or use weft translate or weft summarize");
   } else {
-    run_texts(options, config);
+    run_texts(options, directory, config);
   }
 }
 
@@ -244,6 +259,11 @@ void add_generate(CLI::App& parent) {
       ->excludes(prompt_file);
   app.add_option("--output", options->output, "safetensors file to write: sequences and sequences_scores")
       ->option_text("FILE");
+  app.add_option("--memory", options->memory,
+                 "tokens before the next one that a decoder with attention `relative` remembers, more or fewer than it "
+                 "learned with; 0 for all (default: as many as it learned with)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
+      ->option_text("N");
   add_generation_flags(app, options->settings);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);

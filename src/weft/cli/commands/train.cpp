@@ -32,6 +32,8 @@ constexpr std::string_view kTrainExamples =
     "    --layers 6 --width 256 --heads 4 --minutes 5 --out run\n"
     "  weft train --train-text corpus.txt --attention 'window(left=512) | global(8, side=keys)' --steps 1000 --out "
     "run\n"
+    "  weft train --train-text books/train --attention relative --position-embedding none --memory 512 \\\n"
+    "    --context 512 --minutes 30 --out run\n"
     "  weft train --task classify --model bert-base-uncased --train-data train.tsv --eval-data dev.tsv --epochs 3 \\\n"
     "    --out run\n"
     "  weft train --task translate --train-source train.de --train-target train.en --eval-source val.de \\\n"
@@ -142,7 +144,10 @@ void add_train(CLI::App& parent) {
   add_fields<models::TransformerConfig>(
       app,
       {.title = "Model (lm, mlm; --attention and --gradient-checkpointing for all tasks)",
-       .aliases = {{"num_hidden_layers", "layers"}, {"hidden_size", "width"}, {"num_attention_heads", "heads"}},
+       .aliases = {{"num_hidden_layers", "layers"},
+                   {"hidden_size", "width"},
+                   {"num_attention_heads", "heads"},
+                   {"memory_length", "memory"}},
        .left_out = {"vocab_size", "tokenizer_class", "is_decoder"}},
       options->given);
   app.callback([options] { run_train(*options); });

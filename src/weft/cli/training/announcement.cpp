@@ -109,6 +109,9 @@ void announce(const training::TextRun& run, const models::TransformerConfig& mod
   for (auto& row : attention_rows(summarize_attention(model, run.text.context), run.text.context)) {
     rows.push_back(std::move(row));
   }
+  if (model.memory_length > 0) {
+    rows.emplace_back("memory", digits(model.memory_length) + " tokens before each segment, in every layer");
+  }
   add_machine_rows(run.trainer, threads, rows);
   add_text_rows(run.trainer, run.text, rows);
   std::cerr << name_table(rows) << std::flush;

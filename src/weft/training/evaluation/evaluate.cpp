@@ -12,6 +12,7 @@
 #include "weft/core/error.h"
 #include "weft/metrics/likelihood.h"
 #include "weft/training/evaluation/evaluation_mode.h"
+#include "weft/training/evaluation/segment_scoring.h"
 #include "weft/training/evaluation/window_scoring.h"
 #include "weft/training/precision.h"
 #include "weft/training/processes/process_group.h"
@@ -59,8 +60,11 @@ formats::Json to_json(const EvalResult& result) {
                {"bytes", result.bytes},
                {"characters", result.characters},
                {"tokens", result.tokens},
-               {"context", result.context},
-               {"seconds", result.seconds}});
+               {"context", result.context}});
+  if (result.memory > 0) {
+    json["memory"] = result.memory;
+  }
+  json["seconds"] = result.seconds;
   return json;
 }
 
@@ -89,17 +93,24 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   const EvaluationMode mode(*model);
   const AutocastGuard autocast(resolved_dtype(options.dtype));
   TokenReport report = token_report(tokenizer, scored, options);
-  const auto losses = [&](const at::Tensor& inputs, const at::Tensor& labels) {
-    const models::TokenScores scores = model->token_scores(models::ModelInput{inputs, {}, {}, {}}, labels);
+  const auto note = [&](const models::TokenScores& scores, const at::Tensor& labels) {
     report.add(scores.nats, scores.hits, labels);
+  };
+  const auto losses = [&](const at::Tensor& inputs, const at::Tensor& labels) {
+    const models::TokenScores scores = model->token_scores(models::ModelInput{inputs, {}, {}, {}, {}}, labels);
+    note(scores, labels);
     return scores.nats;
   };
-  const double nats = processes().sum(summed_nats(losses, at::tensor(ids, at::kLong), windows));
+  const std::int64_t memory = model->config().memory_length;
+  const at::Tensor tokens = at::tensor(ids, at::kLong);
+  const double nats =
+      memory > 0 ? segment_nats(model, tokens, windows, note) : processes().sum(summed_nats(losses, tokens, windows));
   // The bytes of the first token are not scored: nothing stands before it. One byte is left where a token is the whole
   // text.
   const std::size_t first = std::min(tokenizer.decode({ids.front()}).size(), scored.size() - 1);
   EvalResult result = figures_of(nats, static_cast<std::int64_t>(ids.size()) - 1, scored.substr(first));
   result.context = windows.context;
+  result.memory = memory;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

@@ -36,17 +36,20 @@ struct EvalResult {
   std::int64_t characters = 0;
   std::int64_t tokens = 0;
   std::int64_t context = 0;
+  std::int64_t memory = 0;  ///< tokens remembered before each segment; 0: windows that overlap by half
   double seconds = 0.0;
 };
 
 /// {"bits_per_byte", "bits_per_character", "bits_per_base" for a genome, "perplexity", "bytes", "characters", "tokens",
-/// "context", "seconds"}.
+/// "context", "memory" where there is one, "seconds"}.
 formats::Json to_json(const EvalResult& result);
 
 /// The names in to_json() of an evaluation of `text`, without evaluating it.
 std::vector<std::string> figure_names(std::string_view text);
 
-/// Processes that train together share the windows, and each gets the result.
+/// A model with a memory (memory_length) scores the text in segments of `context` tokens, each behind the last
+/// memory_length ones before it. Any other scores windows; processes that train together share them, and each gets the
+/// result.
 /// Errors: kUnsupported for an encoder, and for `options.scored` with several processes or as window_scoring.h says;
 /// kArgument for a text of fewer than two tokens or a context the model cannot have; kNumeric when a loss is not
 /// finite.

@@ -120,7 +120,7 @@ MaskedResult evaluate_masked(models::LanguageModel model, const text::Tokenizer&
       *model,
       [&](const at::Tensor& tokens, std::int64_t window) { return data::masked_batch(tokens, masking, window, 0); },
       [&](const data::Batch& batch) {
-        return model->token_scores(models::ModelInput{batch.input_ids, {}, {}, {}}, batch.labels);
+        return model->token_scores(models::ModelInput{batch.input_ids, {}, {}, {}, {}}, batch.labels);
       }};
   return evaluate_masked(scoring, tokenizer.encode(first_bytes(text, options.max_bytes, tokenizer)), options);
 }

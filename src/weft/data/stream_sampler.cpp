@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a stream begins, and batches from streams.
+#include "weft/data/stream_sampler.h"
+
+#include <ATen/ops/empty.h>
+
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+
+namespace weft::data {
+namespace {
+
+constexpr std::uint64_t kStreamStart = 0x73747265616D;  // "stream" in ASCII
+constexpr std::int64_t kMostRowsOfAStep = std::int64_t{1} << 31;
+
+}  // namespace
+
+StreamSampler::StreamSampler(std::shared_ptr<const TokenSource> source, const SamplerOptions& options)
+    : source_(std::move(source)), options_(options) {
+  require(options.context >= 1 && options.batch_size >= 1 && options.parts >= 1 && options.lookahead >= 0,
+          "a sampler needs context, batch_size and parts of at least 1, found ", options.context, ", ",
+          options.batch_size, ", ", options.parts);
+  require(options.parts <= kMostRowsOfAStep / options.batch_size, "a step has batch_size ", options.batch_size,
+          " times ", options.parts, " rows, at most ", kMostRowsOfAStep, " are allowed");
+  const std::int64_t rows = options.parts * options.batch_size;
+  const std::int64_t usable = source_->size() - options.lookahead;
+  require(usable / options.context >= rows, "context: each of the ", rows,
+          " rows of a step reads a stream of its own, so that the text must hold at least ", rows, " times ",
+          options.context, " + ", options.lookahead, " tokens, found ", source_->size());
+  segments_ = usable / rows / options.context;
+  slack_ = usable - segments_ * options.context * rows;
+}
+
+std::int64_t StreamSampler::segment(std::int64_t step, std::int64_t part, std::int64_t row) const {
+  require(step >= 0 && step < (std::int64_t{1} << 31), "a step must be 0 to 2^31 - 1, found ", step);
+  const auto epoch = static_cast<std::uint64_t>(step / segments_);
+  const auto start = static_cast<std::int64_t>(
+      random_below(random_bits(options_.seed, epoch, kStreamStart), static_cast<std::uint64_t>(slack_) + 1));
+  const std::int64_t stream = part * options_.batch_size + row;
+  return start + (stream * segments_ + step % segments_) * options_.context;
+}
+
+at::Tensor StreamSampler::tokens(std::int64_t step, std::int64_t part) const {
+  const std::int64_t length = options_.context + options_.lookahead;
+  at::Tensor result = at::empty({options_.batch_size, length}, at::kLong);
+  auto* ids = result.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t row = 0; row < options_.batch_size; ++row) {
+    source_->read(segment(step, part, row), {ids + row * length, static_cast<std::size_t>(length)});
+  }
+  return result;
+}
+
+}  // namespace weft::data

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training batches whose rows go on where they ended in the step before: what a model with a memory learns from. The
+// place in the data is a pure function of (seed, step), as for windows in random order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weft/data/token_source.h"
+#include "weft/data/window_sampler.h"
+
+namespace weft::data {
+
+/// Cuts a source into as many streams of equal length as a step has rows (batch_size * parts). An epoch shows each
+/// stream once from its beginning, a segment of `context` tokens a step; it begins at a random token of the source, so
+/// that the segments of two epochs differ.
+class StreamSampler {
+ public:
+  /// Errors: kArgument when the corpus has not a segment for each row, and as WindowSampler.
+  StreamSampler(std::shared_ptr<const TokenSource> source, const SamplerOptions& options);
+
+  /// First token of a row's segment. Errors: kArgument for a step below 0 or of 2^31 and more.
+  std::int64_t segment(std::int64_t step, std::int64_t part, std::int64_t row) const;
+  /// int64 [batch_size, context + lookahead] for one part of a step.
+  at::Tensor tokens(std::int64_t step, std::int64_t part) const;
+  /// Whether the rows of this step go on behind those of the step before; else a new epoch begins.
+  bool goes_on(std::int64_t step) const noexcept { return step % segments_ != 0; }
+  /// Steps of an epoch.
+  std::int64_t segments_per_epoch() const noexcept { return segments_; }
+  const TokenSource& source() const noexcept { return *source_; }
+
+ private:
+  std::shared_ptr<const TokenSource> source_;
+  SamplerOptions options_;
+  std::int64_t segments_ = 0;
+  std::int64_t slack_ = 0;
+};
+
+}  // namespace weft::data
