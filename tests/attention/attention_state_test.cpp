@@ -2,6 +2,7 @@
 // What a layer remembers: contents, growth, rows, ends, misuse.
 #include <gtest/gtest.h>
 
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>

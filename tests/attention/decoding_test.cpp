@@ -116,6 +116,7 @@ TEST(LayoutCache, DecodedTokensPushNothingOutAndShareTheirRow) {
   const auto strided = layout(layers[1], prompt);
   for (std::int64_t token = 300; token < 800; ++token) {
     std::vector<attention::LayoutPtr> rows;
+    rows.reserve(layers.size());
     for (std::int64_t layer = 0; layer < std::ssize(layers); ++layer) {
       rows.push_back(
           layout(layers[static_cast<std::size_t>(layer)],

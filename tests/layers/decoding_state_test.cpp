@@ -7,7 +7,6 @@
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
-#include <random>
 
 #include "support/expect_error.h"
 #include "weft/attention/state/keys_and_values.h"
@@ -75,10 +74,10 @@ TEST(DecodingState, IsLoadedInAnyOrder) {
   }
   state.advance(3);
   const attention::NamedTensors saved = state.save();
-  attention::NamedTensors shuffled = saved;
-  std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937(7));
+  attention::NamedTensors reversed = saved;
+  std::reverse(reversed.begin(), reversed.end());
   DecodingState other = of_layers(11);
-  other.load(shuffled);
+  other.load(reversed);
   const attention::NamedTensors found = other.save();
   ASSERT_EQ(found.size(), saved.size());
   for (std::size_t i = 0; i < found.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <limits>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
