@@ -81,6 +81,7 @@ TEST_F(OwnPair, RefusesWhatDoesNotFit) {
 TEST_F(OwnPair, TheMeanOfModels) {
   const std::vector<models::EncoderDecoder> models = {tiny_pair_model(1), tiny_pair_model(2), tiny_pair_model(3)};
   std::vector<fs::path> directories;
+  directories.reserve(models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
     directories.push_back(saved(std::to_string(i), models[i]));
   }

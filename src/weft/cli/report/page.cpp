@@ -229,8 +229,8 @@ std::string errors_part(const Json& errors, const std::string& where) {
   for (const Json& error : errors) {
     std::string text = html_quote(formats::value_of<std::string>(error, "text", where));
     if (error.contains("question")) {
-      text =
-          html_quote(formats::value_of<std::string>(error, "question", where)) + "<p class=\"note\">" + text + "</p>";
+      const std::string question = html_quote(formats::value_of<std::string>(error, "question", where));
+      text = concat(question, "<p class=\"note\">", text, "</p>");
     }
     std::vector<std::string> row = {text};
     for (const char* name : {"truth", "predicted"}) {

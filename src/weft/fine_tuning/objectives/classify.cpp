@@ -181,6 +181,7 @@ Json ClassifyObjective::review(Kept kept) const {
   };
   if (regression_) {
     std::vector<double> distances;
+    distances.reserve(kept.size());
     for (std::size_t i = 0; i < kept.size(); ++i) {
       distances.push_back(std::abs(kept[i] - values_[split][i]));
     }
