@@ -16,15 +16,25 @@ constexpr std::uint64_t kCases = 220;
 
 struct Answer {
   at::Tensor output;
-  std::vector<at::Tensor> gradients;  // of query, key, value
+  std::vector<at::Tensor> gradients;  // of query, key, value, and slopes or table
 };
 
-Answer answer_of(const testing::TensorFunction& function, const RandomCall& call, at::ScalarType dtype) {
+// `function` of query, key, value, and the options with slopes or a distance table that have gradients.
+using CallFunction = std::function<at::Tensor(const std::vector<at::Tensor>&, const attention::AttentionOptions&)>;
+
+Answer answer_of(const CallFunction& function, const RandomCall& call, at::ScalarType dtype) {
   std::vector<at::Tensor> leaves;
   for (const at::Tensor& tensor : {call.query, call.key, call.value}) {
     leaves.push_back(tensor.to(dtype).detach().requires_grad_());
   }
-  const at::Tensor output = function(leaves);
+  attention::AttentionOptions options = call.options;
+  for (at::Tensor* tensor : {&options.slopes, &options.distances.scores}) {
+    if (tensor->defined()) {
+      *tensor = tensor->to(dtype == at::kDouble ? at::kDouble : at::kFloat).detach().requires_grad_();
+      leaves.push_back(*tensor);
+    }
+  }
+  const at::Tensor output = function({leaves[0], leaves[1], leaves[2]}, options);
   at::manual_seed(7);
   const at::Tensor weight = at::randn(output.sizes(), at::kDouble);
   const auto gradients = torch::autograd::grad({(output.to(at::kDouble) * weight).sum()}, leaves, {}, {}, false, true);
@@ -38,10 +48,9 @@ Answer answer_of(const testing::TensorFunction& function, const RandomCall& call
 
 Answer operator_answer(const RandomCall& call, Path path, at::ScalarType dtype) {
   const auto layout = call.layout();
-  attention::AttentionOptions options = call.options;
-  options.path = path;
   return answer_of(
-      [&](const std::vector<at::Tensor>& tensors) {
+      [&](const std::vector<at::Tensor>& tensors, attention::AttentionOptions options) {
+        options.path = path;
         return attention::attention(tensors[0], tensors[1], tensors[2], layout, options).output;
       },
       call, dtype);
@@ -60,9 +69,11 @@ void expect_agreement(const RandomCall& call, const Answer& expected, const Answ
                       const std::string& what) {
   const std::string where = what + " " + call.name();
   expect_near(found.output, expected.output, tolerance, where + ", output");
-  constexpr const char* kNames[] = {", dQ", ", dK", ", dV"};
-  for (std::size_t i = 0; i < 3; ++i) {
-    expect_near(found.gradients[i], expected.gradients[i], tolerance, where + kNames[i]);
+  constexpr const char* kNames[] = {", dQ", ", dK", ", dV", ", dSlopes or dTable"};
+  for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
+    // A slope's gradient is a sum over distances to 300, of rounded numbers that nearly cancel.
+    const double reach = i == 3 && call.options.slopes.defined() ? 100 : (i == 3 ? 5 : 1);
+    expect_near(found.gradients[i], expected.gradients[i], reach * tolerance, where + kNames[i]);
   }
 }
 
@@ -78,7 +89,9 @@ TEST(Agreement, PathsEqualTheOracle) {
   for (std::uint64_t seed = 0; seed < kCases; ++seed) {
     SCOPED_TRACE(seed);
     const RandomCall call(seed);
-    const auto oracle = [&call](const std::vector<at::Tensor>& tensors) { return call.oracle(tensors); };
+    const auto oracle = [&call](const std::vector<at::Tensor>& tensors, const attention::AttentionOptions& options) {
+      return call.oracle(tensors, options);
+    };
     const Answer expected = answer_of(oracle, call, at::kDouble);
     const double tight = call.layout()->blocks().log_weight.empty() ? kTight : kWeighted;
     expect_agreement(call, expected, operator_answer(call, Path::kPortable, at::kDouble), tight, "portable float64");
@@ -103,7 +116,7 @@ TEST(Agreement, HalfTypesRoundStorageOnly) {
     for (at::Tensor* tensor : {&call.query, &call.key, &call.value}) {
       *tensor = tensor->to(at::kBFloat16).to(at::kDouble);  // the oracle sees what is stored
     }
-    const at::Tensor expected = call.oracle({call.query, call.key, call.value});
+    const at::Tensor expected = call.oracle({call.query, call.key, call.value}, call.options);
     for (const Path path : {Path::kAuto, Path::kPortable, Path::kScalar}) {
       const at::Tensor found = operator_answer(call, path, at::kBFloat16).output;
       // One rounding to 8 bits is 2^-9 of the largest entry; a fused operator that rounds probabilities too adds as

@@ -34,7 +34,7 @@ TEST(Decoding, EqualsTheOracleInEveryDtype) {
     for (at::Tensor* tensor : {&call.query, &call.key, &call.value}) {
       *tensor = tensor->to(at::kBFloat16).to(at::kDouble);  // the oracle sees what is stored
     }
-    const at::Tensor expected = call.oracle({call.query, call.key, call.value});
+    const at::Tensor expected = call.oracle({call.query, call.key, call.value}, call.options);
     // Log multiplicities are float32 in a layout; bfloat16 rounds the result to 8 bits.
     const std::pair<at::ScalarType, double> dtypes[] = {
         {at::kDouble, 3e-7}, {at::kFloat, 2e-5}, {at::kBFloat16, 1.0 / 256}, {at::kHalf, 1e-3}};

@@ -29,14 +29,14 @@ struct RandomCall {
   attention::LayoutPtr layout() const {
     return std::make_shared<const attention::Layout>(pattern::compile(pattern, site, tile, rows), expression);
   }
-  at::Tensor oracle(const std::vector<at::Tensor>& tensors) const {
-    return attention::dense_oracle(tensors[0], tensors[1], tensors[2], {pattern, site, rows}, options);
+  at::Tensor oracle(const std::vector<at::Tensor>& tensors, const attention::AttentionOptions& with) const {
+    return attention::dense_oracle(tensors[0], tensors[1], tensors[2], {pattern, site, rows}, with);
   }
   std::string name() const {
     return concat(expression, " B=", batch, " Q=", site.query_length, " K=", site.key_length,
                   " offset=", site.query_offset, " H_kv=", key_heads, " D=", query.size(3), " tile=", tile.query, "x",
                   tile.key, " padded=", options.key_keep.defined(), " dropout=", options.dropout,
-                  " slopes=", options.slopes.defined());
+                  " slopes=", options.slopes.defined(), " distances=", options.distances.scores.defined());
   }
 
   RandomPattern draw;
@@ -129,7 +129,12 @@ struct RandomCall {
       options.scale = 0.3;
     }
     if (draw.chance(25)) {
-      options.slopes = at::rand({draw.between(1, 3), site.heads}) / 10;
+      options.slopes = at::rand({draw.between(1, 3), site.heads}, at::kDouble) / 10;
+    } else if (draw.chance(25)) {
+      const std::int64_t span = draw.between(1, 150);
+      options.distances = {
+          draw.chance(50) ? at::randn({site.heads, span}, at::kDouble) : at::randn({site.heads, 2, span}, at::kDouble),
+          draw.between(-5, span + 5)};
     }
   }
 };

@@ -32,12 +32,12 @@ struct DirectCall {
 
   attention::Results forward() const {
     return attention::forward_operator().call(tensors.query, tensors.key, tensors.value, key_keep, layout.tensors,
-                                              layout.sizes, scale, dropout, 0, path, std::nullopt);
+                                              layout.sizes, scale, dropout, 0, path, std::nullopt, 0);
   }
   attention::GradientResults backward() const {
     return attention::backward_operator().call(output_gradient, tensors.query, tensors.key, tensors.value, output,
                                                log_sum_exp, key_keep, layout.tensors, layout.sizes, scale, dropout, 0,
-                                               path, std::nullopt);
+                                               path, std::nullopt, 0, false);
   }
   void each_tensor(const std::function<void(at::Tensor&)>& change) {
     for (at::Tensor* tensor : {&tensors.query, &tensors.key, &tensors.value, &output, &output_gradient, &log_sum_exp}) {
@@ -196,15 +196,16 @@ void expect_strides(const StrideCase& about, int kind) {
   }
   call.output_gradient = strided_view(kind, call.output.sizes(), about.dtype);
   const auto [output, log_sum_exp] = call.forward();
-  const auto [query, key, value] = call.backward();
+  const auto [query, key, value, distances] = call.backward();
   call.each_tensor([](at::Tensor& tensor) { tensor = tensor.to(at::kMeta); });
   const auto [meta_output, meta_log_sum_exp] = call.forward();
-  const auto [meta_query, meta_key, meta_value] = call.backward();
+  const auto [meta_query, meta_key, meta_value, meta_distances] = call.backward();
   const std::pair<at::Tensor, at::Tensor> pairs[] = {{output, meta_output},
                                                      {log_sum_exp, meta_log_sum_exp},
                                                      {query, meta_query},
                                                      {key, meta_key},
                                                      {value, meta_value}};
+  EXPECT_FALSE(distances.defined() || meta_distances.defined());
   for (const auto& [real, meta] : pairs) {
     EXPECT_EQ(real.sizes(), meta.sizes());
     EXPECT_EQ(real.strides(), meta.strides());

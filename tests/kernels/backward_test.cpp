@@ -3,6 +3,8 @@
 // threads.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "kernels/kernel_case.h"
 #include "support/thread_parallel.h"
 
@@ -65,6 +67,27 @@ TEST(BackwardKernel, EqualsCentralDifferencesWithAPositionBias) {
   Float64Case kernel_case({1, 2, 1, 9, 13, 2, 3, {64, 64}}, mixed_edges, 4, DType::kFloat64);
   kernel_case.slopes = {0.5F, 0.25F, 0.125F, 0.0625F, 0.75F, 0.1F};
   expect_gradients(kernel_case);
+}
+
+TEST(BackwardKernel, EqualsCentralDifferencesOfADistanceTable) {
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    Float64Case kernel_case({2, 2, 1, 9, 13, 2, 3, {4, 8}}, mixed_edges, seed, DType::kFloat64);
+    kernel_case.draw_distances(seed);
+    kernel_case.distances.resize(static_cast<std::size_t>(kernel_case.distance_rows) * 2 * 7);  // some lie beyond it
+    kernel_case.distance_zero = 3;
+    kernel_case.query_offset = static_cast<std::int64_t>(seed) - 2;
+    kernel_case.dropout = {0.3F, seed, 0};
+    expect_gradients(kernel_case);
+    constexpr double kStep = 1e-5;
+    for (std::size_t entry = 0; entry < kernel_case.distances.size(); ++entry) {
+      const double kept = std::exchange(kernel_case.distances[entry], kernel_case.distances[entry] + kStep);
+      const double above = kernel_case.loss();
+      kernel_case.distances[entry] = kept - kStep;
+      const double below = kernel_case.loss();
+      kernel_case.distances[entry] = kept;
+      EXPECT_NEAR(kernel_case.distance_gradient[entry], (above - below) / (2 * kStep), 1e-6) << seed << " " << entry;
+    }
+  }
 }
 
 TEST(BackwardKernel, EmptyRowsAndPaddedKeysGetZeroWhateverTheirMemoryHolds) {

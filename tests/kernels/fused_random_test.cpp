@@ -89,6 +89,10 @@ Float32Case drawn_case(std::uint64_t seed) {
   for (std::int64_t slope = draw.one_in(4) ? draw.between(1, 3) * shape.heads : 0; slope > 0; --slope) {
     result.slopes.push_back(0.01F * static_cast<float>(draw.between(0, 30)));
   }
+  if (result.slopes.empty() && draw.one_in(4)) {
+    result.draw_distances(seed);
+    result.query_offset = draw.between(-40, 40);
+  }
   return result;
 }
 

@@ -57,6 +57,11 @@ Case random_fused_case(std::uint64_t seed, DType dtype) {
   for (std::int64_t slope = 0; slope < static_cast<std::int64_t>(seed % 4) * result.shape.heads; ++slope) {
     result.slopes.push_back(0.03F * static_cast<float>(slope + 1));
   }
+  if (seed % 8 == 0 || seed % 8 == 5) {
+    result.slopes.clear();
+    result.draw_distances(seed);
+    result.asks_distance_gradient = seed % 7 != 0;
+  }
   result.query_offset = seed % 8 == 3 ? -20 : 5 * static_cast<std::int64_t>(seed % 2);
   return result;
 }
@@ -148,6 +153,21 @@ TEST_P(FusedKernel, WhatNobodySeesMayHoldAnything) {
   EXPECT_EQ(fused.key_gradient.get(0, 0, 9, 0), 0.0);
 }
 
+// The gradient of an entry is NaN where an edge of a row that is not finite has it, and nowhere else.
+TEST_P(FusedKernel, NaNStaysAtTheDistancesOfItsRow) {
+  Float32Case fused({1, 1, 1, 90, 100, 8, 8, {64, 64}}, mixed_edges, 3, DType::kFloat32);
+  GetParam().use_for(fused);
+  fused.slopes = {0.01F};
+  fused.query.set(0, 0, 70, 1, std::numeric_limits<double>::quiet_NaN());
+  fused.forward();
+  fused.backward();
+  for (std::int64_t entry = 0; entry < fused.span(); ++entry) {
+    const std::int64_t distance = entry - fused.distance_zero;
+    EXPECT_EQ(std::isnan(fused.distance_gradient[static_cast<std::size_t>(entry)]), distance >= 0 && distance < 9)
+        << distance;
+  }
+}
+
 TEST_P(FusedKernel, AllPaddedRowsAreZero) {
   Float32Case fused({2, 2, 1, 70, 66, 10, 12, {64, 64}}, mixed_edges, 6, DType::kFloat32);
   GetParam().use_for(fused);
@@ -169,6 +189,7 @@ void expect_same_bits(const Shape& shape, DType dtype, const KernelVariant& vari
   for (Case* each : {&first, &second}) {
     variant.use_for(*each);
     each->dropout = {0.2F, 9, 0};
+    each->draw_distances(2);
     each->forward(each == &first ? kSerial : threads);
     each->backward(threads);
   }
@@ -176,6 +197,7 @@ void expect_same_bits(const Shape& shape, DType dtype, const KernelVariant& vari
   EXPECT_EQ(first.query_gradient.values(), second.query_gradient.values());
   EXPECT_EQ(first.key_gradient.values(), second.key_gradient.values());
   EXPECT_EQ(first.value_gradient.values(), second.value_gradient.values());
+  EXPECT_EQ(first.distance_gradient, second.distance_gradient);
 }
 
 TEST_P(FusedKernel, TwoRunsGiveTheSameBits) {
@@ -244,6 +266,11 @@ void expect_split_equals_whole(DType dtype, const KernelVariant& variant, const 
     each->forward(each == &whole ? kSerial : kThreadParallel<4>);
     each->backward(each == &whole ? kSerial : kThreadParallel<4>);
   }
+  // Sums of score gradients that are smaller than the gradients of values: an error as great as theirs.
+  const std::vector<double> whole_distances(whole.distance_gradient.begin(), whole.distance_gradient.end());
+  expect_near({split.distance_gradient.begin(), split.distance_gradient.end()}, whole_distances,
+              bounds.gradient * largest(whole.value_gradient.values()));
+  EXPECT_EQ(split.distance_gradient, again.distance_gradient);
   expect_close(split.output, whole.output, bounds.forward, bounds.forward);
   expect_close(split.query_gradient, whole.query_gradient, bounds.gradient, 1e-7);
   expect_close(split.key_gradient, whole.key_gradient, bounds.gradient, 1e-7);

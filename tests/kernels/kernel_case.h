@@ -3,6 +3,7 @@
 // float64 answer to compare with.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -142,17 +143,44 @@ struct KernelCase {
     result.key_keep = keep.empty() ? nullptr : keep.data();
     result.layout = layout.view();
     result.dropout = dropout;
-    result.bias = bias();
+    result.distances = table();
     return result;
   }
 
-  kernels::PositionBias bias() const {
-    if (slopes.empty()) {
-      return {};
+  kernels::DistanceTable table() {
+    if (distances.empty() && !slopes.empty()) {
+      set_distances_of_slopes();
     }
-    const auto heads = static_cast<std::size_t>(shape.heads);
-    const auto row = [&](std::size_t at) { return slopes.data() + at * heads; };
-    return {row(0), row(slopes.size() > heads ? 1 : 0), slopes.size() > 2 * heads ? row(2) : nullptr, query_offset};
+    return {distances.empty() ? nullptr : distances.data(), distance_rows, span(), distance_zero, query_offset};
+  }
+  std::int64_t span() const { return static_cast<std::int64_t>(distances.size()) / (shape.heads * distance_rows); }
+
+  /// ALiBi and BiALiBi as a table of all distances of the call.
+  void set_distances_of_slopes() {
+    const std::int64_t given = static_cast<std::int64_t>(slopes.size()) / shape.heads;
+    distance_rows = given > 2 ? 2 : 1;
+    distance_zero = shape.key_length - 1 - query_offset;
+    for (std::int64_t row = 0; row < shape.heads * distance_rows; ++row) {
+      for (std::int64_t entry = 0; entry < shape.query_length + shape.key_length - 1; ++entry) {
+        const std::int64_t distance = entry - distance_zero;
+        const std::int64_t side = distance < 0 && given > 1 ? 1 : 0;
+        const std::int64_t slope = row % distance_rows == 1 ? 2 : side;
+        distances.push_back(
+            static_cast<Sum>(-std::abs(distance)) *
+            static_cast<Sum>(slopes[static_cast<std::size_t>(slope * shape.heads + row / distance_rows)]));
+      }
+    }
+  }
+  /// A table of random scores: shorter than the call's distances, or longer.
+  void draw_distances(std::uint64_t seed) {
+    std::mt19937_64 engine(seed);
+    std::normal_distribution<double> normal;
+    distance_rows = static_cast<std::int64_t>(engine() % 2) + 1;
+    const auto length = static_cast<std::int64_t>(engine() % 150) + 1;
+    distance_zero = static_cast<std::int64_t>(engine() % 160) - 5;
+    for (std::int64_t entry = 0; entry < shape.heads * distance_rows * length; ++entry) {
+      distances.push_back(static_cast<Sum>(static_cast<float>(normal(engine))));
+    }
   }
 
   void forward(const ParallelFor& parallel = kSerial) {
@@ -167,6 +195,8 @@ struct KernelCase {
     gradients.key_gradient = key_gradient.output();
     gradients.value_gradient = value_gradient.output();
     gradients.transpose = transpose.view();
+    distance_gradient.assign(asks_distance_gradient ? distances.size() : 0, Sum{-7});
+    gradients.distance_gradient = distance_gradient.empty() ? nullptr : distance_gradient.data();
     ASSERT_EQ(own == nullptr ? kernels::fused_backward(isa, arguments(), gradients, parallel)
                              : own->backward(arguments(), gradients, parallel),
               kernels::Status::kOk);
@@ -183,9 +213,15 @@ struct KernelCase {
     }
     return scale * sum + distance_bias(head, row, position);
   }
-  /// ALiBi and BiALiBi by their definition.
+  /// ALiBi and BiALiBi by their definition, or the entry of a table.
   double distance_bias(std::int64_t head, std::int64_t row, std::int64_t position) const {
     const std::int64_t query_position = row + query_offset;
+    if (slopes.empty() && !distances.empty()) {
+      const std::int64_t entry = std::clamp<std::int64_t>(query_position - position + distance_zero, 0, span() - 1);
+      const bool is_second = distance_rows == 2 && (query_position == 0 || position == 0) && query_position != position;
+      const std::int64_t of_head = head * distance_rows + (is_second ? 1 : 0);
+      return static_cast<double>(distances[static_cast<std::size_t>(of_head * span() + entry)]);
+    }
     if (slopes.empty() || query_position == position) {
       return 0;
     }
@@ -245,7 +281,12 @@ struct KernelCase {
   const kernels::FusedKernels* own = nullptr;                      ///< instead of those of `isa`
   double scale = 0.5;
   kernels::Dropout dropout;
-  std::vector<float> slopes;  ///< [0 to 3][heads]
+  std::vector<float> slopes;   ///< [0 to 3][heads]
+  std::vector<Sum> distances;  ///< [heads][distance_rows][span()]; those of `slopes` where only these are given
+  std::int64_t distance_rows = 1;
+  std::int64_t distance_zero = 0;
+  bool asks_distance_gradient = true;
+  std::vector<Sum> distance_gradient;
   std::int64_t query_offset = 0;
   std::vector<std::uint8_t> keep;
   pattern::BlockLayout layout;

@@ -153,10 +153,12 @@ TEST_F(Validate, RefusesOptions) {
   arguments_ = case_.arguments();
   arguments_.dropout.probability = 1.0F;
   expect_refused("dropout");
-  const float slope = 0.5F;
+  const float score = 0.5F;
   arguments_ = case_.arguments();
-  arguments_.bias.left = &slope;
-  expect_refused("both sides");
+  arguments_.distances = {.scores = &score, .span = 0};
+  expect_refused("at least one entry");
+  arguments_.distances = {.scores = &score, .rows = 3, .span = 1};
+  expect_refused("one or two rows");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class Operator(unittest.TestCase):
     def test_opcheck(self):
         arguments, _ = self.arguments()
         self.check(arguments)
-        self.check(arguments, slopes=torch.tensor([0.5, 0.25]))
+        self.check(arguments, distances=torch.randn(2, 1, 50).requires_grad_(), distance_zero=20)
 
     def test_opcheck_of_views_that_models_pass(self):
         """Heads split by a transposed view, values narrower than keys, one key head for both query heads."""
@@ -84,16 +84,18 @@ class Operator(unittest.TestCase):
         for gradient, reference in zip(found, torch.autograd.grad(expected, arguments[:3], direction)):
             torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-5)
 
-    def test_slopes_are_a_bias(self):
+    def test_a_distance_table_is_a_bias(self):
         arguments, mask = self.arguments()
-        slopes = torch.tensor([[0.1, 0.05], [0.2, 0.3]])
-        output, _ = torch.ops.weft.attention(*arguments, slopes=slopes)
+        table = torch.randn(2, 1, 50, requires_grad=True)
+        output, _ = torch.ops.weft.attention(*arguments, distances=table, distance_zero=20)
         position = torch.arange(mask.shape[0])
-        distance = position[:, None] - position[None, :]
-        taken = slopes[0, :, None, None] * distance.clamp(min=0) - slopes[1, :, None, None] * distance.clamp(max=0)
-        bias = torch.where(mask, -taken, -torch.inf)
+        entry = (position[:, None] - position[None, :] + 20).clamp(0, 49)
+        bias = torch.where(mask, table[:, 0, entry], -torch.inf)
         expected = torch.nn.functional.scaled_dot_product_attention(*arguments[:3], attn_mask=bias, scale=0.25)
         torch.testing.assert_close(output, expected, rtol=1e-5, atol=2e-6)
+        direction = torch.randn_like(output)
+        found, reference = (torch.autograd.grad(each, table, direction)[0] for each in (output, expected))
+        torch.testing.assert_close(found, reference, rtol=1e-4, atol=1e-5)
 
     def test_autocast_gives_its_dtype(self):
         arguments, _ = self.arguments(requires_grad=False)

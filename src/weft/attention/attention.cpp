@@ -10,11 +10,11 @@
 #include <cmath>
 
 #include "weft/attention/blocks/decode.h"
+#include "weft/attention/distance_table.h"
 #include "weft/attention/operator/autograd.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/operator/operator.h"
 #include "weft/attention/operator/paths.h"
-#include "weft/attention/position_bias.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -39,7 +39,9 @@ AttentionResult device_dense(const Call& call) {
 
 // A checked call. One that somebody traces goes through the dispatcher, so that they see it.
 Forward computed(const Call& call) {
-  const bool is_traced = !is_plain(call.query) || !is_plain(call.key) || !is_plain(call.value);
+  const at::Tensor& table = call.distances.scores;
+  const bool is_traced =
+      !is_plain(call.query) || !is_plain(call.key) || !is_plain(call.value) || (table.defined() && !is_plain(table));
   if (is_traced) {
     return dispatch_forward(arguments_of(call));
   }
@@ -51,16 +53,15 @@ Forward computed(const Call& call) {
 
 AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                           const LayoutPtr& layout, const AttentionOptions& options) {
-  refuse_gradient_of(options.slopes);
   Call call{.query = query,
             .key = key,
             .value = value,
             .key_keep = options.key_keep,
             .layout = layout,
             .dropout = {static_cast<float>(options.dropout), options.seed, 0},
-            .slopes = options.slopes,
             .path = options.path};
   check_call(call);
+  call.distances = table_of(options, call);
   call.scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(3))));
   check_numbers(call.scale, options.dropout);
   for (at::Tensor* tensor : {&call.query, &call.key, &call.value}) {

@@ -26,6 +26,14 @@ enum class Path {
 /// "fused", "portable", ...: for logs and benchmark tables.
 const char* to_string(Path path) noexcept;
 
+/// A score for each distance, position of the query minus position of the key, that is added to scale * q k: entry
+/// `zero + distance` of the row of the head; beyond either end of the row the entry at that end. A causal model has
+/// keys before the query only and needs `zero` 0; one that sees both sides, span / 2.
+struct DistanceTable {
+  at::Tensor scores;      ///< floating [H, span], or [H, 2, span]: the second for pairs of which one is position 0
+  std::int64_t zero = 0;  ///< the entry of distance 0; it may lie outside of the row
+};
+
 struct AttentionOptions {
   std::optional<double> scale;  ///< 1 / sqrt(head_dim) when absent
   at::Tensor key_keep;          ///< bool [B, K], false marks a padded key; undefined keeps all
@@ -33,8 +41,10 @@ struct AttentionOptions {
   std::uint64_t seed = 0;
   /// Position bias: floating [H] for ALiBi, where a key d positions away loses slope * d of its score; [2, H] for
   /// BiALiBi, slopes for keys before and behind the query; [3, H] with those for pairs of which one is position 0.
-  /// No gradient. alibi_slopes() has the published ones.
+  /// Differentiable. alibi_slopes() has the published ones.
   at::Tensor slopes;
+  /// Differentiable. NaN or infinity in an entry counts as such a score. Not together with slopes.
+  DistanceTable distances;
   Path path = Path::kAuto;
 };
 

@@ -20,8 +20,10 @@ struct Call {
   LayoutPtr layout;
   double scale = 1.0;
   kernels::Dropout dropout;
-  at::Tensor slopes;        ///< of the position bias: float32 [1 to 3, H] on the device of query, or undefined
-  Path path = Path::kAuto;  ///< of a checked call never kAuto
+  /// [H, 1 or 2, span], float32 (float64 for float64) on the device of query, or undefined.
+  DistanceTable distances = {};
+  bool asks_distances = false;  ///< of a backward pass: whether it gives the gradient of `distances`
+  Path path = Path::kAuto;      ///< of a checked call never kAuto
 };
 
 /// output [B, H, Q, D_v] in the dtype of query; log_sum_exp [B, H, Q] in float32 (float64 for float64).
@@ -30,11 +32,12 @@ struct Forward {
   at::Tensor log_sum_exp;
 };
 
-/// In the shapes and dtypes of query, key and value.
+/// In the shapes and dtypes of query, key, value and the distance table; of the last undefined where nobody asks.
 struct Gradients {
   at::Tensor query;
   at::Tensor key;
   at::Tensor value;
+  at::Tensor distances = {};
 };
 
 }  // namespace weft::attention

@@ -19,7 +19,7 @@ at::Tensor prepared(const Call& call, const at::Tensor& tensor) {
 bool is_dense(const Call& call) {
   // The fused operator divides by zero where there is nothing to do.
   return call.query.numel() > 0 && call.key.numel() > 0 && call.query.size(3) == call.value.size(3) &&
-         !call.key_keep.defined() && call.dropout.probability == 0 && !call.slopes.defined() &&
+         !call.key_keep.defined() && call.dropout.probability == 0 && !call.distances.scores.defined() &&
          (call.layout->is_full() || call.layout->is_causal());
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The oracle: no layout, no blocks, one multiplicity a pair of positions, and plain autograd. Shares no code with the
 // paths that it judges, but the dropout draws that are part of the contract.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -60,25 +61,48 @@ at::Tensor bias_of(const OracleSite& edges) {
   return bias;
 }
 
-// What the distances of positions take away, one pair after another: [H, Q, K].
-at::Tensor bias_of_distances(const pattern::Site& site, const at::Tensor& slopes) {
-  const at::Tensor rows = slopes.to(at::kDouble).view({-1, site.heads});
-  const at::Tensor bias = at::zeros({site.heads, site.query_length, site.key_length}, at::kDouble);
-  auto values = bias.accessor<double, 3>();
-  const auto slope = [&](std::int64_t row, std::int64_t head) { return rows[row][head].item<double>(); };
-  for (std::int64_t head = 0; head < site.heads; ++head) {
-    const double left = slope(0, head);
-    const double right = rows.size(0) > 1 ? slope(1, head) : left;
-    for (std::int64_t query = 0; query < site.query_length; ++query) {
-      for (std::int64_t key = 0; key < site.key_length; ++key) {
-        const std::int64_t position = query + site.query_offset;
-        const bool is_first = rows.size(0) > 2 && (position == 0) != (key == 0);
-        const double of_pair = is_first ? slope(2, head) : (key < position ? left : right);
-        values[head][query][key] = -of_pair * std::abs(static_cast<double>(key - position));
-      }
+// Distances from query to key [Q, K], and those alone that `is_taken(position of the query, key)`; zero elsewhere.
+template <typename Condition>
+at::Tensor distances_where(const pattern::Site& site, const Condition& is_taken) {
+  const at::Tensor distances = at::zeros({site.query_length, site.key_length}, at::kDouble);
+  auto values = distances.accessor<double, 2>();
+  for (std::int64_t query = 0; query < site.query_length; ++query) {
+    for (std::int64_t key = 0; key < site.key_length; ++key) {
+      const std::int64_t position = query + site.query_offset;
+      values[query][key] = is_taken(position, key) ? std::abs(static_cast<double>(key - position)) : 0.0;
     }
   }
-  return bias;
+  return distances;
+}
+
+// What the distances of positions take away: [H, Q, K].
+at::Tensor bias_of_slopes(const pattern::Site& site, const at::Tensor& slopes) {
+  const at::Tensor rows = slopes.to(at::kDouble).view({-1, site.heads, 1, 1});
+  const auto is_first = [&](std::int64_t position, std::int64_t key) {
+    return rows.size(0) > 2 && (position == 0) != (key == 0);
+  };
+  const auto left = distances_where(site, [&](auto query, auto key) { return key < query && !is_first(query, key); });
+  const auto right = distances_where(site, [&](auto query, auto key) { return key > query && !is_first(query, key); });
+  const at::Tensor bias = rows[0] * left + rows[rows.size(0) > 1 ? 1 : 0] * right;
+  return -(rows.size(0) > 2 ? bias + rows[2] * distances_where(site, is_first) : bias);
+}
+
+// The entry of each pair: [H, Q, K].
+at::Tensor bias_of_table(const pattern::Site& site, const DistanceTable& table) {
+  const at::Tensor scores = table.scores.to(at::kDouble);
+  const std::int64_t span = scores.size(-1);
+  const at::Tensor places = at::empty({site.query_length, site.key_length}, at::kLong);
+  auto values = places.accessor<std::int64_t, 2>();
+  for (std::int64_t query = 0; query < site.query_length; ++query) {
+    for (std::int64_t key = 0; key < site.key_length; ++key) {
+      const std::int64_t position = query + site.query_offset;
+      const bool is_second = scores.dim() == 3 && scores.size(1) == 2 && (position == 0) != (key == 0);
+      values[query][key] = std::clamp<std::int64_t>(position - key + table.zero, 0, span - 1) + (is_second ? span : 0);
+    }
+  }
+  return scores.reshape({site.heads, -1})
+      .index_select(1, places.view({-1}))
+      .view({site.heads, site.query_length, site.key_length});
 }
 
 }  // namespace
@@ -96,7 +120,10 @@ at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at
     bias = bias.masked_fill(options.key_keep.logical_not().unsqueeze(1).unsqueeze(1), -kInfinity);
   }
   if (options.slopes.defined()) {
-    bias = bias + bias_of_distances(site, options.slopes);
+    bias = bias + bias_of_slopes(site, options.slopes);
+  }
+  if (options.distances.scores.defined()) {
+    bias = bias + bias_of_table(site, options.distances);
   }
   const std::int64_t group = query.size(1) / key.size(1);
   const at::Tensor keys = key.repeat_interleave(group, 1);

@@ -3,6 +3,7 @@
 #include "weft/attention/kernel_attention.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include "weft/attention/tensors.h"
 #include "weft/attention/thread_pool.h"
@@ -45,22 +46,23 @@ struct Held {
     if (call.key_keep.defined()) {
       keep = call.key_keep.to(at::kByte).contiguous();
     }
-    slopes = call.slopes;
+    if (call.distances.scores.defined()) {
+      distances = call.distances.scores.contiguous();
+    }
   }
   at::Tensor query;
   at::Tensor key;
   at::Tensor value;
   at::Tensor keep;
-  at::Tensor slopes;
+  at::Tensor distances;
 };
 
-kernels::PositionBias kernel_bias(const Call& call, const Held& held) {
-  if (!held.slopes.defined()) {
+kernels::DistanceTable kernel_table(const Call& call, const Held& held) {
+  if (!held.distances.defined()) {
     return {};
   }
-  const auto row = [&](std::int64_t at) { return held.slopes[at].const_data_ptr<float>(); };
-  const std::int64_t rows = held.slopes.size(0);
-  return {row(0), row(rows > 1 ? 1 : 0), rows > 2 ? row(2) : nullptr, call.layout->blocks().query_offset};
+  return {held.distances.const_data_ptr(), held.distances.size(1), held.distances.size(2), call.distances.zero,
+          call.layout->blocks().query_offset};
 }
 
 kernels::AttentionArguments arguments_of(const Call& call, const Held& held, const Forward& forward) {
@@ -82,7 +84,7 @@ kernels::AttentionArguments arguments_of(const Call& call, const Held& held, con
   arguments.key_keep = held.keep.defined() ? held.keep.const_data_ptr<std::uint8_t>() : nullptr;
   arguments.layout = call.layout->blocks().view();
   arguments.dropout = call.dropout;
-  arguments.bias = kernel_bias(call, held);
+  arguments.distances = kernel_table(call, held);
   const char* problem = kernels::validate(arguments);
   require(problem == nullptr, "attention: ", problem == nullptr ? "" : problem);
   return arguments;
@@ -123,12 +125,16 @@ Gradients kernel_backward(const Call& call, kernels::InstructionSet isa, const F
   const Forward saved{with_contiguous_columns(forward.output), forward.log_sum_exp.contiguous()};
   const at::Tensor incoming = with_contiguous_columns(output_gradient);
   const auto room_for = [](const at::Tensor& tensor) { return empty_heads(tensor.sizes(), tensor.options()); };
-  const Gradients result{room_for(call.query), room_for(call.key), room_for(call.value)};
+  Gradients result{room_for(call.query), room_for(call.key), room_for(call.value)};
   kernels::AttentionGradients gradients;
   gradients.output_gradient = input_of(incoming);
   gradients.query_gradient = output_of(result.query);
   gradients.key_gradient = output_of(result.key);
   gradients.value_gradient = output_of(result.value);
+  if (call.asks_distances) {
+    result.distances = at::empty_like(held.distances);
+    gradients.distance_gradient = result.distances.mutable_data_ptr();
+  }
   gradients.transpose = call.layout->transpose().view();
   check(kernels::fused_backward(isa, arguments_of(call, held, saved), gradients, kTorchThreads), isa);
   return result;

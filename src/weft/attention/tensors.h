@@ -73,10 +73,11 @@ inline at::Tensor without_padding(const at::Tensor& tensor, const at::Tensor& ke
   return key_keep.defined() ? tensor.masked_fill(key_keep.logical_not().unsqueeze(1).unsqueeze(-1), 0.0) : tensor;
 }
 
-/// Whether autograd follows one of them: backwards, or by a tangent forwards, which no_grad does not turn off.
+/// Whether autograd follows one of them, of those that are defined: backwards, or by a tangent forwards, which no_grad
+/// does not turn off.
 inline bool any_is_followed(std::initializer_list<at::Tensor> tensors) {
   return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
-    return (at::GradMode::is_enabled() && tensor.requires_grad()) || tensor._fw_grad(0).defined();
+    return tensor.defined() && ((at::GradMode::is_enabled() && tensor.requires_grad()) || tensor._fw_grad(0).defined());
   });
 }
 

@@ -34,13 +34,15 @@ struct Dropout {
   std::uint64_t offset = 0;
 };
 
-/// What is added to scores for the distance of two positions: the slope of the head times the distance, taken away
-/// (ALiBi: Press, Smith and Lewis 2022, section 3; BiALiBi, slopes to the left, to the right and for the first token:
-/// Lee, Han and Shin 2022, LittleBird). A recipe for others is docs/recipes/add-a-bias.md.
-struct PositionBias {
-  const float* left = nullptr;    ///< [H], for keys before the query; null: no bias at all
-  const float* right = nullptr;   ///< [H], for keys behind it
-  const float* first = nullptr;   ///< [H], where one of the two positions is 0; null: 0 is as the others
+/// What is added to scores for the distance of two positions: that of the query minus that of the key, so that keys
+/// before the query have positive ones. Entry `zero + distance` of the row of the head; beyond either end of the row
+/// the entry at that end (the far buckets of T5). ALiBi, BiALiBi (which has the second row: Lee, Han and Shin 2022,
+/// LittleBird), relative biases and the logarithm of a soft span are such tables.
+struct DistanceTable {
+  const void* scores = nullptr;   ///< [H][rows][span], in the dtype of log_sum_exp; null: nothing is added
+  std::int64_t rows = 1;          ///< 2: the second row is for pairs of which exactly one position is 0
+  std::int64_t span = 0;          ///< positive where there are scores
+  std::int64_t zero = 0;          ///< the entry of distance 0; it may lie outside of the row
   std::int64_t query_offset = 0;  ///< position of the first query; keys start at 0
 };
 
@@ -64,7 +66,7 @@ struct AttentionArguments {
   const std::uint8_t* key_keep = nullptr;  ///< [B, K]: 0 marks a padded key; null keeps all
   pattern::LayoutView layout{};
   Dropout dropout;
-  PositionBias bias;
+  DistanceTable distances;
 };
 
 /// Gradients in the dtype of the forward call. `output`, `log_sum_exp` of AttentionArguments hold the forward's
@@ -74,6 +76,8 @@ struct AttentionGradients {
   Output query_gradient;  ///< [B, H, Q, D]
   Output key_gradient;    ///< [B, H_kv, K, D]
   Output value_gradient;  ///< [B, H_kv, K, D_v]
+  /// As DistanceTable::scores, summed over the batch; null: not asked.
+  void* distance_gradient = nullptr;
   pattern::TransposeView transpose{};
 };
 
@@ -84,6 +88,7 @@ const char* validate(const AttentionArguments& arguments) noexcept;
 /// softmax).
 void attention_forward(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept;
 
+/// Scores are softmax(scale * Q K^T + distances + log multiplicity); the gradient of a table's entry is the sum of dS.
 /// The five products dV = P^T dO, dP = dO V^T, dS = P (dP - rowsum(dO O)), dQ = dS K, dK = dS^T Q, block by block.
 void attention_backward(const AttentionArguments& arguments, const AttentionGradients& gradients,
                         const ParallelFor& parallel) noexcept;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain backward pass in two sweeps, each with one owner for what it writes: query gradients by rows, key and value
-// gradients by columns through the transpose. Sums are in a fixed order, whatever the number of threads.
+// gradients by columns through the transpose; a third sweep where a distance table has a gradient. Sums are in a fixed
+// order, whatever the number of threads.
 #include <cmath>
 #include <limits>
 
 #include "weft/kernels/block_row.h"
+#include "weft/kernels/distance_table.h"
 #include "weft/kernels/dropout.h"
-#include "weft/kernels/position_bias.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/storage.h"
 
@@ -20,7 +21,7 @@ class BackwardRow {
   using Memory = typename Storage::Memory;
 
  public:
-  // What an edge passes on: dropped probability (for dV) and gradient of the raw score (for dQ and dK).
+  // What an edge passes on: dropped probability (for dV) and gradient of the score (for dQ and dK, times the scale).
   struct Edge {
     Sum probability;
     Sum score_gradient;
@@ -45,11 +46,11 @@ class BackwardRow {
   Edge edge(const RowIndex& key, Sum log_weight) noexcept {
     const Sum scale = static_cast<Sum>(arguments_.scale);
     const Sum score = scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) +
-                      log_weight + position_bias<Sum>(arguments_.bias, at_.head, at_.row, key.row);
+                      log_weight + distance_score<Sum>(arguments_.distances, at_.head, at_.row, key.row);
     const Sum probability = std::exp(score - log_sum_exp_);
     const Sum kept = static_cast<Sum>(dropout_.multiplier(key.row));
     const Sum incoming = dot<Storage>(output_gradient_, row_of<Storage>(arguments_.value, key), arguments_.value_dim);
-    return {probability * kept, scale * probability * (kept * incoming - delta_)};
+    return {probability * kept, probability * (kept * incoming - delta_)};
   }
 
  private:
@@ -99,18 +100,49 @@ class Backward {
     store_row<Storage>(row_of<Storage>(gradients_.value_gradient, key), sums.value, Sum{1}, arguments_.value_dim);
   }
 
+  // Of a head, over all edges of all members of the batch.
+  void distance_gradient(std::int64_t head) const noexcept {
+    const DistanceTable& table = arguments_.distances;
+    Sum* sums = static_cast<Sum*>(gradients_.distance_gradient) + head * table.rows * table.span;
+    for (std::int64_t entry = 0; entry < table.rows * table.span; ++entry) {
+      sums[entry] = 0;
+    }
+    for (std::int64_t row = 0; row < arguments_.batch * arguments_.query_length; ++row) {
+      add_distances({row / arguments_.query_length, head, row % arguments_.query_length}, sums);
+    }
+  }
+
  private:
   struct ColumnSums {
     Sum key[kMaximumHeadDim] = {};
     Sum value[kMaximumHeadDim] = {};
   };
 
+  Sum scale() const noexcept { return static_cast<Sum>(arguments_.scale); }
+
+  void add_distances(const RowIndex& at, Sum* sums) const noexcept {
+    const pattern::LayoutView& layout = arguments_.layout;
+    const pattern::BlockRange blocks = layout.row(at.batch, at.head, at.row / layout.tile_query);
+    BackwardRow<Storage> row(arguments_, gradients_, at);
+    for (std::int64_t index = blocks.begin; index < blocks.end && !row.is_empty(); ++index) {
+      const BlockRow block(arguments_, at.batch, index, at.row % layout.tile_query);
+      for (std::int64_t key = 0; key < block.keys(); ++key) {
+        if (block.has_edge(key)) {
+          const RowIndex key_row{at.batch, at.head / group_, block.first_key() + key};
+          sums[distance_place(arguments_.distances, at.row, key_row.row)] +=
+              row.edge(key_row, block.log_weight(key)).score_gradient;
+        }
+      }
+    }
+  }
+
   void add_block(BackwardRow<Storage>& row, const RowIndex& at, const BlockRow& block, Sum* sums) const noexcept {
     for (std::int64_t key = 0; key < block.keys(); ++key) {
       if (block.has_edge(key)) {
         const RowIndex key_row{at.batch, at.head / group_, block.first_key() + key};
         const auto edge = row.edge(key_row, block.log_weight(key));
-        add_row<Storage>(sums, edge.score_gradient, row_of<Storage>(arguments_.key, key_row), arguments_.head_dim);
+        add_row<Storage>(sums, scale() * edge.score_gradient, row_of<Storage>(arguments_.key, key_row),
+                         arguments_.head_dim);
       }
     }
   }
@@ -134,7 +166,7 @@ class Backward {
     BackwardRow<Storage> row(arguments_, gradients_, query);
     if (!row.is_empty()) {
       const auto edge = row.edge(key, log_weight);
-      add_row<Storage>(sums.key, edge.score_gradient, row.query(), arguments_.head_dim);
+      add_row<Storage>(sums.key, scale() * edge.score_gradient, row.query(), arguments_.head_dim);
       add_row<Storage>(sums.value, edge.probability, row.output_gradient(), arguments_.value_dim);
     }
   }
@@ -162,6 +194,12 @@ void attention_backward(const AttentionArguments& arguments, const AttentionGrad
                      backward.key_gradient(item);
                    }
                  });
+    const bool has_distances = gradients.distance_gradient != nullptr;
+    parallel_for(parallel, has_distances ? arguments.heads : 0, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t head = begin; head < end; ++head) {
+        backward.distance_gradient(head);
+      }
+    });
   });
 }
 

@@ -2,8 +2,8 @@
 // The plain forward pass: a row at a time, a block at a time, an edge at a time. What fused kernels are tested against
 // in the rooms without Torch, and the proof that AttentionArguments carries all that they need.
 #include "weft/kernels/block_row.h"
+#include "weft/kernels/distance_table.h"
 #include "weft/kernels/dropout.h"
-#include "weft/kernels/position_bias.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/softmax_state.h"
 #include "weft/kernels/storage.h"
@@ -68,7 +68,7 @@ class ForwardRow {
     const std::int64_t position = block.first_key() + key;
     const auto* row = row_of<Storage>(arguments_.key, key_row(position));
     const Sum result = static_cast<Sum>(arguments_.scale) * dot<Storage>(query_, row, arguments_.head_dim) +
-                       log_weight + position_bias<Sum>(arguments_.bias, at_.head, at_.row, position);
+                       log_weight + distance_score<Sum>(arguments_.distances, at_.head, at_.row, position);
     // A key with infinity has no finite score, and the row that attends to it no finite answer: not even where the
     // score is -infinity.
     const bool is_invalid = std::isinf(result) && !is_finite_row<Storage>(row, arguments_.head_dim);

@@ -60,8 +60,9 @@ const char* option_problem(const AttentionArguments& arguments) noexcept {
   if (!(arguments.dropout.probability >= 0.0F && arguments.dropout.probability < 1.0F)) {
     return "dropout must be in [0, 1)";
   }
-  if (arguments.bias.left != nullptr && arguments.bias.right == nullptr) {
-    return "a position bias needs slopes for both sides";
+  const DistanceTable& table = arguments.distances;
+  if (table.scores != nullptr && (table.span < 1 || table.rows < 1 || table.rows > 2)) {
+    return "a distance table must have one or two rows and at least one entry";
   }
   return nullptr;
 }

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "weft/attention/position_bias.h"
+#include "weft/attention/distance_table.h"
 
 namespace weft::attention {
 namespace {
@@ -81,11 +81,16 @@ at::Tensor positions(std::int64_t products, std::int64_t tokens, std::int64_t ru
   return result;
 }
 
+// The heads of a piece, which may be those of several members of the batch.
+at::Tensor heads_of(const Piece& piece, const DistanceTable& table) {
+  const at::TensorOptions options = table.scores.options().dtype(at::kLong).requires_grad(false);
+  return at::arange(piece.heads.begin, piece.heads.end, options).remainder_(table.scores.size(0));
+}
+
 }  // namespace
 
-at::Tensor slope_bias(const Piece& piece, const at::Tensor& slopes, at::ScalarType type) {
+PiecePositions positions_of(const Piece& piece, const at::Device& device) {
   const pattern::BlockLayout& layout = *piece.layout;
-  const std::int64_t heads = slopes.size(1);
   const at::Tensor queries =
       positions(piece.products(), piece.query_tokens(), piece.query_tokens(), [&](std::int64_t product, std::int64_t) {
         return layout.query_offset + piece.query_block(product) * layout.tile.query;
@@ -95,9 +100,21 @@ at::Tensor slope_bias(const Piece& piece, const at::Tensor& slopes, at::ScalarTy
         return std::int64_t{layout.key_block[static_cast<std::size_t>(piece.block_begin(product) + block)]} *
                layout.tile.key;
       });
-  const at::Tensor of_heads = at::arange(piece.heads.begin, piece.heads.end, slopes.options().dtype(at::kLong));
-  return position_bias(slopes.index_select(1, of_heads.remainder(heads)), queries.to(slopes.device()),
-                       keys.to(slopes.device()), type);
+  return {queries.to(device), keys.to(device)};
+}
+
+at::Tensor distance_bias(const Piece& piece, const DistanceTable& table) {
+  const PiecePositions positions = positions_of(piece, table.scores.device());
+  const DistanceTable of_piece{table.scores.index_select(0, heads_of(piece, table)), table.zero};
+  return distance_scores(of_piece, positions.queries, positions.keys);
+}
+
+void add_distance_gradient(const Piece& piece, const DistanceTable& table, const at::Tensor& gradients,
+                           const at::Tensor& sums) {
+  const PiecePositions positions = positions_of(piece, table.scores.device());
+  const at::Tensor heads = heads_of(piece, table);
+  const DistanceTable of_piece{table.scores.index_select(0, heads), table.zero};
+  sums.index_add_(0, heads, distance_gradient(of_piece, positions.queries, positions.keys, gradients));
 }
 
 at::Tensor layout_bias(const Piece& piece, const at::TensorOptions& options) {

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/TensorOptions.h>
 
+#include "weft/attention/attention.h"
 #include "weft/attention/blocks/pieces.h"
 
 namespace weft::attention {
@@ -14,8 +15,18 @@ namespace weft::attention {
 /// is an edge. Covers the blocks and keys beyond the key length, not padding.
 at::Tensor layout_bias(const Piece& piece, const at::TensorOptions& options);
 
-/// [products, heads, query_tokens, key_tokens] in `type`: the position bias (attention/position_bias.h) of slopes [1 to
-/// 3, all heads], on their device.
-at::Tensor slope_bias(const Piece& piece, const at::Tensor& slopes, at::ScalarType type);
+/// Positions, int64, of a piece's queries [products, query_tokens] and keys [products, key_tokens].
+struct PiecePositions {
+  at::Tensor queries;
+  at::Tensor keys;
+};
+PiecePositions positions_of(const Piece& piece, const at::Device& device);
+
+/// [products, heads, query_tokens, key_tokens]: what the table of all heads adds to scores.
+at::Tensor distance_bias(const Piece& piece, const DistanceTable& table);
+
+/// Adds the gradient of the table to `sums`, from those of scores as distance_bias() shapes them.
+void add_distance_gradient(const Piece& piece, const DistanceTable& table, const at::Tensor& gradients,
+                           const at::Tensor& sums);
 
 }  // namespace weft::attention

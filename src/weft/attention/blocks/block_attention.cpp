@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "weft/attention/blocks/access.h"
+#include "weft/attention/blocks/bias.h"
 #include "weft/attention/blocks/inputs.h"
 #include "weft/attention/tensors.h"
 
@@ -103,15 +104,19 @@ Gradients block_backward(const Call& call, const Forward& forward, const at::Ten
   const at::Tensor query = at::zeros(inputs.query().sizes(), call.query.options());
   const at::Tensor key = at::zeros(inputs.key().sizes(), options);
   const at::Tensor value = at::zeros(inputs.value().sizes(), options);
+  const at::Tensor distances = call.asks_distances ? at::zeros(call.distances.scores.sizes(), options) : at::Tensor();
   for (const Piece& piece : inputs.pieces()) {
     const PieceGradients gradients = portable_backward(inputs.at(piece), results.at(piece));
     store_queries(query, piece, gradients.query);
     add_keys(key, piece, gradients.key);
     add_keys(value, piece, gradients.value);
+    if (call.asks_distances) {
+      add_distance_gradient(piece, call.distances, gradients.scores, distances);
+    }
   }
   const std::int64_t heads = call.query.size(1);
   return {unflatten(query, call.query, heads), sum_key_heads(unflatten(key, call.key, heads), call.key),
-          sum_key_heads(unflatten(value, call.value, heads), call.value)};
+          sum_key_heads(unflatten(value, call.value, heads), call.value), distances};
 }
 
 }  // namespace weft::attention

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "weft/attention/blocks/products.h"
+#include "weft/attention/distance_table.h"
 #include "weft/attention/kernel_attention.h"
-#include "weft/attention/position_bias.h"
 #include "weft/attention/tensors.h"
 
 namespace weft::attention {
@@ -164,20 +164,20 @@ class DecodeProduct {
       const at::Tensor kept = keep();
       add(at::zeros(kept.sizes(), options).masked_fill_(kept.logical_not(), -kInfinity).unsqueeze(1).unsqueeze(1));
     }
-    if (call_.slopes.defined()) {
-      add(slope_bias());
+    if (call_.distances.scores.defined()) {
+      add(distance_bias());
     }
     return bias;
   }
 
   // [1, key heads, query heads of each, keys]: the query heads of a key head are its query rows.
-  at::Tensor slope_bias() const {
+  at::Tensor distance_bias() const {
     const at::Tensor query = at::full({1, 1}, call_.layout->blocks().query_offset, at::kLong);
-    const at::Tensor heads = call_.slopes.narrow(1, run_.head_begin, run_.head_end - run_.head_begin);
+    const std::int64_t heads = run_.head_end - run_.head_begin;
+    const DistanceTable table{call_.distances.scores.narrow(0, run_.head_begin, heads), call_.distances.zero};
     const at::Tensor bias =
-        position_bias(heads, query.to(call_.query.device()), of_edges(edges_.keys, at::kLong).unsqueeze(0),
-                      accumulation_type(call_.query));
-    const std::int64_t key_heads = aligned_ ? heads.size(1) / group_ : heads.size(1);
+        distance_scores(table, query.to(call_.query.device()), of_edges(edges_.keys, at::kLong).unsqueeze(0));
+    const std::int64_t key_heads = aligned_ ? heads / group_ : heads;
     return bias.reshape({1, key_heads, -1, edges_.count()});
   }
 
@@ -199,8 +199,8 @@ void store(const at::Tensor& target, const DecodeRun& run, const at::Tensor& val
 }  // namespace
 
 bool is_decoding(const Call& call) {
-  return !any_is_followed({call.query, call.key, call.value}) && call.query.size(2) == 1 && call.query.size(0) > 0 &&
-         call.key.size(2) > 0 && call.dropout.probability == 0;
+  return !any_is_followed({call.query, call.key, call.value, call.distances.scores}) && call.query.size(2) == 1 &&
+         call.query.size(0) > 0 && call.key.size(2) > 0 && call.dropout.probability == 0;
 }
 
 std::optional<Forward> decode_forward(const Call& call) {

@@ -98,8 +98,8 @@ at::Tensor BlockInputs::bias_of(const Piece& piece) const {
   if (sees_padding(piece)) {
     add(select_key_bias(key_bias_, piece));
   }
-  if (call_.slopes.defined()) {
-    add(slope_bias(piece, call_.slopes, product_type_));
+  if (call_.distances.scores.defined()) {
+    add(distance_bias(piece, call_.distances));
   }
   return bias;
 }
@@ -118,6 +118,7 @@ PieceInputs BlockInputs::at(const Piece& piece) const {
     inputs.invalid_values = select_keys(invalid_values_, piece);
   }
   inputs.scale = call_.scale;
+  inputs.asks_scores = call_.asks_distances;
   return inputs;
 }
 

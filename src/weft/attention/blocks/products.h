@@ -17,6 +17,7 @@ struct PieceInputs {
   at::Tensor invalid_keys;    ///< bool [R, F, 1, k]: keys that held NaN or infinity (now zero), or undefined
   at::Tensor invalid_values;  ///< [R, F, k, D_v], 1 for numbers of values that did (now zero); undefined with the keys
   double scale = 1.0;
+  bool asks_scores = false;  ///< whether a backward pass gives the gradients of scores
 };
 
 /// output [R, F, q, D_v] and log_sum_exp [R, F, q]; rows without edges are zero and -infinity.
@@ -41,6 +42,7 @@ struct PieceGradients {
   at::Tensor query;
   at::Tensor key;
   at::Tensor value;
+  at::Tensor scores;  ///< [R, F, q, k], of scores with their bias; undefined where nobody asks
 };
 
 PieceForward portable_forward(const PieceInputs& inputs);

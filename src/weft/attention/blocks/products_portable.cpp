@@ -67,6 +67,9 @@ PieceGradients spoiled_backward(const PieceInputs& inputs, const PieceResults& r
   gradients.query.masked_fill_(rows, kNaN);
   gradients.key.masked_fill_(reached_from(rows), kNaN);
   gradients.value.masked_fill_(reached_from(results.lost), kNaN);
+  if (gradients.scores.defined()) {
+    gradients.scores.masked_fill_(edges.logical_and(rows), kNaN);
+  }
   gradients.value.masked_fill_(at::matmul(seeing.transpose(2, 3), wrong) != 0, kNaN);
   return gradients;
 }
@@ -103,9 +106,11 @@ PieceGradients portable_backward(const PieceInputs& inputs, const PieceResults& 
   if (inputs.dropout.defined()) {
     scores_gradient.mul_(inputs.dropout);
   }
-  scores_gradient.sub_(results.delta).mul_(probabilities).mul_(inputs.scale);
+  scores_gradient.sub_(results.delta).mul_(probabilities);
+  const at::Tensor of_scores = inputs.asks_scores ? scores_gradient.clone() : at::Tensor();
+  scores_gradient.mul_(inputs.scale);
   return {at::matmul(scores_gradient, inputs.key), at::matmul(scores_gradient.transpose(2, 3), inputs.query),
-          at::matmul(dropped(probabilities, inputs).transpose(2, 3), results.output_gradient)};
+          at::matmul(dropped(probabilities, inputs).transpose(2, 3), results.output_gradient), of_scores};
 }
 
 }  // namespace weft::attention

@@ -2,8 +2,14 @@
 // A tile for the length of the call, the layout from the cache.
 #include "weft/attention/mechanisms/pattern_attention.h"
 
-#include <algorithm>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 
+#include <algorithm>
+#include <bit>
+
+#include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 
@@ -38,6 +44,22 @@ LayoutPtr PatternAttention::layout_for(const at::Tensor& query, const at::Tensor
       rows_differ ? std::span<const pattern::RowBinding>(rows) : std::span<const pattern::RowBinding>());
 }
 
+DistanceTable PatternAttention::alibi_for(const at::Tensor& query, const at::Tensor& key,
+                                          const AttentionContext& context) {
+  const std::int64_t reach = std::max(context.query_offset + query.size(2), key.size(2));
+  const at::TensorOptions options = query.options().dtype(accumulation_type(query)).requires_grad(false);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool fits = alibi_.scores.defined() && alibi_.zero >= reach && alibi_.scores.device() == query.device() &&
+                    alibi_.scores.scalar_type() == options.dtype().toScalarType();
+  if (!fits) {
+    const at::NoGradGuard no_gradient;
+    const auto longest = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(reach) + 1));
+    const at::Tensor distances = at::arange(-longest, longest + 1, options).abs_();
+    alibi_ = {-slopes_.to(options).unsqueeze(-1) * distances, longest};
+  }
+  return alibi_;
+}
+
 at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                      const AttentionContext& context) {
   require(query.dim() == 4 && key.dim() == 4,
@@ -45,7 +67,9 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
           key.sizes());
   AttentionOptions options;
   options.key_keep = context.key_keep;
-  options.slopes = slopes_;
+  if (slopes_.defined()) {
+    options.distances = alibi_for(query, key, context);
+  }
   if (is_training() && this->site().dropout > 0 && !context.without_dropout) {
     options.dropout = this->site().dropout;
     options.seed = random_bits(context.seed, static_cast<std::uint64_t>(this->site().layer));

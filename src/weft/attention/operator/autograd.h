@@ -9,7 +9,7 @@ namespace weft::attention {
 /// Whether autograd follows the call.
 bool asks_for_gradients(const Call& call);
 
-/// Differentiable by query, key and value; log_sum_exp is not. A second derivative is an error.
+/// Differentiable by query, key, value and distance table; log_sum_exp is not. A second derivative is an error.
 Forward differentiable(const Call& call);
 Forward differentiable(const Arguments& arguments);
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "weft/attention/position_bias.h"
+#include "weft/attention/distance_table.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -99,7 +99,7 @@ void check_call(Call& call) {
   check_tensors(call.query, call.key, call.value, call.key_keep);
   require(call.layout != nullptr, "attention: a layout must be given");
   call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
-  call.slopes = checked_slopes(call.slopes, call.query);
+  check_table(call.distances, call.query);
 }
 
 void check_results(const at::Tensor& query, const at::Tensor& value, const Forward& forward,

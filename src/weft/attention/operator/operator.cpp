@@ -39,7 +39,8 @@ Call call_of(const Arguments& arguments) {
             .layout = from_tensors(arguments.layout, arguments.sizes),
             .scale = arguments.scale,
             .dropout = {static_cast<float>(arguments.dropout), static_cast<std::uint64_t>(arguments.seed), 0},
-            .slopes = arguments.slopes.value_or(at::Tensor()),
+            .distances = {arguments.distances.value_or(at::Tensor()), arguments.distance_zero},
+            .asks_distances = arguments.asks_distances && arguments.distances.has_value(),
             .path = path_of(arguments.path)};
   check_call(call);
   const Path asked = std::exchange(call.path, chosen_path(call));
@@ -63,22 +64,24 @@ Arguments arguments_of(const Call& call) {
           .dropout = static_cast<double>(call.dropout.probability),
           .seed = static_cast<std::int64_t>(call.dropout.seed),
           .path = to_string(call.path),
-          .slopes = optional(call.slopes)};
+          .distances = optional(call.distances.scores),
+          .distance_zero = call.distances.zero,
+          .asks_distances = call.asks_distances};
 }
 
 Forward dispatch_forward(const Arguments& arguments) {
   auto [output, log_sum_exp] = forward_operator().call(
       arguments.query, arguments.key, arguments.value, arguments.key_keep, arguments.layout, arguments.sizes,
-      arguments.scale, arguments.dropout, arguments.seed, arguments.path, arguments.slopes);
+      arguments.scale, arguments.dropout, arguments.seed, arguments.path, arguments.distances, arguments.distance_zero);
   return {output, log_sum_exp};
 }
 
 Gradients dispatch_backward(const Arguments& arguments, const Forward& forward, const at::Tensor& output_gradient) {
-  auto [query, key, value] =
-      backward_operator().call(output_gradient, arguments.query, arguments.key, arguments.value, forward.output,
-                               forward.log_sum_exp, arguments.key_keep, arguments.layout, arguments.sizes,
-                               arguments.scale, arguments.dropout, arguments.seed, arguments.path, arguments.slopes);
-  return {query, key, value};
+  auto [query, key, value, distances] = backward_operator().call(
+      output_gradient, arguments.query, arguments.key, arguments.value, forward.output, forward.log_sum_exp,
+      arguments.key_keep, arguments.layout, arguments.sizes, arguments.scale, arguments.dropout, arguments.seed,
+      arguments.path, arguments.distances, arguments.distance_zero, arguments.asks_distances);
+  return {query, key, value, distances};
 }
 
 bool is_plain(const at::Tensor& tensor) {

@@ -18,18 +18,20 @@
 namespace weft::attention {
 
 using Results = std::tuple<at::Tensor, at::Tensor>;
-using GradientResults = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+using GradientResults = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 using OptionalTensor = std::optional<at::Tensor>;
 
-/// query, key, value, key_keep, layout, sizes, scale, dropout, seed, path, slopes -> output, log_sum_exp
+/// query, key, value, key_keep, layout, sizes, scale, dropout, seed, path, distances, distance_zero -> output,
+/// log_sum_exp
 using ForwardSignature = Results(const at::Tensor&, const at::Tensor&, const at::Tensor&, const OptionalTensor&,
                                  at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view,
-                                 const OptionalTensor&);
-/// output_gradient, query, key, value, output, log_sum_exp and the rest -> gradients of query, key, value
+                                 const OptionalTensor&, std::int64_t);
+/// output_gradient, query, key, value, output, log_sum_exp, the rest, and whether the gradient of `distances` is asked
+/// -> gradients of query, key, value, distances
 using BackwardSignature = GradientResults(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                                           const at::Tensor&, const at::Tensor&, const OptionalTensor&, at::TensorList,
                                           at::IntArrayRef, double, double, std::int64_t, std::string_view,
-                                          const OptionalTensor&);
+                                          const OptionalTensor&, std::int64_t, bool);
 
 const c10::TypedOperatorHandle<ForwardSignature>& forward_operator();
 const c10::TypedOperatorHandle<BackwardSignature>& backward_operator();
@@ -46,7 +48,9 @@ struct Arguments {
   double dropout = 0.0;
   std::int64_t seed = 0;
   std::string path = "auto";
-  OptionalTensor slopes;
+  OptionalTensor distances;  ///< as Call has it
+  std::int64_t distance_zero = 0;
+  bool asks_distances = false;  ///< of a backward pass
 };
 
 /// The checked call. Errors: kArgument that names what does not fit.

@@ -94,7 +94,8 @@ Path path_of(std::string_view name) {
 Path chosen_path(const Call& call) {
   const Path path = call.path == Path::kAuto ? best_path(call) : call.path;
   require(path != Path::kDense || is_dense(call),
-          "attention: the dense path serves full and causal layouts without padding, dropout or slopes only");
+          "attention: the dense path serves full and causal layouts without padding, dropout, slopes or a distance "
+          "table only");
   require(path != Path::kFused || fused_supports(call),
           "attention: the fused path serves float32, bfloat16 and float16 on a CPU, head_dim up to 256 and "
           "tiles of 64 keys only; found ",
@@ -116,7 +117,7 @@ Forward run_forward(const Call& call) {
 Gradients run_backward(const Call& call, const Forward& forward, const at::Tensor& output_gradient) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const Gradients found = backward_by_path(call, forward, output_gradient);
-  return {in_memory_order(found.query), in_memory_order(found.key), in_memory_order(found.value)};
+  return {in_memory_order(found.query), in_memory_order(found.key), in_memory_order(found.value), found.distances};
 }
 
 }  // namespace weft::attention

@@ -3,15 +3,16 @@
 // tensors), autograd and autocast. The layout is tensors and numbers, so that tracers see nothing but what they know.
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
 #include <algorithm>
 
+#include "weft/attention/distance_table.h"
 #include "weft/attention/operator/autograd.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/operator/paths.h"
-#include "weft/attention/position_bias.h"
 #include "weft/attention/tensors.h"
 
 namespace weft::attention {
@@ -19,11 +20,13 @@ namespace {
 
 constexpr const char* kForwardSchema =
     "attention(Tensor query, Tensor key, Tensor value, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, "
-    "float dropout=0.0, int seed=0, str path='auto', Tensor? slopes=None) -> (Tensor output, Tensor log_sum_exp)";
+    "float dropout=0.0, int seed=0, str path='auto', Tensor? distances=None, int distance_zero=0) -> (Tensor output, "
+    "Tensor log_sum_exp)";
 constexpr const char* kBackwardSchema =
     "attention_backward(Tensor output_gradient, Tensor query, Tensor key, Tensor value, Tensor output, "
     "Tensor log_sum_exp, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, float dropout=0.0, int seed=0, "
-    "str path='auto', Tensor? slopes=None) -> (Tensor query_gradient, Tensor key_gradient, Tensor value_gradient)";
+    "str path='auto', Tensor? distances=None, int distance_zero=0, bool asks_distances=False) -> (Tensor "
+    "query_gradient, Tensor key_gradient, Tensor value_gradient, Tensor distance_gradient)";
 
 Forward compute(const Arguments& arguments) { return run_forward(call_of(arguments)); }
 
@@ -57,18 +60,19 @@ Gradients backward_shapes(const Arguments& arguments, const Forward& forward, co
   const auto like = [](const at::Tensor& tensor) {
     return empty_shapes(tensor, tensor.sym_size(1), tensor.sym_size(3));
   };
-  return {like(arguments.query), like(arguments.key), like(arguments.value)};
+  const bool asks = arguments.asks_distances && arguments.distances.has_value();
+  return {like(arguments.query), like(arguments.key), like(arguments.value),
+          asks ? at::empty_like(*arguments.distances) : at::Tensor()};
 }
 
 bool is_plain_call(const Arguments& arguments) {
   const auto is_plain_or_absent = [](const OptionalTensor& tensor) { return !tensor || is_plain(*tensor); };
   return is_plain(arguments.query) && is_plain(arguments.key) && is_plain(arguments.value) &&
-         is_plain_or_absent(arguments.key_keep) && is_plain_or_absent(arguments.slopes) &&
+         is_plain_or_absent(arguments.key_keep) && is_plain_or_absent(arguments.distances) &&
          std::all_of(arguments.layout.begin(), arguments.layout.end(), is_plain);
 }
 
 Forward compute_differentiable(const Arguments& arguments) {
-  refuse_gradient_of(arguments.slopes.value_or(at::Tensor()));
   return is_plain_call(arguments) ? differentiable(call_of(arguments)) : differentiable(arguments);
 }
 
@@ -89,9 +93,10 @@ Forward cast_and_compute(const Arguments& arguments) {
 template <Forward (*kWork)(const Arguments&)>
 Results with_arguments(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                        const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
-                       double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
-  const Forward result =
-      kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), slopes});
+                       double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& distances,
+                       std::int64_t distance_zero) {
+  const Forward result = kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed,
+                                std::string(path), distances, distance_zero});
   return {result.output, result.log_sum_exp};
 }
 
@@ -100,11 +105,12 @@ GradientResults with_backward_arguments(const at::Tensor& output_gradient, const
                                         const at::Tensor& key, const at::Tensor& value, const at::Tensor& output,
                                         const at::Tensor& log_sum_exp, const OptionalTensor& key_keep,
                                         at::TensorList layout, at::IntArrayRef sizes, double scale, double dropout,
-                                        std::int64_t seed, std::string_view path, const OptionalTensor& slopes) {
-  const Gradients result =
-      kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), slopes},
-            {output, log_sum_exp}, output_gradient);
-  return {result.query, result.key, result.value};
+                                        std::int64_t seed, std::string_view path, const OptionalTensor& distances,
+                                        std::int64_t distance_zero, bool asks_distances) {
+  const Gradients result = kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed,
+                                  std::string(path), distances, distance_zero, asks_distances},
+                                 {output, log_sum_exp}, output_gradient);
+  return {result.query, result.key, result.value, result.distances};
 }
 // NOLINTEND(readability-function-size)
 

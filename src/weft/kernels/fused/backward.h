@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "weft/kernels/fused/bias_panel.h"
+#include "weft/kernels/fused/distance_panel.h"
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/key_blocks.h"
@@ -18,6 +18,12 @@
 #include "weft/kernels/fused/spoiled_rows.h"
 
 namespace weft::kernels {
+
+/// What a block of keys adds to, beside its own gradients.
+struct BackwardSums {
+  QuerySums queries;
+  DistanceSums distances;
+};
 
 /// A block of keys of one key head.
 struct KeyPlace {
@@ -57,14 +63,15 @@ class FusedBackward {
 
   /// Writes the gradients of one block of keys and adds to the sums of the queries that see it. `blocks` are those of
   /// its columns, counted over the heads that share it.
-  void run(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums) noexcept {
+  void run(const KeyPlace& place, const pattern::BlockRange& blocks, const BackwardSums& sums) noexcept {
     clear();
     add_blocks(place, blocks, sums);
     store(place);
   }
 
   /// The same for some of the blocks, with the gradients left in `part`: part_size() numbers.
-  void run_part(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums, float* part) noexcept {
+  void run_part(const KeyPlace& place, const pattern::BlockRange& blocks, const BackwardSums& sums,
+                float* part) noexcept {
     clear();
     add_blocks(place, blocks, sums);
     __builtin_memcpy(part, sums_.data(), static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
@@ -91,7 +98,7 @@ class FusedBackward {
     __builtin_memset(sums_.data(), 0, static_cast<std::size_t>(part_size(arguments_)) * sizeof(float));
   }
 
-  void add_blocks(const KeyPlace& place, const pattern::BlockRange& blocks, const QuerySums& sums) noexcept {
+  void add_blocks(const KeyPlace& place, const pattern::BlockRange& blocks, const BackwardSums& sums) noexcept {
     const pattern::LayoutView& layout = arguments_.layout;
     const KeyBlock<Unit>& keys = keys_.get(place.batch, place.key_head, place.key_block);
     const std::int64_t group = arguments_.heads / arguments_.key_heads;
@@ -111,18 +118,33 @@ class FusedBackward {
 
   // `first` is the first query of the block.
   void add_block(const RowIndex& first, std::int64_t first_key, std::int64_t block, const KeyBlock<Unit>& keys,
-                 const QuerySums& sums) noexcept {
+                 const BackwardSums& sums) noexcept {
     const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
     const BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
     each_panel<Isa, Units>(mask, queries.queries, [&](const Panel& panel) {
       make_scores(panel, queries, keys);
-      make_gradients(panel, mask, queries, first, first_key);
-      const QuerySumRow query_sums = sums.row(first, panel.query);
+      const PanelSpan span{panel.vectors, first.row + panel.query, first_key, panel.range.begin, panel.range.end};
+      make_gradients(panel, mask, queries, first, span);
+      if (float* table = sums.distances.of(first.head); table != nullptr) {
+        take_distances(panel, mask, queries.spoiled, span, table);
+      }
+      const QuerySumRow query_sums = sums.queries.row(first, panel.query);
       if (queries.spoiled.touches(panel)) {
         add_spoiled(panel, mask, queries, first, query_sums);
       }
       add_products(panel, queries, keys, query_sums);
     });
+  }
+
+  // Adds dS^T to the sums of a distance table; the products want it times the scale.
+  void take_distances(const Panel& panel, const BlockMask<Isa>& mask, const SpoiledQueries& spoiled,
+                      const PanelSpan& span, float* table) noexcept {
+    const PanelDistances<Isa> distances(arguments_.distances);
+    distances.take(score_gradients(panel), static_cast<float>(arguments_.scale), span, table);
+    const std::uint64_t rows = (spoiled.any() >> panel.query) & low_bits(panel.queries);
+    for (std::int64_t key = panel.range.begin; key < panel.range.end && rows != 0; ++key) {
+      distances.spoil(key, (mask.seen_by(key) >> panel.query) & rows, span, table);
+    }
   }
 
   // Takes rows that are not finite out of what add_products() multiplies.
@@ -155,14 +177,14 @@ class FusedBackward {
                                {score_gradients(panel) + begin * kPanel, kPanel, count, panel.vectors}, 1.0F);
   }
 
-  // Turns S^T into P^T, dP^T into scale * dS^T; dropout scales what is passed on, not what is summed.
+  // Turns S^T into P^T, dP^T into scale * dS^T, or dS^T where a distance table takes it first; dropout scales what is
+  // passed on, not what is summed.
   void make_gradients(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
-                      const RowIndex& first, std::int64_t first_key) noexcept {
+                      const RowIndex& first, const PanelSpan& span) noexcept {
     const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
-    const PanelBias<Isa> bias(arguments_.bias, first.head);
-    const PanelSpan span{panel.vectors, first.row + panel.query, first_key, panel.range.begin, panel.range.end};
-    if (bias.is_on()) {
-      bias.apply(probabilities(panel), span);
+    const PanelDistances<Isa> distances(arguments_.distances);
+    if (distances.is_on()) {
+      distances.apply(first.head, probabilities(panel), span);
     }
     if (dropout.is_on()) {
       dropout.apply(score_gradients(panel), span);
@@ -180,7 +202,8 @@ class FusedBackward {
     const std::int64_t query = panel.query + lane;
     const Vector log_sum_exp = Isa::load(queries.log_sum_exp + query);
     const Vector delta = Isa::load(queries.delta + query);
-    const Vector scale = Isa::set(static_cast<float>(arguments_.scale));
+    const Vector scale =
+        Isa::set(gradients_.distance_gradient == nullptr ? static_cast<float>(arguments_.scale) : 1.0F);
     for (std::int64_t key = panel.range.begin; key < panel.range.end; ++key) {
       float* score = probabilities(panel) + key * kPanel + lane;
       float* incoming = score_gradients(panel) + key * kPanel + lane;

@@ -10,6 +10,7 @@
 #include <new>
 
 #include "weft/kernels/fused/backward.h"
+#include "weft/kernels/fused/distance_panel.h"
 #include "weft/kernels/fused/long_items.h"
 #include "weft/kernels/fused/work.h"
 
@@ -29,10 +30,14 @@ class BackwardPass {
       : arguments_(arguments),
         gradients_(gradients),
         parallel_(parallel),
-        group_(arguments.heads / arguments.key_heads) {}
+        group_(arguments.heads / arguments.key_heads),
+        distances_(arguments, gradients) {}
 
   /// False when there was no memory.
   bool run() noexcept {
+    if (!distances_.is_there()) {
+      return false;
+    }
     const std::int64_t owners = arguments_.batch * arguments_.key_heads;
     const auto cost = [this](std::int64_t owner) { return cost_of(place_of(owner)); };
     const std::int64_t threads = smaller(owners, parallel_.threads());
@@ -43,6 +48,7 @@ class BackwardPass {
         run_ranges(place_of(owner));
       }
     }
+    distances_.store();
     return succeeded_;
   }
 
@@ -93,7 +99,7 @@ class BackwardPass {
     if (!own) {
       return false;
     }
-    const QuerySums sums = own->sums(result_rows(place));
+    const BackwardSums sums{own->sums(result_rows(place)), distances_.of(place.batch, place.head * group_)};
     for (std::int64_t block = 0; block < arguments_.layout.key_blocks; ++block) {
       backward.run({place.batch, place.head, block}, blocks_of(place, block), sums);
     }
@@ -114,12 +120,14 @@ class BackwardPass {
     const auto cost = [&](std::int64_t key_block) { return column_cost(place, key_block); };
     const LongItems<Isa, decltype(cost)> items(arguments_.layout.key_blocks, parallel_.threads(), cost);
     const Buffer<Isa, float> parts(items.parts() * FusedBackward<Isa, Storage>::part_size(arguments_));
-    if (!items.is_there() || !parts.is_there()) {
+    const std::int64_t ranges = larger(1, smaller(smaller(parallel_.threads(), kMostRanges), items.pieces()));
+    const Buffer<Isa, float> tables(ranges * group_ * distances_.entries());
+    if (!items.is_there() || !parts.is_there() || !tables.is_there()) {
       return out_of_memory();
     }
+    distances_.clear(tables.data(), ranges * group_);
     Sums sums[kMostRanges];
     QueryExtent extents[kMostRanges];
-    const std::int64_t ranges = larger(1, smaller(smaller(parallel_.threads(), kMostRanges), items.pieces()));
     const auto piece_cost = [&](std::int64_t piece) { return items.cost(piece); };
     const Shares<Isa, decltype(piece_cost)> shares(items.pieces(), ranges, piece_cost);
     for (std::int64_t range = 0; range < ranges; ++range) {
@@ -132,14 +140,21 @@ class BackwardPass {
       for (std::int64_t range = first; range < last; ++range) {
         const QueryExtent in_result = apart(extents, range, ranges);
         sums[range] = make_sums(extents[range], in_result, place);
+        const DistanceSums distances =
+            distances_.in(tables.data() + range * group_ * distances_.entries(), place.head * group_);
         shares.run(range, range + 1, [&](std::int64_t begin, std::int64_t end) {
-          run_pieces(items, place, {begin, end}, sums[range], parts.data());
+          if (sums[range]) {
+            run_pieces(items, place, {begin, end}, {sums[range]->sums(result_rows(place)), distances}, parts.data());
+          } else {
+            out_of_memory();
+          }
         });
       }
     });
     if (items.parts() > 0 && succeeded_) {
       merge(items, place, parts.data());
     }
+    distances_.merge(distances_.of(place.batch, place.head * group_), tables.data(), ranges, group_);
     parallel_for(parallel_, group_ * arguments_.query_length, kTile, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t query = first; query < last && succeeded_; ++query) {
         store_query(place, query, sums, ranges);
@@ -183,13 +198,12 @@ class BackwardPass {
   }
 
   template <typename Items>
-  void run_pieces(const Items& items, const RowIndex& place, const pattern::BlockRange& pieces, const Sums& own,
-                  float* parts) noexcept {
+  void run_pieces(const Items& items, const RowIndex& place, const pattern::BlockRange& pieces,
+                  const BackwardSums& sums, float* parts) noexcept {
     FusedBackward<Isa, Storage> backward(arguments_, gradients_);
-    if (!own || !backward.is_there()) {
+    if (!backward.is_there()) {
       return out_of_memory();
     }
-    const QuerySums sums = own->sums(result_rows(place));
     for (std::int64_t at = pieces.begin; at < pieces.end; ++at) {
       const WorkPiece piece = items.at(at);
       const KeyPlace keys{place.batch, place.head, piece.item};
@@ -238,6 +252,7 @@ class BackwardPass {
   const AttentionGradients& gradients_;
   const ParallelFor& parallel_;
   std::int64_t group_;
+  DistanceGradient<Isa> distances_;
   bool succeeded_ = true;
 };
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "weft/kernels/fused/bias_panel.h"
+#include "weft/kernels/fused/distance_panel.h"
 #include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/key_blocks.h"
 #include "weft/kernels/fused/pair_scores.h"
@@ -129,9 +129,9 @@ class FusedForward {
         {keys.key.rows.from_row(range.begin), query_panels_.data() + panel.in_panels(units), kPanel, units},
         {scores + range.begin * kPanel, kPanel, range.count(), panel.vectors}, static_cast<float>(arguments_.scale));
     const PanelSpan span{panel.vectors, first_query_ + panel.query, first_key, range.begin, range.end};
-    const PanelBias<Isa> bias(arguments_.bias, place_.head);
-    if (bias.is_on()) {
-      bias.apply(scores, span);
+    const PanelDistances<Isa> distances(arguments_.distances);
+    if (distances.is_on()) {
+      distances.apply(place_.head, scores, span);
     }
     update_softmax(rows_, mask, panel, scores);
     const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);

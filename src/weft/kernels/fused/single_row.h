@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "weft/kernels/distance_table.h"
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/matrix.h"
 #include "weft/kernels/fused/work.h"
-#include "weft/kernels/position_bias.h"
 #include "weft/kernels/rows.h"
 
 namespace weft::kernels {
@@ -132,7 +132,7 @@ class SingleRow {
     const auto scale = static_cast<float>(arguments_.scale);
     for (std::int64_t edge = 0; edge < edges_; ++edge) {
       const float score = scale * scores_[edge] + weights_[edge] +
-                          position_bias<float>(arguments_.bias, at_.head, at_.row, keys_[edge]);
+                          distance_score<float>(arguments_.distances, at_.head, at_.row, keys_[edge]);
       // A key with infinity has no finite score, and its row no finite answer: not even where the score is -infinity.
       const bool is_invalid = __builtin_isinf(score) && !is_finite_key(edge);
       scores_[edge] = is_invalid ? std::numeric_limits<float>::quiet_NaN() : score;

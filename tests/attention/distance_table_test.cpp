@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// ALiBi and BiALiBi: published slopes, every path and the decoding of one token against the oracle, what is refused.
-// Random calls with slopes are in agreement_test.cpp.
+// ALiBi, BiALiBi and distance tables: published slopes, the decoding of one token against the oracle, gradients, what
+// is refused. Random calls with them are in agreement_test.cpp.
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <iterator>
 #include <limits>
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
+#include "support/torch_gradcheck.h"
 
 namespace weft::test {
 namespace {
@@ -99,7 +101,53 @@ TEST(PositionBias, WrongSlopesAreErrors) {
   refused(at::ones({4, kHeads}), ErrorKind::kArgument, {"[2, heads] or [3, heads]", "[4, 4]"});
   refused(at::ones({kHeads}, at::kLong), ErrorKind::kArgument, {"floating", "Long"});
   refused(at::full({kHeads}, std::numeric_limits<double>::infinity()), ErrorKind::kArgument, {"finite"});
-  refused(at::ones({kHeads}).requires_grad_(), ErrorKind::kUnsupported, {"no gradient"});
+}
+
+TEST(PositionBias, WrongTablesAreErrors) {
+  const auto layout = layout_of("window(9)", 20, kHeads);
+  const Tensors tensors = random_tensors({1, kHeads, 20, 8});
+  attention::AttentionOptions options;
+  const auto refused = [&](const at::Tensor& scores, std::initializer_list<std::string_view> words) {
+    options.distances.scores = scores;
+    expect_error(ErrorKind::kArgument, words,
+                 [&] { attention::attention(tensors.query, tensors.key, tensors.value, layout, options); });
+  };
+  refused(at::ones({3, 5}), {"distance table", "4 heads", "[3, 1, 5]"});
+  refused(at::ones({kHeads, 3, 5}), {"[heads, 2, span]", "[4, 3, 5]"});
+  refused(at::ones({kHeads, 0}), {"at least one entry"});
+  refused(at::ones({kHeads, 5}, at::kLong), {"floating", "Long"});
+  options.slopes = at::ones({kHeads});
+  refused(at::ones({kHeads, 5}), {"not both"});
+}
+
+// Slopes and tables by central differences in float64, with keys on both sides, position 0 and distances beyond a
+// table.
+TEST(PositionBias, GradientsEqualCentralDifferences) {
+  pattern::Site site;
+  site.query_length = 9;
+  site.key_length = 11;
+  site.heads = 2;
+  const auto layout = std::make_shared<const attention::Layout>(
+      pattern::compile(pattern::Pattern::parse("window(5) | global(1)"), site, {4, 8}));
+  at::manual_seed(1);
+  const auto numbers = [](at::IntArrayRef sizes) { return at::randn(sizes, at::kDouble); };
+  const std::vector<at::Tensor> inputs{numbers({2, 2, 9, 3}), numbers({2, 1, 11, 3}), numbers({2, 1, 11, 3})};
+  const at::Tensor biases[] = {numbers({2}), numbers({3, 2}), numbers({2, 6}), numbers({2, 2, 6})};
+  for (const Path path : {Path::kPortable, Path::kScalar}) {
+    for (std::size_t bias = 0; bias < std::size(biases); ++bias) {
+      SCOPED_TRACE(::testing::Message() << attention::to_string(path) << " " << bias);
+      testing::expect_gradients(
+          [&](const std::vector<at::Tensor>& tensors) {
+            attention::AttentionOptions options;
+            options.path = path;
+            options.dropout = 0.3;
+            (bias < 2 ? options.slopes : options.distances.scores) = tensors[3];
+            options.distances.zero = 3;
+            return attention::attention(tensors[0], tensors[1], tensors[2], layout, options).output;
+          },
+          {inputs[0], inputs[1], inputs[2], biases[bias]});
+    }
+  }
 }
 
 }  // namespace
