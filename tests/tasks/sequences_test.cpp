@@ -59,7 +59,7 @@ TranslateOptions by_sentences() {
 }
 
 std::string random_document(std::mt19937_64& random, bool long_paragraph) {
-  static const std::vector<std::string> kParts = {"The loom weaves. ",
+  static const std::vector<std::string> pieces = {"The loom weaves. ",
                                                   "Mr. J. Smith said: \"No!\"",
                                                   " ",
                                                   "\n",
@@ -95,7 +95,7 @@ std::string random_document(std::mt19937_64& random, bool long_paragraph) {
   std::string text;
   const std::size_t parts = random() % 60;
   for (std::size_t i = 0; i < parts; ++i) {
-    text += kParts[random() % kParts.size()];
+    text += pieces[random() % pieces.size()];
   }
   for (int i = 0; long_paragraph && i < 10000; ++i) {
     text += random() % 9 == 0 ? ", word" : " word";
@@ -123,6 +123,7 @@ TEST(Translate, KeepsEveryDocument) {
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   std::vector<Document> documents;
+  documents.reserve(1000);
   for (int i = 0; i < 1000; ++i) {
     documents.push_back({.first = random_document(random, i % 250 == 0), .name = concat("text ", i)});
   }

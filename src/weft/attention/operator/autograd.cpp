@@ -24,10 +24,7 @@ using torch::autograd::variable_list;
 // Connects a first gradient to what it came from, only to refuse the second one.
 class RefuseSecondDerivative : public torch::autograd::Function<RefuseSecondDerivative> {
  public:
-  static at::Tensor forward(AutogradContext*, const at::Tensor& gradient, const at::Tensor&, const at::Tensor&,
-                            const at::Tensor&, const at::Tensor&, const OptionalTensor&) {
-    return gradient;
-  }
+  static at::Tensor forward(AutogradContext*, const at::Tensor& gradient, at::TensorList) { return gradient; }
   static variable_list backward(AutogradContext*, const variable_list&) {
     fail(ErrorKind::kUnsupported, "attention has no second derivative: its backward pass is not differentiable");
   }
@@ -112,10 +109,12 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
         c10::static_intrusive_pointer_cast<Computation>(context->saved_data["computation"].toCapsule());
     variable_list result = first_gradients(*computation, saved, gradients[0]);
     if (at::GradMode::is_enabled()) {
+      variable_list sources = {gradients[0], saved[0], saved[1], saved[2]};
+      if (saved[3].defined()) {  // autograd takes no undefined tensor
+        sources.push_back(saved[3]);
+      }
       for (at::Tensor& gradient : result) {
-        gradient = gradient.defined() ? RefuseSecondDerivative::apply(gradient, gradients[0], saved[0], saved[1],
-                                                                      saved[2], OptionalTensor(saved[3]))
-                                      : gradient;
+        gradient = gradient.defined() ? RefuseSecondDerivative::apply(gradient, at::TensorList(sources)) : gradient;
       }
     }
     return {result[0], result[1], result[2], result[3], at::Tensor()};

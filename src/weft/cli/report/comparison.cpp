@@ -33,6 +33,7 @@ std::vector<std::string> names_in(const std::vector<Json>& objects) {
 
 std::vector<Json> values_of(const std::vector<Json>& objects, const std::string& name) {
   std::vector<Json> values;
+  values.reserve(objects.size());
   for (const Json& object : objects) {
     values.push_back(object.value(name, Json(nullptr)));
   }
@@ -59,6 +60,7 @@ std::vector<std::string> headings(const std::vector<RunFigures>& runs) {
     return run.path.parent_path() == parent && !run.path.filename().empty();
   });
   std::vector<std::string> names;
+  names.reserve(runs.size());
   for (const RunFigures& run : runs) {
     names.push_back(printable(common ? run.path.filename().string() : run.path.string()));
   }
@@ -121,6 +123,7 @@ void add_group(const std::string& title, const std::vector<RunFigures>& runs, st
 
 void add_settings(const std::vector<RunFigures>& runs, bool all, std::vector<SideBySideRow>& rows) {
   std::vector<Json> settings;
+  settings.reserve(runs.size());
   for (const RunFigures& run : runs) {
     settings.push_back(settings_of(run));
   }

@@ -167,6 +167,7 @@ std::string objects_table(const Json& objects, const std::string& where) {
   std::vector<std::vector<std::string>> rows;
   for (const Json& object : objects) {
     std::vector<std::string> row;
+    row.reserve(headings.size());
     for (const std::string& name : headings) {
       row.push_back(html_quote(figure_text(name, formats::member(object, name, where))));
     }

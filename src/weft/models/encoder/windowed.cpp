@@ -27,7 +27,7 @@ class LongformerAttention : public layers::SelfAttentionImpl {
 
 at::Tensor LongformerAttention::attend(const layers::Heads& heads, const at::Tensor& x,
                                        const layers::BlockContext& context) {
-  const at::Tensor mixed = SelfAttentionImpl::attend(heads, x, context);
+  at::Tensor mixed = SelfAttentionImpl::attend(heads, x, context);
   if (!needs_input() || context.attention.rows.empty()) {
     return mixed;
   }
