@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "attention/mechanism_checks.h"
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "support/torch_gradcheck.h"
@@ -151,28 +152,7 @@ TEST(LinearAttention, LaterKeysReachNoEarlierRow) {
 
 TEST(LinearAttention, WhatPaddingHoldsReachesNothing) {
   for (const bool causal : {false, true}) {
-    Tensors tensors = random_tensors({2, 2, 90, 8});
-    AttentionContext context;
-    context.key_keep = at::rand({2, 90}) < 0.6;
-    context.key_keep[1].fill_(false);
-    context.rows = {{{}, 70, {}}, {}};
-    const auto module = linear(2, causal);
-    const at::Tensor expected = module->forward(tensors.query, tensors.key, tensors.value, context);
-    EXPECT_TRUE((expected[1] == 0).all().item<bool>()) << "a row that sees no key";
-    const at::Tensor padded = context.key_keep.logical_not().unsqueeze(1).unsqueeze(-1);
-    for (at::Tensor* tensor : {&tensors.key, &tensors.value}) {
-      *tensor = tensor->masked_fill(padded, kNoNumber).requires_grad_();
-    }
-    tensors.query = tensors.query.clone();
-    tensors.query[0].narrow(1, 70, 20).fill_(kNoNumber);
-    tensors.query.requires_grad_();
-    const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, context);
-    EXPECT_TRUE(at::equal(output, expected));
-    output.sum().backward();
-    for (const at::Tensor& tensor : {tensors.query, tensors.key, tensors.value}) {
-      EXPECT_TRUE(at::isfinite(tensor.grad()).all().item<bool>());
-      EXPECT_TRUE((tensor.grad()[1] == 0).all().item<bool>());
-    }
+    expect_padding_reaches_nothing(*linear(2, causal));
   }
 }
 
@@ -266,8 +246,10 @@ TEST(LinearAttention, AutocastDoesNotLowerTheSums) {
 TEST(LinearAttention, ErrorsNameBothSides) {
   MechanismSite site;
   for (const char* expression : {"linear(8)", "linear | window(4)", "linear full"}) {
-    expect_error(ErrorKind::kExpression, {"linear", "no settings"}, [&] { make_attention(expression, site); });
+    expect_error(ErrorKind::kExpression, {"linear", "not combined"}, [&] { make_attention(expression, site); });
   }
+  expect_error(ErrorKind::kExpression, {"linear", "no setting 'window'", "it has none"},
+               [&] { make_attention("linear(window=8)", site); });
   EXPECT_THROW(make_attention("linears", site), Error);
   EXPECT_EQ(make_attention(" linear() ", site)->description(), "linear");
   const Tensors tensors = random_tensors({1, 3, 10, 8});

@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+#include "attention/mechanism_checks.h"
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "support/torch_gradcheck.h"
@@ -199,28 +200,7 @@ TEST(RelativeAttention, LaterKeysReachNoEarlierRow) {
 }
 
 TEST(RelativeAttention, WhatPaddingHoldsReachesNothing) {
-  Tensors tensors = random_tensors({2, 2, 90, 8});
-  const auto module = relative("relative", relative_site(2, 8), at::kFloat);
-  AttentionContext context;
-  context.key_keep = at::rand({2, 90}) < 0.6;
-  context.key_keep[1].fill_(false);
-  context.rows = {{{}, 70, {}}, {}};
-  const at::Tensor expected = module->forward(tensors.query, tensors.key, tensors.value, context).detach();
-  EXPECT_TRUE((expected[1] == 0).all().item<bool>()) << "a row that sees no key";
-  const at::Tensor padded = context.key_keep.logical_not().unsqueeze(1).unsqueeze(-1);
-  for (at::Tensor* tensor : {&tensors.key, &tensors.value}) {
-    *tensor = tensor->masked_fill(padded, std::numeric_limits<double>::quiet_NaN()).requires_grad_();
-  }
-  tensors.query = tensors.query.clone();
-  tensors.query[0].narrow(1, 70, 20).fill_(std::numeric_limits<double>::quiet_NaN());
-  tensors.query.requires_grad_();
-  const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, context);
-  EXPECT_TRUE(at::equal(output, expected));
-  output.sum().backward();
-  for (const at::Tensor& tensor : {tensors.query, tensors.key, tensors.value}) {
-    EXPECT_TRUE(at::isfinite(tensor.grad()).all().item<bool>());
-    EXPECT_TRUE((tensor.grad()[1] == 0).all().item<bool>());
-  }
+  expect_padding_reaches_nothing(*relative("relative", relative_site(2, 8), at::kFloat));
 }
 
 TEST(RelativeAttention, StepsGiveWhatTheWholeGives) {

@@ -26,9 +26,9 @@
 
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
+#include "weft/attention/sinusoids.h"
 #include "weft/core/files.h"
 #include "weft/layers/attention/cross_attention.h"
-#include "weft/layers/embeddings.h"
 
 namespace weft::models {
 namespace {
@@ -133,7 +133,7 @@ class Reference {
     x = config_.scale_embedding ? x * std::sqrt(static_cast<double>(config_.d_model)) : x;
     x = x + (config_.position_embedding == "learned"
                  ? value(stack + "embeddings.positions").narrow(0, 0, ids.size(1))
-                 : layers::sinusoidal_positions(0, ids.size(1), config_.d_model, x.options()));
+                 : attention::sinusoidal_positions(0, ids.size(1), config_.d_model, x.options()));
     return config_.normalize_embedding ? norm(stack + "embeddings.norm", x) : x;
   }
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables, the two ways of counting positions, and the waves.
+// The tables, and the two ways of counting positions.
 #include "weft/layers/embeddings.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/outer.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/stack.h>
 
+#include "weft/attention/sinusoids.h"
 #include "weft/layers/dropout.h"
 
 namespace weft::layers {
@@ -19,17 +15,6 @@ namespace {
 constexpr std::int64_t kDropoutLayer = -1;  // the embeddings stand before layer 0
 
 }  // namespace
-
-at::Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int64_t hidden,
-                                const at::TensorOptions& options, bool halves) {
-  const at::TensorOptions exact = at::TensorOptions(at::kCPU).dtype(at::kDouble);
-  const at::Tensor exponents = at::arange(0, hidden, 2, exact) / -static_cast<double>(hidden);
-  const at::Tensor angles = at::outer(at::arange(first, first + count, exact), at::pow(10000.0, exponents));
-  // Sine and cosine take turns along the last dimension, or follow each other; an odd width leaves out the last cosine.
-  const at::Tensor waves =
-      halves ? at::cat({angles.sin(), angles.cos()}, 1) : at::stack({angles.sin(), angles.cos()}, 2).flatten(1);
-  return waves.narrow(1, 0, hidden).to(options);
-}
 
 at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_id) {
   const at::Tensor real = ids.ne(padding_id);
@@ -64,8 +49,8 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
   if (config_.positions == PositionKind::kNone) {
     return hidden;
   }
-  return hidden + sinusoidal_positions(input.first_position, length, config_.hidden_size, hidden.options(),
-                                       config_.positions == PositionKind::kSinusoidalHalves);
+  return hidden + attention::sinusoidal_positions(input.first_position, length, config_.hidden_size, hidden.options(),
+                                                  config_.positions == PositionKind::kSinusoidalHalves);
 }
 
 at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {

@@ -71,9 +71,4 @@ TORCH_MODULE(Embeddings);
 /// RoBERTa's positions [B, N]: the k-th token of a row that is not padding has padding_id + k, padding has padding_id.
 at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_id);
 
-/// PE(p, 2i) = sin(p / 10000^(2i / hidden)), PE(p, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5),
-/// [count, hidden] for positions from `first` on. `halves`: the sines of a row stand before its cosines.
-at::Tensor sinusoidal_positions(std::int64_t first, std::int64_t count, std::int64_t hidden,
-                                const at::TensorOptions& options, bool halves = false);
-
 }  // namespace weft::layers

@@ -6,18 +6,13 @@
 
 #include <ATen/ops/scalar_tensor.h>
 
+#include "weft/attention/state/state_checks.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 
 namespace weft::training {
 namespace {
-
-at::Tensor tensor_called(const checkpoint::NamedTensors& tensors, const std::string& name) {
-  const auto found =
-      std::find_if(tensors.begin(), tensors.end(), [&](const auto& tensor) { return tensor.first == name; });
-  return found == tensors.end() ? at::Tensor() : found->second;
-}
 
 bool has_shape(const at::Tensor& rows, const StreamMemory::Shape& shape) {
   return rows.defined() && at::isFloatingType(rows.scalar_type()) && rows.dim() == 3 && rows.size(0) == shape.rows &&
@@ -29,7 +24,7 @@ layers::SegmentMemory memory_of(const checkpoint::NamedTensors& tensors, const s
   layers::SegmentMemory memory;
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const std::string name = concat(prefix, layer);
-    const at::Tensor rows = tensor_called(tensors, name);
+    const at::Tensor rows = attention::named(tensors, name);
     if (!has_shape(rows, shape) || (layer > 0 && rows.size(1) != memory.length())) {
       fail(ErrorKind::kFormat, where, ": expected ", quote(name), " [", shape.rows, ", up to ", shape.most, ", ",
            shape.width, "], as long as those of other layers");
@@ -77,7 +72,7 @@ void StreamMemory::save(const std::filesystem::path& file) const {
 void StreamMemory::load(const std::filesystem::path& file, std::int64_t step, const Shape& shape) {
   const checkpoint::NamedTensors tensors = checkpoint::load_tensors(file);
   const std::string where = quote(file.native(), 4096);
-  const at::Tensor saved = tensor_called(tensors, "step");
+  const at::Tensor saved = attention::named(tensors, "step");
   const bool is_number = saved.defined() && saved.numel() == 1 && saved.scalar_type() == at::kLong;
   if (!is_number || saved.item<std::int64_t>() != step) {
     fail(ErrorKind::kFormat, where, ": expected memories of step ", step);

@@ -13,6 +13,7 @@
 
 #include "weft/attention/mechanisms/causal_product.h"
 #include "weft/attention/mechanisms/row_lengths.h"
+#include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/state/running_sums.h"
 #include "weft/attention/state/state_checks.h"
@@ -103,12 +104,7 @@ at::Tensor quotient_of(const at::Tensor& mixed, at::ScalarType type, const at::T
 }  // namespace
 
 MechanismSpec parse_linear(const std::string& expression) {
-  const std::size_t begin = expression.find_first_not_of(" \t\r\n");
-  const std::string text = expression.substr(begin, expression.find_last_not_of(" \t\r\n") + 1 - begin);
-  if (text != "linear" && text != "linear()") {
-    fail(ErrorKind::kExpression, "attention: `linear` has no settings and is not combined with patterns, found `", text,
-         "`");
-  }
+  MechanismSettings(expression, "linear").check_all_taken({});
   MechanismSpec spec;
   spec.name = "linear";
   spec.description = "linear";

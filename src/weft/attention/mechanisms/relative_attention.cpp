@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings, waves, and the table of distances that a call needs.
+// Settings, and the table of distances that a call needs.
 #include "weft/attention/mechanisms/relative_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/outer.h>
-#include <ATen/ops/pow.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
@@ -18,6 +14,7 @@
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"
+#include "weft/attention/sinusoids.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
@@ -64,14 +61,6 @@ double relative_operations(const MechanismSite& site, std::int64_t length) {
   const auto tokens = static_cast<double>(length);
   const double keys = site.causal ? tokens / 2 : tokens;
   return tokens * keys * 6 * width + 2 * tokens * width * width * static_cast<double>(site.heads);
-}
-
-/// [count, width]: sines, then cosines, of distances from `nearest` on, computed in float64.
-at::Tensor waves(std::int64_t nearest, std::int64_t count, std::int64_t width, const at::TensorOptions& options) {
-  const at::TensorOptions exact = at::TensorOptions(at::kCPU).dtype(at::kDouble);
-  const at::Tensor exponents = at::arange(0, width, 2, exact) / -static_cast<double>(width);
-  const at::Tensor angles = at::outer(at::arange(nearest, nearest + count, exact), at::pow(10000.0, exponents));
-  return at::cat({angles.sin(), angles.cos()}, 1).narrow(1, 0, width).to(options);
 }
 
 }  // namespace
@@ -136,7 +125,8 @@ std::vector<at::Tensor> RelativeAttention::shared_parameters() const {
 at::Tensor RelativeAttention::table(std::int64_t nearest, std::int64_t count) {
   const std::int64_t heads = site().heads;
   const auto compute = [&](std::int64_t first, std::int64_t rows) {
-    const at::Tensor wave = waves(first, rows, distances_.size(1), distances_.options().requires_grad(false));
+    const at::Tensor wave =
+        sinusoidal_positions(first, rows, distances_.size(1), distances_.options().requires_grad(false), true);
     return at::matmul(wave, distances_.t()).view({rows, heads, -1}).transpose(0, 1);
   };
   if (at::GradMode::is_enabled() || distances_.is_inference()) {

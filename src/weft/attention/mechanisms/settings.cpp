@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
 
@@ -22,14 +23,6 @@ std::string trimmed(const std::string& text) {
 bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
-}
-
-std::string list_of(const std::vector<std::string_view>& words) {
-  std::string list;
-  for (const std::string_view word : words) {
-    list += concat(list.empty() ? "" : ", ", word);
-  }
-  return list;
 }
 
 }  // namespace
@@ -98,8 +91,8 @@ std::string MechanismSettings::word(std::string_view key, const std::vector<std:
     return std::string(words.front());
   }
   if (std::find(words.begin(), words.end(), value) == words.end()) {
-    fail(ErrorKind::kExpression, "attention: ", key, " of `", name_, "` must be one of ", list_of(words), ", found ",
-         quote(value));
+    fail(ErrorKind::kExpression, "attention: ", key, " of `", name_, "` must be one of ", joined(words, ", "),
+         ", found ", quote(value));
   }
   return value;
 }
@@ -107,7 +100,7 @@ std::string MechanismSettings::word(std::string_view key, const std::vector<std:
 void MechanismSettings::check_all_taken(const std::vector<std::string_view>& known) const {
   if (!settings_.empty()) {
     fail(ErrorKind::kExpression, "attention: `", name_, "` has no setting ", quote(settings_.front().first),
-         ", there are ", list_of(known));
+         known.empty() ? "; it has none" : ", there are " + joined(known, ", "));
   }
 }
 

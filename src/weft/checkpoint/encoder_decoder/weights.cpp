@@ -8,10 +8,10 @@
 #include <array>
 #include <stdexcept>
 
+#include "weft/attention/sinusoids.h"
 #include "weft/checkpoint/name_rows.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/layers/embeddings.h"
 #include "weft/models/families/encoder_decoder_family.h"
 
 namespace weft::checkpoint {
@@ -118,8 +118,9 @@ void add_copies(NamedTensors& tensors, const EncoderDecoderConfig& config, const
 
 void add_positions(NamedTensors& tensors, const EncoderDecoderConfig& config, const std::string& prefix) {
   const auto waves = [&](std::int64_t count) {
-    return layers::sinusoidal_positions(0, count, config.d_model, tensors.front().second.options().requires_grad(false),
-                                        config.position_embedding == "sinusoidal_halves");
+    return attention::sinusoidal_positions(0, count, config.d_model,
+                                           tensors.front().second.options().requires_grad(false),
+                                           config.position_embedding == "sinusoidal_halves");
   };
   tensors.emplace_back(prefix + "encoder.embed_positions.weight", waves(config.max_source_positions));
   tensors.emplace_back(prefix + "decoder.embed_positions.weight", waves(config.max_target_positions));

@@ -8,7 +8,6 @@
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
-#include "weft/core/quote.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
 
 namespace weft::fine_tuning {
@@ -22,17 +21,6 @@ struct SideLimits {
   std::int64_t longest;
   std::int64_t vocabulary;
 };
-
-void check_vocabulary(const PairEncoding& encoding, const Ids& ids, const SideLimits& limits,
-                      const std::string& where) {
-  for (const std::int64_t id : ids) {
-    if (id >= limits.vocabulary) {
-      fail(ErrorKind::kFormat, where, ": the tokeniser gives ", quote(encoding.tokenizer.token(id, limits.side)),
-           " the id ", id, ", but the model has ", limits.vocabulary,
-           " rows of embeddings: these are the files of two models");
-    }
-  }
-}
 
 Ids framed_ids(const PairEncoding& encoding, const std::string& text, const std::string& where,
                const SideLimits& limits, ReadSummary& summary) {
@@ -55,7 +43,7 @@ Ids framed_ids(const PairEncoding& encoding, const std::string& text, const std:
     summary.left_out += found - most;
     ids.resize(static_cast<std::size_t>(most));
   }
-  check_vocabulary(encoding, ids, limits, where);
+  encoding.tokenizer.check_rows(ids, limits.side, limits.vocabulary, where);
   ids = frame.around(ids);
   if (static_cast<std::int64_t>(ids.size()) > encoding.config.batch_tokens) {
     throw Error(ErrorKind::kArgument,

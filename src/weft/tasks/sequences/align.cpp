@@ -14,7 +14,6 @@
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
-#include "weft/core/quote.h"
 #include "weft/generation/settings/read_settings.h"
 #include "weft/layers/attention/cross_attention.h"
 #include "weft/tasks/sequences/languages.h"
@@ -37,11 +36,8 @@ AlignmentSite resolved_site(AlignmentSite site, const models::EncoderDecoderConf
     site.layer = site.shift ? (layers - 1) / 2 : std::max<std::int64_t>(0, layers - 2);
   }
   require(site.layer < layers, name, ": the decoder has layers 0 to ", layers - 1, ", but --layer is ", site.layer);
-  for (std::size_t i = 0; i < site.heads.size(); ++i) {
-    const std::int64_t head = site.heads[i];
-    require(std::find(site.heads.begin(), site.heads.begin() + static_cast<std::ptrdiff_t>(i), head) ==
-                site.heads.begin() + static_cast<std::ptrdiff_t>(i),
-            name, ": --heads names head ", head, " twice");
+  for (const std::int64_t head : site.heads) {
+    require(std::count(site.heads.begin(), site.heads.end(), head) == 1, name, ": --heads names head ", head, " twice");
     require(head >= 0 && head < heads, name, ": a layer of the decoder has heads 0 to ", heads - 1,
             ", but --heads names ", head);
   }
@@ -110,13 +106,7 @@ class Alignment {
     } catch (const Error& error) {
       throw Error(error.kind(), concat(name, ": ", error.what()), error.hint());
     }
-    for (const std::int64_t id : read.ids) {
-      if (id >= vocabulary) {
-        fail(ErrorKind::kFormat, model_.texts.name, ": the tokeniser gives ",
-             quote(model_.texts.tokenizer->token(id, side)), " the id ", id, ", but the model has ", vocabulary,
-             " rows of embeddings: these are the files of two models");
-      }
-    }
+    model_.texts.tokenizer->check_rows(read.ids, side, vocabulary, model_.texts.name);
     return read;
   }
 

@@ -8,7 +8,6 @@
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
-#include "weft/core/quote.h"
 
 namespace weft::tasks {
 
@@ -19,13 +18,7 @@ Ids source_ids(const SequenceModel& model, std::string_view text, const std::str
   } catch (const Error& error) {
     throw Error(error.kind(), concat(name, ": ", error.what()), error.hint());
   }
-  for (const std::int64_t id : ids) {
-    if (id >= model.vocabulary) {
-      fail(ErrorKind::kFormat, model.name, ": the tokeniser gives ",
-           quote(model.tokenizer->token(id, text::Side::kSource)), " the id ", id, ", but the model has ",
-           model.vocabulary, " rows of embeddings: these are the files of two models");
-    }
-  }
+  model.tokenizer->check_rows(ids, text::Side::kSource, model.vocabulary, model.name);
   return ids;
 }
 

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/pair/piece_files.h"
 #include "weft/text/utf8.h"
@@ -190,6 +192,14 @@ std::string PairTokenizer::decode(const Ids& ids, Side side) const {
     text = strip_left(text.substr(at + kNewline.size()));
   }
   return stripped(result += text);
+}
+
+void PairTokenizer::check_rows(const Ids& ids, Side side, std::int64_t rows, const std::string& where) const {
+  const auto beyond = std::find_if(ids.begin(), ids.end(), [&](std::int64_t id) { return id >= rows; });
+  if (beyond != ids.end()) {
+    fail(ErrorKind::kFormat, where, ": the tokeniser gives ", quote(token(*beyond, side)), " the id ", *beyond,
+         ", but the model has ", rows, " rows of embeddings: these are the files of two models");
+  }
 }
 
 std::unique_ptr<PairTokenizer> load_pair_tokenizer(const std::filesystem::path& directory) {

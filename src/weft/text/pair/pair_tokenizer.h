@@ -58,6 +58,9 @@ class PairTokenizer {
   virtual std::string language(Side /*side*/) const { return {}; }
   /// `model_max_length` of tokenizer_config.json, or 0.
   virtual std::int64_t maximum_length() const { return 0; }
+  /// Errors: kFormat that begins with `where` for ids of a side beyond the `rows` embeddings of a model, whose files
+  /// are then those of two models.
+  void check_rows(const std::vector<std::int64_t>& ids, Side side, std::int64_t rows, const std::string& where) const;
   /// Whether both sides number their pieces alike.
   bool shared() const { return shared_; }
   /// Writes the files that it was loaded from.

@@ -43,7 +43,7 @@ std::int64_t count_layers(const NamedTensors& parameters) {
 }  // namespace
 
 bool decays(const std::string& name, const at::Tensor& parameter) {
-  return parameter.dim() >= 2 && !is_embedding(name);
+  return parameter.dim() >= 2 && !is_embedding(name) && !name.ends_with("bias");  // relative attention's are matrices
 }
 
 std::int64_t layer_of(const std::string& name, std::int64_t layers) {
