@@ -159,6 +159,29 @@ TEST(NotFiniteNumbers, ScoresOfMinusInfinityAloneAreNaN) {
   }
 }
 
+// The rows of queries with a key 5 places before them, what they reach, and the distances that they have.
+TEST(NotFiniteNumbers, OfATableReachTheRowsThatHaveTheirDistance) {
+  for (const Path path : {Path::kAuto, Path::kPortable, Path::kScalar}) {
+    const Tensors tensors = random_tensors({1, 1, 70, 8});
+    AttentionOptions options;
+    options.path = path;
+    options.distances.scores = at::zeros({1, 30});
+    options.distances.scores[0][5] = kNotANumber;
+    options.distances.scores.requires_grad_();
+    const at::Tensor query = tensors.query.clone().requires_grad_();
+    const at::Tensor key = tensors.key.clone().requires_grad_();
+    const auto layout = layout_of("window(18) & !window(2) & causal", 70, 1);
+    const auto result = attention::attention(query, key, tensors.value, layout, options);
+    EXPECT_EQ(result.output.isnan().sum().item<std::int64_t>(), 65 * 8) << attention::to_string(path);
+    EXPECT_EQ(result.log_sum_exp.isnan().sum().item<std::int64_t>(), 65) << attention::to_string(path);
+    const auto gradients = torch::autograd::grad({result.output.sum()}, {query, key, options.distances.scores});
+    EXPECT_TRUE(gradients[0].isnan().any(-1).equal(result.log_sum_exp.isnan())) << attention::to_string(path);
+    EXPECT_EQ(gradients[1].isnan().any(-1).sum().item<std::int64_t>(), 68) << attention::to_string(path);
+    const at::Tensor entries = at::arange(30).view({1, 30});
+    EXPECT_TRUE(gradients[2].isnan().equal((entries > 1).logical_and(entries < 10))) << attention::to_string(path);
+  }
+}
+
 TEST(NotFiniteNumbers, ADecodedTokenHasTheRulesOfARow) {
   Tensors tensors = random_tensors({1, 1, 130, 8});
   const at::Tensor query = tensors.query.narrow(2, 0, 1).contiguous();

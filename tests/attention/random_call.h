@@ -36,7 +36,9 @@ struct RandomCall {
     return concat(expression, " B=", batch, " Q=", site.query_length, " K=", site.key_length,
                   " offset=", site.query_offset, " H_kv=", key_heads, " D=", query.size(3), " tile=", tile.query, "x",
                   tile.key, " padded=", options.key_keep.defined(), " dropout=", options.dropout,
-                  " slopes=", options.slopes.defined(), " distances=", options.distances.scores.defined());
+                  " slopes=", options.slopes.defined(), " distances=", options.distances.scores.defined(),
+                  " positions=", options.positions.queries.defined(), options.positions.first.defined(),
+                  options.positions.causal, options.positions.not_self);
   }
 
   RandomPattern draw;
@@ -135,7 +137,29 @@ struct RandomCall {
       options.distances = {
           draw.chance(50) ? at::randn({site.heads, span}, at::kDouble) : at::randn({site.heads, 2, span}, at::kDouble),
           draw.between(-5, span + 5)};
+    } else if (draw.chance(30)) {
+      draw_positions();
     }
+  }
+
+  // Some keys are hidden, some queries stand at one position, some calls share positions between heads. No two keys do:
+  // of a row that sees its own position alone, the log-sum-exp of more than one score of -1e5 has few digits in
+  // float32.
+  void draw_positions() {
+    const auto random = [this](std::int64_t heads, std::int64_t length) {
+      return at::rand({draw.chance(70) ? batch : 1, draw.chance(70) ? heads : 1, length}, at::kDouble);
+    };
+    const auto at_queries = [&] {
+      return (random(site.heads, site.query_length) * (site.key_length + 6)).to(at::kInt) - 6;
+    };
+    options.positions.queries = at_queries();
+    options.positions.keys =
+        random(key_heads, site.key_length).argsort(std::int64_t{-1}).to(at::kInt) - site.key_length / 8;
+    if (draw.chance(40)) {
+      options.positions.first = at_queries();
+    }
+    options.positions.causal = draw.chance(60);
+    options.positions.not_self = draw.chance(60);
   }
 };
 

@@ -32,12 +32,14 @@ struct DirectCall {
 
   attention::Results forward() const {
     return attention::forward_operator().call(tensors.query, tensors.key, tensors.value, key_keep, layout.tensors,
-                                              layout.sizes, scale, dropout, 0, path, std::nullopt, 0);
+                                              layout.sizes, scale, dropout, 0, path, std::nullopt, 0, query_positions,
+                                              key_positions, std::nullopt, true, false);
   }
   attention::GradientResults backward() const {
     return attention::backward_operator().call(output_gradient, tensors.query, tensors.key, tensors.value, output,
                                                log_sum_exp, key_keep, layout.tensors, layout.sizes, scale, dropout, 0,
-                                               path, std::nullopt, 0, false);
+                                               path, std::nullopt, 0, query_positions, key_positions, std::nullopt,
+                                               true, false, false);
   }
   void each_tensor(const std::function<void(at::Tensor&)>& change) {
     for (at::Tensor* tensor : {&tensors.query, &tensors.key, &tensors.value, &output, &output_gradient, &log_sum_exp}) {
@@ -47,6 +49,8 @@ struct DirectCall {
 
   Tensors tensors;
   attention::OptionalTensor key_keep;
+  attention::OptionalTensor query_positions;
+  attention::OptionalTensor key_positions;
   LayoutTensors layout;
   at::Tensor output;
   at::Tensor output_gradient;
@@ -126,6 +130,25 @@ TEST(UncheckedCall, PaddingAndNumbersThatDoNotFitAreRefused) {
   expect_refused_everywhere({"key_keep", "bool"}, padding({2, kCallLength}, at::kFloat));
   expect_refused_everywhere({"dropout"}, [](DirectCall& call) { call.dropout = 1.0; });
   expect_refused_everywhere({"scale"}, [](DirectCall& call) { call.scale = std::numeric_limits<double>::quiet_NaN(); });
+}
+
+TEST(UncheckedCall, PositionsThatDoNotFitAreRefused) {
+  const auto refused = [](const Words& words, const Damage& damage) {
+    DirectCall call;
+    call.query_positions = call.key_positions = at::zeros({2, 4, kCallLength}, at::kInt);
+    EXPECT_NO_THROW(call.forward());
+    damage(call);
+    expect_error(ErrorKind::kArgument, words, [&] { call.forward(); });
+    expect_error(ErrorKind::kArgument, words, [&] { call.backward(); });
+  };
+  refused({"positions of queries", "[2, 4, 150]", "[2, 3, 150]"},
+          [](DirectCall& call) { call.query_positions = at::zeros({2, 3, kCallLength}, at::kInt); });
+  refused({"positions of keys", "[1, 4, 149]"},
+          [](DirectCall& call) { call.key_positions = at::zeros({1, 4, 149}, at::kInt); });
+  refused({"positions of keys", "int32", "Long"},
+          [](DirectCall& call) { call.key_positions = at::zeros({2, 4, kCallLength}, at::kLong); });
+  refused({"positions of keys", "none"}, [](DirectCall& call) { call.key_positions = std::nullopt; });
+  refused({"need those of queries"}, [](DirectCall& call) { call.query_positions = std::nullopt; });
 }
 
 TEST(UncheckedCall, ResultsOfAnotherCallAreRefused) {

@@ -69,6 +69,14 @@ TEST(BackwardKernel, EqualsCentralDifferencesWithAPositionBias) {
   expect_gradients(kernel_case);
 }
 
+TEST(BackwardKernel, EqualsCentralDifferencesWithPositions) {
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    Float64Case kernel_case({2, 2, 1, 9, 13, 2, 3, {4, 8}}, mixed_edges, seed, DType::kFloat64);
+    kernel_case.draw_positions(seed);
+    expect_gradients(kernel_case);
+  }
+}
+
 TEST(BackwardKernel, EqualsCentralDifferencesOfADistanceTable) {
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
     Float64Case kernel_case({2, 2, 1, 9, 13, 2, 3, {4, 8}}, mixed_edges, seed, DType::kFloat64);

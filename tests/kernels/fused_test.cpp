@@ -62,6 +62,9 @@ Case random_fused_case(std::uint64_t seed, DType dtype) {
     result.draw_distances(seed);
     result.asks_distance_gradient = seed % 7 != 0;
   }
+  if (seed % 5 == 2) {
+    result.draw_positions(seed);
+  }
   result.query_offset = seed % 8 == 3 ? -20 : 5 * static_cast<std::int64_t>(seed % 2);
   return result;
 }
@@ -168,6 +171,138 @@ TEST_P(FusedKernel, NaNStaysAtTheDistancesOfItsRow) {
   }
 }
 
+// Keys 0 to 2 places before a query; of the first 40 queries one 8 places before, of query 80 one 20 places.
+int spaced_edges(std::int64_t, std::int64_t query, std::int64_t key) {
+  const std::int64_t before = query - key;
+  return (before >= 0 && before < 3) || (query < 40 && before == 8) || (query == 80 && before == 20) ? 1 : 0;
+}
+
+// The entry of NaN is 8, or the last one: that of all distances beyond it.
+std::vector<bool> lost_rows(std::int64_t entry) {
+  std::vector<bool> lost(90, false);
+  std::fill(lost.begin() + 8, lost.begin() + 40, entry == 8);
+  lost[80] = entry != 8;
+  return lost;
+}
+
+std::vector<bool> rows_of_nan(StridedArray<kernels::PlainStorage<float>>& array, std::int64_t rows) {
+  std::vector<bool> result(static_cast<std::size_t>(rows));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    result[static_cast<std::size_t>(row)] = std::isnan(array.get(0, 0, row, 3));
+  }
+  return result;
+}
+
+// An entry with NaN reaches the rows that have an edge of that distance, and what these rows reach.
+TEST_P(FusedKernel, NaNInATableStaysInTheRowsThatHaveItsDistance) {
+  for (const std::int64_t spoiled : {8, 15}) {
+    Float32Case fused({1, 1, 1, 90, 100, 8, 8, {64, 64}}, spaced_edges, 3, DType::kFloat32);
+    GetParam().use_for(fused);
+    fused.distances.assign(16, 0.5F);
+    fused.distances[static_cast<std::size_t>(spoiled)] = std::numeric_limits<float>::quiet_NaN();
+    fused.forward();
+    fused.backward();
+    const std::vector<bool> lost = lost_rows(spoiled);
+    std::vector<bool> reached(100, false);
+    for (std::int64_t edge = 0; edge < 9000; ++edge) {
+      const auto key = static_cast<std::size_t>(edge % 100);
+      reached[key] =
+          reached[key] || (lost[static_cast<std::size_t>(edge / 100)] && spaced_edges(0, edge / 100, edge % 100) > 0);
+    }
+    EXPECT_EQ(rows_of_nan(fused.output, 90), lost);
+    EXPECT_EQ(rows_of_nan(fused.query_gradient, 90), lost);
+    EXPECT_EQ(rows_of_nan(fused.key_gradient, 100), reached);
+    EXPECT_EQ(rows_of_nan(fused.value_gradient, 100), reached);
+    for (std::int64_t entry = 0; entry < 16; ++entry) {
+      EXPECT_EQ(std::isnan(fused.distance_gradient[static_cast<std::size_t>(entry)]), entry < 3 || entry == spoiled)
+          << entry;
+    }
+  }
+}
+
+std::vector<std::int32_t> shuffled(std::int64_t count, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::vector<std::int32_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), engine);
+  return order;
+}
+
+// A permuted sequence on a layout of whole blocks is the causal one, permuted.
+TEST_P(FusedKernel, PositionsMakeAPermutedSequenceCausal) {
+  const auto all = [](std::int64_t, std::int64_t, std::int64_t) { return 1; };
+  const auto causal = [](std::int64_t, std::int64_t query, std::int64_t key) { return key <= query ? 1 : 0; };
+  constexpr std::int64_t kRows = 150;
+  const Shape shape{1, 2, 2, kRows, kRows, 16, 8, {64, 64}};
+  Float32Case plain(shape, causal, 4, DType::kFloat32);
+  Float32Case sorted(shape, all, 4, DType::kFloat32);
+  for (Float32Case* each : {&plain, &sorted}) {
+    GetParam().use_for(*each);
+  }
+  sorted.causal = true;
+  std::vector<std::int32_t> order;
+  const auto copy = [&](auto& from, auto& to, std::int64_t head, std::int64_t columns, bool sorts) {
+    for (std::int64_t item = 0; item < kRows * columns; ++item) {
+      const std::int64_t row = item / columns;
+      const std::int64_t position = order[static_cast<std::size_t>(row)];
+      to.set(0, head, sorts ? row : position, item % columns,
+             from.get(0, head, sorts ? position : row, item % columns));
+    }
+  };
+  for (std::int64_t head = 0; head < 2; ++head) {
+    order = shuffled(kRows, 6 + static_cast<std::uint64_t>(head));
+    sorted.query_positions.insert(sorted.query_positions.end(), order.begin(), order.end());
+    copy(plain.query, sorted.query, head, 16, true);
+    copy(plain.key, sorted.key, head, 16, true);
+    copy(plain.value, sorted.value, head, 8, true);
+    copy(plain.output_gradient, sorted.output_gradient, head, 8, true);
+  }
+  sorted.key_positions = sorted.query_positions;
+  for (Float32Case* each : {&plain, &sorted}) {
+    each->forward();
+    each->backward();
+  }
+  Float32Case back(shape, all, 4, DType::kFloat32);
+  for (std::int64_t head = 0; head < 2; ++head) {
+    const auto begin = sorted.query_positions.begin() + head * kRows;
+    std::copy(begin, begin + kRows, order.begin());
+    copy(sorted.output, back.output, head, 8, false);
+    copy(sorted.query_gradient, back.query_gradient, head, 16, false);
+    copy(sorted.key_gradient, back.key_gradient, head, 16, false);
+    copy(sorted.value_gradient, back.value_gradient, head, 8, false);
+  }
+  expect_close(back.output, plain.output, 2e-6, 2e-6);
+  expect_close(back.query_gradient, plain.query_gradient, 1e-5, 1e-6);
+  expect_close(back.key_gradient, plain.key_gradient, 1e-5, 1e-6);
+  expect_close(back.value_gradient, plain.value_gradient, 1e-5, 1e-6);
+}
+
+// Not to itself while there is another key; alone, to itself; nothing in sight, an empty row.
+TEST_P(FusedKernel, ARowAttendsToItsOwnPositionWhereItSeesNoOther) {
+  const auto all = [](std::int64_t, std::int64_t, std::int64_t) { return 1; };
+  for (const std::int32_t tile : {1, 64}) {
+    Float32Case fused({1, 1, 1, 70, 70, 8, 8, {tile, 64}}, all, 4, DType::kFloat32);
+    GetParam().use_for(fused);
+    fused.causal = fused.not_self = true;
+    for (std::int32_t row = 0; row < 70; ++row) {
+      fused.query_positions.push_back(69 - row);
+      fused.key_positions.push_back(69 - row);
+    }
+    fused.query_positions[30] = -1;
+    fused.forward();
+    fused.backward();
+    for (std::int64_t column = 0; column < 8; ++column) {
+      EXPECT_EQ(fused.output.get(0, 0, 69, column), fused.value.get(0, 0, 69, column));
+      EXPECT_FLOAT_EQ(static_cast<float>(fused.output.get(0, 0, 68, column)),
+                      static_cast<float>(fused.value.get(0, 0, 69, column)));
+      EXPECT_EQ(fused.query_gradient.get(0, 0, 69, column), 0.0);
+      EXPECT_EQ(fused.output.get(0, 0, 30, column), 0.0);
+    }
+    EXPECT_EQ(fused.log_sum_exp[69], -1e5F);
+    EXPECT_EQ(fused.log_sum_exp[30], -std::numeric_limits<float>::infinity());
+  }
+}
+
 TEST_P(FusedKernel, AllPaddedRowsAreZero) {
   Float32Case fused({2, 2, 1, 70, 66, 10, 12, {64, 64}}, mixed_edges, 6, DType::kFloat32);
   GetParam().use_for(fused);
@@ -190,6 +325,7 @@ void expect_same_bits(const Shape& shape, DType dtype, const KernelVariant& vari
     variant.use_for(*each);
     each->dropout = {0.2F, 9, 0};
     each->draw_distances(2);
+    each->draw_positions(4);
     each->forward(each == &first ? kSerial : threads);
     each->backward(threads);
   }

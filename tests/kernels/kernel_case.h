@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -144,6 +145,10 @@ struct KernelCase {
     result.layout = layout.view();
     result.dropout = dropout;
     result.distances = table();
+    if (!query_positions.empty()) {
+      result.positions = {query_positions.data(), key_positions.data(),
+                          first_positions.empty() ? nullptr : first_positions.data(), causal, not_self};
+    }
     return result;
   }
 
@@ -183,6 +188,33 @@ struct KernelCase {
     }
   }
 
+  /// Positions in a random order, some below 0, some queries at one. Queries have even ones, and of the keys those that
+  /// patterns of tests count once: beside a score of -1e5 a log multiplicity has few digits in float32.
+  void draw_positions(std::uint64_t seed) {
+    std::mt19937_64 engine(seed);
+    const auto draw = [&engine](std::int64_t count) {
+      return static_cast<std::int32_t>(engine() % static_cast<std::uint64_t>(count));
+    };
+    causal = draw(3) > 0;
+    not_self = draw(3) > 0;
+    const bool has_first = draw(2) == 0;
+    std::vector<std::int32_t> order(static_cast<std::size_t>(shape.key_length));
+    for (std::int64_t row = 0; row < shape.batch * shape.key_heads; ++row) {
+      std::iota(order.begin(), order.end(), 0);
+      std::shuffle(order.begin(), order.end(), engine);
+      for (std::int64_t key = 0; key < shape.key_length; ++key) {
+        const std::int32_t position = 2 * order[static_cast<std::size_t>(key)] + (key % 3 == 0 ? 0 : 1);
+        key_positions.push_back(draw(9) == 0 ? -1 - position : position);
+      }
+    }
+    for (std::int64_t row = 0; row < shape.batch * shape.heads * shape.query_length; ++row) {
+      query_positions.push_back(2 * draw(shape.key_length + 2) - 2);
+      if (has_first) {
+        first_positions.push_back(query_positions.back() - draw(shape.key_length + 9));
+      }
+    }
+  }
+
   void forward(const ParallelFor& parallel = kSerial) {
     ASSERT_EQ(kernels::validate(arguments()), nullptr) << kernels::validate(arguments());
     ASSERT_EQ(own == nullptr ? kernels::fused_forward(isa, arguments(), parallel) : own->forward(arguments(), parallel),
@@ -205,8 +237,31 @@ struct KernelCase {
   bool keeps(std::int64_t batch, std::int64_t position) const {
     return keep.empty() || keep[static_cast<std::size_t>(batch * shape.key_length + position)] != 0;
   }
+  /// How often a row attends to a key: what the layout says, where padding and positions let it.
+  int edges(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t position) const {
+    return keeps(batch, position) && is_in_sight(batch, head, row, position) ? multiplicity(head, row, position) : 0;
+  }
+  std::size_t query_at(std::int64_t batch, std::int64_t head, std::int64_t row) const {
+    return static_cast<std::size_t>((batch * shape.heads + head) * shape.query_length + row);
+  }
+  std::int32_t position_of(std::int64_t batch, std::int64_t head, std::int64_t key) const {
+    return key_positions[static_cast<std::size_t>((batch * shape.key_heads + key_head(head)) * shape.key_length + key)];
+  }
+  bool is_in_sight(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t key) const {
+    if (query_positions.empty()) {
+      return true;
+    }
+    const std::size_t query = query_at(batch, head, row);
+    const std::int32_t position = position_of(batch, head, key);
+    const bool is_behind = !first_positions.empty() && position < first_positions[query];
+    return position >= 0 && !is_behind && !(causal && position > query_positions[query]);
+  }
   std::int64_t key_head(std::int64_t head) const { return head / (shape.heads / shape.key_heads); }
   double score(std::int64_t batch, std::int64_t head, std::int64_t row, std::int64_t position) {
+    if (not_self && !query_positions.empty() &&
+        position_of(batch, head, position) == query_positions[query_at(batch, head, row)]) {
+      return -1e5;
+    }
     double sum = 0;
     for (std::int64_t column = 0; column < shape.head_dim; ++column) {
       sum += query.get(batch, head, row, column) * key.get(batch, key_head(head), position, column);
@@ -235,10 +290,15 @@ struct KernelCase {
   std::vector<double> probabilities(std::int64_t batch, std::int64_t head, std::int64_t row) {
     std::vector<double> result(static_cast<std::size_t>(shape.key_length), 0.0);
     double total = 0;
+    double greatest = -std::numeric_limits<double>::max();
     for (std::int64_t position = 0; position < shape.key_length; ++position) {
-      const int times = keeps(batch, position) ? multiplicity(head, row, position) : 0;
+      greatest =
+          edges(batch, head, row, position) == 0 ? greatest : std::max(greatest, score(batch, head, row, position));
+    }
+    for (std::int64_t position = 0; position < shape.key_length; ++position) {
+      const int times = edges(batch, head, row, position);
       result[static_cast<std::size_t>(position)] =
-          times == 0 ? 0.0 : times * std::exp(score(batch, head, row, position));
+          times == 0 ? 0.0 : times * std::exp(score(batch, head, row, position) - greatest);
       total += result[static_cast<std::size_t>(position)];
     }
     for (double& probability : result) {
@@ -288,6 +348,11 @@ struct KernelCase {
   bool asks_distance_gradient = true;
   std::vector<Sum> distance_gradient;
   std::int64_t query_offset = 0;
+  std::vector<std::int32_t> query_positions;  ///< [batch][heads][query_length], or empty
+  std::vector<std::int32_t> key_positions;    ///< [batch][key_heads][key_length]
+  std::vector<std::int32_t> first_positions;  ///< as query_positions
+  bool causal = false;
+  bool not_self = false;
   std::vector<std::uint8_t> keep;
   pattern::BlockLayout layout;
   pattern::LayoutTranspose transpose;

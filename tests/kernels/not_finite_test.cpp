@@ -107,7 +107,7 @@ class Rules {
   void follow(const kernels::RowIndex& row) {
     std::vector<kernels::RowIndex> seen;
     for (std::int64_t key = 0; key < call_.shape.key_length; ++key) {
-      if (call_.keeps(row.batch, key) && call_.multiplicity(row.head, row.row, key) > 0) {
+      if (call_.edges(row.batch, row.head, row.row, key) > 0) {
         seen.push_back({row.batch, call_.key_head(row.head), key});
       }
     }
@@ -211,6 +211,9 @@ void expect_rules_with_poison(std::uint64_t seed, DType dtype, const KernelVaria
   }
   if (seed % 4 == 3) {
     call.dropout = {0.2F, seed, 0};
+  }
+  if (seed % 7 > 4) {
+    call.draw_positions(seed);
   }
   const auto spoil = [&](auto& array, std::int64_t heads, std::int64_t columns) {
     for (std::int64_t times = draw(3); times > 0; --times) {

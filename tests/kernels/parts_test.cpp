@@ -159,6 +159,10 @@ TEST_F(Validate, RefusesOptions) {
   expect_refused("at least one entry");
   arguments_.distances = {.scores = &score, .rows = 3, .span = 1};
   expect_refused("one or two rows");
+  const std::int32_t position = 0;
+  arguments_ = case_.arguments();
+  arguments_.positions = {.queries = &position};
+  expect_refused("positions of queries need those of keys");
 }
 
 }  // namespace

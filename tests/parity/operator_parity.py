@@ -46,6 +46,8 @@ class Operator(unittest.TestCase):
         arguments, _ = self.arguments()
         self.check(arguments)
         self.check(arguments, distances=torch.randn(2, 1, 50).requires_grad_(), distance_zero=20)
+        order = torch.randperm(200).to(torch.int32).view(1, 1, 200)
+        self.check(arguments, query_positions=order, key_positions=order, first_positions=order - 20, causal=True, not_self=True)
 
     def test_opcheck_of_views_that_models_pass(self):
         """Heads split by a transposed view, values narrower than keys, one key head for both query heads."""
@@ -96,6 +98,23 @@ class Operator(unittest.TestCase):
         direction = torch.randn_like(output)
         found, reference = (torch.autograd.grad(each, table, direction)[0] for each in (output, expected))
         torch.testing.assert_close(found, reference, rtol=1e-4, atol=1e-5)
+
+    def test_row_positions_are_a_mask(self):
+        arguments, mask = self.arguments()
+        order = torch.stack([torch.randperm(200) for _ in range(4)]).view(2, 2, 200)
+        output, _ = torch.ops.weft.attention(*arguments, query_positions=order.to(torch.int32), key_positions=order.to(torch.int32),
+                                             causal=True, not_self=True)
+        query, key, value = arguments[:3]
+        scores = query @ key.transpose(2, 3) * 0.25
+        behind = order[..., None] >= order[..., None, :]
+        own = order[..., None] == order[..., None, :]
+        scores = torch.where(own, -1e5, scores).masked_fill(~(mask & behind), -torch.inf)
+        expected = scores.softmax(-1) @ value
+        torch.testing.assert_close(output, expected, rtol=1e-5, atol=2e-6)
+        direction = torch.randn_like(output)
+        found = torch.autograd.grad(output, arguments[:3], direction)
+        for gradient, reference in zip(found, torch.autograd.grad(expected, arguments[:3], direction)):
+            torch.testing.assert_close(gradient, reference, rtol=1e-4, atol=1e-5)
 
     def test_autocast_gives_its_dtype(self):
         arguments, _ = self.arguments(requires_grad=False)

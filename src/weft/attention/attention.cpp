@@ -15,6 +15,7 @@
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/operator/operator.h"
 #include "weft/attention/operator/paths.h"
+#include "weft/attention/row_positions.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -39,9 +40,9 @@ AttentionResult device_dense(const Call& call) {
 
 // A checked call. One that somebody traces goes through the dispatcher, so that they see it.
 Forward computed(const Call& call) {
-  const at::Tensor& table = call.distances.scores;
-  const bool is_traced =
-      !is_plain(call.query) || !is_plain(call.key) || !is_plain(call.value) || (table.defined() && !is_plain(table));
+  const auto is_given_and_traced = [](const at::Tensor& tensor) { return tensor.defined() && !is_plain(tensor); };
+  const bool is_traced = !is_plain(call.query) || !is_plain(call.key) || !is_plain(call.value) ||
+                         is_given_and_traced(call.distances.scores) || is_given_and_traced(call.positions.queries);
   if (is_traced) {
     return dispatch_forward(arguments_of(call));
   }
@@ -59,9 +60,11 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
             .key_keep = options.key_keep,
             .layout = layout,
             .dropout = {static_cast<float>(options.dropout), options.seed, 0},
+            .positions = options.positions,
             .path = options.path};
   check_call(call);
   call.distances = table_of(options, call);
+  check_positions(call);  // not beside a table
   call.scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(3))));
   check_numbers(call.scale, options.dropout);
   for (at::Tensor* tensor : {&call.query, &call.key, &call.value}) {

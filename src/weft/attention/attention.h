@@ -34,6 +34,17 @@ struct DistanceTable {
   std::int64_t zero = 0;  ///< the entry of distance 0; it may lie outside of the row
 };
 
+/// Positions of the rows of a permuted sequence (sorted buckets), so that one static layout of whole blocks serves
+/// every order: where they are given, a query sees a key along an edge of the layout only where the key's position is
+/// at least 0 and `first`, and with `causal` at most the query's. A row that sees nothing is an empty row.
+struct RowPositions {
+  at::Tensor queries;     ///< int32 [B, H, Q], with 1 for B or H that share them; undefined: rows have no positions
+  at::Tensor keys;        ///< int32 [B, H_kv, K], likewise; a negative position hides a key, as padding does for a head
+  at::Tensor first;       ///< int32 [B, H, Q], likewise: the lowest position that a query sees; undefined: 0
+  bool causal = false;    ///< no key of a later position
+  bool not_self = false;  ///< a key at the query's position has the score -1e5 in place of its own (Kitaev et al. 2020)
+};
+
 struct AttentionOptions {
   std::optional<double> scale;  ///< 1 / sqrt(head_dim) when absent
   at::Tensor key_keep;          ///< bool [B, K], false marks a padded key; undefined keeps all
@@ -45,6 +56,8 @@ struct AttentionOptions {
   at::Tensor slopes;
   /// Differentiable. NaN or infinity in an entry counts as such a score. Not together with slopes.
   DistanceTable distances;
+  /// Not together with slopes or distances, which are those of places in the tensors.
+  RowPositions positions;
   Path path = Path::kAuto;
 };
 

@@ -22,6 +22,7 @@ struct Call {
   kernels::Dropout dropout;
   /// [H, 1 or 2, span], float32 (float64 for float64) on the device of query, or undefined.
   DistanceTable distances = {};
+  RowPositions positions = {};  ///< of a checked call expanded to its sizes, on the device of query
   bool asks_distances = false;  ///< of a backward pass: whether it gives the gradient of `distances`
   Path path = Path::kAuto;      ///< of a checked call never kAuto
 };

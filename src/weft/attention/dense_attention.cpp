@@ -20,7 +20,7 @@ bool is_dense(const Call& call) {
   // The fused operator divides by zero where there is nothing to do.
   return call.query.numel() > 0 && call.key.numel() > 0 && call.query.size(3) == call.value.size(3) &&
          !call.key_keep.defined() && call.dropout.probability == 0 && !call.distances.scores.defined() &&
-         (call.layout->is_full() || call.layout->is_causal());
+         !call.positions.queries.defined() && (call.layout->is_full() || call.layout->is_causal());
 }
 
 Forward dense_forward(const Call& call) {

@@ -8,6 +8,7 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -105,6 +106,20 @@ at::Tensor bias_of_table(const pattern::Site& site, const DistanceTable& table) 
       .view({site.heads, site.query_length, site.key_length});
 }
 
+// Pairs [B, H, Q, K] by their positions, of queries [.., Q, 1] and keys [.., 1, K].
+struct PositionPairs {
+  PositionPairs(const RowPositions& given, std::int64_t group)
+      : query(given.queries.to(at::kLong).unsqueeze(-1)),
+        key(given.keys.to(at::kLong).repeat_interleave(given.keys.size(1) > 1 ? group : 1, 1).unsqueeze(2)) {}
+  at::Tensor hidden(const RowPositions& given) const {
+    at::Tensor result = (key < 0).logical_or(at::zeros_like(query, at::kBool));
+    result = given.first.defined() ? result.logical_or(given.first.unsqueeze(-1) > key) : result;
+    return given.causal ? result.logical_or(query < key) : result;
+  }
+  at::Tensor query;
+  at::Tensor key;
+};
+
 }  // namespace
 
 at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -129,11 +144,16 @@ at::Tensor dense_oracle(const at::Tensor& query, const at::Tensor& key, const at
   const at::Tensor keys = key.repeat_interleave(group, 1);
   const at::Tensor scale =
       at::scalar_tensor(options.scale.value_or(1.0 / std::sqrt(double(query.size(3)))), at::kDouble);
+  at::Tensor products = at::matmul(query, keys.transpose(2, 3)) * scale;
+  if (options.positions.queries.defined()) {
+    const PositionPairs pairs(options.positions, group);
+    bias = bias.masked_fill(pairs.hidden(options.positions), -kInfinity);
+    products = options.positions.not_self ? products.masked_fill(pairs.query == pairs.key, -1e5) : products;
+  }
   const at::Tensor no_edge = bias == -kInfinity;
   // A row without edges would be NaN through softmax: it is given scores first and zeros afterwards.
   const at::Tensor empty = no_edge.all(-1, true);
-  const at::Tensor scores =
-      (at::matmul(query, keys.transpose(2, 3)) * scale + bias).masked_fill(no_edge, -kInfinity).masked_fill(empty, 0.0);
+  const at::Tensor scores = (products + bias).masked_fill(no_edge, -kInfinity).masked_fill(empty, 0.0);
   at::Tensor probabilities = at::softmax(scores, -1).masked_fill(empty, 0.0);
   if (options.dropout > 0) {
     const kernels::Dropout dropout{static_cast<float>(options.dropout), options.seed, 0};

@@ -49,12 +49,19 @@ struct Held {
     if (call.distances.scores.defined()) {
       distances = call.distances.scores.contiguous();
     }
+    const auto contiguous = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.contiguous() : tensor; };
+    query_positions = contiguous(call.positions.queries);
+    key_positions = contiguous(call.positions.keys);
+    first_positions = contiguous(call.positions.first);
   }
   at::Tensor query;
   at::Tensor key;
   at::Tensor value;
   at::Tensor keep;
   at::Tensor distances;
+  at::Tensor query_positions;
+  at::Tensor key_positions;
+  at::Tensor first_positions;
 };
 
 kernels::DistanceTable kernel_table(const Call& call, const Held& held) {
@@ -63,6 +70,14 @@ kernels::DistanceTable kernel_table(const Call& call, const Held& held) {
   }
   return {held.distances.const_data_ptr(), held.distances.size(1), held.distances.size(2), call.distances.zero,
           call.layout->blocks().query_offset};
+}
+
+kernels::RowPositions kernel_positions(const Call& call, const Held& held) {
+  const auto memory = [](const at::Tensor& positions) {
+    return positions.defined() ? positions.const_data_ptr<std::int32_t>() : nullptr;
+  };
+  return {memory(held.query_positions), memory(held.key_positions), memory(held.first_positions), call.positions.causal,
+          call.positions.not_self};
 }
 
 kernels::AttentionArguments arguments_of(const Call& call, const Held& held, const Forward& forward) {
@@ -85,6 +100,7 @@ kernels::AttentionArguments arguments_of(const Call& call, const Held& held, con
   arguments.layout = call.layout->blocks().view();
   arguments.dropout = call.dropout;
   arguments.distances = kernel_table(call, held);
+  arguments.positions = kernel_positions(call, held);
   const char* problem = kernels::validate(arguments);
   require(problem == nullptr, "attention: ", problem == nullptr ? "" : problem);
   return arguments;

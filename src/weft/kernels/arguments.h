@@ -46,6 +46,20 @@ struct DistanceTable {
   std::int64_t query_offset = 0;  ///< position of the first query; keys start at 0
 };
 
+/// Positions of the rows of a permuted sequence, contiguous. A query sees a key along an edge of the layout where the
+/// key's position is at least 0 and `first`, and with `causal` at most the query's own. What another position would
+/// hide is no edge: a row that sees nothing is an empty row.
+struct RowPositions {
+  const std::int32_t* queries = nullptr;  ///< [B, H, Q]; null: rows have no positions
+  const std::int32_t* keys = nullptr;     ///< [B, H_kv, K]
+  const std::int32_t* first = nullptr;    ///< [B, H, Q]: the lowest position that a query sees; null: 0
+  bool causal = false;
+  bool not_self = false;  ///< a key at the query's own position has the score kOwnScore in place of its own
+};
+
+/// So low that a row attends to its own position only where it sees no other (Kitaev, Kaiser and Levskaya 2020).
+inline constexpr float kOwnScore = -1e5F;
+
 /// Shapes: query [B, H, Q, D], key [B, H_kv, K, D], value [B, H_kv, K, D_v], output [B, H, Q, D_v], log_sum_exp [B, H,
 /// Q] contiguous. H is a multiple of H_kv (grouped key/value heads).
 struct AttentionArguments {
@@ -67,6 +81,7 @@ struct AttentionArguments {
   pattern::LayoutView layout{};
   Dropout dropout;
   DistanceTable distances;
+  RowPositions positions;
 };
 
 /// Gradients in the dtype of the forward call. `output`, `log_sum_exp` of AttentionArguments hold the forward's

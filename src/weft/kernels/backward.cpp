@@ -43,14 +43,19 @@ class BackwardRow {
   const Memory* query() const noexcept { return query_; }
   const Memory* output_gradient() const noexcept { return output_gradient_; }
 
-  Edge edge(const RowIndex& key, Sum log_weight) noexcept {
+  // `key` is seen in `block`.
+  Edge edge(const RowIndex& key, const BlockRow& block) noexcept {
     const Sum scale = static_cast<Sum>(arguments_.scale);
-    const Sum score = scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) +
-                      log_weight + distance_score<Sum>(arguments_.distances, at_.head, at_.row, key.row);
+    const std::int64_t in_block = key.row - block.first_key();
+    const bool is_own = block.is_own(in_block);
+    const Sum found = scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) +
+                      distance_score<Sum>(arguments_.distances, at_.head, at_.row, key.row);
+    const Sum score = (is_own ? own_score(found) : found) + block.log_weight(in_block);
     const Sum probability = std::exp(score - log_sum_exp_);
     const Sum kept = static_cast<Sum>(dropout_.multiplier(key.row));
     const Sum incoming = dot<Storage>(output_gradient_, row_of<Storage>(arguments_.value, key), arguments_.value_dim);
-    return {probability * kept, probability * (kept * incoming - delta_)};
+    const Sum gradient = probability * (kept * incoming - delta_);
+    return {probability * kept, is_own ? 0 * gradient : gradient};  // a constant score has none; NaN stays
   }
 
  private:
@@ -83,7 +88,7 @@ class Backward {
     BackwardRow<Storage> row(arguments_, gradients_, at);
     const pattern::BlockRange blocks = layout.row(at.batch, at.head, at.row / layout.tile_query);
     for (std::int64_t block = blocks.begin; block < blocks.end && !row.is_empty(); ++block) {
-      add_block(row, at, BlockRow(arguments_, at.batch, block, at.row % layout.tile_query), sums);
+      add_block(row, at, BlockRow(arguments_, at, block), sums);
     }
     store_row<Storage>(row_of<Storage>(gradients_.query_gradient, at), sums, Sum{1}, arguments_.head_dim);
   }
@@ -125,12 +130,11 @@ class Backward {
     const pattern::BlockRange blocks = layout.row(at.batch, at.head, at.row / layout.tile_query);
     BackwardRow<Storage> row(arguments_, gradients_, at);
     for (std::int64_t index = blocks.begin; index < blocks.end && !row.is_empty(); ++index) {
-      const BlockRow block(arguments_, at.batch, index, at.row % layout.tile_query);
+      const BlockRow block(arguments_, at, index);
       for (std::int64_t key = 0; key < block.keys(); ++key) {
         if (block.has_edge(key)) {
           const RowIndex key_row{at.batch, at.head / group_, block.first_key() + key};
-          sums[distance_place(arguments_.distances, at.row, key_row.row)] +=
-              row.edge(key_row, block.log_weight(key)).score_gradient;
+          sums[distance_place(arguments_.distances, at.row, key_row.row)] += row.edge(key_row, block).score_gradient;
         }
       }
     }
@@ -140,7 +144,7 @@ class Backward {
     for (std::int64_t key = 0; key < block.keys(); ++key) {
       if (block.has_edge(key)) {
         const RowIndex key_row{at.batch, at.head / group_, block.first_key() + key};
-        const auto edge = row.edge(key_row, block.log_weight(key));
+        const auto edge = row.edge(key_row, block);
         add_row<Storage>(sums, scale() * edge.score_gradient, row_of<Storage>(arguments_.key, key_row),
                          arguments_.head_dim);
       }
@@ -154,18 +158,19 @@ class Backward {
       const std::int64_t first_query = std::int64_t{gradients_.transpose.query_block[at]} * layout.tile_query;
       for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments_.query_length;
            ++query) {
-        const BlockRow block(arguments_, key.batch, gradients_.transpose.block[at], query);
+        const RowIndex row{key.batch, head, first_query + query};
+        const BlockRow block(arguments_, row, gradients_.transpose.block[at]);
         if (block.has_edge(key.row % layout.tile_key)) {
-          add_edge(key, {key.batch, head, first_query + query}, block.log_weight(key.row % layout.tile_key), sums);
+          add_edge(key, row, block, sums);
         }
       }
     }
   }
 
-  void add_edge(const RowIndex& key, const RowIndex& query, Sum log_weight, ColumnSums& sums) const noexcept {
+  void add_edge(const RowIndex& key, const RowIndex& query, const BlockRow& block, ColumnSums& sums) const noexcept {
     BackwardRow<Storage> row(arguments_, gradients_, query);
     if (!row.is_empty()) {
-      const auto edge = row.edge(key, log_weight);
+      const auto edge = row.edge(key, block);
       add_row<Storage>(sums.key, scale() * edge.score_gradient, row.query(), arguments_.head_dim);
       add_row<Storage>(sums.value, edge.probability, row.output_gradient(), arguments_.value_dim);
     }

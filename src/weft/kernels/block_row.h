@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The edges of one query in one block, whatever the kind of the block: which keys, and with what log multiplicity. Keys
-// beyond the length or padded are no edges, and their memory is never read.
+// beyond the length, padded, or hidden by their positions are no edges, and their memory is never read.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
 #include "weft/kernels/arguments.h"
+#include "weft/kernels/row_positions.h"
 
 namespace weft::kernels {
 
 class BlockRow {
  public:
-  /// `block` is an index into the layout's block arrays, `query` counts from the start of the query block.
-  BlockRow(const AttentionArguments& arguments, std::int64_t batch, std::int64_t block, std::int64_t query) noexcept {
+  /// `block` is an index into the layout's block arrays.
+  BlockRow(const AttentionArguments& arguments, const RowIndex& at, std::int64_t block) noexcept {
     const pattern::LayoutView& layout = arguments.layout;
+    const std::int64_t query = at.row % layout.tile_query;
     const std::int32_t kind = layout.kind[block];
     first_key_ = std::int64_t{layout.key_block[block]} * layout.tile_key;
     const std::int64_t left = arguments.key_length - first_key_;
@@ -25,7 +27,11 @@ class BlockRow {
       weight_ = layout.weight(kind) + query * layout.tile_key;
     }
     if (arguments.key_keep != nullptr) {
-      keep_ = arguments.key_keep + batch * arguments.key_length + first_key_;
+      keep_ = arguments.key_keep + at.batch * arguments.key_length + first_key_;
+    }
+    if (has_positions(arguments)) {
+      seen_ = seen_positions(arguments, at);
+      positions_ = key_positions(arguments, at, first_key_);
     }
   }
 
@@ -36,13 +42,16 @@ class BlockRow {
   float log_weight(std::int64_t key) const noexcept {
     const bool padded = keep_ != nullptr && keep_[key] == 0;
     const bool masked = bits_ != nullptr && ((bits_[key / 64] >> (key % 64)) & 1) == 0;
-    if (padded || masked) {
+    const bool hidden = positions_ != nullptr && !seen_.sees(positions_[key]);
+    if (padded || masked || hidden) {
       return -std::numeric_limits<float>::infinity();
     }
     return weight_ == nullptr ? 0.0F : weight_[key];
   }
 
   bool has_edge(std::int64_t key) const noexcept { return log_weight(key) > -std::numeric_limits<float>::infinity(); }
+  /// Whether the score of an edge is kOwnScore.
+  bool is_own(std::int64_t key) const noexcept { return positions_ != nullptr && positions_[key] == seen_.own; }
 
  private:
   std::int64_t first_key_ = 0;
@@ -50,6 +59,8 @@ class BlockRow {
   const std::uint64_t* bits_ = nullptr;
   const float* weight_ = nullptr;
   const std::uint8_t* keep_ = nullptr;
+  SeenPositions seen_;
+  const std::int32_t* positions_ = nullptr;
 };
 
 }  // namespace weft::kernels

@@ -67,8 +67,9 @@ class ForwardRow {
     }
     const std::int64_t position = block.first_key() + key;
     const auto* row = row_of<Storage>(arguments_.key, key_row(position));
-    const Sum result = static_cast<Sum>(arguments_.scale) * dot<Storage>(query_, row, arguments_.head_dim) +
-                       log_weight + distance_score<Sum>(arguments_.distances, at_.head, at_.row, position);
+    const Sum found = static_cast<Sum>(arguments_.scale) * dot<Storage>(query_, row, arguments_.head_dim) +
+                      distance_score<Sum>(arguments_.distances, at_.head, at_.row, position);
+    const Sum result = (block.is_own(key) ? own_score(found) : found) + log_weight;
     // A key with infinity has no finite score, and the row that attends to it no finite answer: not even where the
     // score is -infinity.
     const bool is_invalid = std::isinf(result) && !is_finite_row<Storage>(row, arguments_.head_dim);
@@ -98,7 +99,7 @@ void forward_item(const AttentionArguments& arguments, std::int64_t item) noexce
   for (std::int64_t query = 0; query < layout.tile_query && first_query + query < arguments.query_length; ++query) {
     ForwardRow<Storage> row(arguments, {batch, head, first_query + query});
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
-      row.add(BlockRow(arguments, batch, block, query));
+      row.add(BlockRow(arguments, {batch, head, first_query + query}, block));
     }
     row.finish();
   }

@@ -207,6 +207,9 @@ std::optional<Forward> decode_forward(const Call& call) {
   if (fused_supports(call)) {
     return kernel_forward(call, kernels::chosen_isa());
   }
+  if (call.positions.queries.defined()) {
+    return std::nullopt;
+  }
   Forward result{at::zeros({call.query.size(0), call.query.size(1), 1, call.value.size(3)}, call.query.options()),
                  at::full({call.query.size(0), call.query.size(1), 1}, -kInfinity,
                           call.query.options().dtype(accumulation_type(call.query)))};

@@ -30,6 +30,9 @@ BlockInputs::BlockInputs(const Call& call)
   if (call.key_keep.defined()) {
     bind_padding();
   }
+  if (call.positions.queries.defined()) {
+    bind_positions();
+  }
   if (!all_finite({key_, value_})) {
     clear_invalid();
   }
@@ -57,6 +60,28 @@ void BlockInputs::bind_padding() {
   const at::Tensor padded = (key_bias_ != 0).view({keep.size(0), layout_.key_blocks(), layout_.tile.key}).any(-1).cpu();
   const bool* flags = padded.const_data_ptr<bool>();
   padded_block_.assign(flags, flags + padded.numel());
+}
+
+void BlockInputs::bind_positions() {
+  // Keys beyond the end are no edges of the layout, queries beyond it are not looked at.
+  const auto flat = [](const at::Tensor& positions, std::int64_t length) {
+    return positions.defined() ? at::constant_pad_nd(positions.flatten(0, 1), {0, length - positions.size(2)})
+                                     .unsqueeze(-1)
+                                     .contiguous()
+                               : positions;
+  };
+  const RowPositions& given = call_.positions;
+  const at::Tensor keys = repeat_key_heads(given.keys.unsqueeze(-1), layout_.heads).squeeze(-1);
+  positions_ = {flat(given.queries, query_.size(1)), flat(keys, key_.size(1)), flat(given.first, query_.size(1)),
+                given.causal, given.not_self};
+}
+
+PairPositions BlockInputs::positions_of(const Piece& piece) const {
+  RowPositions of_piece = positions_;
+  of_piece.queries = select_queries(positions_.queries, piece);
+  of_piece.keys = select_keys(positions_.keys, piece).transpose(2, 3);
+  of_piece.first = positions_.first.defined() ? select_queries(positions_.first, piece) : at::Tensor();
+  return pair_positions(of_piece);
 }
 
 void BlockInputs::clear_invalid() {
@@ -92,7 +117,7 @@ bool BlockInputs::sees_padding(const Piece& piece) const {
   return false;
 }
 
-at::Tensor BlockInputs::bias_of(const Piece& piece) const {
+at::Tensor BlockInputs::bias_of(const Piece& piece, const at::Tensor& hidden) const {
   at::Tensor bias = layout_bias(piece, call_.query.options().dtype(accumulation_type(call_.query)));
   const auto add = [&bias](const at::Tensor& more) { bias = bias.defined() ? bias + more : more; };
   if (sees_padding(piece)) {
@@ -100,6 +125,10 @@ at::Tensor BlockInputs::bias_of(const Piece& piece) const {
   }
   if (call_.distances.scores.defined()) {
     add(distance_bias(piece, call_.distances));
+  }
+  if (hidden.defined()) {
+    add(at::zeros(hidden.sizes(), call_.query.options().dtype(accumulation_type(call_.query)))
+            .masked_fill_(hidden, -kInfinity));
   }
   return bias;
 }
@@ -109,7 +138,9 @@ PieceInputs BlockInputs::at(const Piece& piece) const {
   inputs.query = select_queries(query_, piece);
   inputs.key = select_keys(key_, piece);
   inputs.value = select_keys(value_, piece);
-  inputs.bias = bias_of(piece);
+  const PairPositions positions = positions_.queries.defined() ? positions_of(piece) : PairPositions{};
+  inputs.bias = bias_of(piece, positions.hidden);
+  inputs.own = positions.own;
   if (call_.dropout.probability > 0) {
     inputs.dropout = dropout_mask(piece, call_.dropout, query_);
   }

@@ -8,6 +8,7 @@
 #include "weft/attention/blocks/pieces.h"
 #include "weft/attention/blocks/products.h"
 #include "weft/attention/call.h"
+#include "weft/attention/row_positions.h"
 
 namespace weft::attention {
 
@@ -31,8 +32,10 @@ class BlockInputs {
  private:
   at::Tensor flatten(const at::Tensor& tensor, std::int64_t length) const;
   void bind_padding();
+  void bind_positions();
   void clear_invalid();
-  at::Tensor bias_of(const Piece& piece) const;
+  at::Tensor bias_of(const Piece& piece, const at::Tensor& hidden) const;
+  PairPositions positions_of(const Piece& piece) const;
   bool sees_padding(const Piece& piece) const;
 
   const Call& call_;
@@ -43,6 +46,7 @@ class BlockInputs {
   at::Tensor value_;
   at::Tensor key_bias_;             // [B, padded K]: 0 or -infinity; undefined without padding
   std::vector<bool> padded_block_;  // [B * key blocks]
+  RowPositions positions_;          // flat: [B * H, padded Q, 1] and [B * H, padded K, 1], or undefined
   at::Tensor invalid_keys_;         // bool [B * H, padded K, 1] or undefined
   at::Tensor invalid_values_;       // 0 or 1 [B * H, padded K, D_v] or undefined
 };

@@ -13,6 +13,7 @@ struct PieceInputs {
   at::Tensor key;             ///< [R, F, k, D]
   at::Tensor value;           ///< [R, F, k, D_v]
   at::Tensor bias;            ///< [R or 1, F or 1, q or 1, k], in the accumulation type, or undefined
+  at::Tensor own;             ///< bool [R, F, q, k]: edges whose score is kOwnScore, or undefined
   at::Tensor dropout;         ///< [R, F, q, k], 0 or 1 / (1 - probability), or undefined
   at::Tensor invalid_keys;    ///< bool [R, F, 1, k]: keys that held NaN or infinity (now zero), or undefined
   at::Tensor invalid_values;  ///< [R, F, k, D_v], 1 for numbers of values that did (now zero); undefined with the keys

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "weft/attention/blocks/products.h"
+#include "weft/attention/row_positions.h"
 #include "weft/attention/tensors.h"
 
 namespace weft::attention {
@@ -23,7 +24,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 at::Tensor no_edge(const at::Tensor& bias) { return bias == -kInfinity; }
 
 at::Tensor scores_of(const PieceInputs& inputs) {
-  at::Tensor scores = at::matmul(inputs.query, inputs.key.transpose(2, 3)).mul_(inputs.scale);
+  at::Tensor scores =
+      with_own_scores(at::matmul(inputs.query, inputs.key.transpose(2, 3)).mul_(inputs.scale), inputs.own);
   if (inputs.bias.defined()) {
     scores.add_(inputs.bias).masked_fill_(no_edge(inputs.bias), -kInfinity);
   }
@@ -58,7 +60,11 @@ PieceGradients spoiled_backward(const PieceInputs& inputs, const PieceResults& r
                             results.log_sum_exp,
                             {},
                             {}};
-  PieceGradients gradients = portable_backward(inputs, finite);
+  PieceInputs clean = inputs;
+  if (inputs.bias.defined()) {  // entries of a distance table; their rows are lost
+    clean.bias = inputs.bias.masked_fill(inputs.bias.isnan().logical_or(inputs.bias == kInfinity), 0.0);
+  }
+  PieceGradients gradients = portable_backward(clean, finite);
   const at::Tensor edges = edges_of(inputs);
   const at::Tensor rows = results.lost.logical_or(results.unbounded);
   const auto reached_from = [&](const at::Tensor& from) { return edges.logical_and(from).any(2).unsqueeze(-1); };
@@ -107,6 +113,9 @@ PieceGradients portable_backward(const PieceInputs& inputs, const PieceResults& 
     scores_gradient.mul_(inputs.dropout);
   }
   scores_gradient.sub_(results.delta).mul_(probabilities);
+  if (inputs.own.defined()) {
+    scores_gradient.masked_fill_(inputs.own, 0.0);
+  }
   const at::Tensor of_scores = inputs.asks_scores ? scores_gradient.clone() : at::Tensor();
   scores_gradient.mul_(inputs.scale);
   return {at::matmul(scores_gradient, inputs.key), at::matmul(scores_gradient.transpose(2, 3), inputs.query),

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "weft/attention/distance_table.h"
+#include "weft/attention/row_positions.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -100,6 +101,7 @@ void check_call(Call& call) {
   require(call.layout != nullptr, "attention: a layout must be given");
   call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
   check_table(call.distances, call.query);
+  check_positions(call);
 }
 
 void check_results(const at::Tensor& query, const at::Tensor& value, const Forward& forward,

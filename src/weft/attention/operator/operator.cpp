@@ -16,6 +16,12 @@ namespace {
 
 OptionalTensor optional(const at::Tensor& tensor) { return tensor.defined() ? OptionalTensor(tensor) : std::nullopt; }
 
+RowPositions positions_of(const Arguments& arguments) {
+  const auto given = [](const OptionalTensor& tensor) { return tensor.value_or(at::Tensor()); };
+  return {given(arguments.query_positions), given(arguments.key_positions), given(arguments.first_positions),
+          arguments.causal, arguments.not_self};
+}
+
 }  // namespace
 
 const c10::TypedOperatorHandle<ForwardSignature>& forward_operator() {
@@ -40,6 +46,7 @@ Call call_of(const Arguments& arguments) {
             .scale = arguments.scale,
             .dropout = {static_cast<float>(arguments.dropout), static_cast<std::uint64_t>(arguments.seed), 0},
             .distances = {arguments.distances.value_or(at::Tensor()), arguments.distance_zero},
+            .positions = positions_of(arguments),
             .asks_distances = arguments.asks_distances && arguments.distances.has_value(),
             .path = path_of(arguments.path)};
   check_call(call);
@@ -66,13 +73,20 @@ Arguments arguments_of(const Call& call) {
           .path = to_string(call.path),
           .distances = optional(call.distances.scores),
           .distance_zero = call.distances.zero,
+          .query_positions = optional(call.positions.queries),
+          .key_positions = optional(call.positions.keys),
+          .first_positions = optional(call.positions.first),
+          .causal = call.positions.causal,
+          .not_self = call.positions.not_self,
           .asks_distances = call.asks_distances};
 }
 
 Forward dispatch_forward(const Arguments& arguments) {
-  auto [output, log_sum_exp] = forward_operator().call(
-      arguments.query, arguments.key, arguments.value, arguments.key_keep, arguments.layout, arguments.sizes,
-      arguments.scale, arguments.dropout, arguments.seed, arguments.path, arguments.distances, arguments.distance_zero);
+  auto [output, log_sum_exp] =
+      forward_operator().call(arguments.query, arguments.key, arguments.value, arguments.key_keep, arguments.layout,
+                              arguments.sizes, arguments.scale, arguments.dropout, arguments.seed, arguments.path,
+                              arguments.distances, arguments.distance_zero, arguments.query_positions,
+                              arguments.key_positions, arguments.first_positions, arguments.causal, arguments.not_self);
   return {output, log_sum_exp};
 }
 
@@ -80,7 +94,8 @@ Gradients dispatch_backward(const Arguments& arguments, const Forward& forward, 
   auto [query, key, value, distances] = backward_operator().call(
       output_gradient, arguments.query, arguments.key, arguments.value, forward.output, forward.log_sum_exp,
       arguments.key_keep, arguments.layout, arguments.sizes, arguments.scale, arguments.dropout, arguments.seed,
-      arguments.path, arguments.distances, arguments.distance_zero, arguments.asks_distances);
+      arguments.path, arguments.distances, arguments.distance_zero, arguments.query_positions, arguments.key_positions,
+      arguments.first_positions, arguments.causal, arguments.not_self, arguments.asks_distances);
   return {query, key, value, distances};
 }
 

@@ -21,17 +21,19 @@ using Results = std::tuple<at::Tensor, at::Tensor>;
 using GradientResults = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 using OptionalTensor = std::optional<at::Tensor>;
 
-/// query, key, value, key_keep, layout, sizes, scale, dropout, seed, path, distances, distance_zero -> output,
-/// log_sum_exp
+/// query, key, value, key_keep, layout, sizes, scale, dropout, seed, path, distances, distance_zero,
+/// query_positions, key_positions, first_positions, causal, not_self -> output, log_sum_exp
 using ForwardSignature = Results(const at::Tensor&, const at::Tensor&, const at::Tensor&, const OptionalTensor&,
                                  at::TensorList, at::IntArrayRef, double, double, std::int64_t, std::string_view,
-                                 const OptionalTensor&, std::int64_t);
+                                 const OptionalTensor&, std::int64_t, const OptionalTensor&, const OptionalTensor&,
+                                 const OptionalTensor&, bool, bool);
 /// output_gradient, query, key, value, output, log_sum_exp, the rest, and whether the gradient of `distances` is asked
 /// -> gradients of query, key, value, distances
 using BackwardSignature = GradientResults(const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&,
                                           const at::Tensor&, const at::Tensor&, const OptionalTensor&, at::TensorList,
                                           at::IntArrayRef, double, double, std::int64_t, std::string_view,
-                                          const OptionalTensor&, std::int64_t, bool);
+                                          const OptionalTensor&, std::int64_t, const OptionalTensor&,
+                                          const OptionalTensor&, const OptionalTensor&, bool, bool, bool);
 
 const c10::TypedOperatorHandle<ForwardSignature>& forward_operator();
 const c10::TypedOperatorHandle<BackwardSignature>& backward_operator();
@@ -50,6 +52,11 @@ struct Arguments {
   std::string path = "auto";
   OptionalTensor distances;  ///< as Call has it
   std::int64_t distance_zero = 0;
+  OptionalTensor query_positions;  ///< these and what follows as RowPositions has them
+  OptionalTensor key_positions;
+  OptionalTensor first_positions;
+  bool causal = false;
+  bool not_self = false;
   bool asks_distances = false;  ///< of a backward pass
 };
 

@@ -94,8 +94,8 @@ Path path_of(std::string_view name) {
 Path chosen_path(const Call& call) {
   const Path path = call.path == Path::kAuto ? best_path(call) : call.path;
   require(path != Path::kDense || is_dense(call),
-          "attention: the dense path serves full and causal layouts without padding, dropout, slopes or a distance "
-          "table only");
+          "attention: the dense path serves full and causal layouts without padding, dropout, slopes, a distance "
+          "table or row positions only");
   require(path != Path::kFused || fused_supports(call),
           "attention: the fused path serves float32, bfloat16 and float16 on a CPU, head_dim up to 256 and "
           "tiles of 64 keys only; found ",

@@ -20,13 +20,16 @@ namespace {
 
 constexpr const char* kForwardSchema =
     "attention(Tensor query, Tensor key, Tensor value, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, "
-    "float dropout=0.0, int seed=0, str path='auto', Tensor? distances=None, int distance_zero=0) -> (Tensor output, "
-    "Tensor log_sum_exp)";
+    "float dropout=0.0, int seed=0, str path='auto', Tensor? distances=None, int distance_zero=0, "
+    "Tensor? query_positions=None, Tensor? key_positions=None, Tensor? first_positions=None, bool causal=False, bool "
+    "not_self=False) -> (Tensor output, Tensor log_sum_exp)";
 constexpr const char* kBackwardSchema =
     "attention_backward(Tensor output_gradient, Tensor query, Tensor key, Tensor value, Tensor output, "
     "Tensor log_sum_exp, Tensor? key_keep, Tensor[] layout, int[] sizes, float scale, float dropout=0.0, int seed=0, "
-    "str path='auto', Tensor? distances=None, int distance_zero=0, bool asks_distances=False) -> (Tensor "
-    "query_gradient, Tensor key_gradient, Tensor value_gradient, Tensor distance_gradient)";
+    "str path='auto', Tensor? distances=None, int distance_zero=0, Tensor? query_positions=None, Tensor? "
+    "key_positions=None, Tensor? first_positions=None, bool causal=False, bool not_self=False, bool "
+    "asks_distances=False) -> (Tensor query_gradient, Tensor key_gradient, Tensor value_gradient, Tensor "
+    "distance_gradient)";
 
 Forward compute(const Arguments& arguments) { return run_forward(call_of(arguments)); }
 
@@ -69,6 +72,8 @@ bool is_plain_call(const Arguments& arguments) {
   const auto is_plain_or_absent = [](const OptionalTensor& tensor) { return !tensor || is_plain(*tensor); };
   return is_plain(arguments.query) && is_plain(arguments.key) && is_plain(arguments.value) &&
          is_plain_or_absent(arguments.key_keep) && is_plain_or_absent(arguments.distances) &&
+         is_plain_or_absent(arguments.query_positions) && is_plain_or_absent(arguments.key_positions) &&
+         is_plain_or_absent(arguments.first_positions) &&
          std::all_of(arguments.layout.begin(), arguments.layout.end(), is_plain);
 }
 
@@ -94,9 +99,12 @@ template <Forward (*kWork)(const Arguments&)>
 Results with_arguments(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                        const OptionalTensor& key_keep, at::TensorList layout, at::IntArrayRef sizes, double scale,
                        double dropout, std::int64_t seed, std::string_view path, const OptionalTensor& distances,
-                       std::int64_t distance_zero) {
-  const Forward result = kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed,
-                                std::string(path), distances, distance_zero});
+                       std::int64_t distance_zero, const OptionalTensor& query_positions,
+                       const OptionalTensor& key_positions, const OptionalTensor& first_positions, bool causal,
+                       bool not_self) {
+  const Forward result =
+      kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), distances,
+             distance_zero, query_positions, key_positions, first_positions, causal, not_self});
   return {result.output, result.log_sum_exp};
 }
 
@@ -106,10 +114,13 @@ GradientResults with_backward_arguments(const at::Tensor& output_gradient, const
                                         const at::Tensor& log_sum_exp, const OptionalTensor& key_keep,
                                         at::TensorList layout, at::IntArrayRef sizes, double scale, double dropout,
                                         std::int64_t seed, std::string_view path, const OptionalTensor& distances,
-                                        std::int64_t distance_zero, bool asks_distances) {
-  const Gradients result = kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed,
-                                  std::string(path), distances, distance_zero, asks_distances},
-                                 {output, log_sum_exp}, output_gradient);
+                                        std::int64_t distance_zero, const OptionalTensor& query_positions,
+                                        const OptionalTensor& key_positions, const OptionalTensor& first_positions,
+                                        bool causal, bool not_self, bool asks_distances) {
+  const Gradients result =
+      kWork({query, key, value, key_keep, layout.vec(), sizes.vec(), scale, dropout, seed, std::string(path), distances,
+             distance_zero, query_positions, key_positions, first_positions, causal, not_self, asks_distances},
+            {output, log_sum_exp}, output_gradient);
   return {result.query, result.key, result.value, result.distances};
 }
 // NOLINTEND(readability-function-size)

@@ -7,14 +7,15 @@
 
 #include <cstdint>
 
-#include "weft/kernels/fused/distance_panel.h"
-#include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/key_blocks.h"
-#include "weft/kernels/fused/pair_scores.h"
 #include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/query_blocks.h"
 #include "weft/kernels/fused/query_sums.h"
+#include "weft/kernels/fused/scores/distance_panel.h"
+#include "weft/kernels/fused/scores/dropout_panel.h"
+#include "weft/kernels/fused/scores/own_scores.h"
+#include "weft/kernels/fused/scores/pair_scores.h"
 #include "weft/kernels/fused/spoiled_rows.h"
 
 namespace weft::kernels {
@@ -120,7 +121,10 @@ class FusedBackward {
   void add_block(const RowIndex& first, std::int64_t first_key, std::int64_t block, const KeyBlock<Unit>& keys,
                  const BackwardSums& sums) noexcept {
     const QueryBlock<Unit>& queries = queries_.get(first.batch, first.head, first.row / arguments_.layout.tile_query);
-    const BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
+    BlockMask<Isa> mask(arguments_.layout, {block, queries.queries, keys.keys, keys.padded}, weights_.data());
+    if (has_positions(arguments_)) {
+      mask.restrict_to({arguments_, first, queries.queries, first_key});
+    }
     each_panel<Isa, Units>(mask, queries.queries, [&](const Panel& panel) {
       make_scores(panel, queries, keys);
       const PanelSpan span{panel.vectors, first.row + panel.query, first_key, panel.range.begin, panel.range.end};
@@ -186,12 +190,14 @@ class FusedBackward {
     if (distances.is_on()) {
       distances.apply(first.head, probabilities(panel), span);
     }
+    replace_own_scores(mask, panel, probabilities(panel));
     if (dropout.is_on()) {
       dropout.apply(score_gradients(panel), span);
     }
     for (std::int64_t vector = 0; vector < panel.vectors; ++vector) {
       differentiate(panel, mask, queries, vector * Isa::kLanes);
     }
+    silence_own_scores(mask, panel, score_gradients(panel));
     if (dropout.is_on()) {
       dropout.apply(probabilities(panel), span);
     }

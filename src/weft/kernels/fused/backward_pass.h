@@ -10,8 +10,8 @@
 #include <new>
 
 #include "weft/kernels/fused/backward.h"
-#include "weft/kernels/fused/distance_panel.h"
 #include "weft/kernels/fused/long_items.h"
+#include "weft/kernels/fused/scores/distance_panel.h"
 #include "weft/kernels/fused/work.h"
 
 namespace weft::kernels {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "weft/kernels/element_dropout.h"
-#include "weft/kernels/fused/dropout_panel.h"
+#include "weft/kernels/fused/scores/dropout_panel.h"
 
 namespace weft::kernels {
 

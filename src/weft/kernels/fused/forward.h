@@ -6,13 +6,14 @@
 #include <cmath>
 #include <cstdint>
 
-#include "weft/kernels/fused/distance_panel.h"
-#include "weft/kernels/fused/dropout_panel.h"
 #include "weft/kernels/fused/key_blocks.h"
-#include "weft/kernels/fused/pair_scores.h"
 #include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/row_parts.h"
-#include "weft/kernels/fused/softmax_panel.h"
+#include "weft/kernels/fused/scores/distance_panel.h"
+#include "weft/kernels/fused/scores/dropout_panel.h"
+#include "weft/kernels/fused/scores/own_scores.h"
+#include "weft/kernels/fused/scores/pair_scores.h"
+#include "weft/kernels/fused/scores/softmax_panel.h"
 
 namespace weft::kernels {
 
@@ -114,7 +115,10 @@ class FusedForward {
   }
 
   void add_block(std::int64_t block, const KeyBlock<Unit>& keys, std::int64_t first_key) noexcept {
-    const BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
+    BlockMask<Isa> mask(arguments_.layout, {block, queries_, keys.keys, keys.padded}, weights_.data());
+    if (has_positions(arguments_)) {
+      mask.restrict_to({arguments_, {place_.batch, place_.head, first_query_}, queries_, first_key});
+    }
     rows_.has_edges |= mask.sees();
     each_panel<Isa, Units>(mask, queries_, [&](const Panel& panel) { add_panel(mask, panel, keys, first_key); });
     mark_keys(mask, keys.invalid_key);
@@ -133,6 +137,7 @@ class FusedForward {
     if (distances.is_on()) {
       distances.apply(place_.head, scores, span);
     }
+    replace_own_scores(mask, panel, scores);
     update_softmax(rows_, mask, panel, scores);
     const PanelDropout<Isa> dropout(arguments_.dropout, place_.batch, place_.head);
     if (dropout.is_on()) {

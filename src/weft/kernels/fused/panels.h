@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "weft/kernels/fused/block_mask.h"
+#include "weft/kernels/fused/scores/block_mask.h"
 #include "weft/kernels/isa/units.h"
 
 namespace weft::kernels {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "weft/kernels/fused/softmax_panel.h"
+#include "weft/kernels/fused/scores/softmax_panel.h"
 #include "weft/kernels/fused/tile.h"
 
 namespace weft::kernels {

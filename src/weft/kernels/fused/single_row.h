@@ -11,6 +11,7 @@
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/matrix.h"
 #include "weft/kernels/fused/work.h"
+#include "weft/kernels/row_positions.h"
 #include "weft/kernels/rows.h"
 
 namespace weft::kernels {
@@ -40,6 +41,10 @@ class SingleRow {
   void begin(const RowIndex& at) noexcept {
     at_ = at;
     key_head_ = at.head / (arguments_.heads / arguments_.key_heads);
+    if (has_positions(arguments_)) {
+      seen_ = seen_positions(arguments_, at);
+      positions_ = key_positions(arguments_, at, 0);
+    }
     edges_ = 0;
     has_edges_ = false;
     maximum_ = std::numeric_limits<float>::lowest();
@@ -74,7 +79,9 @@ class SingleRow {
   }
 
   bool is_kept(std::int64_t key) const noexcept {
-    return arguments_.key_keep == nullptr || arguments_.key_keep[at_.batch * arguments_.key_length + key] != 0;
+    const bool is_seen = positions_ == nullptr || seen_.sees(positions_[key]);
+    return is_seen &&
+           (arguments_.key_keep == nullptr || arguments_.key_keep[at_.batch * arguments_.key_length + key] != 0);
   }
 
   /// Adds what was collected to the softmax and to the output.
@@ -131,8 +138,10 @@ class SingleRow {
   void finish_scores() noexcept {
     const auto scale = static_cast<float>(arguments_.scale);
     for (std::int64_t edge = 0; edge < edges_; ++edge) {
-      const float score = scale * scores_[edge] + weights_[edge] +
-                          distance_score<float>(arguments_.distances, at_.head, at_.row, keys_[edge]);
+      const float found =
+          scale * scores_[edge] + distance_score<float>(arguments_.distances, at_.head, at_.row, keys_[edge]);
+      const bool is_own = positions_ != nullptr && positions_[keys_[edge]] == seen_.own;
+      const float score = (is_own ? own_score(found) : found) + weights_[edge];
       // A key with infinity has no finite score, and its row no finite answer: not even where the score is -infinity.
       const bool is_invalid = __builtin_isinf(score) && !is_finite_key(edge);
       scores_[edge] = is_invalid ? std::numeric_limits<float>::quiet_NaN() : score;
@@ -240,7 +249,9 @@ class SingleRow {
   const AttentionArguments& arguments_;
   RowIndex at_{};
   std::int64_t key_head_ = 0;
-  std::int64_t edges_ = 0;  // collected and not yet added
+  SeenPositions seen_;
+  const std::int32_t* positions_ = nullptr;  // of the keys
+  std::int64_t edges_ = 0;                   // collected and not yet added
   bool has_edges_ = false;
   float maximum_ = 0;  // always finite, so that a row without edges is zero and not NaN
   std::int64_t keys_[kEdges];

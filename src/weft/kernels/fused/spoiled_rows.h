@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "weft/kernels/fused/block_mask.h"
 #include "weft/kernels/fused/matrix.h"
 #include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/query_sums.h"
+#include "weft/kernels/fused/scores/block_mask.h"
 
 namespace weft::kernels {
 

@@ -70,6 +70,16 @@ struct Avx2 {
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_max_epu32(bits, bound), bits));
   }
 
+  /// Bit i: low[i] <= number <= high[i].
+  [[gnu::always_inline]] static std::uint64_t bits_between(const std::int32_t* low, const std::int32_t* high,
+                                                           std::int32_t number) noexcept {
+    const __m256i spread = _mm256_set1_epi32(number);
+    const __m256i below = _mm256_cmpgt_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(low)), spread);
+    const __m256i above = _mm256_cmpgt_epi32(spread, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high)));
+    const int outside = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_or_si256(below, above)));
+    return static_cast<std::uint64_t>(~outside & 0xFF);
+  }
+
   [[gnu::always_inline]] static Vector widen(const float* from) noexcept { return load(from); }
   [[gnu::always_inline]] static Vector widen(const std::uint16_t* bfloat16) noexcept {
     const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bfloat16));

@@ -58,6 +58,14 @@ struct Avx512 {
     return _mm512_cmpge_epu32_mask(_mm512_loadu_si512(drawn), _mm512_set1_epi32(static_cast<int>(threshold)));
   }
 
+  /// Bit i: low[i] <= number <= high[i].
+  [[gnu::always_inline]] static std::uint64_t bits_between(const std::int32_t* low, const std::int32_t* high,
+                                                           std::int32_t number) noexcept {
+    const __m512i spread = _mm512_set1_epi32(number);
+    const __mmask16 from = _mm512_cmple_epi32_mask(_mm512_loadu_si512(low), spread);
+    return _mm512_mask_cmple_epi32_mask(from, spread, _mm512_loadu_si512(high));
+  }
+
   [[gnu::always_inline]] static Vector widen(const float* from) noexcept { return load(from); }
   [[gnu::always_inline]] static Vector widen(const std::uint16_t* bfloat16) noexcept {
     const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bfloat16));

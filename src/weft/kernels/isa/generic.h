@@ -73,6 +73,18 @@ struct Generic {
     return bits >= Bits{threshold, threshold, threshold, threshold};
   }
 
+  /// Bit i: low[i] <= number <= high[i].
+  [[gnu::always_inline]] static std::uint64_t bits_between(const std::int32_t* low, const std::int32_t* high,
+                                                           std::int32_t number) noexcept {
+    Lanes from;
+    Lanes to;
+    __builtin_memcpy(&from, low, sizeof from);
+    __builtin_memcpy(&to, high, sizeof to);
+    const Lanes spread{number, number, number, number};
+    const Lanes each = (from <= spread) & (spread <= to) & Lanes{1, 2, 4, 8};
+    return static_cast<std::uint64_t>(each[0] | each[1] | each[2] | each[3]);
+  }
+
   [[gnu::always_inline]] static Vector widen(const float* from) noexcept { return load(from); }
   [[gnu::always_inline]] static Vector widen(const std::uint16_t* bfloat16) noexcept {
     const Bits bits{bfloat16[0], bfloat16[1], bfloat16[2], bfloat16[3]};

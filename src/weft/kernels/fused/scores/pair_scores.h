@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "weft/kernels/fused/block_mask.h"
 #include "weft/kernels/fused/factors.h"
+#include "weft/kernels/fused/scores/block_mask.h"
 #include "weft/kernels/fused/transpose.h"
 #include "weft/kernels/isa/units.h"
 

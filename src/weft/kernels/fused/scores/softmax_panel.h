@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "weft/kernels/fused/block_mask.h"
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/panels.h"
+#include "weft/kernels/fused/scores/block_mask.h"
 #include "weft/kernels/fused/tile.h"
 
 namespace weft::kernels {

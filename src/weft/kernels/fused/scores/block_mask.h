@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "weft/kernels/arguments.h"
+#include "weft/kernels/fused/scores/block_positions.h"
 #include "weft/kernels/fused/tile.h"
 
 namespace weft::kernels {
@@ -65,6 +66,19 @@ class BlockMask {
     }
   }
 
+  /// Takes away the edges that positions hide.
+  void restrict_to(const BlockPositions<Isa>& positions) noexcept {
+    bool sees_all = true;
+    for (std::int64_t key = 0; key < keys_; ++key) {
+      const std::uint64_t before = seen_by(key);
+      seen_by_[key] = before & positions.seen_by(key);
+      own_[key] = seen_by_[key] & positions.own(key);
+      sees_all = sees_all && seen_by_[key] == before;
+      has_own_ = has_own_ || own_[key] != 0;
+    }
+    is_full_ = is_full_ && sees_all;
+  }
+
   /// Bit q: query q sees the key.
   std::uint64_t seen_by(std::int64_t key) const noexcept { return is_full_ ? queries_ : seen_by_[key]; }
 
@@ -76,6 +90,10 @@ class BlockMask {
     }
     return some;
   }
+
+  /// Whether positions gave some edges the score kOwnScore; bit q: that of query q and the key.
+  bool has_own() const noexcept { return has_own_; }
+  std::uint64_t own(std::int64_t key) const noexcept { return own_[key]; }
 
   /// Log multiplicities [key][64 queries], or null where all are 0.
   const float* weights() const noexcept { return weights_; }
@@ -127,8 +145,10 @@ class BlockMask {
   std::uint64_t queries_;
   std::int64_t keys_;
   bool is_full_;
+  bool has_own_ = false;
   const float* weights_ = nullptr;
   std::uint64_t seen_by_[kTile];
+  std::uint64_t own_[kTile];  // where has_own_
 };
 
 }  // namespace weft::kernels
