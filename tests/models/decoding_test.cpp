@@ -46,7 +46,7 @@ TEST(Decoding, EqualsTheWholeForEveryPattern) {
         "strided(4, split=true)", "fixed(6, 2)", "fixed(6, 2, split=true)", "window(4) | global(2)",
         "heads(window(6), stride(3))", "!window(4)", "block(4, window(3))",
         "block(3, block(2, causal & window(3)) | global(1))", "window(3) | !block(5, window(left=1))",
-        "heads(block(4, causal), stride(3))", "linear"}) {
+        "heads(block(4, causal), stride(3))", "linear", "lsh(causal=rank, window=3, buckets=4)"}) {
     TransformerConfig config = small_config();
     config.attention = {attention};
     expect_state_equals_whole(config, {5, 1, 1, 3, 1, 1, 1, 7, 1});
@@ -64,6 +64,9 @@ TEST(Decoding, EqualsTheWholeForEveryKindOfModel) {
       expect_state_equals_whole(config, {1, 1, 4, 1, 6, 1});
       if (position != "alibi") {
         config.attention = {"linear", "window(6)"};
+        expect_state_equals_whole(config, {1, 1, 4, 1, 6, 1});
+        config.num_key_value_heads = 2;
+        config.attention = {"lsh(causal=rank, window=5)", "window(6)"};
         expect_state_equals_whole(config, {1, 1, 4, 1, 6, 1});
       }
     }
@@ -84,7 +87,7 @@ TEST(Decoding, EqualsTheWholeWherePositionsAreDistances) {
 
 TEST(Decoding, EqualsTheWholeOverManyBlocks) {
   TransformerConfig config = small_config();
-  for (const std::string attention : {"strided(40)", "block(48, window(3))", "linear"}) {
+  for (const std::string attention : {"strided(40)", "block(48, window(3))", "linear", "lsh(causal=rank, window=17)"}) {
     config.attention = {attention};
     expect_state_equals_whole(config, {200, 1, 1, 55, 1, 1, 1});
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -11,6 +12,12 @@
 
 namespace weft::attention {
 
+/// What a mechanism decided in one layer's call by comparing numbers. A call that is computed again has other last bits
+/// and could decide otherwise: whoever repeats a call gives it the object that the first one filled in.
+struct AttentionChoices {
+  at::Tensor buckets;  ///< of `lsh`, int64 [B, H, rounds, K]; undefined before the first call
+};
+
 /// What differs from call to call. A model passes it on and never asks which mechanism it has.
 struct AttentionContext {
   at::Tensor key_keep;                    ///< bool [B, K], false marks a padded key; undefined keeps all
@@ -18,6 +25,7 @@ struct AttentionContext {
   std::int64_t query_offset = 0;          ///< position of the first query; keys start at position 0
   std::uint64_t seed = 0;                 ///< of the dropout in this call; the layer mixes in its number
   bool without_dropout = false;           ///< nothing is dropped out in this call, also in training mode
+  std::shared_ptr<AttentionChoices> choices = {};  ///< of one layer; null: nobody computes this call again
 };
 
 }  // namespace weft::attention

@@ -12,6 +12,7 @@
 
 #include "weft/attention/mechanism.h"
 #include "weft/attention/mechanisms/linear_attention.h"
+#include "weft/attention/mechanisms/lsh_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
 #include "weft/attention/mechanisms/relative_attention.h"
 #include "weft/attention/state/keys_and_values.h"
@@ -35,8 +36,8 @@ struct Mechanism {
 
 [[noreturn]] MechanismSpec refuse(const std::string& expression) {
   fail(ErrorKind::kUnsupported, "the mechanism `", expression,
-       "` is known, but this version computes `linear`, `relative` and patterns (`window(512) | global(1)`, `full`, "
-       "...) only");
+       "` is known, but this version computes `linear`, `lsh`, `relative` and patterns (`window(512) | global(1)`, "
+       "`full`, ...) only");
 }
 
 template <typename Made>
@@ -52,7 +53,7 @@ std::shared_ptr<AttentionImpl> build_learned(const MechanismSpec& spec, const Me
 }
 
 constexpr std::array kMechanisms{
-    Mechanism{"lsh", refuse, nullptr},
+    Mechanism{"lsh", parse_lsh, build<LshAttention>},
     Mechanism{"linear", parse_linear, build<LinearAttention>},
     Mechanism{"relative", parse_relative, build_learned<RelativeAttention>},
     Mechanism{"random_features", refuse, nullptr},

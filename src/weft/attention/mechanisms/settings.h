@@ -23,6 +23,8 @@ class MechanismSettings {
   std::int64_t number(std::string_view key, std::int64_t otherwise, std::int64_t least, std::int64_t most);
   /// The same for one of `words`, the first of which is meant where it is not set.
   std::string word(std::string_view key, const std::vector<std::string_view>& words);
+  /// The same as it is written; empty where it is not set.
+  std::string text(std::string_view key) { return take(key); }
   /// Errors: kExpression for a setting that nobody took, naming those that there are.
   void check_all_taken(const std::vector<std::string_view>& known) const;
 

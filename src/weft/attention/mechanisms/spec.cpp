@@ -79,7 +79,7 @@ MechanismSpec at_site(MechanismSpec spec, const MechanismSite& site) {
 }
 
 std::optional<double> forward_operations(const MechanismSpec& spec, const MechanismSite& site, std::int64_t length) {
-  return spec.operations == nullptr ? std::nullopt : std::optional(spec.operations(site, length));
+  return !spec.operations ? std::nullopt : std::optional(spec.operations(site, length));
 }
 
 }  // namespace weft::attention

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ struct MechanismLimits {
 /// Which projections of its input a layer makes for the mechanism.
 enum class Projections {
   kSeparate,        ///< queries, keys and values
-  kSharedQueryKey,  ///< one for queries and keys (Kitaev et al. 2020), and values
+  kSharedQueryKey,  ///< one for queries and keys (Kitaev et al. 2020), and values: both are the same rows in a call
 };
 
 /// A mechanism string, read and understood.
@@ -55,7 +56,7 @@ struct MechanismSpec {
   std::vector<std::string> parameters = {};      ///< names that its module registers for what it learns
   std::vector<pattern::PatternFile> files = {};  ///< that the expression names, for whoever saves it elsewhere
   std::optional<pattern::Pattern> pattern = {};  ///< where the mechanism is one
-  double (*operations)(const MechanismSite& site, std::int64_t length) = nullptr;  ///< see forward_operations()
+  std::function<double(const MechanismSite& site, std::int64_t length)> operations = {};  ///< forward_operations()
 };
 
 /// Reads what a config or the command line names; files lie below `directory`, the working directory where empty.

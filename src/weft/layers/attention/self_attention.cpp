@@ -9,9 +9,15 @@ namespace weft::layers {
 SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options)
     : config_(config),
       mechanism_(register_module("mechanism", attention::make_attention(config.attention, site_of(config), options))) {
-  const std::int64_t fused = (config.heads + 2 * config.key_value_heads) * config.head_dim();
-  qkv = register_module("qkv", Linear(config.hidden_size, fused, config.qkv_bias, options));
-  output = register_module("output", Linear(config.hidden_size, config.hidden_size, config.output_bias, options));
+  const std::int64_t columns = config.heads * config.head_dim();
+  if (mechanism_->spec().projections == attention::Projections::kSharedQueryKey) {
+    query_key = register_module("query_key", Linear(config.hidden_size, columns, config.qkv_bias, options));
+    value = register_module("value", Linear(config.hidden_size, columns, config.qkv_bias, options));
+  } else {
+    const std::int64_t fused = columns + 2 * config.key_value_heads * config.head_dim();
+    qkv = register_module("qkv", Linear(config.hidden_size, fused, config.qkv_bias, options));
+  }
+  output = register_module("output", Linear(columns, config.hidden_size, config.output_bias, options));
 }
 
 std::string SelfAttentionImpl::description() const { return mechanism_->description(); }
@@ -24,7 +30,18 @@ at::Tensor SelfAttentionImpl::attend(const Heads& heads, const at::Tensor&, cons
   return mechanism_->step(heads.query, heads.key, heads.value, context.attention, context.state->layer(config_.layer));
 }
 
-Heads SelfAttentionImpl::keys_of(const at::Tensor& x) const {
+Heads SelfAttentionImpl::heads_of(const at::Tensor& x, const Rotation& rotation) {
+  if (qkv) {
+    return split_heads(qkv(x), {config_.heads, config_.key_value_heads}, rotation);
+  }
+  const at::Tensor rows = split_heads(query_key(x), {config_.heads, 0}, rotation).query;
+  return {rows, rows, split_heads(value(x), {config_.heads, 0}, {}).query};
+}
+
+Heads SelfAttentionImpl::keys_of(const at::Tensor& x) {
+  if (!qkv) {
+    return heads_of(x, {});
+  }
   const std::int64_t queries = config_.heads * config_.head_dim();
   const std::int64_t rest = 2 * config_.key_value_heads * config_.head_dim();
   const at::Tensor bias = qkv->bias.defined() ? qkv->bias.narrow(0, queries, rest) : at::Tensor();
@@ -32,15 +49,14 @@ Heads SelfAttentionImpl::keys_of(const at::Tensor& x) const {
 }
 
 at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory) {
-  // [B, N, (H + 2 H_kv) D] -> query [B, H, N, D], key and value [B, H_kv, N, D].
-  Heads heads = split_heads(qkv(x), {config_.heads, config_.key_value_heads}, context.rotation);
+  Heads heads = heads_of(x, context.rotation);
   if (memory.defined()) {
     const Heads before = keys_of(memory);
     heads.key = at::cat({before.key, heads.key}, 2);
     heads.value = at::cat({before.value, heads.value}, 2);
   }
   // [B, H, N, D] -> [B, N, H D]
-  return output(attend(heads, x, context).transpose(1, 2).reshape(x.sizes()));
+  return output(attend(heads, x, context).transpose(1, 2).flatten(2));
 }
 
 }  // namespace weft::layers

@@ -36,8 +36,10 @@ class SelfAttentionImpl : public torch::nn::Module {
   /// Whether the mechanism asks for positions bound to `input`.
   bool needs_input() const noexcept { return mechanism_->spec().needs_input; }
 
-  Linear qkv{nullptr};     ///< hidden -> (heads + 2 key_value_heads) * head_dim: queries, keys, values
-  Linear output{nullptr};  ///< hidden -> hidden
+  Linear qkv{nullptr};        ///< hidden -> (heads + 2 key_value_heads) * head_dim: queries, keys, values
+  Linear query_key{nullptr};  ///< hidden -> hidden, in place of qkv where the mechanism has one projection of both
+  Linear value{nullptr};      ///< hidden -> hidden, beside query_key
+  Linear output{nullptr};     ///< hidden -> hidden
 
  protected:
   /// Heads of x -> [B, H, N, D], by the mechanism.
@@ -45,8 +47,11 @@ class SelfAttentionImpl : public torch::nn::Module {
   const BlockConfig& config() const noexcept { return config_; }
 
  private:
+  /// x [B, N, hidden] -> query [B, H, N, D], key and value [B, H_kv, N, D]; query and key are one tensor where the
+  /// mechanism has one projection of both.
+  Heads heads_of(const at::Tensor& x, const Rotation& rotation);
   /// Keys and values of rows x [B, M, hidden], of which nobody asks anything.
-  Heads keys_of(const at::Tensor& x) const;
+  Heads keys_of(const at::Tensor& x);
 
   BlockConfig config_;
   std::shared_ptr<attention::AttentionImpl> mechanism_;

@@ -79,6 +79,7 @@ at::Tensor StackImpl::run_block(layers::TransformerBlock block, const at::Tensor
   // that are handed out hold the graph, which must not hold them.
   layers::BlockContext again = context;
   again.weights = nullptr;
+  again.attention.choices = std::make_shared<attention::AttentionChoices>();
   return layers::recompute([block, again](const at::Tensor& x) mutable { return block(x, again); }, hidden, leaves);
 }
 

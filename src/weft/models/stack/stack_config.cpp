@@ -7,16 +7,26 @@
 namespace weft::models {
 namespace {
 
-/// `has_positions`: the model adds positions of its own.
+using attention::MechanismSpec;
+
+/// `check` is given the mechanism at its site.
+template <typename Check>
 void check_mechanism(const std::string& expression, const attention::MechanismSite& site, const std::string& where,
-                     bool has_positions) {
+                     const Check& check) {
   try {
-    const attention::MechanismSpec spec =
-        attention::at_site(attention::parse_mechanism(expression, site.directory), site);
-    require(!has_positions || !spec.brings_positions, "`", spec.description,
-            "` knows positions by itself: expected a model without any (position_embedding none)");
+    check(attention::at_site(attention::parse_mechanism(expression, site.directory), site));
   } catch (const Error& error) {
     throw Error(error.kind(), concat(where, ": ", error.what()), error.hint());
+  }
+}
+
+void check_projections(const MechanismSpec& spec, const layers::BlockConfig& block) {
+  if (spec.projections == attention::Projections::kSharedQueryKey) {
+    require(block.key_value_heads == block.heads, "`", spec.description,
+            "` has one projection of queries and keys: expected as many key heads as the ", block.heads,
+            " query heads, found ", block.key_value_heads);
+    require(!block.self_attention, "`", spec.description,
+            "` has one projection of queries and keys, and layers of this family have two");
   }
 }
 
@@ -24,12 +34,19 @@ void check_mechanism(const std::string& expression, const attention::MechanismSi
 
 void check_mechanisms(const StackConfig& config, std::string_view where) {
   const bool has_positions = config.embeddings.positions != layers::PositionKind::kNone || config.rope_theta > 0.0;
+  const auto check_positions = [&](const MechanismSpec& spec) {
+    require(!has_positions || !spec.brings_positions, "`", spec.description,
+            "` knows positions by itself: expected a model without any (position_embedding none)");
+  };
   for (const layers::BlockConfig& block : config.blocks) {
     check_mechanism(block.attention, layers::site_of(block), concat(where, ": attention of layer ", block.layer),
-                    has_positions);
+                    [&](const MechanismSpec& spec) {
+                      check_positions(spec);
+                      check_projections(spec, block);
+                    });
     if (!block.cross_attention.empty()) {
       check_mechanism(block.cross_attention, layers::cross_site_of(block),
-                      concat(where, ": cross_attention of layer ", block.layer), has_positions);
+                      concat(where, ": cross_attention of layer ", block.layer), check_positions);
     }
   }
 }

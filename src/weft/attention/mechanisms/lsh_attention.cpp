@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// From rows to buckets, and from buckets to the order and the limits of a ChunkedCall.
+#include "weft/attention/mechanisms/lsh_attention.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/argsort.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/searchsorted.h>
+#include <ATen/ops/zeros_like.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <string_view>
+
+#include "weft/attention/mechanisms/lsh_chunks.h"
+#include "weft/attention/mechanisms/lsh_recall.h"
+#include "weft/attention/mechanisms/row_lengths.h"
+#include "weft/attention/mechanisms/settings.h"
+#include "weft/attention/operator/checks.h"
+#include "weft/attention/state/keys_and_values.h"
+#include "weft/attention/state/state_checks.h"
+#include "weft/attention/tensors.h"
+#include "weft/core/error.h"
+#include "weft/core/number.h"
+#include "weft/core/quote.h"
+#include "weft/core/random.h"
+
+namespace weft::attention {
+namespace {
+
+constexpr std::int64_t kMostBuckets = std::int64_t{1} << 21;  // three digits of kDigit
+constexpr std::int64_t kDigit = 128;  // every smaller whole number is exact in bfloat16, the narrowest dtype of a state
+constexpr std::int64_t kFewTokens = 8;  // each looks its keys up: more of them sort the whole text instead
+
+std::vector<std::int64_t> factors_of(const std::string& text) {
+  std::vector<std::int64_t> factors;
+  std::int64_t count = 1;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('x', begin), text.size());
+    const auto factor = integer_of(text.substr(begin, end - begin));
+    const bool fits = factor && *factor >= 2 && *factor % 2 == 0 && *factor <= kMostBuckets / count;
+    if (!fits || end + 1 == text.size()) {
+      fail(ErrorKind::kExpression,
+           "attention: buckets of `lsh` must be an even number, or even numbers as in 64x128, "
+           "whose product is at most ",
+           kMostBuckets, ", found ", quote(text));
+    }
+    factors.push_back(*factor);
+    count *= *factor;
+    begin = end + 1;
+  }
+  return factors;
+}
+
+HashAttentionSettings hash_attention_settings(const std::string& expression) {
+  constexpr std::int64_t kLongestChunk = std::int64_t{1} << 16;
+  constexpr std::int64_t kMostChunks = 64;
+  MechanismSettings given(expression, "lsh");
+  HashAttentionSettings settings;
+  const std::string causal = given.word("causal", {"none", "position", "rank"});
+  settings.form = causal == "rank"       ? HashForm::kRank
+                  : causal == "position" ? HashForm::kChunksByPosition
+                                         : HashForm::kChunks;
+  settings.hash.factors = factors_of(given.text("buckets"));
+  settings.hash.rounds = given.number("rounds", 2, 1, kMostChunks);
+  settings.hash.seed = static_cast<std::uint64_t>(given.number("seed", 0, 0, std::numeric_limits<std::int64_t>::max()));
+  if (settings.form == HashForm::kRank) {
+    settings.window = given.number("window", settings.window, 1, kLongestChunk);
+    given.check_all_taken({"causal=rank", "window", "buckets", "rounds", "seed"});
+    // Wide enough for products, narrow enough that few pairs beyond the window are computed.
+    settings.chunk = std::clamp<std::int64_t>(settings.window, 16, 128);
+    settings.left = (settings.window + settings.chunk - 1) / settings.chunk;
+  } else {
+    settings.chunk = given.number("chunk", settings.chunk, 1, kLongestChunk);
+    settings.left = given.number("left", settings.left, 0, kMostChunks);
+    settings.right = given.number("right", settings.right, 0, kMostChunks);
+    given.check_all_taken({"causal", "buckets", "rounds", "chunk", "left", "right", "seed"});
+  }
+  return settings;
+}
+
+std::string lsh_description(const HashAttentionSettings& settings) {
+  const HashAttentionSettings plain;
+  std::string inside;
+  const auto add = [&](const auto&... parts) { inside += concat(inside.empty() ? "" : ", ", parts...); };
+  const auto add_number = [&](const char* name, std::int64_t number, std::int64_t otherwise) {
+    if (number != otherwise) {
+      add(name, "=", number);
+    }
+  };
+  if (settings.form != HashForm::kChunks) {
+    add("causal=", settings.form == HashForm::kRank ? "rank" : "position");
+  }
+  for (std::size_t i = 0; i < settings.hash.factors.size(); ++i) {
+    inside += concat(i > 0 ? "x" : inside.empty() ? "buckets=" : ", buckets=", settings.hash.factors[i]);
+  }
+  add_number("rounds", settings.hash.rounds, 2);
+  if (settings.form == HashForm::kRank) {
+    add_number("window", settings.window, plain.window);
+  } else {
+    add_number("chunk", settings.chunk, plain.chunk);
+    add_number("left", settings.left, plain.left);
+    add_number("right", settings.right, plain.right);
+  }
+  add_number("seed", static_cast<std::int64_t>(settings.hash.seed), 0);
+  return inside.empty() ? "lsh" : concat("lsh(", inside, ")");
+}
+
+// Hashing, and two products of each row with the keys of its window, in each round.
+double hash_operations(const HashAttentionSettings& settings, const MechanismSite& site, std::int64_t length) {
+  const auto width = static_cast<double>(site.head_dim);
+  const auto tokens = static_cast<double>(length);
+  const auto rounds = static_cast<double>(settings.hash.rounds);
+  if (length <= settings.chunk && settings.form != HashForm::kRank) {
+    return tokens * tokens * 4 * width;
+  }
+  double columns = 0;
+  for (const std::int64_t factor : settings.hash.factors) {
+    columns += static_cast<double>(factor);  // half as many, at two operations each
+  }
+  const auto keys = static_cast<double>((settings.left + 1 + settings.right) * settings.chunk);
+  return tokens * rounds * width * (4 * keys + columns);
+}
+
+/// Rows of one call or of a part of its batch, and what they are hashed to.
+struct HashedRows {
+  at::Tensor rows;     // [B, H, N, D]
+  at::Tensor value;    // [B, H, N, D_v]
+  at::Tensor buckets;  // int64 [B, H, R, N]
+  at::Tensor keep;     // bool [B, N] or undefined: all
+  double dropout = 0.0;
+  std::uint64_t seed = 0;
+};
+
+at::Tensor hidden_positions(const at::Tensor& keep) { return keep.logical_not().unsqueeze(1).unsqueeze(1); }
+
+/// Whole chunks: what is added and what is padded goes into the bucket behind all others.
+HashedRows in_whole_chunks(const HashedRows& given, std::int64_t chunk, std::int64_t last_bucket) {
+  const std::int64_t length = given.rows.size(2);
+  const std::int64_t added = (chunk - length % chunk) % chunk;
+  HashedRows whole = given;
+  whole.rows = without_padding(given.rows, given.keep);
+  whole.value = without_padding(given.value, given.keep);
+  if (added > 0) {
+    whole.rows = at::constant_pad_nd(whole.rows, {0, 0, 0, added});
+    whole.value = at::constant_pad_nd(whole.value, {0, 0, 0, added});
+    whole.buckets = at::constant_pad_nd(whole.buckets, {0, added}, last_bucket);
+    const at::Tensor keep = given.keep.defined()
+                                ? given.keep
+                                : at::ones({given.rows.size(0), length}, given.rows.options().dtype(at::kBool));
+    whole.keep = at::constant_pad_nd(keep, {0, added}, false);
+  }
+  if (whole.keep.defined()) {
+    whole.buckets = whole.buckets.masked_fill(hidden_positions(whole.keep), last_bucket);
+  }
+  return whole;
+}
+
+ChunkedCall chunked_call(const HashedRows& rows, const HashAttentionSettings& settings) {
+  ChunkedCall call;
+  call.rows = rows.rows;
+  call.value = rows.value;
+  call.chunk = settings.chunk;
+  call.left = settings.left;
+  call.right = settings.right;
+  return call;
+}
+
+/// As released: a row sees the chunks around it, and its own position is its number.
+void see_chunks(ChunkedCall& call, const HashedRows& rows, bool by_position) {
+  constexpr auto kHidden = std::numeric_limits<std::int32_t>::max();
+  call.own = call.order.to(at::kInt);
+  call.code = call.own;
+  call.high = by_position ? call.own : at::Tensor();
+  if (rows.keep.defined()) {
+    const at::Tensor padded = hidden_positions(rows.keep).expand_as(call.order).gather(-1, call.order);
+    call.code = call.own.masked_fill(padded, kHidden);
+    call.high = by_position ? call.own : at::full({1}, kHidden - 1, call.own.options()).expand_as(call.own);
+  }
+}
+
+/// Ours: in the order of buckets and positions, a row sees places from the first of its bucket on up to its own.
+void see_ranks(ChunkedCall& call, const HashedRows& rows, std::int64_t window) {
+  const at::Tensor sorted = rows.buckets.gather(-1, call.order);
+  const at::Tensor place = at::arange(call.order.size(-1), call.order.options().dtype(at::kInt));
+  call.own = place.expand_as(call.order);
+  call.code = call.own;
+  call.high = call.own;
+  call.low = at::maximum(at::searchsorted(sorted, sorted, true), (place - window).expand_as(call.order));
+  call.circular = false;
+}
+
+/// [B, H, N, D_v]; rows that are padded are zeros.
+at::Tensor hashed_attention(const HashedRows& given, const HashAttentionSettings& settings) {
+  HashAttentionSettings here = settings;
+  const std::int64_t length = given.rows.size(2);
+  const bool by_rank = settings.form == HashForm::kRank;
+  HashedRows rows = given;
+  if (length <= settings.chunk) {
+    here.chunk = length;
+    here.left = here.right = 0;
+    if (!by_rank) {  // every token sees every token, in one round
+      rows.buckets = at::zeros_like(given.buckets.narrow(2, 0, 1));
+    }
+  }
+  rows = in_whole_chunks(rows, here.chunk, bucket_count(settings.hash.factors));
+  ChunkedCall call = chunked_call(rows, here);
+  call.order = at::argsort(rows.buckets, true, -1, false);
+  if (by_rank) {
+    see_ranks(call, rows, settings.window);
+  } else {
+    see_chunks(call, rows, settings.form == HashForm::kChunksByPosition);
+  }
+  call.dropout = given.dropout;
+  call.seed = given.seed;
+  return without_padding(chunked_attention(call).narrow(2, 0, length), given.keep);
+}
+
+/// The same for each row of a batch without what lies beyond its length.
+at::Tensor alone(const HashedRows& batch, const std::vector<pattern::RowBinding>& rows,
+                 const HashAttentionSettings& settings) {
+  const std::int64_t longest = batch.rows.size(2);
+  std::vector<at::Tensor> outputs;
+  for (std::int64_t row = 0; row < batch.rows.size(0); ++row) {
+    const auto own = rows[static_cast<std::size_t>(row)].key_length;
+    const std::int64_t length = std::clamp<std::int64_t>(own.value_or(longest), 1, longest);
+    const auto part = [&](const at::Tensor& tensor, std::int64_t dimension) {
+      return tensor.narrow(0, row, 1).narrow(dimension, 0, length);
+    };
+    const std::uint64_t seed = random_bits(batch.seed, static_cast<std::uint64_t>(row));
+    const HashedRows single{part(batch.rows, 2), part(batch.value, 2), part(batch.buckets, 3),
+                            part(batch.keep, 1), batch.dropout,        seed};
+    outputs.push_back(at::constant_pad_nd(hashed_attention(single, settings), {0, 0, 0, longest - length}));
+  }
+  return at::cat(outputs, 0);
+}
+
+std::int64_t digits_for(const std::vector<std::int64_t>& factors) {
+  const std::int64_t largest = bucket_count(factors);  // that of padding
+  return largest < kDigit ? 1 : largest < kDigit * kDigit ? 2 : 3;
+}
+
+/// int64 [B, H, R, N] -> [B, H, N, R * digits] in the dtype of `like`.
+at::Tensor digits_of(const at::Tensor& buckets, std::int64_t digits, const at::Tensor& like) {
+  std::vector<at::Tensor> columns;
+  at::Tensor rest = buckets.transpose(2, 3);
+  for (std::int64_t i = 0; i < digits; ++i) {
+    columns.push_back(rest.remainder(kDigit));
+    rest = rest.floor_divide(kDigit);
+  }
+  return at::cat(columns, -1).to(like.scalar_type());
+}
+
+/// The inverse.
+at::Tensor buckets_of_digits(const at::Tensor& columns, std::int64_t digits) {
+  const std::int64_t rounds = columns.size(-1) / digits;
+  at::Tensor buckets = columns.narrow(-1, 0, rounds).to(at::kLong);
+  for (std::int64_t i = 1, unit = kDigit; i < digits; ++i, unit *= kDigit) {
+    buckets = buckets + columns.narrow(-1, i * rounds, rounds).to(at::kLong) * unit;
+  }
+  return buckets.transpose(2, 3);
+}
+
+}  // namespace
+
+/// Of one dtype and device, drawn when first asked for.
+struct LshAttention::Rotations {
+  std::mutex mutex;
+  at::Tensor drawn;
+};
+
+MechanismSpec parse_lsh(const std::string& expression) {
+  const HashAttentionSettings settings = hash_attention_settings(expression);
+  MechanismSpec spec;
+  spec.name = "lsh";
+  spec.description = lsh_description(settings);
+  spec.projections = Projections::kSharedQueryKey;
+  spec.limits.cross = "its queries and keys are one projection of one text";
+  spec.limits.alibi = "it sorts tokens by bucket, and neighbours of a bucket have no fixed distance";
+  if (settings.form == HashForm::kChunks) {
+    spec.limits.causal =
+        "later tokens move the borders of its chunks; `lsh(causal=rank)` sees the past alone, and "
+        "`lsh(causal=position)` is what released decoders compute";
+    spec.limits.incremental = spec.limits.causal;
+  }
+  spec.operations = [settings](const MechanismSite& site, std::int64_t length) {
+    return hash_operations(settings, site, length);
+  };
+  return spec;
+}
+
+LshAttention::LshAttention(MechanismSpec spec, const MechanismSite& site)
+    : AttentionImpl(std::move(spec), site),
+      settings_(hash_attention_settings(this->spec().description)),
+      rotations_(std::make_shared<Rotations>()) {
+  if (settings_.hash.factors.empty()) {
+    require(site.maximum_length > 0, "attention: `", description(),
+            "` needs the length of the longest text or buckets=..., found neither");
+    const std::int64_t chunk = settings_.form == HashForm::kRank ? settings_.window : settings_.chunk;
+    settings_.hash.factors = default_factors(site.maximum_length, chunk);
+  }
+}
+
+at::Tensor LshAttention::buckets_for(const at::Tensor& key, const AttentionContext& context) {
+  if (context.choices != nullptr && context.choices->buckets.defined()) {
+    const at::Tensor& buckets = context.choices->buckets;
+    const std::vector<std::int64_t> sizes = {key.size(0), key.size(1), settings_.hash.rounds, key.size(2)};
+    require(buckets.sizes() == at::IntArrayRef(sizes) && buckets.scalar_type() == at::kLong, "attention: `",
+            description(), "` repeats a call with buckets int64 ", at::IntArrayRef(sizes), ", found ",
+            buckets.scalar_type(), " ", buckets.sizes());
+    return buckets;
+  }
+  const at::TensorOptions options = key.options().dtype(accumulation_type(key));
+  at::Tensor rotations;
+  {
+    const std::lock_guard<std::mutex> lock(rotations_->mutex);
+    at::Tensor& drawn = rotations_->drawn;
+    if (!drawn.defined() || drawn.scalar_type() != accumulation_type(key) || drawn.device() != key.device()) {
+      drawn = rotations_of(settings_.hash, site().heads, site().head_dim, options);
+    }
+    rotations = drawn;
+  }
+  at::Tensor buckets = buckets_of(key.detach(), rotations, settings_.hash.factors);
+  if (context.choices != nullptr) {
+    context.choices->buckets = buckets;
+  }
+  return buckets;
+}
+
+void LshAttention::check_shared(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context) const {
+  const std::int64_t offset = context.query_offset;
+  const bool by_rank = settings_.form == HashForm::kRank;
+  require(key.size(1) == site().heads && query.size(1) == site().heads && key.size(3) == site().head_dim,
+          "attention: `", description(), "` was made for ", site().heads, " heads of ", site().head_dim,
+          " columns of queries and as many of keys, found ", query.sizes(), " and ", key.sizes());
+  require(offset + query.size(2) == key.size(2) && (offset == 0 || by_rank), "attention: queries of `", description(),
+          "` are ", by_rank ? "the last rows of its keys" : "its keys", ", found ", query.size(2), " from position ",
+          offset, " on and ", key.size(2), " keys");
+}
+
+at::Tensor LshAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                 const AttentionContext& context) {
+  check_tensors(query, key, value, context.key_keep);
+  check_shared(query, key, context);
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+  if (key.numel() == 0) {
+    return at::zeros_like(value.narrow(2, 0, query.size(2)));
+  }
+  HashedRows rows{key, value, buckets_for(key, context), kept_keys(context, key)};
+  if (is_training() && !context.without_dropout) {
+    rows.dropout = site().dropout;
+    rows.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+  }
+  // Chunks depend on the length: a row of the batch that has its own is computed by itself.
+  const at::Tensor own = within_lengths(context.rows, &pattern::RowBinding::key_length, key);
+  const bool together = settings_.form == HashForm::kRank || !own.defined();
+  const at::Tensor output = together ? hashed_attention(rows, settings_) : alone(rows, context.rows, settings_);
+  return without_padding(output.narrow(2, context.query_offset, query.size(2)), kept_queries(context, query));
+}
+
+at::Tensor LshAttention::step(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                              const AttentionContext& context, AttentionState& state) {
+  if (settings_.form != HashForm::kRank) {
+    fail(
+        ErrorKind::kUnsupported, "attention: `", description(),
+        "` cannot go on behind tokens before, because a later token changes what earlier ones gave; score whole texts, "
+        "or train a model with `lsh(causal=rank)`");
+  }
+  auto& held = state_as<KeysAndValues>(state);
+  check_goes_on(context.query_offset, state);
+  check_tensors(query, key, value, {});
+  const std::int64_t digits = digits_for(settings_.hash.factors);
+  const at::Tensor added = buckets_for(key, context);
+  held.append(at::cat({key, digits_of(added, digits, key)}, -1), value);
+  const std::int64_t tokens = held.kept() + key.size(2);
+  const at::Tensor all = held.keys(tokens);
+  const at::Tensor rows = all.narrow(-1, 0, key.size(3));
+  const at::Tensor buckets = buckets_of_digits(all.narrow(-1, key.size(3), all.size(3) - key.size(3)), digits);
+  AttentionContext behind = context;
+  behind.query_offset = held.kept();
+  behind.choices = std::make_shared<AttentionChoices>(AttentionChoices{buckets.contiguous()});
+  const bool plain = !context.key_keep.defined() && context.rows.empty() && (!is_training() || site().dropout <= 0);
+  if (!plain || query.size(2) > kFewTokens) {
+    return forward(query, rows, held.values(tokens), behind);
+  }
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+  return recalled_rows({rows, held.values(tokens), buckets, query.size(2), settings_.window});
+}
+
+}  // namespace weft::attention
