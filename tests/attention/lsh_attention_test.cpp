@@ -347,20 +347,26 @@ TEST(LshAttention, ABatchChangesNothing) {
 TEST(LshAttention, StepsGiveWhatTheWholeGives) {
   const at::NoGradGuard without_gradients;
   const Tensors tensors = shared_rows({2, 2, 61, 8});
+  at::Tensor keep = at::ones({2, 61}, at::kBool);
+  keep[1].narrow(0, 0, 9).fill_(false);  // a batch of prompts that end together
+  keep[0][17] = false;
   for (const char* expression :
        {"lsh(causal=rank, window=1, buckets=4)", "lsh(causal=rank, window=5, buckets=64x128, rounds=3)",
         "lsh(causal=rank, window=20, buckets=2, rounds=1)", "lsh(causal=rank)"}) {
-    const auto module = make_attention(expression, hashing_site(2, 8));
-    const at::Tensor whole = module->forward(tensors.key, tensors.key, tensors.value, {});
-    const auto state = module->initial_state();
-    for (const std::int64_t count : {7, 1, 1, 13, 1, 20, 8, 1, 9}) {
+    for (const bool padded : {false, true}) {
+      const auto module = make_attention(expression, hashing_site(2, 8));
       AttentionContext context;
-      context.query_offset = state->length();
-      const std::int64_t first = state->length();
-      const at::Tensor x = tensors.key.narrow(2, first, count);
-      const at::Tensor output = module->step(x, x, tensors.value.narrow(2, first, count), context, *state);
-      state->advance();
-      EXPECT_LT(largest_gap(output, whole.narrow(2, first, count)), 1e-5) << expression << " from " << first;
+      context.key_keep = padded ? keep : at::Tensor();
+      const at::Tensor whole = module->forward(tensors.key, tensors.key, tensors.value, context);
+      const auto state = module->initial_state();
+      for (const std::int64_t count : {7, 1, 1, 13, 1, 20, 8, 1, 9}) {
+        const std::int64_t first = context.query_offset = state->length();
+        context.key_keep = padded ? keep.narrow(1, 0, first + count) : at::Tensor();
+        const at::Tensor x = tensors.key.narrow(2, first, count);
+        const at::Tensor output = module->step(x, x, tensors.value.narrow(2, first, count), context, *state);
+        state->advance();
+        EXPECT_LT(largest_gap(output, whole.narrow(2, first, count)), 1e-5) << expression << " from " << first;
+      }
     }
   }
   const auto released = make_attention("lsh(causal=position)", hashing_site(2, 8));

@@ -387,12 +387,20 @@ at::Tensor LshAttention::step(const at::Tensor& query, const at::Tensor& key, co
   AttentionContext behind = context;
   behind.query_offset = held.kept();
   behind.choices = std::make_shared<AttentionChoices>(AttentionChoices{buckets.contiguous()});
-  const bool plain = !context.key_keep.defined() && context.rows.empty() && (!is_training() || site().dropout <= 0);
-  if (!plain || query.size(2) > kFewTokens) {
+  const bool drops = is_training() && site().dropout > 0 && !context.without_dropout;
+  if (drops || query.size(2) > kFewTokens) {
     return forward(query, rows, held.values(tokens), behind);
   }
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
-  return recalled_rows({rows, held.values(tokens), buckets, query.size(2), settings_.window});
+  check_tensors(query, rows, held.values(tokens), context.key_keep);
+  RecallCall call{rows, held.values(tokens), buckets, query.size(2), settings_.window};
+  const at::Tensor keep = kept_keys(context, rows);
+  if (!keep.defined()) {
+    return recalled_rows(call);
+  }
+  call.buckets = buckets.masked_fill(hidden_positions(keep), bucket_count(settings_.hash.factors));
+  const at::Tensor output = without_padding(recalled_rows(call), keep.narrow(1, held.kept(), query.size(2)));
+  return without_padding(output, kept_queries(context, query));
 }
 
 }  // namespace weft::attention
