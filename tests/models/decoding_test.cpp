@@ -46,7 +46,8 @@ TEST(Decoding, EqualsTheWholeForEveryPattern) {
         "strided(4, split=true)", "fixed(6, 2)", "fixed(6, 2, split=true)", "window(4) | global(2)",
         "heads(window(6), stride(3))", "!window(4)", "block(4, window(3))",
         "block(3, block(2, causal & window(3)) | global(1))", "window(3) | !block(5, window(left=1))",
-        "heads(block(4, causal), stride(3))", "linear", "lsh(causal=rank, window=3, buckets=4)"}) {
+        "heads(block(4, causal), stride(3))", "linear", "lsh(causal=rank, window=3, buckets=4)",
+        "span(max=9, ramp=4, init=2)"}) {
     TransformerConfig config = small_config();
     config.attention = {attention};
     expect_state_equals_whole(config, {5, 1, 1, 3, 1, 1, 1, 7, 1});
@@ -60,7 +61,7 @@ TEST(Decoding, EqualsTheWholeForEveryKindOfModel) {
       config.position_embedding = position;
       config.norm_position = norm;
       config.num_key_value_heads = 1;
-      config.attention = {"window(6)", "strided(4)"};
+      config.attention = {"span(max=7, ramp=3)", "strided(4)"};
       expect_state_equals_whole(config, {1, 1, 4, 1, 6, 1});
       if (position != "alibi") {
         config.attention = {"linear", "window(6)"};

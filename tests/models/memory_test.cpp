@@ -68,10 +68,15 @@ struct MemoryCase {
   bool equals_whole;  // the memory holds all that a row sees
 };
 
-const std::vector<MemoryCase> kMemories = {
-    {"relative", 40, true},        {"relative(clamp=4, biases=shared)", 64, true},
-    {"relative(left=5)", 5, true}, {"relative(left=5)", 9, true},
-    {"relative", 6, false},        {"relative(left=9)", 4, false}};
+const std::vector<MemoryCase> kMemories = {{"relative", 40, true},
+                                           {"relative(clamp=4, biases=shared)", 64, true},
+                                           {"relative(left=5)", 5, true},
+                                           {"relative(left=5)", 9, true},
+                                           {"relative", 6, false},
+                                           {"relative(left=9)", 4, false},
+                                           {"span(max=9, ramp=4, init=3)", 6, true},
+                                           {"span(max=9, ramp=4, init=3)", 20, true},
+                                           {"span(max=9, ramp=4, init=3)", 3, false}};
 
 TEST(Memory, SegmentsGiveWhatTheWholeGives) {
   const at::NoGradGuard without_gradients;
@@ -208,6 +213,9 @@ TEST(Memory, IsRefusedWhereItMeansNothing) {
   config = memory_config("relative", 8);
   config.is_decoder = false;
   refused(config, {"memory_length", "is_decoder"});
+  config = memory_config("span(max=8)", 8);
+  config.position_embedding = "rotary";
+  refused(config, {"memory_length", "none or alibi", "rotary"});
   LanguageModel model = make_model(memory_config("relative", 8));
   const auto memory = std::make_shared<SegmentMemory>();
   model->hidden_states(segment_of(random_ids(2, 4), memory));

@@ -86,8 +86,12 @@ void check_memory(const TransformerConfig& config, std::string_view where) {
     require(attention::parse_mechanism(expression, config.directory).keeps_memory, where, ": attention of layer ",
             layer, ": `", expression,
             "` cannot go on behind a memory, because a segment does not know its place in the text; ",
-            "`relative` can, as it knows distances alone");
+            "`relative` and `span` can, as they know distances alone");
   }
+  require(
+      config.position_embedding == "none" || config.position_embedding == "alibi", where,
+      ": memory_length needs position_embedding none or alibi, because rows of a memory have no other place in the ",
+      "text, found ", config.position_embedding);
 }
 
 void validate(const TransformerConfig& config, std::string_view where) {

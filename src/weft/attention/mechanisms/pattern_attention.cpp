@@ -23,26 +23,25 @@ bool has_own_length(const pattern::RowBinding& row) { return row.query_length ||
 
 }  // namespace
 
+LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& site, const at::Tensor& query,
+                          const at::Tensor& key, const AttentionContext& context, bool rows_differ) {
+  pattern::Site asked;
+  asked.query_length = query.size(2);
+  asked.key_length = key.size(2);
+  asked.query_offset = context.query_offset;
+  asked.heads = site.heads;
+  asked.layer = site.layer;
+  asked.maximum_length = std::max(site.maximum_length, site.maximum_key_length);
+  // A decoded token is one query row, and the beams of a search are a few: a taller tile would compute a panel of 32.
+  const pattern::Tile tile{asked.query_length <= kFewQueries ? 1 : 64, 64};
+  const auto& rows = context.rows;
+  const bool differ = rows_differ || std::any_of(rows.begin(), rows.end(), has_own_length);
+  return cached_layout(pattern, asked, tile,
+                       differ ? std::span<const pattern::RowBinding>(rows) : std::span<const pattern::RowBinding>());
+}
+
 PatternAttention::PatternAttention(MechanismSpec spec, const MechanismSite& site)
     : AttentionImpl(std::move(spec), site), slopes_(site.alibi ? alibi_slopes(site.heads) : at::Tensor()) {}
-
-LayoutPtr PatternAttention::layout_for(const at::Tensor& query, const at::Tensor& key,
-                                       const AttentionContext& context) const {
-  pattern::Site site;
-  site.query_length = query.size(2);
-  site.key_length = key.size(2);
-  site.query_offset = context.query_offset;
-  site.heads = this->site().heads;
-  site.layer = this->site().layer;
-  site.maximum_length = std::max(this->site().maximum_length, this->site().maximum_key_length);
-  // A decoded token is one query row, and the beams of a search are a few: a taller tile would compute a panel of 32.
-  const pattern::Tile tile{site.query_length <= kFewQueries ? 1 : 64, 64};
-  const auto& rows = context.rows;
-  const bool rows_differ = spec().needs_input || std::any_of(rows.begin(), rows.end(), has_own_length);
-  return cached_layout(
-      *spec().pattern, site, tile,
-      rows_differ ? std::span<const pattern::RowBinding>(rows) : std::span<const pattern::RowBinding>());
-}
 
 DistanceTable PatternAttention::alibi_for(const at::Tensor& query, const at::Tensor& key,
                                           const AttentionContext& context) {
@@ -74,7 +73,8 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
     options.dropout = this->site().dropout;
     options.seed = random_bits(context.seed, static_cast<std::uint64_t>(this->site().layer));
   }
-  return attention(query, key, value, layout_for(query, key, context), options).output;
+  const LayoutPtr layout = layout_for_call(*spec().pattern, this->site(), query, key, context, spec().needs_input);
+  return attention(query, key, value, layout, options).output;
 }
 
 }  // namespace weft::attention

@@ -9,6 +9,11 @@
 
 namespace weft::attention {
 
+/// The layout of `pattern` for a call at `site`, from the cache. `rows_differ`: the rows of the batch have positions
+/// bound to `input` (rows of other lengths are seen here).
+LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& site, const at::Tensor& query,
+                          const at::Tensor& key, const AttentionContext& context, bool rows_differ);
+
 class PatternAttention : public AttentionImpl {
  public:
   /// `spec` has a pattern.
@@ -18,8 +23,6 @@ class PatternAttention : public AttentionImpl {
                      const AttentionContext& context) override;
 
  private:
-  LayoutPtr layout_for(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context) const;
-
   DistanceTable alibi_for(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context);
 
   at::Tensor slopes_;  // [heads] or undefined

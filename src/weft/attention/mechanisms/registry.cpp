@@ -15,6 +15,7 @@
 #include "weft/attention/mechanisms/lsh_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
 #include "weft/attention/mechanisms/relative_attention.h"
+#include "weft/attention/mechanisms/span_attention.h"
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/state/state_checks.h"
 #include "weft/core/error.h"
@@ -36,8 +37,8 @@ struct Mechanism {
 
 [[noreturn]] MechanismSpec refuse(const std::string& expression) {
   fail(ErrorKind::kUnsupported, "the mechanism `", expression,
-       "` is known, but this version computes `linear`, `lsh`, `relative` and patterns (`window(512) | global(1)`, "
-       "`full`, ...) only");
+       "` is known, but this version computes `linear`, `lsh`, `relative`, `span` and patterns (`window(512) | "
+       "global(1)`, `full`, ...) only");
 }
 
 template <typename Made>
@@ -56,11 +57,11 @@ constexpr std::array kMechanisms{
     Mechanism{"lsh", parse_lsh, build<LshAttention>},
     Mechanism{"linear", parse_linear, build<LinearAttention>},
     Mechanism{"relative", parse_relative, build_learned<RelativeAttention>},
+    Mechanism{"span", parse_span, build_learned<SpanAttention>},
     Mechanism{"random_features", refuse, nullptr},
     Mechanism{"performer", refuse, nullptr},
     Mechanism{"nystrom", refuse, nullptr},
     Mechanism{"linformer", refuse, nullptr},
-    Mechanism{"adaptive_span", refuse, nullptr},
 };
 
 // The identifier that the expression begins with, empty when it begins with anything else.
@@ -116,6 +117,9 @@ at::Tensor AttentionImpl::step(const at::Tensor& query, const at::Tensor& key, c
   const std::int64_t tokens = held.kept() + key.size(2);
   AttentionContext behind = context;  // what a state has forgotten is not there: positions count what it remembers
   behind.query_offset = held.kept();
+  if (behind.key_keep.defined() && behind.key_keep.size(1) > tokens) {
+    behind.key_keep = behind.key_keep.narrow(1, behind.key_keep.size(1) - tokens, tokens);
+  }
   return forward(query, held.keys(tokens), held.values(tokens), behind);
 }
 

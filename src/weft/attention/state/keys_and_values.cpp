@@ -121,7 +121,7 @@ void KeysAndValues::advance() {
 
 void KeysAndValues::limit(std::int64_t tokens) {
   require(tokens > 0, "decoding state, layer ", layer_, ": a limit must be at least 1 token, found ", tokens);
-  limit_ = tokens;
+  limit_ = limit_ > 0 ? std::min(limit_, tokens) : tokens;
 }
 
 std::unique_ptr<AttentionState> KeysAndValues::fresh() const {

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans become a distance table by LibTorch's operators, so that autograd carries the table's gradient on to them, and
+// a pattern of windows that has exactly the edges whose m is not 0.
+#include "weft/attention/mechanisms/span_attention.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/where.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "weft/attention/mechanisms/pattern_attention.h"
+#include "weft/attention/mechanisms/settings.h"
+#include "weft/attention/state/keys_and_values.h"
+#include "weft/core/error.h"
+#include "weft/core/random.h"
+
+namespace weft::attention {
+namespace {
+
+// A table of as many distances for 16 heads takes 128 MB.
+constexpr std::int64_t kLongestSpan = std::int64_t{1} << 20;
+constexpr std::int64_t kUsualRamp = 32;  // as released
+
+struct SpanSettings {
+  std::int64_t longest;
+  std::int64_t ramp;
+  std::int64_t first;
+};
+
+SpanSettings span_settings(const std::string& expression) {
+  MechanismSettings given(expression, "span");
+  const SpanSettings settings{given.number("max", 0, 1, kLongestSpan),
+                              given.number("ramp", kUsualRamp, 1, kLongestSpan),
+                              given.number("init", 0, 0, kLongestSpan)};
+  given.check_all_taken({"max", "ramp", "init"});
+  if (settings.longest == 0) {
+    fail(ErrorKind::kExpression,
+         "attention: `span` needs max, the longest span that a head can learn, for example span(max=1024)");
+  }
+  if (settings.first > settings.longest) {
+    fail(ErrorKind::kExpression, "attention: init of `span` must be at most its max ", settings.longest, ", found ",
+         settings.first);
+  }
+  return settings;
+}
+
+// Before anything is learned nobody knows more than the longest span.
+double span_operations(const MechanismSite& site, std::int64_t length) {
+  const auto tokens = static_cast<double>(length);
+  const double keys = site.causal ? tokens / 2 : tokens;
+  return 4 * tokens * keys * static_cast<double>(site.head_dim);
+}
+
+}  // namespace
+
+/// What spans come to for calls of up to `length` positions, and of which values of them.
+struct SpanAttention::Kept {
+  DistanceTable table;
+  std::vector<std::int64_t> lefts;
+  std::optional<pattern::Pattern> pattern;
+  std::int64_t length = 0;
+  const void* spans = nullptr;
+  std::int64_t version = -1;
+};
+
+MechanismSpec parse_span(const std::string& expression) {
+  const SpanSettings settings = span_settings(expression);
+  MechanismSpec spec;
+  spec.name = "span";
+  spec.description = concat("span(max=", settings.longest, ", ramp=", settings.ramp,
+                            settings.first > 0 ? concat(", init=", settings.first) : std::string(), ")");
+  spec.keeps_memory = true;
+  spec.parameters = {"spans"};
+  spec.limits.cross = "positions of two texts have no distance";
+  spec.operations = span_operations;
+  return spec;
+}
+
+std::string window_of_heads(const std::vector<std::int64_t>& lefts, bool causal) {
+  const auto window = [&](std::int64_t left) {
+    return causal ? concat("window(left=", left, ")") : concat("window(left=", left, ", right=", left, ")");
+  };
+  std::string shares;
+  for (std::size_t first = 0; first < lefts.size();) {
+    std::size_t end = first + 1;
+    while (end < lefts.size() && lefts[end] == lefts[first]) {
+      ++end;
+    }
+    if (end - first == lefts.size()) {
+      return window(lefts[first]);
+    }
+    shares += concat(shares.empty() ? "" : ", ", end - first, " * ", window(lefts[first]));
+    first = end;
+  }
+  return concat("heads(", shares, ")");
+}
+
+SpanAttention::SpanAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options)
+    : AttentionImpl(std::move(spec), site), kept_(std::make_shared<Kept>()) {
+  const SpanSettings settings = span_settings(this->spec().description);
+  longest_ = settings.longest;
+  ramp_ = settings.ramp;
+  const at::NoGradGuard without_gradients;
+  spans_ = register_parameter("spans", at::empty({site.heads}, options));
+  spans_.fill_(static_cast<double>(settings.first) / static_cast<double>(longest_));
+}
+
+at::Tensor SpanAttention::spans() const {
+  const at::Tensor shares = spans_.to(at::kDouble);
+  // LibTorch's clamp has no gradient at its ends, and the first span is 0.
+  const at::Tensor inside = shares + (shares.clamp(0.0, 1.0) - shares).detach();
+  return inside * static_cast<double>(longest_);
+}
+
+void SpanAttention::constrain() {
+  const at::NoGradGuard without_gradients;
+  spans_.clamp_(0.0, 1.0);
+}
+
+std::vector<std::int64_t> SpanAttention::reach(double least) const {
+  const at::NoGradGuard without_gradients;
+  // The same sum as in log_mask: what it calls positive and what is an edge must be the same distances.
+  const at::Tensor ends = (spans() + (1.0 - least) * static_cast<double>(ramp_)).to(at::kCPU);
+  std::vector<std::int64_t> lefts;
+  lefts.reserve(static_cast<std::size_t>(ends.size(0)));
+  for (std::int64_t head = 0; head < ends.size(0); ++head) {
+    const double end = ends.const_data_ptr<double>()[head];
+    if (!std::isfinite(end)) {
+      fail(ErrorKind::kNumeric, "attention of layer ", site().layer, ": the span of head ", head, " is ", end);
+    }
+    const auto farthest = static_cast<std::int64_t>(std::ceil(end)) - 1;
+    lefts.push_back(std::clamp<std::int64_t>(farthest, 0, longest_ - 1));
+  }
+  return lefts;
+}
+
+SpanAttention::Kept SpanAttention::computed(std::int64_t length) const {
+  Kept made;
+  made.lefts = reach();
+  made.length = length;
+  const std::int64_t count = std::min(length, *std::max_element(made.lefts.begin(), made.lefts.end()) + 1);
+  const auto ramp = static_cast<double>(ramp_);
+  const at::Tensor distances = at::arange(count, at::TensorOptions(spans_.device()).dtype(at::kDouble));
+  const at::Tensor mask = ((spans() + ramp).unsqueeze(1) - distances) / ramp;  // m before the clamp, [H, count]
+  // Within the ramp alone: the logarithm of 0 would make the gradient of a span NaN although nobody sees that distance.
+  const at::Tensor inside = (mask > 0.0).logical_and(mask < 1.0);
+  at::Tensor scores = at::where(inside, mask, 1.0).log();
+  if (site().alibi) {
+    scores = scores - alibi_slopes(site().heads).to(scores.options().requires_grad(false)).unsqueeze(1) * distances;
+  }
+  if (!site().causal && count > 1) {
+    scores = at::cat({scores.narrow(1, 1, count - 1).flip({1}), scores}, 1);
+  }
+  made.table = {scores, site().causal ? 0 : count - 1};
+  made.pattern = pattern::Pattern::parse(window_of_heads(made.lefts, site().causal));
+  return made;
+}
+
+SpanAttention::Kept SpanAttention::kept_for(std::int64_t length) {
+  if (at::GradMode::is_enabled() || spans_.is_inference()) {
+    return computed(length);
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto version = static_cast<std::int64_t>(spans_._version());
+  if (kept_->spans != spans_.const_data_ptr() || kept_->version != version || kept_->length < length) {
+    // Room for the tokens that follow: n of them compute O(n) entries in total.
+    *kept_ = computed(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length))));
+    kept_->spans = spans_.const_data_ptr();
+    kept_->version = version;
+  }
+  return *kept_;
+}
+
+std::unique_ptr<AttentionState> SpanAttention::initial_state() const {
+  const std::vector<std::int64_t> lefts = reach();
+  auto state = std::make_unique<KeysAndValues>(site().layer);
+  state->limit(std::max<std::int64_t>(1, *std::max_element(lefts.begin(), lefts.end())));
+  return state;
+}
+
+at::Tensor SpanAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                  const AttentionContext& context) {
+  require(query.dim() == 4 && key.dim() == 4 && query.size(1) == site().heads,
+          "attention: query and key must be [batch, heads, length, head_dim] with ", site().heads,
+          " heads of queries, found ", query.sizes(), " and ", key.sizes());
+  const std::int64_t positions = std::max({context.query_offset + query.size(2), key.size(2), std::int64_t{1}});
+  const Kept spans = kept_for(positions);
+  AttentionOptions options;
+  options.key_keep = context.key_keep;
+  options.distances = spans.table;
+  if (is_training() && site().dropout > 0 && !context.without_dropout) {
+    options.dropout = site().dropout;
+    options.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+  }
+  return attention(query, key, value, layout_for_call(*spans.pattern, site(), query, key, context, false), options)
+      .output;
+}
+
+}  // namespace weft::attention
