@@ -22,7 +22,9 @@ at::Tensor positions_beside_padding(const at::Tensor& ids, std::int64_t padding_
 }
 
 EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorOptions& options) : config_(config) {
-  if (!config.shares_tokens) {
+  if (config.adaptive) {
+    clusters = register_module("tokens", AdaptiveEmbeddings(*config.adaptive, options));
+  } else if (!config.shares_tokens) {
     tokens = register_parameter("tokens", at::empty({config.vocab_size, config.hidden_size}, options));
   }
   if (config.positions == PositionKind::kLearned) {
@@ -58,7 +60,7 @@ at::Tensor EmbeddingsImpl::forward(const EmbeddingsInput& input) {
     return is_training() ? seeded_dropout(x, config_.dropout, dropout_seed(input.seed, kDropoutLayer, 1)) : x;
   };
   const at::Tensor& table = config_.shares_tokens ? input.shared_tokens : tokens;
-  at::Tensor hidden = at::embedding(table, input.ids, config_.padding_id);
+  at::Tensor hidden = clusters ? clusters(input.ids) : at::embedding(table, input.ids, config_.padding_id);
   if (config_.token_scale != 1.0) {
     hidden = hidden * config_.token_scale;
   }

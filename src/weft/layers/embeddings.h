@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/layers/adaptive/embeddings.h"
 #include "weft/layers/layer_norm.h"
 
 namespace weft::layers {
@@ -35,9 +37,10 @@ struct EmbeddingsConfig {
   std::int64_t padding_id = -1;      ///< its row of the token table has no gradient; -1: no such row
   bool skip_padding = false;  ///< learned positions count the tokens that are not padding, from padding_id + 1 on, and
                               ///< padding has row padding_id (Liu et al. 2019)
-  std::int64_t position_offset = 0;  ///< rows of the learned positions before that of position 0
-  double token_scale = 1.0;          ///< of the token embeddings
-  bool shares_tokens = false;        ///< the token table comes with each call
+  std::int64_t position_offset = 0;             ///< rows of the learned positions before that of position 0
+  double token_scale = 1.0;                     ///< of the token embeddings
+  bool shares_tokens = false;                   ///< the token table comes with each call
+  std::optional<AdaptiveConfig> adaptive = {};  ///< tokens have a vocabulary in clusters in place of one table
 };
 
 /// One call.
@@ -56,9 +59,10 @@ class EmbeddingsImpl : public torch::nn::Module {
   /// -> [B, N, hidden]. Ids, types and positions have been checked against their tables.
   at::Tensor forward(const EmbeddingsInput& input);
 
-  at::Tensor tokens;       ///< [vocab, hidden] unless shared
-  at::Tensor positions;    ///< [position_offset + maximum_length, hidden] when learned
-  at::Tensor token_types;  ///< [token types, hidden] where there are any
+  at::Tensor tokens;                     ///< [vocab, hidden] unless shared or in clusters
+  at::Tensor positions;                  ///< [position_offset + maximum_length, hidden] when learned
+  at::Tensor token_types;                ///< [token types, hidden] where there are any
+  AdaptiveEmbeddings clusters{nullptr};  ///< named `tokens`, where the vocabulary is in clusters
   LayerNorm norm{nullptr};
 
  private:

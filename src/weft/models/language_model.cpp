@@ -96,13 +96,13 @@ at::Tensor LanguageModelImpl::hidden_states(const ModelInput& input) {
 }
 
 at::Tensor LanguageModelImpl::logits(const ModelInput& input) {
-  return head_->scorer(stack_->embeddings->tokens).logits(hidden_states(input));
+  return head_->scorer(*stack_->embeddings).logits(hidden_states(input));
 }
 
 at::Tensor LanguageModelImpl::loss(const ModelInput& input, const at::Tensor& labels, double smoothing) {
   check_labels(input.input_ids, labels);
   const at::Tensor hidden = hidden_states(input);
-  const at::Tensor& tokens = stack_->embeddings->tokens;
+  const layers::EmbeddingsImpl& tokens = *stack_->embeddings;
   const at::Tensor loss = head_->scorer(tokens).loss(hidden.flatten(0, 1), labels.flatten(), smoothing);
   const bool boundaries = config_.span_boundary_objective && is_training();
   return boundaries ? loss + head_->span_loss(hidden, tokens, labels) : loss;
@@ -112,7 +112,7 @@ TokenScores LanguageModelImpl::token_scores(const ModelInput& input, const at::T
   check_labels(input.input_ids, labels);
   const at::NoGradGuard without_gradients;
   const TokenScores scores =
-      head_->scorer(stack_->embeddings->tokens).token_scores(hidden_states(input).flatten(0, 1), labels.flatten());
+      head_->scorer(*stack_->embeddings).token_scores(hidden_states(input).flatten(0, 1), labels.flatten());
   return {scores.nats.view(labels.sizes()), scores.hits.view(labels.sizes())};
 }
 
@@ -121,8 +121,7 @@ TokenScores LanguageModelImpl::token_scores(const at::Tensor& input_ids, const a
   check_labels(input_ids, labels);
   const at::NoGradGuard without_gradients;
   const at::Tensor hidden = run_behind(state, input_ids);
-  const TokenScores scores =
-      head_->scorer(stack_->embeddings->tokens).token_scores(hidden.flatten(0, 1), labels.flatten());
+  const TokenScores scores = head_->scorer(*stack_->embeddings).token_scores(hidden.flatten(0, 1), labels.flatten());
   return {scores.nats.view(labels.sizes()), scores.hits.view(labels.sizes())};
 }
 
@@ -144,7 +143,7 @@ void LanguageModelImpl::set_memory_length(std::int64_t tokens, std::string_view 
 at::Tensor LanguageModelImpl::decode(const at::Tensor& input_ids, layers::DecodingState& state) {
   const at::NoGradGuard without_gradients;
   const at::Tensor hidden = run_behind(state, input_ids);
-  return head_->scorer(stack_->embeddings->tokens).logits(hidden.select(1, input_ids.size(1) - 1));
+  return head_->scorer(*stack_->embeddings).logits(hidden.select(1, input_ids.size(1) - 1));
 }
 
 std::int64_t LanguageModelImpl::parameter_count() const { return models::parameter_count(*this); }

@@ -28,6 +28,19 @@ void check_attention(const TransformerConfig& config, std::string_view where) {
   check_mechanisms(stack_config(config), where);
 }
 
+void check_vocabulary(const TransformerConfig& config, std::string_view where) {
+  require(config.vocabulary_division == 1 || !config.vocabulary_cutoffs.empty(), where, ": vocabulary_division ",
+          config.vocabulary_division, " is for a vocabulary in clusters, but there are no vocabulary_cutoffs");
+  if (const auto adaptive = config.adaptive_vocabulary()) {
+    require(config.is_decoder, where, ": a vocabulary in clusters (vocabulary_cutoffs, variant transformer-xl) is for ",
+            "decoders, but is_decoder is false");
+    check_clusters(*adaptive, where);
+  }
+  require(!config.is_transformer_xl() || (config.norm_position == "post" && config.position_embedding == "none"), where,
+          ": variant transformer-xl needs norm_position post and position_embedding none, found ", config.norm_position,
+          " and ", config.position_embedding);
+}
+
 layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t layer) {
   layers::BlockConfig block;
   block.layer = layer;
@@ -43,6 +56,7 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.norm_first = config.norm_position == "pre";
   block.layer_norm_eps = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;
+  block.qkv_bias = block.output_bias = !config.is_transformer_xl();
   block.attention_dropout = config.attention_probs_dropout_prob;
   block.directory = config.directory;
   return block;
@@ -53,9 +67,13 @@ layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
   embeddings.vocab_size = config.vocab_size;
   embeddings.hidden_size = config.hidden_size;
   embeddings.maximum_length = config.max_position_embeddings;
-  embeddings.with_norm = config.norm_position == "post";
+  embeddings.with_norm = config.norm_position == "post" && !config.is_transformer_xl();
   embeddings.layer_norm_eps = config.layer_norm_eps;
   embeddings.dropout = config.hidden_dropout_prob;
+  embeddings.adaptive = config.adaptive_vocabulary();
+  if (config.is_transformer_xl()) {
+    embeddings.token_scale = std::sqrt(static_cast<double>(config.hidden_size));
+  }
   if (config.position_embedding == "learned") {
     embeddings.positions = layers::PositionKind::kLearned;
   } else if (config.position_embedding == "sinusoidal") {
@@ -75,6 +93,7 @@ StackConfig stack_config(const TransformerConfig& config) {
     stack.blocks.push_back(causal_block(config, layer));
   }
   stack.last_norm = config.norm_position == "pre";
+  stack.last_dropout = config.is_transformer_xl() ? config.hidden_dropout_prob : 0.0;
   stack.rope_theta = config.position_embedding == "rotary" ? config.rope_theta : 0.0;
   return stack;
 }
@@ -101,6 +120,7 @@ void validate(const TransformerConfig& config, std::string_view where) {
           ": vocab_size must be at least 256 with tokenizer_class bytes, found ", config.vocab_size);
   require(!config.span_boundary_objective || !config.is_decoder, where,
           ": span_boundary_objective is for encoders, but is_decoder is true");
+  check_vocabulary(config, where);
   check_attention(config, where);
   if (config.memory_length > 0) {
     check_memory(config, where);

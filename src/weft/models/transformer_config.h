@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/core/fields.h"
+#include "weft/layers/adaptive/config.h"
 
 namespace weft::models {
 
@@ -36,6 +38,9 @@ struct TransformerConfig {
   double layer_norm_eps = 1e-5;
   double rope_theta = 10000.0;
   std::int64_t memory_length = 0;
+  std::vector<std::int64_t> vocabulary_cutoffs = {};
+  std::int64_t vocabulary_division = 1;
+  std::string variant = "weft";
   std::int64_t loss_chunk_size = 0;
   bool gradient_checkpointing = false;
   std::string tokenizer_class = "bytes";
@@ -51,6 +56,15 @@ struct TransformerConfig {
   /// Width inside the feed-forward, the default resolved.
   std::int64_t feed_forward_size() const noexcept {
     return intermediate_size == 0 ? 4 * hidden_size : intermediate_size;
+  }
+  /// Whether all but attention and positions is as Transformer-XL was released.
+  bool is_transformer_xl() const { return variant == "transformer-xl"; }
+  /// The clusters of the vocabulary, where it has any; Transformer-XL's has at least one.
+  std::optional<layers::AdaptiveConfig> adaptive_vocabulary() const {
+    const bool has_clusters = !vocabulary_cutoffs.empty() || is_transformer_xl();
+    return has_clusters
+               ? std::optional(layers::AdaptiveConfig{vocab_size, hidden_size, vocabulary_cutoffs, vocabulary_division})
+               : std::nullopt;
   }
   /// The mechanism string of a layer.
   const std::string& attention_of(std::int64_t layer) const {
@@ -96,6 +110,17 @@ struct TransformerConfig {
                 "tokens before a segment that a decoder remembers in each layer (Transformer-XL); 0 for none: each "
                 "segment is a text of its own"}
               .range(0, 1 << 30));
+    visit(Field{"vocabulary_cutoffs", &C::vocabulary_cutoffs,
+                "first ids of the clusters behind the first one (adaptive softmax): rare ids, which a tokeniser has "
+                "last, are scored within their cluster; none for one softmax over all ids"});
+    visit(Field{"vocabulary_division", &C::vocabulary_division,
+                "each cluster's embeddings have so many times fewer columns than those of the one before it (adaptive "
+                "input)"}
+              .range(1, 1 << 18));
+    visit(Field{"variant", &C::variant,
+                "transformer-xl, as released: embeddings times the root of their width and without a norm, attention "
+                "without biases, a bias for each id, dropout behind the last layer"}
+              .one_of({"weft", "transformer-xl"}));
     visit(Field{"loss_chunk_size", &C::loss_chunk_size,
                 "positions whose logits are in memory at once; 0 lets Weft choose"}
               .at_least(0));

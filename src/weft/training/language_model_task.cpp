@@ -43,6 +43,9 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
       source_(data::tokenize_once(std::make_shared<data::TextCorpus>(config.train_text), *tokenizer_)),
       sampler_(source_, sampler_options()) {
   check_vocabulary(model_->config(), *tokenizer_);
+  require(!model_->config().adaptive_vocabulary() || trainer.label_smoothing == 0.0,
+          "label_smoothing must be 0 for a vocabulary in clusters (vocabulary_cutoffs), found ",
+          trainer.label_smoothing);
   if (processes().is_first()) {
     const std::string where = began_with_.empty() ? "the run" : quote(began_with_, 4096);
     text::warn_of_small_vocabulary(*tokenizer_, model_->config().vocab_size, where);

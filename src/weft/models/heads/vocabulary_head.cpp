@@ -4,6 +4,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include "weft/core/error.h"
+
 namespace weft::models {
 namespace {
 
@@ -17,7 +19,9 @@ layers::Activation head_activation(const TransformerConfig& config) {
 
 LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options)
     : activation_(head_activation(config)), chunk_(config.loss_chunk_size) {
-  if (!config.tie_word_embeddings) {
+  if (const auto adaptive = config.adaptive_vocabulary()) {
+    clusters = register_module("vocabulary", layers::AdaptiveHead(*adaptive, config.tie_word_embeddings, options));
+  } else if (!config.tie_word_embeddings) {
     weight = register_parameter("weight", at::empty({config.vocab_size, config.hidden_size}, options));
   }
   if (!config.is_decoder) {
@@ -31,15 +35,18 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, co
   }
 }
 
-VocabularyScorer LanguageModelHeadImpl::scorer(const at::Tensor& embedding) const {
-  return {transform, transform_norm, activation_, {weight.defined() ? weight : embedding, bias}, chunk_};
+VocabularyScorer LanguageModelHeadImpl::scorer(const layers::EmbeddingsImpl& embeddings) const {
+  if (clusters) {
+    return {.adaptive = clusters->scorer(*embeddings.clusters, chunk_)};
+  }
+  return {transform, transform_norm, activation_, {weight.defined() ? weight : embeddings.tokens, bias}, chunk_};
 }
 
-at::Tensor LanguageModelHeadImpl::span_loss(const at::Tensor& hidden, const at::Tensor& embedding,
+at::Tensor LanguageModelHeadImpl::span_loss(const at::Tensor& hidden, const layers::EmbeddingsImpl& embeddings,
                                             const at::Tensor& labels) {
   const SpanTokens spans = span_tokens(labels);
   const at::Tensor boundary = span_boundary(hidden.flatten(0, 1), spans);
-  return layers::linear_cross_entropy(boundary, scorer(embedding).weights, spans.labels, chunk_);
+  return layers::linear_cross_entropy(boundary, scorer(embeddings).weights, spans.labels, chunk_);
 }
 
 at::Tensor VocabularyScorer::transformed(const at::Tensor& hidden) {
@@ -47,17 +54,29 @@ at::Tensor VocabularyScorer::transformed(const at::Tensor& hidden) {
 }
 
 at::Tensor VocabularyScorer::logits(const at::Tensor& hidden) {
+  if (adaptive) {
+    return adaptive->log_probabilities(hidden);
+  }
   const at::Tensor scores = layers::apply_linear(transformed(hidden), weights.weight, weights.bias);
   return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 
 at::Tensor VocabularyScorer::loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing) {
+  if (adaptive) {
+    if (smoothing != 0.0) {
+      fail(ErrorKind::kUnsupported, "label_smoothing must be 0 for a vocabulary in clusters, found ", smoothing);
+    }
+    return adaptive->loss(hidden, labels);
+  }
   // Before the transform: a masked language model predicts one token in seven, and the rest costs nothing.
   const layers::Labelled kept = layers::keep_labelled(hidden, labels);
   return layers::linear_cross_entropy(transformed(kept.hidden), weights, kept.labels, chunk, smoothing);
 }
 
 layers::LabelScores VocabularyScorer::token_scores(const at::Tensor& hidden, const at::Tensor& labels) {
+  if (adaptive) {
+    return adaptive->token_scores(hidden, labels);
+  }
   return layers::linear_cross_entropy_each(transformed(hidden), weights, labels, chunk);
 }
 

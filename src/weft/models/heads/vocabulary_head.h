@@ -3,10 +3,14 @@
 // model is dense layer, activation, layer norm, product and bias (Devlin et al. 2019, as released).
 #pragma once
 
+#include <optional>
+
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
 #include "weft/layers/activation.h"
+#include "weft/layers/adaptive/softmax.h"
+#include "weft/layers/embeddings.h"
 #include "weft/layers/layer_norm.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
@@ -15,18 +19,20 @@
 
 namespace weft::models {
 
-/// scores = h W^T, or norm(activation(T h + t)) W^T + b. The parts of a head that does so, whatever it calls them; a
-/// part that it lacks is null or undefined.
+/// scores = h W^T, or norm(activation(T h + t)) W^T + b, or those of a vocabulary in clusters. The parts of a head that
+/// does so, whatever it calls them; a part that it lacks is null or undefined.
 struct VocabularyScorer {
   layers::Linear transform{nullptr};  ///< T and t, D -> D
   layers::LayerNorm norm{nullptr};
   layers::Activation activation = layers::Activation::kGelu;
-  layers::HeadWeights weights;  ///< W [V, D] and b [V]
-  std::int64_t chunk = 0;       ///< positions whose scores exist at once in a loss; 0 chooses
+  layers::HeadWeights weights;                          ///< W [V, D] and b [V]
+  std::int64_t chunk = 0;                               ///< positions whose scores exist at once in a loss; 0 chooses
+  std::optional<layers::AdaptiveScorer> adaptive = {};  ///< in place of all of them
 
-  /// hidden [..., D] -> [..., V], float32 or wider.
+  /// hidden [..., D] -> [..., V], float32 or wider; of a vocabulary in clusters logarithms of probabilities.
   at::Tensor logits(const at::Tensor& hidden);
-  /// hidden [T, D], labels int64 [T] -> mean nats, see layers::linear_cross_entropy.
+  /// hidden [T, D], labels int64 [T] -> mean nats, see layers::linear_cross_entropy. Errors: kUnsupported for smoothing
+  /// over a vocabulary in clusters.
   at::Tensor loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing = 0.0);
   /// hidden [T, D], labels [T] -> [T] each, no gradient.
   layers::LabelScores token_scores(const at::Tensor& hidden, const at::Tensor& labels);
@@ -38,19 +44,20 @@ struct VocabularyScorer {
 /// The head of Weft's own models.
 class LanguageModelHeadImpl : public torch::nn::Module {
  public:
-  /// Storage only. The token embedding [V, D] comes with each call, and serves as the weight when the config ties them.
+  /// Storage only. The token embeddings come with each call, and serve as the weight when the config ties them.
   LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options);
   /// What scores hidden states.
-  VocabularyScorer scorer(const at::Tensor& embedding) const;
+  VocabularyScorer scorer(const layers::EmbeddingsImpl& embeddings) const;
   /// Mean nats of the span-boundary objective over the spans of labels [B, N]; 0 where there are none. hidden [B, N,
   /// D].
-  at::Tensor span_loss(const at::Tensor& hidden, const at::Tensor& embedding, const at::Tensor& labels);
+  at::Tensor span_loss(const at::Tensor& hidden, const layers::EmbeddingsImpl& embeddings, const at::Tensor& labels);
 
-  at::Tensor weight;                  ///< [V, D] unless tied
+  at::Tensor weight;                  ///< [V, D] unless tied or in clusters
   at::Tensor bias;                    ///< [V], encoders
   layers::Linear transform{nullptr};  ///< D -> D, encoders
   layers::LayerNorm transform_norm{nullptr};
   SpanBoundaryHead span_boundary{nullptr};  ///< where the config has the objective
+  layers::AdaptiveHead clusters{nullptr};   ///< named `vocabulary`, where the vocabulary is in clusters
 
  private:
   layers::Activation activation_;

@@ -4,6 +4,7 @@
 
 #include <c10/core/GradMode.h>
 
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -22,6 +23,9 @@ void initialize_parameter(std::string_view name, at::Tensor& parameter, const In
     parameter.zero_();
   } else if (name.ends_with("norm.weight")) {
     parameter.fill_(1.0);
+  } else if (name.ends_with("projection")) {
+    // Rows through it keep their size, into a cluster of few columns and out of it.
+    parameter.normal_(0.0, 1.0 / std::sqrt(static_cast<double>(parameter.size(1))), initializer.generator);
   } else {
     const double divisor = writes_to_residual(name) ? initializer.residual_divisor : 1.0;
     parameter.normal_(0.0, initializer.range / divisor, initializer.generator);

@@ -13,12 +13,14 @@
 
 #include "weft/core/error.h"
 #include "weft/layers/attention/cross_attention.h"
+#include "weft/layers/dropout.h"
 #include "weft/layers/recompute.h"
 
 namespace weft::models {
 
 StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options)
     : embeddings(register_module("embeddings", layers::Embeddings(config.embeddings, options))),
+      last_dropout_(config.last_dropout),
       learned_positions_(
           config.embeddings.positions == layers::PositionKind::kLearned ? config.embeddings.maximum_length : 0),
       length_field_(config.length_field) {
@@ -60,7 +62,11 @@ at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& con
     }
     hidden = run_block(layers_[static_cast<std::size_t>(layer)], hidden, context, recompute && layer != asked);
   }
-  return norm_ ? norm_(hidden) : hidden;
+  hidden = norm_ ? norm_(hidden) : hidden;
+  const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
+  return is_training()
+             ? layers::seeded_dropout(hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1))
+             : hidden;
 }
 
 at::Tensor StackImpl::run_block(layers::TransformerBlock block, const at::Tensor& hidden,

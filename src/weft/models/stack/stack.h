@@ -50,6 +50,7 @@ class StackImpl : public torch::nn::Module {
   at::Tensor run_block(layers::TransformerBlock block, const at::Tensor& hidden, const layers::BlockContext& context,
                        bool recompute) const;
 
+  double last_dropout_ = 0.0;
   std::int64_t learned_positions_ = 0;  // 0: none are learned
   std::string_view length_field_;
   std::vector<layers::TransformerBlock> layers_;
