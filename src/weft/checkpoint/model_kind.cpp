@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/checkpoint/transformer_xl/config_json.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/encoder_types.h"
@@ -20,8 +21,9 @@ constexpr std::string_view kOwn = "weft";
 constexpr std::string_view kOpensPairs = "weft translate, summarize, forward and info open an encoder-decoder";
 
 std::string what_opens() {
-  return concat("Weft opens what weft train made, encoders of the types ", models::encoder_types(" and "),
-                ", and encoder-decoders of the types ", models::types_in_words(models::kEncoderDecoderTypes, " and "));
+  return concat("Weft opens what weft train made, decoders of the type ", kTransformerXl, ", encoders of the types ",
+                models::encoder_types(" and "), ", and encoder-decoders of the types ",
+                models::types_in_words(models::kEncoderDecoderTypes, " and "));
 }
 
 std::string quoted(const std::filesystem::path& path) { return quote(path.native(), 4096); }
@@ -103,6 +105,7 @@ const char* made_by(const std::string& type) { return type == kOwnPairType ? " t
 }  // namespace
 
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
+bool is_transformer_xl(const Json& config) { return type_of(config) == kTransformerXl; }
 
 bool is_encoder_decoder(const Json& config) {
   const auto& types = models::kEncoderDecoderTypes;
@@ -118,6 +121,12 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
                 concat(file, ": is an encoder-decoder", made_by(type), " (model_type ", type,
                        "); expected an encoder of the types ", models::encoder_types(" or ")),
                 std::string(kOpensPairs));
+  }
+  if (type == kTransformerXl) {
+    throw Error(ErrorKind::kUnsupported,
+                concat(file, ": is a Transformer-XL (model_type ", type, "); expected an encoder of the types ",
+                       models::encoder_types(" or ")),
+                "weft generate continues a text with it, weft eval measures it");
   }
   if (type == kOwn) {
     const auto decoder = config.find("is_decoder");
@@ -157,7 +166,7 @@ void require_own_model(const Json& config, const std::filesystem::path& director
                        type, "); expected a decoder or encoder that weft train made"),
                 std::string(kOpensPairs));
   }
-  if (type == kOwn) {
+  if (type == kOwn || type == kTransformerXl) {
     return;
   }
   throw Error(ErrorKind::kFormat,

@@ -32,8 +32,10 @@ class OpenedModel {
   bool is_encoder_decoder() const;
   /// Errors: kUnsupported unless is_encoder_decoder(), as encoder_config(); those of encoder_decoder_from_json().
   const models::EncoderDecoderConfig& encoder_decoder_config() const;
-  /// Errors: kFormat unless the model is a decoder or encoder of Weft's own, naming the same; kFormat or kArgument
-  /// naming the field.
+  /// Whether it is a Transformer-XL directory of transformers.
+  bool is_transformer_xl() const;
+  /// Errors: kFormat unless the model is a decoder or encoder of Weft's own or a Transformer-XL, naming the same;
+  /// kFormat or kArgument naming the field.
   const models::TransformerConfig& own_config() const;
 
  private:

@@ -13,6 +13,7 @@
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_decoder.h"
 #include "weft/models/encoder_model.h"
+#include "weft/models/language_model.h"
 
 namespace weft::cli {
 
@@ -87,5 +88,7 @@ void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, 
 void print_new_model(const std::filesystem::path& out, const models::EncoderModel& model, bool json);
 /// The same of an encoder-decoder, whose "positions" are those of a source.
 void print_new_model(const std::filesystem::path& out, const models::EncoderDecoder& model, bool json);
+/// The same of a decoder, a Transformer-XL, whose "positions" are those of a segment.
+void print_new_model(const std::filesystem::path& out, const models::LanguageModel& model, bool json);
 
 }  // namespace weft::cli

@@ -159,6 +159,31 @@ std::string compose_roberta(std::string_view vocabulary, std::string_view merges
   return assemble(parts, added, model);
 }
 
+std::string compose_words(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where) {
+  const TokenIds ids = read_vocabulary_json(vocabulary, where);
+  const bool has_end = ids.contains("<eos>");  // a word like others: a text goes on behind it
+  const char* unknown = ids.contains("<unk>") ? "<unk>" : ids.contains("<UNK>") ? "<UNK>" : nullptr;
+  name_roles(settings, {nullptr, nullptr, unknown, nullptr, nullptr, nullptr, nullptr});
+  const AddedTokens added(settings, ids, where);
+  const auto replace = [](const char* pattern, const char* content) {
+    return Json{{"type", "Replace"}, {"pattern", {{"String", pattern}}}, {"content", content}};
+  };
+  // Words are joined with blanks by a decoder for pieces whose prefix no word has.
+  const Json blanks = {{"type", "WordPiece"}, {"prefix", "\u0001"}, {"cleanup", false}};
+  const Json lines = Json::array({blanks, replace(" <eos>", "\n"), replace("<eos>", "\n")});
+  Json parts = {{"normalizer", nullptr},
+                {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+                {"post_processor", nullptr},
+                {"decoder", blanks}};
+  if (has_end) {
+    parts["normalizer"] = replace("\n", " <eos> ");
+    parts["decoder"] = {{"type", "Sequence"}, {"decoders", lines}};
+  }
+  return assemble(parts, added,
+                  concat(R"({"type":"WordLevel","vocab":)", vocabulary, R"(,"unk_token":)",
+                         unknown == nullptr ? R"("<unk>")" : json_string(unknown, where), "}"));
+}
+
 std::string compose_big_bird(std::string_view model, TokenizerSettings& settings, std::string_view where) {
   check_sentencepiece_model(model, where);
   name_roles(settings, {"<s>", "</s>", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"});

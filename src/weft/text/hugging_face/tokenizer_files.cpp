@@ -39,6 +39,15 @@ void require_class(const TokenizerSettings& settings, std::initializer_list<std:
   }
 }
 
+// Transformer-XL's vocabulary of words. Its class need not be named: no other family ends a line with <eos>.
+bool has_words(const TokenizerFiles& files, const TokenizerSettings& settings) {
+  const std::string_view name = without_fast(settings.tokenizer_class);
+  const auto words = files.find(kBytePairs);
+  return words != files.end() &&
+         (name == "TransfoXLTokenizer" ||
+          (name.empty() && !files.contains(kMerges) && words->second.find(R"("<eos>")") != std::string::npos));
+}
+
 }  // namespace
 
 bool is_there(const std::filesystem::path& file) {
@@ -73,6 +82,9 @@ std::string tokenizer_json(const TokenizerFiles& files, TokenizerSettings& setti
   if (count != 1) {
     fail(count == 0 ? ErrorKind::kIo : ErrorKind::kFormat, where, ": expected one of ", kJson, ", ", kWordPiece, ", ",
          kBytePairs, " and ", kSentencePiece, ", found ", count == 0 ? "none" : "several");
+  }
+  if (has_words(files, settings)) {
+    return compose_words(files.at(kBytePairs), settings, concat(where, ": ", kBytePairs));
   }
   if (files.contains(kWordPiece)) {
     require_class(settings, {"BertTokenizer"}, where);
