@@ -5,6 +5,7 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/einsum.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <limits>
@@ -179,6 +180,61 @@ TEST(RelativeAttention, GradientsOfEveryFactor) {
       testing::expect_gradients(output, {at::randn({2, 2, 7, 3}, at::kDouble), at::randn({2, 1, 12, 3}, at::kDouble),
                                          at::randn({2, 1, 12, 2}, at::kDouble), at::randn({2, 9, 3}, at::kDouble),
                                          at::randn({2, 3}, at::kDouble), at::randn({2, 3}, at::kDouble)});
+    }
+  }
+}
+
+// Output and the gradients of query, key, value, R, u and v in a dtype.
+std::vector<at::Tensor> relative_results(attention::RelativeCall call, at::ScalarType type) {
+  std::vector<at::Tensor> leaves;
+  for (at::Tensor* tensor :
+       {&call.query, &call.key, &call.value, &call.distances, &call.content_bias, &call.distance_bias}) {
+    *tensor = tensor->to(type).detach().requires_grad_();
+    leaves.push_back(*tensor);
+  }
+  const at::Tensor output = attention::relative_attention(call);
+  at::manual_seed(3);
+  std::vector<at::Tensor> results =
+      torch::autograd::grad({output}, leaves, {at::randn(output.sizes(), at::kDouble).to(type)});
+  const at::NoGradGuard without_gradients;
+  results.push_back(output.detach());
+  results.push_back(attention::relative_attention(call));
+  return results;
+}
+
+// What the kernel computes in float32 against LibTorch's products in float64: memory, windows, short R, shared keys.
+TEST(RelativeAttention, TheKernelEqualsTheProducts) {
+  struct Lengths {
+    std::int64_t queries, memory, left, rows, nearest;
+    bool causal;
+  };
+  for (const Lengths& about :
+       {Lengths{70, 130, -1, 300, 0, true}, Lengths{150, 0, 40, 41, 0, true}, Lengths{1, 99, -1, 20, 0, true},
+        Lengths{90, 30, -1, 200, -90, false}, Lengths{65, 64, 70, 50, -20, false}}) {
+    SCOPED_TRACE(about.queries);
+    at::manual_seed(about.queries);
+    const auto numbers = [](at::IntArrayRef sizes) {
+      return at::randn(sizes, at::kDouble).to(at::kFloat).to(at::kDouble);
+    };
+    attention::RelativeCall call;
+    call.query = numbers({2, 4, about.queries, 41});
+    call.key = numbers({2, 2, about.queries + about.memory, 41});
+    call.value = numbers({2, 2, about.queries + about.memory, 24});
+    call.distances = numbers({4, about.rows, 41}) / 2;
+    call.content_bias = numbers({4, 41}) / 2;
+    call.distance_bias = numbers({4, 41}) / 2;
+    call.nearest = about.nearest;
+    call.query_offset = about.memory;
+    call.left = about.left;
+    call.causal = about.causal;
+    call.dropout = about.memory == 0 ? 0.2 : 0.0;
+    call.keep = at::ones({2, about.queries + about.memory}, at::kBool);
+    call.keep[1].narrow(0, 0, 9).fill_(false);
+    const std::vector<at::Tensor> exact = relative_results(call, at::kDouble);
+    const std::vector<at::Tensor> found = relative_results(call, at::kFloat);
+    for (std::size_t at = 0; at < exact.size(); ++at) {
+      const double scale = 1 + exact[at].abs().max().item<double>();
+      EXPECT_LT((found[at].to(at::kDouble) - exact[at]).abs().max().item<double>(), 3e-5 * scale) << at;
     }
   }
 }

@@ -77,6 +77,24 @@ TEST(BackwardKernel, EqualsCentralDifferencesWithPositions) {
   }
 }
 
+TEST(BackwardKernel, EqualsCentralDifferencesOfARelativeProduct) {
+  Float64Case kernel_case({2, 2, 1, 9, 13, 2, 3, {4, 8}}, mixed_edges, 6, DType::kFloat64);
+  kernel_case.draw_relative(6);
+  kernel_case.relative_zero = 3;
+  kernel_case.query_offset = 1;
+  expect_gradients(kernel_case);
+  expect_gradient(kernel_case, kernel_case.relative_query, kernel_case.relative_query_gradient);
+  constexpr double kStep = 1e-5;
+  for (std::size_t entry = 0; entry < kernel_case.relative_rows.size(); ++entry) {
+    const double kept = std::exchange(kernel_case.relative_rows[entry], kernel_case.relative_rows[entry] + kStep);
+    const double above = kernel_case.loss();
+    kernel_case.relative_rows[entry] = kept - kStep;
+    const double below = kernel_case.loss();
+    kernel_case.relative_rows[entry] = kept;
+    EXPECT_NEAR(kernel_case.relative_rows_gradient[entry], (above - below) / (2 * kStep), 1e-6) << entry;
+  }
+}
+
 TEST(BackwardKernel, EqualsCentralDifferencesOfADistanceTable) {
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
     Float64Case kernel_case({2, 2, 1, 9, 13, 2, 3, {4, 8}}, mixed_edges, seed, DType::kFloat64);

@@ -31,6 +31,12 @@ Float64Case exact_case(Case& rounded) {
   exact.distance_zero = rounded.distance_zero;
   exact.asks_distance_gradient = rounded.asks_distance_gradient;
   exact.query_offset = rounded.query_offset;
+  exact.relative_span = rounded.relative_span;
+  exact.relative_zero = rounded.relative_zero;
+  for (const auto& entry : rounded.relative_rows) {
+    exact.relative_rows.push_back(static_cast<double>(std::decay_t<decltype(rounded)>::Array::load(entry)));
+  }
+  copy_values(rounded.relative_query, exact.relative_query);
   exact.query_positions = rounded.query_positions;
   exact.key_positions = rounded.key_positions;
   exact.first_positions = rounded.first_positions;
@@ -94,6 +100,17 @@ void expect_gradients(Case& fused, Float64Case& exact, double relative) {
   expect(fused.query_gradient.values(), exact.query_gradient.values());
   expect(fused.key_gradient.values(), exact.key_gradient.values());
   expect(fused.value_gradient.values(), exact.value_gradient.values());
+  if (!exact.relative_rows_gradient.empty()) {
+    // Of a row whose keys all lie beyond one end of R they are zero: terms as great as those of dQ that cancel. So they
+    // are where each row has one edge: what is left of two equal sums of dO and V.
+    const double terms = std::max(largest(exact.query_gradient.values()), largest(exact.key_gradient.values()));
+    const auto expect_sums = [&](const std::vector<double>& found, const std::vector<double>& expected, double more) {
+      expect_near(found, expected, more * relative * std::max({largest(expected), terms, 0.1 * values}) + 1e-7);
+    };
+    expect_sums(fused.relative_query_gradient.values(), exact.relative_query_gradient.values(), 1);
+    const std::vector<double> rows(exact.relative_rows_gradient.begin(), exact.relative_rows_gradient.end());
+    expect_sums({fused.relative_rows_gradient.begin(), fused.relative_rows_gradient.end()}, rows, 4);
+  }
   // The entry at an end may be that of nearly all pairs: a thousand times the terms of a query or key, in both signs.
   const std::vector<double> distances(exact.distance_gradient.begin(), exact.distance_gradient.end());
   expect({fused.distance_gradient.begin(), fused.distance_gradient.end()}, distances, 4);

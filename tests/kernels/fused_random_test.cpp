@@ -96,6 +96,10 @@ Float32Case drawn_case(std::uint64_t seed) {
   if (draw.one_in(4)) {
     result.draw_positions(seed);
   }
+  if (draw.one_in(3)) {
+    result.draw_relative(seed);
+    result.scale *= 0.7;  // scores of two products
+  }
   return result;
 }
 

@@ -65,6 +65,10 @@ Case random_fused_case(std::uint64_t seed, DType dtype) {
   if (seed % 5 == 2) {
     result.draw_positions(seed);
   }
+  if (seed % 3 == 1) {
+    result.draw_relative(seed);
+    result.scale *= 0.7;
+  }
   result.query_offset = seed % 8 == 3 ? -20 : 5 * static_cast<std::int64_t>(seed % 2);
   return result;
 }
@@ -168,6 +172,42 @@ TEST_P(FusedKernel, NaNStaysAtTheDistancesOfItsRow) {
     const std::int64_t distance = entry - fused.distance_zero;
     EXPECT_EQ(std::isnan(fused.distance_gradient[static_cast<std::size_t>(entry)]), distance >= 0 && distance < 9)
         << distance;
+  }
+}
+
+// A block of keys meets 64 new distances and 31 of the block before it: long rows, short R, and queries far behind.
+TEST_P(FusedKernel, ARelativeProductOfLongRows) {
+  const auto causal = [](std::int64_t, std::int64_t query, std::int64_t key) { return key <= query + 200 ? 1 : 0; };
+  for (const std::uint64_t seed : {2, 3, 7}) {
+    Float32Case fused({1, 2, 1, 200, 400, 41, 24, {64, 64}}, causal, seed, DType::kFloat32);
+    GetParam().use_for(fused);
+    fused.draw_relative(seed);
+    fused.scale = 0.1;
+    fused.query_offset = 200;
+    fused.relative_zero = 0;
+    expect_agreement(fused, {2e-6, 1e-5});
+  }
+}
+
+// A row of R with NaN reaches the rows of its distance, and what they reach.
+TEST_P(FusedKernel, NaNInARelativeRowStaysInTheRowsThatHaveItsDistance) {
+  Float32Case fused({1, 1, 1, 90, 100, 8, 8, {64, 64}}, mixed_edges, 3, DType::kFloat32);
+  GetParam().use_for(fused);
+  fused.draw_relative(1);
+  fused.relative_span = 30;
+  fused.relative_rows.resize(240, 0.25F);
+  fused.relative_zero = 0;
+  fused.relative_at(0, 8, 5) = std::numeric_limits<float>::infinity();
+  fused.forward();
+  fused.backward();
+  for (std::int64_t row = 0; row < 90; ++row) {
+    const bool lost = row >= 8 && mixed_edges(0, row, row - 8) > 0;
+    EXPECT_EQ(std::isnan(fused.output.get(0, 0, row, 3)), lost) << row;
+    EXPECT_EQ(std::isnan(fused.query_gradient.get(0, 0, row, 3)), lost) << row;
+    EXPECT_EQ(std::isnan(fused.relative_query_gradient.get(0, 0, row, 3)), lost) << row;
+  }
+  for (std::int64_t entry = 0; entry < 30; ++entry) {
+    EXPECT_EQ(std::isnan(fused.relative_rows_gradient[static_cast<std::size_t>(entry * 8 + 3)]), entry < 9) << entry;
   }
 }
 
@@ -326,6 +366,7 @@ void expect_same_bits(const Shape& shape, DType dtype, const KernelVariant& vari
     each->dropout = {0.2F, 9, 0};
     each->draw_distances(2);
     each->draw_positions(4);
+    each->draw_relative(5);
     each->forward(each == &first ? kSerial : threads);
     each->backward(threads);
   }
@@ -334,6 +375,8 @@ void expect_same_bits(const Shape& shape, DType dtype, const KernelVariant& vari
   EXPECT_EQ(first.key_gradient.values(), second.key_gradient.values());
   EXPECT_EQ(first.value_gradient.values(), second.value_gradient.values());
   EXPECT_EQ(first.distance_gradient, second.distance_gradient);
+  EXPECT_EQ(first.relative_query_gradient.values(), second.relative_query_gradient.values());
+  EXPECT_EQ(first.relative_rows_gradient, second.relative_rows_gradient);
 }
 
 TEST_P(FusedKernel, TwoRunsGiveTheSameBits) {

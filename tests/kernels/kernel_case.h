@@ -75,6 +75,7 @@ class StridedArray {
       }
     }
   }
+  static typename Storage::Sum load(const Memory& entry) { return Storage::load(&entry); }
   /// The entries in [batch, heads, rows, columns] order.
   std::vector<double> values() {
     std::vector<double> result;
@@ -118,6 +119,8 @@ struct KernelCase {
         query_gradient(sizes.batch, sizes.heads, sizes.query_length, sizes.head_dim),
         key_gradient(sizes.batch, sizes.key_heads, sizes.key_length, sizes.head_dim),
         value_gradient(sizes.batch, sizes.key_heads, sizes.key_length, sizes.value_dim),
+        relative_query(sizes.batch, sizes.heads, sizes.query_length, sizes.head_dim),
+        relative_query_gradient(sizes.batch, sizes.heads, sizes.query_length, sizes.head_dim),
         log_sum_exp(static_cast<std::size_t>(sizes.batch * sizes.heads * sizes.query_length), Sum{-7}) {
     std::mt19937_64 engine(seed);
     for (Array* array : {&query, &key, &value, &output_gradient}) {
@@ -149,7 +152,33 @@ struct KernelCase {
       result.positions = {query_positions.data(), key_positions.data(),
                           first_positions.empty() ? nullptr : first_positions.data(), causal, not_self};
     }
+    if (relative_span > 0) {
+      result.relative = {relative_query.input(),
+                         {relative_rows.data(), 0, relative_span * shape.head_dim, shape.head_dim},
+                         relative_span,
+                         relative_zero,
+                         query_offset};
+    }
     return result;
+  }
+
+  /// A relative product of random numbers: R shorter than the call's distances, or longer.
+  void draw_relative(std::uint64_t seed) {
+    std::mt19937_64 engine(seed);
+    std::normal_distribution<double> normal;
+    relative_span = static_cast<std::int64_t>(engine() % (seed % 3 == 0 ? 7 : 250)) + 1;
+    relative_zero = static_cast<std::int64_t>(engine() % 160) - 5;
+    relative_query.fill_normal(engine);
+    relative_rows.resize(static_cast<std::size_t>(shape.heads * relative_span * shape.head_dim));
+    for (auto& entry : relative_rows) {
+      Storage::store(&entry, static_cast<Sum>(normal(engine)));
+    }
+  }
+  std::int64_t relative_entry(std::int64_t row, std::int64_t position) const {
+    return std::clamp<std::int64_t>(row + query_offset - position + relative_zero, 0, relative_span - 1);
+  }
+  typename Storage::Memory& relative_at(std::int64_t head, std::int64_t entry, std::int64_t column) {
+    return relative_rows[static_cast<std::size_t>((head * relative_span + entry) * shape.head_dim + column)];
   }
 
   kernels::DistanceTable table() {
@@ -227,6 +256,11 @@ struct KernelCase {
     gradients.key_gradient = key_gradient.output();
     gradients.value_gradient = value_gradient.output();
     gradients.transpose = transpose.view();
+    if (relative_span > 0 && asks_distance_gradient) {
+      relative_rows_gradient.assign(relative_rows.size(), Sum{-7});
+      gradients.relative_query_gradient = relative_query_gradient.output();
+      gradients.relative_rows_gradient = relative_rows_gradient.data();
+    }
     distance_gradient.assign(asks_distance_gradient ? distances.size() : 0, Sum{-7});
     gradients.distance_gradient = distance_gradient.empty() ? nullptr : distance_gradient.data();
     ASSERT_EQ(own == nullptr ? kernels::fused_backward(isa, arguments(), gradients, parallel)
@@ -265,6 +299,10 @@ struct KernelCase {
     double sum = 0;
     for (std::int64_t column = 0; column < shape.head_dim; ++column) {
       sum += query.get(batch, head, row, column) * key.get(batch, key_head(head), position, column);
+      if (relative_span > 0) {
+        sum += relative_query.get(batch, head, row, column) *
+               static_cast<double>(Storage::load(&relative_at(head, relative_entry(row, position), column)));
+      }
     }
     return scale * sum + distance_bias(head, row, position);
   }
@@ -348,6 +386,10 @@ struct KernelCase {
   bool asks_distance_gradient = true;
   std::vector<Sum> distance_gradient;
   std::int64_t query_offset = 0;
+  std::int64_t relative_span = 0;  ///< 0: no relative product
+  std::int64_t relative_zero = 0;
+  std::vector<typename Storage::Memory> relative_rows;  ///< [heads][relative_span][head_dim]
+  std::vector<Sum> relative_rows_gradient;
   std::vector<std::int32_t> query_positions;  ///< [batch][heads][query_length], or empty
   std::vector<std::int32_t> key_positions;    ///< [batch][key_heads][key_length]
   std::vector<std::int32_t> first_positions;  ///< as query_positions
@@ -364,6 +406,8 @@ struct KernelCase {
   Array query_gradient;
   Array key_gradient;
   Array value_gradient;
+  Array relative_query;
+  Array relative_query_gradient;
   std::vector<Sum> log_sum_exp;
 };
 

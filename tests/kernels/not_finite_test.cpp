@@ -212,6 +212,9 @@ void expect_rules_with_poison(std::uint64_t seed, DType dtype, const KernelVaria
   if (seed % 4 == 3) {
     call.dropout = {0.2F, seed, 0};
   }
+  if (seed % 5 > 2) {
+    call.draw_relative(seed);
+  }
   if (seed % 7 > 4) {
     call.draw_positions(seed);
   }

@@ -11,6 +11,14 @@
 
 namespace weft::attention {
 
+/// What Transformer-XL adds to scores: scale * Q2 . R[distance] (Dai et al. 2019, section 3.3). The kernels alone know
+/// it: other paths have mechanisms/relative_product.h.
+struct RelativeTerm {
+  at::Tensor query;       ///< Q2 [B, H, Q, D]; undefined: nothing is added
+  at::Tensor rows;        ///< R [H, span, D] in the dtype of query; beyond either end the row at that end
+  std::int64_t zero = 0;  ///< the row of distance 0; it may lie outside of R
+};
+
 /// Shapes as in attention(). Key and value may hold anything where they are padded.
 struct Call {
   at::Tensor query;
@@ -23,6 +31,7 @@ struct Call {
   /// [H, 1 or 2, span], float32 (float64 for float64) on the device of query, or undefined.
   DistanceTable distances = {};
   RowPositions positions = {};  ///< of a checked call expanded to its sizes, on the device of query
+  RelativeTerm relative = {};
   bool asks_distances = false;  ///< of a backward pass: whether it gives the gradient of `distances`
   Path path = Path::kAuto;      ///< of a checked call never kAuto
 };
@@ -39,6 +48,8 @@ struct Gradients {
   at::Tensor key;
   at::Tensor value;
   at::Tensor distances = {};
+  at::Tensor relative_query = {};  ///< with a relative term, as is the next one
+  at::Tensor relative_rows = {};   ///< in float32 (float64 for float64)
 };
 
 }  // namespace weft::attention

@@ -50,6 +50,11 @@ struct Held {
       distances = call.distances.scores.contiguous();
     }
     const auto contiguous = [](const at::Tensor& tensor) { return tensor.defined() ? tensor.contiguous() : tensor; };
+    if (call.relative.query.defined()) {
+      relative_query = with_contiguous_columns(call.relative.query);
+      const at::Tensor& rows = call.relative.rows;
+      relative_rows = rows.stride(2) == 1 ? rows : rows.contiguous();
+    }
     query_positions = contiguous(call.positions.queries);
     key_positions = contiguous(call.positions.keys);
     first_positions = contiguous(call.positions.first);
@@ -59,6 +64,8 @@ struct Held {
   at::Tensor value;
   at::Tensor keep;
   at::Tensor distances;
+  at::Tensor relative_query;
+  at::Tensor relative_rows;
   at::Tensor query_positions;
   at::Tensor key_positions;
   at::Tensor first_positions;
@@ -69,6 +76,18 @@ kernels::DistanceTable kernel_table(const Call& call, const Held& held) {
     return {};
   }
   return {held.distances.const_data_ptr(), held.distances.size(1), held.distances.size(2), call.distances.zero,
+          call.layout->blocks().query_offset};
+}
+
+kernels::RelativeProduct kernel_relative(const Call& call, const Held& held) {
+  if (!held.relative_query.defined()) {
+    return {};
+  }
+  const at::Tensor& rows = held.relative_rows;
+  return {input_of(held.relative_query),
+          {rows.const_data_ptr(), 0, rows.stride(0), rows.stride(1)},
+          rows.size(1),
+          call.relative.zero,
           call.layout->blocks().query_offset};
 }
 
@@ -101,6 +120,7 @@ kernels::AttentionArguments arguments_of(const Call& call, const Held& held, con
   arguments.dropout = call.dropout;
   arguments.distances = kernel_table(call, held);
   arguments.positions = kernel_positions(call, held);
+  arguments.relative = kernel_relative(call, held);
   const char* problem = kernels::validate(arguments);
   require(problem == nullptr, "attention: ", problem == nullptr ? "" : problem);
   return arguments;
@@ -150,6 +170,13 @@ Gradients kernel_backward(const Call& call, kernels::InstructionSet isa, const F
   if (call.asks_distances) {
     result.distances = at::empty_like(held.distances);
     gradients.distance_gradient = result.distances.mutable_data_ptr();
+  }
+  if (call.relative.query.defined()) {
+    result.relative_query = room_for(call.query);
+    result.relative_rows =
+        at::empty(call.relative.rows.sizes(), call.query.options().dtype(accumulation_type(call.query)));
+    gradients.relative_query_gradient = output_of(result.relative_query);
+    gradients.relative_rows_gradient = result.relative_rows.mutable_data_ptr();
   }
   gradients.transpose = call.layout->transpose().view();
   check(kernels::fused_backward(isa, arguments_of(call, held, saved), gradients, kTorchThreads), isa);

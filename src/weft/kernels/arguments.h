@@ -46,6 +46,16 @@ struct DistanceTable {
   std::int64_t query_offset = 0;  ///< position of the first query; keys start at 0
 };
 
+/// A second product that is added to the first: Q2 . R[distance], R a row for each distance (Dai et al. 2019, section
+/// 3.3, where Q2 is the query with a bias of its own). Entry `zero + distance`; beyond either end the row at that end.
+struct RelativeProduct {
+  Input query;                    ///< Q2 [B, H, Q, D]; null data: nothing is added
+  Input rows;                     ///< R [H, span, D] in the dtype of the call; there is no batch
+  std::int64_t span = 0;          ///< positive where there are rows
+  std::int64_t zero = 0;          ///< the entry of distance 0; it may lie outside of R
+  std::int64_t query_offset = 0;  ///< position of the first query; keys start at 0
+};
+
 /// Positions of the rows of a permuted sequence, contiguous. A query sees a key along an edge of the layout where the
 /// key's position is at least 0 and `first`, and with `causal` at most the query's own. What another position would
 /// hide is no edge: a row that sees nothing is an empty row.
@@ -82,6 +92,7 @@ struct AttentionArguments {
   Dropout dropout;
   DistanceTable distances;
   RowPositions positions;
+  RelativeProduct relative;
 };
 
 /// Gradients in the dtype of the forward call. `output`, `log_sum_exp` of AttentionArguments hold the forward's
@@ -93,6 +104,10 @@ struct AttentionGradients {
   Output value_gradient;  ///< [B, H_kv, K, D_v]
   /// As DistanceTable::scores, summed over the batch; null: not asked.
   void* distance_gradient = nullptr;
+  /// Of RelativeProduct::query, and of its rows: [H][span][D] in the dtype of log_sum_exp, summed over the batch. Null
+  /// rows: neither is asked.
+  Output relative_query_gradient;
+  void* relative_rows_gradient = nullptr;
   pattern::TransposeView transpose{};
 };
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain backward pass in two sweeps, each with one owner for what it writes: query gradients by rows, key and value
-// gradients by columns through the transpose; a third sweep where a distance table has a gradient. Sums are in a fixed
-// order, whatever the number of threads.
+// gradients by columns through the transpose; further sweeps where a distance table or a relative product has
+// gradients. Sums are in a fixed order, whatever the number of threads.
 #include <cmath>
 #include <limits>
 
 #include "weft/kernels/block_row.h"
 #include "weft/kernels/distance_table.h"
 #include "weft/kernels/dropout.h"
+#include "weft/kernels/relative_product.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/storage.h"
 
@@ -48,8 +49,9 @@ class BackwardRow {
     const Sum scale = static_cast<Sum>(arguments_.scale);
     const std::int64_t in_block = key.row - block.first_key();
     const bool is_own = block.is_own(in_block);
-    const Sum found = scale * dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) +
-                      distance_score<Sum>(arguments_.distances, at_.head, at_.row, key.row);
+    const Sum product = dot<Storage>(query_, row_of<Storage>(arguments_.key, key), arguments_.head_dim) +
+                        relative_score<Storage>(arguments_, at_, key.row);
+    const Sum found = scale * product + distance_score<Sum>(arguments_.distances, at_.head, at_.row, key.row);
     const Sum score = (is_own ? own_score(found) : found) + block.log_weight(in_block);
     const Sum probability = std::exp(score - log_sum_exp_);
     const Sum kept = static_cast<Sum>(dropout_.multiplier(key.row));
@@ -113,7 +115,30 @@ class Backward {
       sums[entry] = 0;
     }
     for (std::int64_t row = 0; row < arguments_.batch * arguments_.query_length; ++row) {
-      add_distances({row / arguments_.query_length, head, row % arguments_.query_length}, sums);
+      each_edge({row / arguments_.query_length, head, row % arguments_.query_length},
+                [&](const RowIndex& at, const RowIndex& key, Sum gradient) {
+                  sums[distance_place(table, at.row, key.row)] += gradient;
+                });
+    }
+  }
+
+  // Of a head: of R, and of the queries of all members of the batch.
+  void relative_gradient(std::int64_t head) const noexcept {
+    const RelativeProduct& relative = arguments_.relative;
+    const std::int64_t width = arguments_.head_dim;
+    Sum* rows = static_cast<Sum*>(gradients_.relative_rows_gradient) + head * relative.span * width;
+    for (std::int64_t entry = 0; entry < relative.span * width; ++entry) {
+      rows[entry] = 0;
+    }
+    for (std::int64_t row = 0; row < arguments_.batch * arguments_.query_length; ++row) {
+      const RowIndex query{row / arguments_.query_length, head, row % arguments_.query_length};
+      Sum sums[kMaximumHeadDim] = {};
+      each_edge(query, [&](const RowIndex& at, const RowIndex& key, Sum gradient) {
+        const std::int64_t entry = relative_entry(relative, at.row, key.row);
+        add_row<Storage>(sums, scale() * gradient, relative_row<Storage>(arguments_, head, entry), width);
+        add_row<Storage>(rows + entry * width, scale() * gradient, row_of<Storage>(relative.query, at), width);
+      });
+      store_row<Storage>(row_of<Storage>(gradients_.relative_query_gradient, query), sums, Sum{1}, width);
     }
   }
 
@@ -125,7 +150,9 @@ class Backward {
 
   Sum scale() const noexcept { return static_cast<Sum>(arguments_.scale); }
 
-  void add_distances(const RowIndex& at, Sum* sums) const noexcept {
+  // Calls work(query, key, gradient of the score) for the edges of a query.
+  template <typename Work>
+  void each_edge(const RowIndex& at, const Work& work) const noexcept {
     const pattern::LayoutView& layout = arguments_.layout;
     const pattern::BlockRange blocks = layout.row(at.batch, at.head, at.row / layout.tile_query);
     BackwardRow<Storage> row(arguments_, gradients_, at);
@@ -134,7 +161,7 @@ class Backward {
       for (std::int64_t key = 0; key < block.keys(); ++key) {
         if (block.has_edge(key)) {
           const RowIndex key_row{at.batch, at.head / group_, block.first_key() + key};
-          sums[distance_place(arguments_.distances, at.row, key_row.row)] += row.edge(key_row, block).score_gradient;
+          work(at, key_row, row.edge(key_row, block).score_gradient);
         }
       }
     }
@@ -203,6 +230,12 @@ void attention_backward(const AttentionArguments& arguments, const AttentionGrad
     parallel_for(parallel, has_distances ? arguments.heads : 0, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t head = begin; head < end; ++head) {
         backward.distance_gradient(head);
+      }
+    });
+    const bool has_rows = gradients.relative_rows_gradient != nullptr;
+    parallel_for(parallel, has_rows ? arguments.heads : 0, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t head = begin; head < end; ++head) {
+        backward.relative_gradient(head);
       }
     });
   });

@@ -4,6 +4,7 @@
 #include "weft/kernels/block_row.h"
 #include "weft/kernels/distance_table.h"
 #include "weft/kernels/dropout.h"
+#include "weft/kernels/relative_product.h"
 #include "weft/kernels/rows.h"
 #include "weft/kernels/softmax_state.h"
 #include "weft/kernels/storage.h"
@@ -67,13 +68,23 @@ class ForwardRow {
     }
     const std::int64_t position = block.first_key() + key;
     const auto* row = row_of<Storage>(arguments_.key, key_row(position));
-    const Sum found = static_cast<Sum>(arguments_.scale) * dot<Storage>(query_, row, arguments_.head_dim) +
+    const Sum product =
+        dot<Storage>(query_, row, arguments_.head_dim) + relative_score<Storage>(arguments_, at_, position);
+    const Sum found = static_cast<Sum>(arguments_.scale) * product +
                       distance_score<Sum>(arguments_.distances, at_.head, at_.row, position);
     const Sum result = (block.is_own(key) ? own_score(found) : found) + log_weight;
     // A key with infinity has no finite score, and the row that attends to it no finite answer: not even where the
     // score is -infinity.
-    const bool is_invalid = std::isinf(result) && !is_finite_row<Storage>(row, arguments_.head_dim);
+    const bool is_invalid =
+        std::isinf(result) && !(is_finite_row<Storage>(row, arguments_.head_dim) && has_finite_relative_row(position));
     return is_invalid ? std::numeric_limits<Sum>::quiet_NaN() : result;
+  }
+
+  bool has_finite_relative_row(std::int64_t position) const noexcept {
+    return !has_relative(arguments_) ||
+           is_finite_row<Storage>(
+               relative_row<Storage>(arguments_, at_.head, relative_entry(arguments_.relative, at_.row, position)),
+               arguments_.head_dim);
   }
 
   RowIndex key_row(std::int64_t position) const noexcept { return {at_.batch, key_head_, position}; }

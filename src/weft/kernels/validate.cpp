@@ -64,6 +64,10 @@ const char* option_problem(const AttentionArguments& arguments) noexcept {
   if (table.scores != nullptr && (table.span < 1 || table.rows < 1 || table.rows > 2)) {
     return "a distance table must have one or two rows and at least one entry";
   }
+  const RelativeProduct& relative = arguments.relative;
+  if (relative.query.data != nullptr && (relative.rows.data == nullptr || relative.span < 1)) {
+    return "a relative product must have at least one row";
+  }
   const RowPositions& positions = arguments.positions;
   if (positions.queries != nullptr && positions.keys == nullptr && arguments.batch > 0 && arguments.key_length > 0) {
     return "positions of queries need those of keys";

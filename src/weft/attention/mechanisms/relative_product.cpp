@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The fused kernel where there is one (relative_kernel.h); what follows serves other devices and dtypes.
 // A chunk of n queries meets m keys at n + m - 1 distances: one product gives all of them, and a view with other
 // strides puts each where its pair of query and key is.
 #include "weft/attention/mechanisms/relative_product.h"
@@ -19,6 +20,7 @@
 #include <cmath>
 #include <limits>
 
+#include "weft/attention/mechanisms/relative_kernel.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/kernels/dropout.h"
@@ -288,12 +290,14 @@ at::Tensor computed_output(const RelativeCall& call) {
 struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
   /// `tensors` are those of the call, for autograd to find.
   static at::Tensor forward(AutogradContext* context, at::TensorList /*tensors*/, const RelativeCall& call) {
-    context->save_for_backward(
-        {call.query, call.key, call.value, call.distances, call.content_bias, call.distance_bias, call.keep});
+    const Forward found =
+        has_relative_kernel(call) ? relative_kernel_forward(call) : Forward{computed_output(call), at::Tensor()};
+    context->save_for_backward({call.query, call.key, call.value, call.distances, call.content_bias, call.distance_bias,
+                                call.keep, found.output, found.log_sum_exp});
     context->saved_data["numbers"] = std::vector<std::int64_t>{
         call.nearest, call.query_offset, call.left, call.causal ? 1 : 0, static_cast<std::int64_t>(call.seed)};
     context->saved_data["dropout"] = call.dropout;
-    return computed_output(call);
+    return found.output;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -317,6 +321,11 @@ struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
                             .causal = numbers[3] == 1,
                             .dropout = context->saved_data["dropout"].toDouble(),
                             .seed = static_cast<std::uint64_t>(numbers[4])};
+    if (saved[8].defined()) {  // of the kernel
+      const RelativeGradients found = relative_kernel_backward(call, {saved[7], saved[8]}, gradients[0]);
+      return {found.query,        found.key,           found.value, found.distances,
+              found.content_bias, found.distance_bias, at::Tensor()};
+    }
     const Operands all(call);
     GradientSums sums(all);
     each_chunk(all, [&](const Chunk& chunk) { backward_chunk(all, chunk, gradients[0], sums); });
@@ -340,7 +349,10 @@ at::Tensor relative_attention(const RelativeCall& call) {
   const std::initializer_list<at::Tensor> tensors = {call.query,     call.key,          call.value,
                                                      call.distances, call.content_bias, call.distance_bias};
   // A list of another type would be no tensors to autograd.
-  return any_is_followed(tensors) ? RelativeFunction::apply(at::TensorList(tensors), call) : computed_output(call);
+  if (any_is_followed(tensors)) {
+    return RelativeFunction::apply(at::TensorList(tensors), call);
+  }
+  return has_relative_kernel(call) ? relative_kernel_forward(call).output : computed_output(call);
 }
 
 }  // namespace weft::attention

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "weft/kernels/fused/exponential.h"
+#include "weft/kernels/fused/head_tables.h"
 #include "weft/kernels/fused/key_blocks.h"
 #include "weft/kernels/fused/panels.h"
 #include "weft/kernels/fused/query_blocks.h"
@@ -16,6 +17,7 @@
 #include "weft/kernels/fused/scores/dropout_panel.h"
 #include "weft/kernels/fused/scores/own_scores.h"
 #include "weft/kernels/fused/scores/pair_scores.h"
+#include "weft/kernels/fused/scores/relative_panel.h"
 #include "weft/kernels/fused/spoiled_rows.h"
 
 namespace weft::kernels {
@@ -23,7 +25,9 @@ namespace weft::kernels {
 /// What a block of keys adds to, beside its own gradients.
 struct BackwardSums {
   QuerySums queries;
-  DistanceSums distances;
+  HeadTables distances;
+  QuerySums relative_queries;
+  HeadTables relative_rows;
 };
 
 /// A block of keys of one key head.
@@ -42,9 +46,11 @@ class FusedBackward {
   using Vector = typename Isa::Vector;
 
  public:
-  FusedBackward(const AttentionArguments& arguments, const AttentionGradients& gradients) noexcept
+  FusedBackward(const AttentionArguments& arguments, const AttentionGradients& gradients,
+                const RelativeRows<Isa, Storage>& relative_rows) noexcept
       : arguments_(arguments),
         gradients_(gradients),
+        relative_(arguments, relative_rows),
         keys_(arguments, {Sides::kRowsAndSteps, Sides::kRows}),
         queries_(arguments, gradients),
         key_width_(round_up(arguments.head_dim, Isa::kLanes)),
@@ -59,7 +65,7 @@ class FusedBackward {
 
   bool is_there() const noexcept {
     return keys_.is_there() && queries_.is_there() && sums_.is_there() && probabilities_.is_there() &&
-           score_gradients_.is_there() && pairs_.is_there() && weights_.is_there();
+           score_gradients_.is_there() && pairs_.is_there() && weights_.is_there() && relative_.is_there();
   }
 
   /// Writes the gradients of one block of keys and adds to the sums of the queries that see it. `blocks` are those of
@@ -136,6 +142,9 @@ class FusedBackward {
       if (queries.spoiled.touches(panel)) {
         add_spoiled(panel, mask, queries, first, query_sums);
       }
+      if (relative_.is_on() && gradients_.relative_rows_gradient != nullptr) {
+        take_relative(panel, mask, queries, first, span, sums);
+      }
       add_products(panel, queries, keys, query_sums);
     });
   }
@@ -148,6 +157,22 @@ class FusedBackward {
     const std::uint64_t rows = (spoiled.any() >> panel.query) & low_bits(panel.queries);
     for (std::int64_t key = panel.range.begin; key < panel.range.end && rows != 0; ++key) {
       distances.spoil(key, (mask.seen_by(key) >> panel.query) & rows, span, table);
+    }
+  }
+
+  // dQ2 and dR, of score gradients from which rows that are not finite are taken out.
+  void take_relative(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
+                     const RowIndex& first, const PanelSpan& span, const BackwardSums& sums) noexcept {
+    const RelativeSums own{sums.relative_queries.row(first, panel.query), sums.relative_rows.of(first.head)};
+    relative_.take(first.head, queries.relative, panel, span, score_gradients(panel), own);
+    if (!queries.spoiled.touches(panel)) {
+      return;
+    }
+    const SpoiledPanel<Isa, Memory> spoiled(panel, queries.spoiled, mask);
+    spoiled.add_to_queries(own.queries, key_width_);
+    const std::uint64_t lost = (queries.spoiled.any() >> panel.query) & low_bits(panel.queries);
+    for (std::int64_t key = panel.range.begin; key < panel.range.end; ++key) {
+      relative_.spoil(first.head, key, (mask.seen_by(key) >> panel.query) & lost, panel, span, own.rows);
     }
   }
 
@@ -186,6 +211,10 @@ class FusedBackward {
   void make_gradients(const Panel& panel, const BlockMask<Isa>& mask, const QueryBlock<Unit>& queries,
                       const RowIndex& first, const PanelSpan& span) noexcept {
     const PanelDropout<Isa> dropout(arguments_.dropout, first.batch, first.head);
+    if (relative_.is_on()) {
+      relative_.start();  // what it keeps is of other queries
+      relative_.add(first.head, queries.relative_panels, panel, span, probabilities(panel));
+    }
     const PanelDistances<Isa> distances(arguments_.distances);
     if (distances.is_on()) {
       distances.apply(first.head, probabilities(panel), span);
@@ -263,6 +292,7 @@ class FusedBackward {
   [[no_unique_address]] typename Units::Session session_;
   const AttentionArguments& arguments_;
   const AttentionGradients& gradients_;
+  RelativePanel<Isa, Storage> relative_;
   KeyBlocks<Isa, Storage> keys_;
   QueryBlocks<Isa, Storage> queries_;
   std::int64_t key_width_;

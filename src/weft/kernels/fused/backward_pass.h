@@ -10,8 +10,8 @@
 #include <new>
 
 #include "weft/kernels/fused/backward.h"
+#include "weft/kernels/fused/head_tables.h"
 #include "weft/kernels/fused/long_items.h"
-#include "weft/kernels/fused/scores/distance_panel.h"
 #include "weft/kernels/fused/work.h"
 
 namespace weft::kernels {
@@ -22,7 +22,13 @@ inline constexpr std::int64_t kMostRanges = 64;
 template <class Isa, class Storage>
 class BackwardPass {
   using Memory = typename Storage::Memory;
-  using Sums = std::unique_ptr<const OwnQuerySums<Isa>>;
+  using OwnSums = std::unique_ptr<const OwnQuerySums<Isa>>;
+  // Of query gradients, and of those of a relative product.
+  struct Sums {
+    OwnSums query;
+    OwnSums relative;
+    explicit operator bool() const noexcept { return query != nullptr; }
+  };
 
  public:
   BackwardPass(const AttentionArguments& arguments, const AttentionGradients& gradients,
@@ -31,11 +37,15 @@ class BackwardPass {
         gradients_(gradients),
         parallel_(parallel),
         group_(arguments.heads / arguments.key_heads),
-        distances_(arguments, gradients) {}
+        relative_rows_(arguments, parallel),
+        distances_(arguments.batch, arguments.heads,
+                   gradients.distance_gradient == nullptr ? 0 : arguments.distances.rows * arguments.distances.span),
+        relative_(arguments.batch, arguments.heads,
+                  gradients.relative_rows_gradient == nullptr ? 0 : relative_rows_.count() * relative_rows_.width()) {}
 
   /// False when there was no memory.
   bool run() noexcept {
-    if (!distances_.is_there()) {
+    if (!distances_.is_there() || !relative_rows_.is_there() || !relative_.is_there()) {
       return false;
     }
     const std::int64_t owners = arguments_.batch * arguments_.key_heads;
@@ -48,7 +58,7 @@ class BackwardPass {
         run_ranges(place_of(owner));
       }
     }
-    distances_.store();
+    store_tables();
     return succeeded_;
   }
 
@@ -85,7 +95,7 @@ class BackwardPass {
   void out_of_memory() noexcept { __atomic_store_n(&succeeded_, false, __ATOMIC_RELAXED); }
 
   void run_heads(std::int64_t begin, std::int64_t end) noexcept {
-    FusedBackward<Isa, Storage> backward(arguments_, gradients_);
+    FusedBackward<Isa, Storage> backward(arguments_, gradients_, relative_rows_);
     for (std::int64_t owner = begin; owner < end; ++owner) {
       if (!backward.is_there() || !run_head(backward, place_of(owner))) {
         return out_of_memory();
@@ -99,7 +109,8 @@ class BackwardPass {
     if (!own) {
       return false;
     }
-    const BackwardSums sums{own->sums(result_rows(place)), distances_.of(place.batch, place.head * group_)};
+    const std::int64_t head = place.head * group_;
+    const BackwardSums sums = sums_of(own, place, distances_.of(place.batch, head), relative_.of(place.batch, head));
     for (std::int64_t block = 0; block < arguments_.layout.key_blocks; ++block) {
       backward.run({place.batch, place.head, block}, blocks_of(place, block), sums);
     }
@@ -109,9 +120,17 @@ class BackwardPass {
     return true;
   }
 
+  bool has_relative_gradient() const noexcept { return relative_.entries() > 0; }
+
+  BackwardSums sums_of(const Sums& own, const RowIndex& place, const HeadTables& distances,
+                       const HeadTables& relative) const noexcept {
+    return {own.query->sums(result_rows(gradients_.query_gradient, place)), distances,
+            own.relative ? own.relative->sums(result_rows(gradients_.relative_query_gradient, place)) : QuerySums{},
+            relative};
+  }
+
   // The query gradients of the heads of a place. Not looked at where sums cannot stand in them.
-  QuerySumRows result_rows(const RowIndex& place) const noexcept {
-    const Output& result = gradients_.query_gradient;
+  static QuerySumRows result_rows(const Output& result, const RowIndex& place) noexcept {
     return {static_cast<float*>(result.data) + place.batch * result.batch_stride, result.head_stride, result.row_stride,
             0, 0};
   }
@@ -122,10 +141,12 @@ class BackwardPass {
     const Buffer<Isa, float> parts(items.parts() * FusedBackward<Isa, Storage>::part_size(arguments_));
     const std::int64_t ranges = larger(1, smaller(smaller(parallel_.threads(), kMostRanges), items.pieces()));
     const Buffer<Isa, float> tables(ranges * group_ * distances_.entries());
-    if (!items.is_there() || !parts.is_there() || !tables.is_there()) {
+    const Buffer<Isa, float> relative_tables(ranges * group_ * relative_.entries());
+    if (!items.is_there() || !parts.is_there() || !tables.is_there() || !relative_tables.is_there()) {
       return out_of_memory();
     }
     distances_.clear(tables.data(), ranges * group_);
+    relative_.clear(relative_tables.data(), ranges * group_);
     Sums sums[kMostRanges];
     QueryExtent extents[kMostRanges];
     const auto piece_cost = [&](std::int64_t piece) { return items.cost(piece); };
@@ -140,11 +161,13 @@ class BackwardPass {
       for (std::int64_t range = first; range < last; ++range) {
         const QueryExtent in_result = apart(extents, range, ranges);
         sums[range] = make_sums(extents[range], in_result, place);
-        const DistanceSums distances =
+        const HeadTables distances =
             distances_.in(tables.data() + range * group_ * distances_.entries(), place.head * group_);
+        const HeadTables relative =
+            relative_.in(relative_tables.data() + range * group_ * relative_.entries(), place.head * group_);
         shares.run(range, range + 1, [&](std::int64_t begin, std::int64_t end) {
           if (sums[range]) {
-            run_pieces(items, place, {begin, end}, {sums[range]->sums(result_rows(place)), distances}, parts.data());
+            run_pieces(items, place, {begin, end}, sums_of(sums[range], place, distances, relative), parts.data());
           } else {
             out_of_memory();
           }
@@ -155,6 +178,7 @@ class BackwardPass {
       merge(items, place, parts.data());
     }
     distances_.merge(distances_.of(place.batch, place.head * group_), tables.data(), ranges, group_);
+    relative_.merge(relative_.of(place.batch, place.head * group_), relative_tables.data(), ranges, group_);
     parallel_for(parallel_, group_ * arguments_.query_length, kTile, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t query = first; query < last && succeeded_; ++query) {
         store_query(place, query, sums, ranges);
@@ -164,20 +188,30 @@ class BackwardPass {
 
   // Null where there is no memory. Queries of `alone` are summed in the result where it can hold sums.
   Sums make_sums(const QueryExtent& extent, const QueryExtent& alone, const RowIndex& place) const noexcept {
+    Sums sums{own_sums(extent, alone, place, gradients_.query_gradient), nullptr};
+    if (sums && has_relative_gradient()) {
+      sums.relative = own_sums(extent, alone, place, gradients_.relative_query_gradient);
+      sums.query = sums.relative ? std::move(sums.query) : nullptr;
+    }
+    return sums;
+  }
+
+  OwnSums own_sums(const QueryExtent& extent, const QueryExtent& alone, const RowIndex& place,
+                   const Output& result) const noexcept {
     const bool in_place = sums_in_place<Isa, Storage>(arguments_);
-    Sums own(new (std::nothrow) OwnQuerySums<Isa>(
+    OwnSums own(new (std::nothrow) OwnQuerySums<Isa>(
         arguments_, extent, in_place ? alone : QueryExtent{extent.end, extent.end}, place.head * group_, group_));
     if (!own || !own->is_there()) {
       return nullptr;
     }
-    clear_result(place, own->in_result());
+    clear_result(result, place, own->in_result());
     return own;
   }
 
-  void clear_result(const RowIndex& place, const QueryRange& queries) const noexcept {
+  void clear_result(const Output& result, const RowIndex& place, const QueryRange& queries) const noexcept {
     for (std::int64_t head = place.head * group_; head < (place.head + 1) * group_; ++head) {
       for (std::int64_t query = queries.begin; query < queries.end; ++query) {
-        __builtin_memset(row_of<Storage>(gradients_.query_gradient, {place.batch, head, query}), 0,
+        __builtin_memset(row_of<Storage>(result, {place.batch, head, query}), 0,
                          static_cast<std::size_t>(arguments_.head_dim) * sizeof(Memory));
       }
     }
@@ -200,7 +234,7 @@ class BackwardPass {
   template <typename Items>
   void run_pieces(const Items& items, const RowIndex& place, const pattern::BlockRange& pieces,
                   const BackwardSums& sums, float* parts) noexcept {
-    FusedBackward<Isa, Storage> backward(arguments_, gradients_);
+    FusedBackward<Isa, Storage> backward(arguments_, gradients_, relative_rows_);
     if (!backward.is_there()) {
       return out_of_memory();
     }
@@ -218,7 +252,7 @@ class BackwardPass {
 
   template <typename Items>
   void merge(const Items& items, const RowIndex& place, const float* parts) noexcept {
-    FusedBackward<Isa, Storage> backward(arguments_, gradients_);
+    FusedBackward<Isa, Storage> backward(arguments_, gradients_, relative_rows_);
     if (!backward.is_there()) {
       return out_of_memory();
     }
@@ -229,30 +263,59 @@ class BackwardPass {
 
   // Item = head within the group * query_length + query. What is summed in the result is there.
   void store_query(const RowIndex& place, std::int64_t item, const Sums* sums, std::int64_t count) noexcept {
-    const std::int64_t head = place.head * group_ + item / arguments_.query_length;
-    const std::int64_t query = item % arguments_.query_length;
-    float total[kMaximumHeadDim];
+    const RowIndex query{place.batch, place.head * group_ + item / arguments_.query_length,
+                         item % arguments_.query_length};
     for (std::int64_t range = 0; range < count; ++range) {
-      if (sums[range] && sums[range]->in_result().has(query)) {
+      if (sums[range] && sums[range].query->in_result().has(query.row)) {
         return;
       }
     }
-    for (std::int64_t column = 0; column < arguments_.head_dim; column += Isa::kLanes) {
-      typename Isa::Vector sum = Isa::zero();
-      for (std::int64_t range = 0; range < count; ++range) {
-        const float* found = sums[range] ? sums[range]->find(head, query) : nullptr;
-        sum = found == nullptr ? sum : Isa::add(sum, Isa::load(found + column));
+    const auto total = [&](const Output& result, const auto& own) {
+      float numbers[kMaximumHeadDim];
+      for (std::int64_t column = 0; column < arguments_.head_dim; column += Isa::kLanes) {
+        typename Isa::Vector sum = Isa::zero();
+        for (std::int64_t range = 0; range < count; ++range) {
+          const float* found = sums[range] ? own(sums[range])->find(query.head, query.row) : nullptr;
+          sum = found == nullptr ? sum : Isa::add(sum, Isa::load(found + column));
+        }
+        Isa::store(numbers + column, sum);
       }
-      Isa::store(total + column, sum);
+      narrow_row<Isa>(row_of<Storage>(result, query), numbers, arguments_.head_dim);
+    };
+    total(gradients_.query_gradient, [](const Sums& own) { return own.query.get(); });
+    if (has_relative_gradient()) {
+      total(gradients_.relative_query_gradient, [](const Sums& own) { return own.relative.get(); });
     }
-    narrow_row<Isa>(row_of<Storage>(gradients_.query_gradient, {place.batch, head, query}), total, arguments_.head_dim);
+  }
+
+  // The gradients that are sums over the batch. Copies of the rows at the ends of R are added to those.
+  void store_tables() noexcept {
+    auto* distances = static_cast<float*>(gradients_.distance_gradient);
+    for (std::int64_t at = 0; at < arguments_.heads * distances_.entries(); ++at) {
+      distances[at] = distances_.total(at / distances_.entries(), at % distances_.entries());
+    }
+    auto* rows = static_cast<float*>(gradients_.relative_rows_gradient);
+    const std::int64_t size = arguments_.relative.span * arguments_.head_dim;
+    for (std::int64_t at = 0; at < (rows == nullptr ? 0 : arguments_.heads * size); ++at) {
+      rows[at] = 0;
+    }
+    for (std::int64_t head = 0; rows != nullptr && head < arguments_.heads; ++head) {
+      for (std::int64_t row = 0; row < relative_rows_.count(); ++row) {
+        float* to = rows + head * size + relative_rows_.entry_of(row) * arguments_.head_dim;
+        for (std::int64_t column = 0; column < arguments_.head_dim; ++column) {
+          to[column] += relative_.total(head, row * relative_rows_.width() + column);
+        }
+      }
+    }
   }
 
   const AttentionArguments& arguments_;
   const AttentionGradients& gradients_;
   const ParallelFor& parallel_;
   std::int64_t group_;
-  DistanceGradient<Isa> distances_;
+  RelativeRows<Isa, Storage> relative_rows_;
+  TableGradient<Isa> distances_;
+  TableGradient<Isa> relative_;
   bool succeeded_ = true;
 };
 

@@ -13,6 +13,7 @@
 #include "weft/kernels/fused/scores/dropout_panel.h"
 #include "weft/kernels/fused/scores/own_scores.h"
 #include "weft/kernels/fused/scores/pair_scores.h"
+#include "weft/kernels/fused/scores/relative_panel.h"
 #include "weft/kernels/fused/scores/softmax_panel.h"
 
 namespace weft::kernels {
@@ -32,10 +33,12 @@ class FusedForward {
   using Unit = typename Packer::Unit;
 
  public:
-  explicit FusedForward(const AttentionArguments& arguments) noexcept
+  FusedForward(const AttentionArguments& arguments, const RelativeRows<Isa, Storage>& relative_rows) noexcept
       : arguments_(arguments),
         keys_(arguments, {Sides::kRows, Sides::kColumns}),
         query_panels_(kTile * Packer::padded(Packer::units(arguments.head_dim))),
+        relative_(arguments, relative_rows),
+        relative_panels_(relative_.is_on() ? kTile * Packer::padded(Packer::units(arguments.head_dim)) : 0),
         output_panels_(kTile * round_up(arguments.value_dim, Isa::kLanes)),
         scores_(kTile * kPanel),
         pairs_(Packer::kPairs ? kTile / 2 * kPanel : 1),
@@ -43,7 +46,7 @@ class FusedForward {
 
   bool is_there() const noexcept {
     return keys_.is_there() && query_panels_.is_there() && output_panels_.is_there() && scores_.is_there() &&
-           pairs_.is_there() && weights_.is_there();
+           pairs_.is_there() && weights_.is_there() && relative_.is_there() && relative_panels_.is_there();
   }
 
   /// Writes the outputs of a block of queries that sees `blocks`.
@@ -110,6 +113,12 @@ class FusedForward {
     Packer::pack_panels(
         {row_of<Storage>(arguments_.query, first), arguments_.query.row_stride, queries_, arguments_.head_dim},
         query_panels_.data());
+    if (relative_.is_on()) {
+      const Input& relative = arguments_.relative.query;
+      Packer::pack_panels({row_of<Storage>(relative, first), relative.row_stride, queries_, arguments_.head_dim},
+                          relative_panels_.data());
+      relative_.start();
+    }
     __builtin_memset(output_panels_.data(), 0, output_bytes());
     rows_.reset();
   }
@@ -133,6 +142,9 @@ class FusedForward {
         {keys.key.rows.from_row(range.begin), query_panels_.data() + panel.in_panels(units), kPanel, units},
         {scores + range.begin * kPanel, kPanel, range.count(), panel.vectors}, static_cast<float>(arguments_.scale));
     const PanelSpan span{panel.vectors, first_query_ + panel.query, first_key, range.begin, range.end};
+    if (relative_.is_on()) {
+      relative_.add(place_.head, relative_panels_.data(), panel, span, scores);
+    }
     const PanelDistances<Isa> distances(arguments_.distances);
     if (distances.is_on()) {
       distances.apply(place_.head, scores, span);
@@ -236,10 +248,12 @@ class FusedForward {
   [[no_unique_address]] typename Units::Session session_;
   const AttentionArguments& arguments_;
   KeyBlocks<Isa, Storage> keys_;
-  Buffer<Isa, Unit> query_panels_;    // [panel][unit of head_dim][kPanel]
-  Buffer<Isa, float> output_panels_;  // [panel][value_dim][kPanel]
-  Buffer<Isa, float> scores_;         // [key][kPanel]
-  Buffer<Isa, Unit> pairs_;           // [pair of keys][kPanel]
+  Buffer<Isa, Unit> query_panels_;  // [panel][unit of head_dim][kPanel]
+  RelativePanel<Isa, Storage> relative_;
+  Buffer<Isa, Unit> relative_panels_;  // as query_panels_
+  Buffer<Isa, float> output_panels_;   // [panel][value_dim][kPanel]
+  Buffer<Isa, float> scores_;          // [key][kPanel]
+  Buffer<Isa, Unit> pairs_;            // [pair of keys][kPanel]
   Buffer<Isa, float> weights_;
   SoftmaxRows<Isa> rows_;
   QueryPlace place_{};

@@ -16,7 +16,7 @@ template <class Isa, class Storage>
 class ForwardPass {
  public:
   ForwardPass(const AttentionArguments& arguments, const ParallelFor& parallel) noexcept
-      : arguments_(arguments), parallel_(parallel) {}
+      : arguments_(arguments), parallel_(parallel), relative_rows_(arguments, parallel) {}
 
   /// False when there was no memory.
   bool run() noexcept {
@@ -25,7 +25,7 @@ class ForwardPass {
     const LongItems<Isa, decltype(cost)> items(arguments_.batch * arguments_.heads * arguments_.layout.query_blocks,
                                                parallel_.threads(), cost);
     const RowParts<Isa> parts(items.parts(), arguments_.value_dim);
-    if (!items.is_there() || !parts.is_there()) {
+    if (!items.is_there() || !parts.is_there() || !relative_rows_.is_there()) {
       return false;
     }
     share_out<Isa>(
@@ -53,7 +53,7 @@ class ForwardPass {
 
   template <typename Items>
   void run_pieces(const Items& items, const RowParts<Isa>& parts, std::int64_t begin, std::int64_t end) noexcept {
-    FusedForward<Isa, Storage> forward(arguments_);
+    FusedForward<Isa, Storage> forward(arguments_, relative_rows_);
     if (!forward.is_there()) {
       return out_of_memory();
     }
@@ -69,7 +69,7 @@ class ForwardPass {
 
   template <typename Items>
   void merge(const Items& items, const RowParts<Isa>& parts) noexcept {
-    FusedForward<Isa, Storage> forward(arguments_);
+    FusedForward<Isa, Storage> forward(arguments_, relative_rows_);
     if (!forward.is_there()) {
       return out_of_memory();
     }
@@ -80,6 +80,7 @@ class ForwardPass {
 
   const AttentionArguments& arguments_;
   const ParallelFor& parallel_;
+  RelativeRows<Isa, Storage> relative_rows_;
   bool succeeded_ = true;
 };
 

@@ -132,6 +132,29 @@ class MatrixPacker {
     return bits;
   }
 
+  /// One row as units, zero up to a whole vector.
+  static void copy_row(const Rows<Memory>& rows, std::int64_t row, Unit* to) noexcept {
+    const std::int64_t width = padded(units(rows.columns));
+    if (rows.is_hidden(row)) {
+      __builtin_memset(to, 0, static_cast<std::size_t>(width) * sizeof(Unit));
+    } else if constexpr (kPairs) {
+      const std::size_t bytes = static_cast<std::size_t>(rows.columns) * sizeof(Memory);
+      __builtin_memcpy(to, rows.row(row), bytes);
+      __builtin_memset(reinterpret_cast<char*>(to) + bytes, 0, static_cast<std::size_t>(width) * sizeof(Unit) - bytes);
+    } else {
+      for (std::int64_t column = 0; column < width; column += Isa::kLanes) {
+        Isa::store(to + column, widen_part<Isa>(rows.row(row) + column, rows.columns - column));
+      }
+    }
+  }
+
+  /// Of pairs: rows `row` and `row` + 1 as one step of a right operand.
+  static void pair_rows(const Rows<Memory>& rows, std::int64_t row, Unit* to) noexcept {
+    for (std::int64_t column = 0; column < rows.columns; column += Isa::kLanes) {
+      Units::store_pair(to + column, numbers(rows, row, column), numbers(rows, row + 1, column));
+    }
+  }
+
  private:
   static Matrix<Unit> pack_floats(const Rows<Memory>& rows, Sides sides, Unit* room) noexcept {
     if constexpr (std::is_same_v<Memory, float>) {
@@ -191,28 +214,6 @@ class MatrixPacker {
       return {room, kStride, 1};
     } else {
       return {matrix.steps, 1, matrix.step_stride};
-    }
-  }
-
-  // One row as units, zero up to a whole vector.
-  static void copy_row(const Rows<Memory>& rows, std::int64_t row, Unit* to) noexcept {
-    const std::int64_t width = padded(units(rows.columns));
-    if (rows.is_hidden(row)) {
-      __builtin_memset(to, 0, static_cast<std::size_t>(width) * sizeof(Unit));
-    } else if constexpr (kPairs) {
-      const std::size_t bytes = static_cast<std::size_t>(rows.columns) * sizeof(Memory);
-      __builtin_memcpy(to, rows.row(row), bytes);
-      __builtin_memset(reinterpret_cast<char*>(to) + bytes, 0, static_cast<std::size_t>(width) * sizeof(Unit) - bytes);
-    } else {
-      for (std::int64_t column = 0; column < width; column += Isa::kLanes) {
-        Isa::store(to + column, widen_part<Isa>(rows.row(row) + column, rows.columns - column));
-      }
-    }
-  }
-
-  static void pair_rows(const Rows<Memory>& rows, std::int64_t row, Unit* to) noexcept {
-    for (std::int64_t column = 0; column < rows.columns; column += Isa::kLanes) {
-      Units::store_pair(to + column, numbers(rows, row, column), numbers(rows, row + 1, column));
     }
   }
 

@@ -10,6 +10,7 @@
 #include "weft/kernels/fused/block_cache.h"
 #include "weft/kernels/fused/matrix.h"
 #include "weft/kernels/fused/spoiled_rows.h"
+#include "weft/kernels/relative_product.h"
 #include "weft/kernels/rows.h"
 
 namespace weft::kernels {
@@ -20,6 +21,8 @@ struct QueryBlock {
   const Unit* output_gradient_panels;  ///< [panel][unit of value_dim][kPanel]
   Matrix<Unit> query;                  ///< steps only
   Matrix<Unit> output_gradient;        ///< steps only
+  const Unit* relative_panels;         ///< of Q2, as the next one; not set without a relative product
+  Matrix<Unit> relative;               ///< steps only
   std::int64_t queries;                ///< that exist
   float log_sum_exp[kTile];            ///< +infinity for rows that are empty, lost or beyond the end: probability 0
   float delta[kTile];                  ///< rowsum(dO * O)
@@ -39,7 +42,8 @@ class QueryBlocks {
         query_panels_(kTile * Packer::units(arguments.head_dim)),
         value_panels_(kTile * Packer::units(arguments.value_dim)),
         cache_(arguments.layout.query_blocks,
-               query_panels_ + value_panels_ + Packer::room(arguments.head_dim) + Packer::room(arguments.value_dim)) {}
+               (query_panels_ + Packer::room(arguments.head_dim)) * (has_relative(arguments) ? 2 : 1) + value_panels_ +
+                   Packer::room(arguments.value_dim)) {}
 
   bool is_there() const noexcept { return cache_.is_there(); }
 
@@ -68,6 +72,15 @@ class QueryBlocks {
     block.query = Packer::pack(query, Sides::kSteps, panels + value_panels_);
     block.output_gradient =
         Packer::pack(gradient, Sides::kSteps, panels + value_panels_ + Packer::room(arguments_.head_dim));
+    if (has_relative(arguments_)) {
+      const Input& input = arguments_.relative.query;
+      const Rows<Memory> relative{row_of<Storage>(input, first), input.row_stride, block.queries, arguments_.head_dim,
+                                  empty | lost};
+      Unit* more = panels + value_panels_ + Packer::room(arguments_.head_dim) + Packer::room(arguments_.value_dim);
+      Packer::pack_panels(relative, more);
+      block.relative_panels = more;
+      block.relative = Packer::pack(relative, Sides::kSteps, more + query_panels_);
+    }
   }
 
   // Fills log_sum_exp, delta and spoiled; returns a bit for each row without edges, whose memory nobody looks at.

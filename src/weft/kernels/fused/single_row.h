@@ -11,6 +11,7 @@
 #include "weft/kernels/fused/exponential.h"
 #include "weft/kernels/fused/matrix.h"
 #include "weft/kernels/fused/work.h"
+#include "weft/kernels/relative_product.h"
 #include "weft/kernels/row_positions.h"
 #include "weft/kernels/rows.h"
 
@@ -53,6 +54,10 @@ class SingleRow {
     for (std::int64_t column = 0; column < arguments_.head_dim; column += kLanes) {
       Isa::store(query_ + column, widen_part<Isa>(query + column, arguments_.head_dim - column));
     }
+    for (std::int64_t column = 0; has_relative(arguments_) && column < arguments_.head_dim; column += kLanes) {
+      const Memory* relative = row_of<Storage>(arguments_.relative.query, at);
+      Isa::store(relative_query_ + column, widen_part<Isa>(relative + column, arguments_.head_dim - column));
+    }
     for (std::int64_t column = 0; column < arguments_.value_dim; column += kLanes) {
       Isa::store(output_ + column, Isa::zero());
     }
@@ -91,7 +96,11 @@ class SingleRow {
     }
     has_edges_ = true;
     for (std::int64_t edge = 0; edge < edges_; edge += kLanes) {
-      Isa::store(scores_ + edge, products(edge));
+      Vector sum = products(edge, query_, [this](std::int64_t at) { return key_row(at); });
+      if (has_relative(arguments_)) {
+        sum = Isa::add(sum, products(edge, relative_query_, [this](std::int64_t at) { return row_of_edge(at); }));
+      }
+      Isa::store(scores_ + edge, sum);
     }
     finish_scores();
     for (std::int64_t edge = edges_; edge < round_up(edges_, kLanes); ++edge) {
@@ -106,26 +115,32 @@ class SingleRow {
     return row_of<Storage>(arguments_.key, {at_.batch, key_head_, keys_[edge]});
   }
 
-  /// query * key of the edges from `first` on, one a lane; of the last edge in lanes beyond it.
-  Vector products(std::int64_t first) const noexcept {
+  /// Of R.
+  const Memory* row_of_edge(std::int64_t edge) const noexcept {
+    return relative_row<Storage>(arguments_, at_.head, relative_entry(arguments_.relative, at_.row, keys_[edge]));
+  }
+
+  /// Products of `query` and row(edge) of the edges from `first` on, one a lane; of the last edge in lanes beyond it.
+  template <typename Row>
+  Vector products(std::int64_t first, const float* query, const Row& row) const noexcept {
     const Memory* rows[kLanes];
     Vector sums[kLanes];
 #pragma GCC unroll 16
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      rows[lane] = key_row(smaller(first + lane, edges_ - 1));
+      rows[lane] = row(smaller(first + lane, edges_ - 1));
       sums[lane] = Isa::zero();
     }
     const std::int64_t whole = arguments_.head_dim / kLanes * kLanes;
     for (std::int64_t column = 0; column < whole; column += kLanes) {
-      const Vector query = Isa::load(query_ + column);
+      const Vector numbers = Isa::load(query + column);
 #pragma GCC unroll 16
       for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-        sums[lane] = Isa::multiply_add(query, Isa::widen(rows[lane] + column), sums[lane]);
+        sums[lane] = Isa::multiply_add(numbers, Isa::widen(rows[lane] + column), sums[lane]);
       }
     }
     for (std::int64_t lane = 0; lane < kLanes && whole < arguments_.head_dim; ++lane) {
-      const Vector key = widen_part<Isa>(rows[lane] + whole, arguments_.head_dim - whole);
-      sums[lane] = Isa::multiply_add(Isa::load(query_ + whole), key, sums[lane]);
+      const Vector rest = widen_part<Isa>(rows[lane] + whole, arguments_.head_dim - whole);
+      sums[lane] = Isa::multiply_add(Isa::load(query + whole), rest, sums[lane]);
     }
     Isa::transpose(sums);
 #pragma GCC unroll 16
@@ -143,13 +158,14 @@ class SingleRow {
       const bool is_own = positions_ != nullptr && positions_[keys_[edge]] == seen_.own;
       const float score = (is_own ? own_score(found) : found) + weights_[edge];
       // A key with infinity has no finite score, and its row no finite answer: not even where the score is -infinity.
-      const bool is_invalid = __builtin_isinf(score) && !is_finite_key(edge);
+      const bool is_invalid =
+          __builtin_isinf(score) &&
+          !(is_finite_row(key_row(edge)) && (!has_relative(arguments_) || is_finite_row(row_of_edge(edge))));
       scores_[edge] = is_invalid ? std::numeric_limits<float>::quiet_NaN() : score;
     }
   }
 
-  bool is_finite_key(std::int64_t edge) const noexcept {
-    const Memory* row = key_row(edge);
+  bool is_finite_row(const Memory* row) const noexcept {
     float sum = 0;
     for (std::int64_t column = 0; column < arguments_.head_dim; column += kLanes) {
       float numbers[kLanes];
@@ -258,6 +274,7 @@ class SingleRow {
   alignas(64) float weights_[kEdges];  // log multiplicities
   alignas(64) float scores_[kEdges];
   alignas(64) float query_[kMaximumHeadDim];
+  alignas(64) float relative_query_[kMaximumHeadDim];
   alignas(64) float output_[kMaximumHeadDim];
   alignas(64) float sums_[kLanes];
 };
