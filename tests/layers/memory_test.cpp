@@ -8,7 +8,7 @@
 #include "support/torch_memory.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
-#include "weft/layers/recompute.h"
+#include "weft/layers/replay/recompute.h"
 
 namespace weft::layers {
 namespace {

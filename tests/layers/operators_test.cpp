@@ -22,7 +22,7 @@
 #include "weft/layers/dropout.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
-#include "weft/layers/recompute.h"
+#include "weft/layers/replay/recompute.h"
 #include "weft/layers/rotary.h"
 
 namespace weft::layers {

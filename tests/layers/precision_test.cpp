@@ -10,7 +10,7 @@
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
 #include "weft/layers/precision.h"
-#include "weft/layers/recompute.h"
+#include "weft/layers/replay/recompute.h"
 
 namespace weft::layers {
 namespace {

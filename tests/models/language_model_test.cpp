@@ -28,6 +28,7 @@ struct Variant {
   std::string activation = "gelu";
   std::int64_t key_value_heads = 0;
   bool tied = true;
+  std::string residual = "plain";
 };
 
 const std::vector<Variant>& variants() {
@@ -38,6 +39,8 @@ const std::vector<Variant>& variants() {
       {"fixed(4, 1)", "rotary", "post", "relu", 1, true},
       {"heads(window(6), stride(3))", "learned", "pre", "silu", 0, false},
       {"relative(left=7, biases=shared)", "none", "post", "relu", 1, true},
+      {"window(4)", "axial", "pre", "gelu", 1, false, "reversible"},
+      {"linear", "rotary", "pre", "swiglu", 0, true, "reversible"},
   };
   return all;
 }
@@ -50,6 +53,7 @@ TransformerConfig config_of(const Variant& variant, bool decoder = true) {
   config.hidden_act = variant.activation;
   config.num_key_value_heads = variant.key_value_heads;
   config.tie_word_embeddings = variant.tied;
+  config.residual = variant.residual;
   config.is_decoder = decoder;
   return config;
 }

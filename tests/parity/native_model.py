@@ -32,20 +32,26 @@ class NativeDecoder:
         """ids [B, N] -> logits [B, N, V]."""
         c = self.config
         x = self.embed(ids)
-        for layer in range(c["num_hidden_layers"]):
-            x = self.block(x, layer)
+        if c["residual"] == "reversible":
+            x = self.reversible(x)
+        else:
+            for layer in range(c["num_hidden_layers"]):
+                x = self.block(x, layer)
         if c["norm_position"] == "pre":
             x = self.norm(x, "norm")
         head = self.take("embeddings.tokens" if c["tie_word_embeddings"] else "head.weight")
+        logits = x @ head.T
+        if c["lm_head_bias"]:
+            logits = logits + self.take("head.bias")
         assert self.used == self.tensors.keys(), self.tensors.keys() - self.used
-        return x @ head.T
+        return logits
 
     def take(self, name):
         self.used.add(name)
         return self.tensors[name]
 
     def linear(self, x, name):
-        return F.linear(x, self.take(f"{name}.weight"), self.take(f"{name}.bias"))
+        return F.linear(x, self.take(f"{name}.weight"), self.take(f"{name}.bias") if f"{name}.bias" in self.tensors else None)
 
     def norm(self, x, name):
         return F.layer_norm(x, x.shape[-1:], self.take(f"{name}.weight"), self.take(f"{name}.bias"), self.config["layer_norm_eps"])
@@ -55,9 +61,21 @@ class NativeDecoder:
         x = self.take("embeddings.tokens")[ids]
         if c["position_embedding"] == "learned":
             x = x + self.take("embeddings.positions")[: ids.shape[1]]
+        elif c["position_embedding"] == "axial":
+            rows, columns = self.take("embeddings.axial.rows"), self.take("embeddings.axial.columns")
+            grid = torch.cat([rows.expand(-1, columns.shape[1], -1), columns.expand(len(rows), -1, -1)], 2)
+            x = x + grid.flatten(0, 1)[: ids.shape[1]]
         elif c["position_embedding"] == "sinusoidal":
             x = x * math.sqrt(c["hidden_size"]) + waves(ids.shape[1], c["hidden_size"])
         return self.norm(x, "embeddings.norm") if c["norm_position"] == "post" else x
+
+    def reversible(self, x):
+        first = second = x
+        for layer in range(self.config["num_hidden_layers"]):
+            attention, feed_forward = f"layers.{layer}.attention", f"layers.{layer}.feed_forward"
+            first = first + self.attend(self.norm(second, f"{attention}_norm"), layer)
+            second = second + self.feed_forward(self.norm(first, f"{feed_forward}_norm"), feed_forward)
+        return (first + second) / 2 if self.config["tie_word_embeddings"] else torch.cat([first, second], -1)
 
     def block(self, x, layer):
         attention, feed_forward = f"layers.{layer}.attention", f"layers.{layer}.feed_forward"
@@ -73,7 +91,7 @@ class NativeDecoder:
     def attend(self, x, layer):
         c = self.config
         heads, key_heads = c["num_attention_heads"], c["num_key_value_heads"] or c["num_attention_heads"]
-        size, (batch, length, width) = c["hidden_size"] // heads, x.shape
+        size, (batch, length, _) = c["attention_head_size"] or c["hidden_size"] // heads, x.shape
         fused = self.linear(x, f"layers.{layer}.attention.qkv").view(batch, length, heads + 2 * key_heads, size).transpose(1, 2)
         query, key, value = fused.split([heads, key_heads, key_heads], 1)
         if c["position_embedding"] == "rotary":
@@ -81,7 +99,7 @@ class NativeDecoder:
         key, value = (part.repeat_interleave(heads // key_heads, 1) for part in (key, value))
         scores = query @ key.transpose(2, 3) / math.sqrt(size)
         scores = scores.masked_fill(~self.mask(layer, length), -math.inf)
-        return self.linear((scores.softmax(-1) @ value).transpose(1, 2).reshape(batch, length, width), f"layers.{layer}.attention.output")
+        return self.linear((scores.softmax(-1) @ value).transpose(1, 2).flatten(2), f"layers.{layer}.attention.output")
 
     def mask(self, layer, length):
         expressions = self.config["attention"]

@@ -36,6 +36,10 @@ CASES = {
                                                 "num-key-value-heads": 2, "tie-word-embeddings": "false"},
     "a pattern a layer, gelu_new": {"attention": ["block(4, window(3)) | global(first=1, side=keys)", "full"], "hidden-act": "gelu_new",
                                     "num-key-value-heads": 1},
+    "reversible, axial, untied, heads of 5, biases of the head alone": {
+        "attention": ["strided(8)", "full"], "residual": "reversible", "position-embedding": "axial", "axial-pos-shape": ["7", "9"],
+        "attention-head-size": 5, "attention-bias": "false", "tie-word-embeddings": "false", "lm-head-bias": "true"},
+    "reversible, tied, chunks": {"attention": ["strided(8)"], "residual": "reversible", "feed-forward-chunk": 7},
     "post-norm, silu, rotary": {"attention": ["full"], "norm-position": "post", "hidden-act": "silu", "rope-theta": 500},
 }
 
@@ -50,7 +54,7 @@ def flags(fields):
             yield f"--no-{name}"
         else:
             yield f"--{name}"
-            yield from value if isinstance(value, list) else [value]
+            yield from value if isinstance(value, list) else [] if value == "true" else [value]
 
 
 def sample_text(size):

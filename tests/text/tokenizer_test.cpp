@@ -32,6 +32,26 @@ TEST(ByteTokenizer, AnyBytesComeBack) {
   EXPECT_TRUE(tokenizer->encode("").empty());
 }
 
+TEST(ByteTokenizer, MayBeginBehindTwoIdsWithoutText) {
+  const auto tokenizer = make_byte_tokenizer(2);
+  EXPECT_EQ(tokenizer->vocabulary_size(), 258);
+  EXPECT_EQ(tokenizer->kind(), "bytes+2");
+  EXPECT_EQ(tokenizer->encode("Az\xFF"), (std::vector<std::int64_t>{67, 124, 257}));
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode(every_byte())), every_byte());
+  EXPECT_EQ(tokenizer->decode({0, 67, 1, 1, 124}), "Az");
+  expect_error(ErrorKind::kArgument, {"token 0 is 258", "2 to 257"}, [&] { tokenizer->decode({258}); });
+  TemporaryDirectory directory;
+  const auto kind_with = [&](const std::string& config) {
+    write_file_atomically(directory / "config.json", config);
+    return load_tokenizer(directory.path())->kind();
+  };
+  EXPECT_EQ(kind_with(R"({"model_type": "weft", "tokenizer_class": "bytes"})"), "bytes");
+  EXPECT_EQ(kind_with(R"({"model_type": "weft", "tokenizer_class": "bytes+2"})"), "bytes+2");
+  EXPECT_EQ(kind_with(R"({"model_type": "reformer", "vocab_size": 258})"), "bytes+2");
+  expect_error(ErrorKind::kFormat, {"258", "tokenizer.json"},
+               [&] { kind_with(R"({"model_type": "reformer", "vocab_size": 320})"); });
+}
+
 TEST(ByteTokenizer, IdsOutsideAreErrors) {
   const auto tokenizer = make_byte_tokenizer();
   expect_error(ErrorKind::kArgument, {"token 1 is 256"}, [&] { tokenizer->decode({0, 256}); });

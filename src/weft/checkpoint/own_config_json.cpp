@@ -18,8 +18,19 @@ constexpr std::string_view kModelType = "weft";
 
 /// Fields that change how a model runs and not what it is, or that earlier versions did as their defaults say: a config
 /// may leave them out.
-constexpr std::string_view kOptional[] = {"loss_chunk_size",    "gradient_checkpointing", "memory_length",
-                                          "vocabulary_cutoffs", "vocabulary_division",    "variant"};
+constexpr std::string_view kOptional[] = {"loss_chunk_size",
+                                          "gradient_checkpointing",
+                                          "memory_length",
+                                          "vocabulary_cutoffs",
+                                          "vocabulary_division",
+                                          "variant",
+                                          "chunk_size_feed_forward",
+                                          "attention_head_size",
+                                          "axial_pos_shape",
+                                          "axial_pos_embds_dim",
+                                          "attention_bias",
+                                          "lm_head_bias",
+                                          "residual"};
 
 std::string_view architecture_of(const TransformerConfig& config) {
   return config.is_decoder ? "WeftForCausalLM" : "WeftForMaskedLM";

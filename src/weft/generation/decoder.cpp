@@ -15,9 +15,6 @@ at::Tensor LanguageModelDecoder::step(const at::Tensor& tokens, layers::Decoding
   return model_->decode(tokens.to(device_), state);
 }
 
-std::optional<std::int64_t> LanguageModelDecoder::longest() const {
-  const models::TransformerConfig& config = model_->config();
-  return config.position_embedding == "learned" ? std::optional(config.max_position_embeddings) : std::nullopt;
-}
+std::optional<std::int64_t> LanguageModelDecoder::longest() const { return models::position_limit(model_->config()); }
 
 }  // namespace weft::generation

@@ -32,7 +32,9 @@ struct BlockConfig {
   std::int64_t hidden_size = 256;
   std::int64_t heads = 4;
   std::int64_t key_value_heads = 4;
+  std::int64_t head_size = 0;  ///< columns of a head; 0: hidden_size is shared among the heads
   std::int64_t intermediate_size = 1024;
+  std::int64_t feed_forward_chunk = 0;  ///< rows that the feed-forward computes at once; 0: all
   std::int64_t maximum_length = 4096;
   std::string attention = "full";             ///< mechanism string
   SelfAttentionFactory self_attention = {};   ///< a family's own layer; empty: SelfAttention
@@ -49,8 +51,8 @@ struct BlockConfig {
   double attention_dropout = 0.0;        ///< on the attention probabilities
   std::filesystem::path directory = {};  ///< that files named in `attention` lie below
 
-  /// Columns of a head; hidden_size is a multiple of heads.
-  std::int64_t head_dim() const noexcept { return hidden_size / heads; }
+  /// Columns of a head; hidden_size is a multiple of heads unless they have a size of their own.
+  std::int64_t head_dim() const noexcept { return head_size > 0 ? head_size : hidden_size / heads; }
 };
 
 /// What the self-attention mechanism of a block is built from.

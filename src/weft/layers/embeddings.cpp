@@ -31,6 +31,9 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorO
     positions = register_parameter(
         "positions", at::empty({config.position_offset + config.maximum_length, config.hidden_size}, options));
   }
+  if (config.positions == PositionKind::kAxial) {
+    axial = register_module("axial", AxialPositions(config.axial, options));
+  }
   if (config.token_types > 0) {
     token_types = register_parameter("token_types", at::empty({config.token_types, config.hidden_size}, options));
   }
@@ -39,7 +42,7 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorO
   }
 }
 
-at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const EmbeddingsInput& input) const {
+at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const EmbeddingsInput& input) {
   const std::int64_t length = input.ids.size(1);
   if (config_.positions == PositionKind::kLearned && config_.skip_padding) {
     return hidden +
@@ -47,6 +50,9 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
   }
   if (config_.positions == PositionKind::kLearned) {
     return hidden + positions.narrow(0, config_.position_offset + input.first_position, length);
+  }
+  if (config_.positions == PositionKind::kAxial) {
+    return hidden + axial(input.first_position, length);
   }
   if (config_.positions == PositionKind::kNone) {
     return hidden;

@@ -10,6 +10,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "weft/layers/adaptive/embeddings.h"
+#include "weft/layers/axial_positions.h"
 #include "weft/layers/layer_norm.h"
 
 namespace weft::layers {
@@ -20,6 +21,7 @@ enum class PositionKind {
   kLearned,           ///< a table of max_position_embeddings rows (Devlin et al. 2019)
   kSinusoidal,        ///< fixed waves (Vaswani et al. 2017, section 3.5); they have amplitude 1, so `token_scale` is
                       ///< sqrt(hidden)
+  kAxial,             ///< two tables, one of rows and one of columns (axial_positions.h)
   kSinusoidalHalves,  ///< the same waves, all sines before all cosines (Junczys-Dowmunt et al. 2018, as released)
 };
 
@@ -29,6 +31,7 @@ struct EmbeddingsConfig {
   std::int64_t hidden_size = 256;
   std::int64_t maximum_length = 4096;
   PositionKind positions = PositionKind::kNone;
+  AxialShape axial = {};  ///< of axial positions
   bool with_norm = false;
   double layer_norm_eps = 1e-5;
   double dropout = 0.0;
@@ -63,10 +66,11 @@ class EmbeddingsImpl : public torch::nn::Module {
   at::Tensor positions;                  ///< [position_offset + maximum_length, hidden] when learned
   at::Tensor token_types;                ///< [token types, hidden] where there are any
   AdaptiveEmbeddings clusters{nullptr};  ///< named `tokens`, where the vocabulary is in clusters
+  AxialPositions axial{nullptr};         ///< where positions are axial
   LayerNorm norm{nullptr};
 
  private:
-  at::Tensor with_positions(const at::Tensor& hidden, const EmbeddingsInput& input) const;
+  at::Tensor with_positions(const at::Tensor& hidden, const EmbeddingsInput& input);
 
   EmbeddingsConfig config_;
 };

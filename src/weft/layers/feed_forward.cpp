@@ -2,15 +2,34 @@
 // The position-wise feed-forward layer.
 #include "weft/layers/feed_forward.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+
+#include "weft/layers/replay/recompute.h"
+
 namespace weft::layers {
 
 FeedForwardImpl::FeedForwardImpl(const BlockConfig& config, const at::TensorOptions& options)
-    : activation_(parse_activation(config.activation)) {
+    : activation_(parse_activation(config.activation)), chunk_(config.feed_forward_chunk) {
   const std::int64_t wide = config.intermediate_size * (is_gated(activation_) ? 2 : 1);
   up = register_module("up", Linear(config.hidden_size, wide, true, options));
   down = register_module("down", Linear(config.intermediate_size, config.hidden_size, true, options));
 }
 
-at::Tensor FeedForwardImpl::forward(const at::Tensor& x) { return down(up->activated(x, activation_)); }
+at::Tensor FeedForwardImpl::forward(const at::Tensor& x) {
+  // The holders are copied: a chunk runs again in the backward pass, long after this call.
+  const auto rows = [up = up, down = down, activation = activation_](const at::Tensor& part) mutable {
+    return down(up->activated(part, activation));
+  };
+  if (chunk_ == 0 || x.dim() < 2 || x.size(-2) <= chunk_) {
+    return down(up->activated(x, activation_));
+  }
+  const std::vector<at::Tensor> leaves = parameters();
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& part : x.split(chunk_, -2)) {
+    parts.push_back(recompute(rows, part, leaves));
+  }
+  return at::cat(parts, -2);
+}
 
 }  // namespace weft::layers

@@ -15,7 +15,8 @@ namespace weft::layers {
 class FeedForwardImpl : public torch::nn::Module {
  public:
   FeedForwardImpl(const BlockConfig& config, const at::TensorOptions& options);
-  /// [..., hidden] -> [..., hidden].
+  /// [..., hidden] -> [..., hidden]. In chunks of the config's size over the rows, where it has one: the wide hidden
+  /// states of one chunk exist at a time, in the backward pass too, which computes them again.
   at::Tensor forward(const at::Tensor& x);
 
   Linear up{nullptr};    ///< hidden -> intermediate; twice that for a gated activation, the gate first
@@ -23,6 +24,7 @@ class FeedForwardImpl : public torch::nn::Module {
 
  private:
   Activation activation_;
+  std::int64_t chunk_;
 };
 TORCH_MODULE(FeedForward);
 

@@ -42,12 +42,17 @@ TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::
 }
 
 template <typename Function>
+at::Tensor TransformerBlockImpl::branch(const at::Tensor& x, Sublayer sublayer, std::uint64_t seed,
+                                        Function&& function) const {
+  const at::Tensor y = function(norm_first_ ? sublayer.norm(x) : x);
+  return is_training() ? seeded_dropout(y, dropout_, dropout_seed(seed, layer_, sublayer.site)) : y;
+}
+
+template <typename Function>
 at::Tensor TransformerBlockImpl::residual(const at::Tensor& x, Sublayer sublayer, std::uint64_t seed,
                                           Function&& function) const {
-  const auto dropped = [&](const at::Tensor& y) {
-    return is_training() ? seeded_dropout(y, dropout_, dropout_seed(seed, layer_, sublayer.site)) : y;
-  };
-  return norm_first_ ? x + dropped(function(sublayer.norm(x))) : sublayer.norm(add_residual(dropped(function(x)), x));
+  const at::Tensor y = branch(x, sublayer, seed, function);
+  return norm_first_ ? x + y : sublayer.norm(add_residual(y, x));
 }
 
 at::Tensor TransformerBlockImpl::memory_rows(const BlockContext& context) {
@@ -69,6 +74,17 @@ at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext
   }
   return residual(hidden, {feed_forward_norm, kFeedForwardSite}, seed,
                   [&](const at::Tensor& y) { return feed_forward->forward(y); });
+}
+
+at::Tensor TransformerBlockImpl::attention_branch(const at::Tensor& x, const BlockContext& context) {
+  const at::Tensor before = memory_rows(context);
+  return branch(x, {attention_norm, kAttentionSite}, context.attention.seed,
+                [&](const at::Tensor& y) { return attention->forward(y, context, before); });
+}
+
+at::Tensor TransformerBlockImpl::feed_forward_branch(const at::Tensor& x, const BlockContext& context) {
+  return branch(x, {feed_forward_norm, kFeedForwardSite}, context.attention.seed,
+                [&](const at::Tensor& y) { return feed_forward->forward(y); });
 }
 
 }  // namespace weft::layers

@@ -20,6 +20,10 @@ class TransformerBlockImpl : public torch::nn::Module {
   TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options);
   /// [B, N, hidden] -> [B, N, hidden]. The residual stream keeps the parameters' dtype under autocast.
   at::Tensor forward(const at::Tensor& x, const BlockContext& context);
+  /// What a pre-norm block of two sublayers adds, for residual connections of another kind (reversible.h):
+  /// dropout(f(norm(x))), [B, N, hidden] -> [B, N, hidden].
+  at::Tensor attention_branch(const at::Tensor& x, const BlockContext& context);
+  at::Tensor feed_forward_branch(const at::Tensor& x, const BlockContext& context);
 
   SelfAttention attention{nullptr};
   LayerNorm attention_norm{nullptr};
@@ -34,6 +38,8 @@ class TransformerBlockImpl : public torch::nn::Module {
     LayerNorm& norm;
     std::int64_t site;
   };
+  template <typename Function>
+  at::Tensor branch(const at::Tensor& x, Sublayer sublayer, std::uint64_t seed, Function&& function) const;
   template <typename Function>
   at::Tensor residual(const at::Tensor& x, Sublayer sublayer, std::uint64_t seed, Function&& function) const;
 

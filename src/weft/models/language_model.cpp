@@ -28,9 +28,10 @@ void check_labels(const at::Tensor& ids, const at::Tensor& labels) {
 }
 
 Initializer initializer_of(const TransformerConfig& config) {
-  const bool pre_norm = config.norm_position == "pre";
+  // Each of two streams takes in every second sublayer.
+  const double sublayers = static_cast<double>(config.num_hidden_layers) * (config.is_reversible() ? 1.0 : 2.0);
   return {.range = config.initializer_range,
-          .residual_divisor = pre_norm ? std::sqrt(2.0 * static_cast<double>(config.num_hidden_layers)) : 1.0};
+          .residual_divisor = config.norm_position == "pre" ? std::sqrt(sublayers) : 1.0};
 }
 
 }  // namespace

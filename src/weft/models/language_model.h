@@ -46,15 +46,16 @@ using TokenScores = layers::LabelScores;
 class LanguageModelImpl : public torch::nn::Module {
  public:
   /// Builds and initialises: weights normal(0, initializer_range), biases 0, norms 1. In a pre-norm model the
-  /// projections that write to the residual stream are scaled by 1 / sqrt(2 layers) (Radford et al. 2019, section 2.3).
+  /// projections that write to the residual stream are scaled by 1 / sqrt(2 layers) (Radford et al. 2019, section 2.3),
+  /// to one of two streams by 1 / sqrt(layers).
   /// Draws come from LibTorch's default generator. Errors: kArgument for a bad config, kExpression for a bad mechanism
   /// string.
   explicit LanguageModelImpl(const TransformerConfig& config);
   /// Builds with storage as `options` say (device, dtype, meta) and no values in it: for whoever loads them.
   LanguageModelImpl(const TransformerConfig& config, const at::TensorOptions& options);
 
-  /// [B, N, hidden] after the last norm. Errors: kArgument for shapes, ids outside the vocabulary, too long for learned
-  /// positions.
+  /// [B, N, config().output_size()] after the last norm. Errors: kArgument for shapes, ids outside the vocabulary, too
+  /// long for learned positions.
   at::Tensor hidden_states(const ModelInput& input);
   /// [B, N, vocab], all at once: for small inputs.
   at::Tensor logits(const ModelInput& input);

@@ -3,6 +3,8 @@
 #include "weft/models/transformer_config.h"
 
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "weft/models/stack/stack_config.h"
 
@@ -10,14 +12,82 @@ namespace weft::models {
 namespace {
 
 void check_heads(const TransformerConfig& config, std::string_view where) {
-  require(config.hidden_size % config.num_attention_heads == 0, where, ": hidden_size ", config.hidden_size,
-          " is not divisible by num_attention_heads ", config.num_attention_heads);
+  require(config.attention_head_size > 0 || config.hidden_size % config.num_attention_heads == 0, where,
+          ": hidden_size ", config.hidden_size, " is not divisible by num_attention_heads ",
+          config.num_attention_heads);
   require(config.num_attention_heads % config.key_value_heads() == 0, where, ": num_attention_heads ",
           config.num_attention_heads, " is not a multiple of num_key_value_heads ", config.key_value_heads());
   const bool rotary = config.position_embedding == "rotary";
   require(!rotary || config.head_dim() % 2 == 0, where,
           ": rotary position_embedding needs an even head dimension, but hidden_size / ", "num_attention_heads is ",
           config.head_dim());
+}
+
+// The rectangle nearest to a square whose rows are a power of two long.
+std::pair<std::int64_t, std::int64_t> near_square(std::int64_t positions) {
+  std::int64_t columns = 1;
+  while (columns * columns < positions) {
+    columns *= 2;
+  }
+  return {(positions + columns - 1) / columns, columns};
+}
+
+/// Of a config whose axial fields are empty or have two entries.
+layers::AxialShape axial_shape(const TransformerConfig& config) {
+  layers::AxialShape shape;
+  if (config.axial_pos_shape.empty()) {
+    std::tie(shape.rows, shape.columns) = near_square(config.max_position_embeddings);
+  } else {
+    shape.rows = config.axial_pos_shape[0];
+    shape.columns = config.axial_pos_shape[1];
+  }
+  const bool given = !config.axial_pos_embds_dim.empty();
+  shape.row_width = given ? config.axial_pos_embds_dim[0] : config.hidden_size / 4;
+  shape.column_width = given ? config.axial_pos_embds_dim[1] : config.hidden_size - config.hidden_size / 4;
+  return shape;
+}
+
+void check_pair(const std::vector<std::int64_t>& values, std::int64_t most, std::string_view field,
+                std::string_view where) {
+  require(values.empty() || values.size() == 2, where, ": ", field, " must have two numbers, found ", values.size());
+  for (const std::int64_t value : values) {
+    require(value >= 1 && value <= most, where, ": ", field, " must hold numbers from 1 to ", most, ", found ", value);
+  }
+}
+
+void check_axial(const TransformerConfig& config, std::string_view where) {
+  constexpr std::int64_t kMostRows = 1 << 24;
+  const bool given = !config.axial_pos_shape.empty() || !config.axial_pos_embds_dim.empty();
+  const bool axial = config.position_embedding == "axial";
+  require(axial || !given, where, ": ", config.axial_pos_shape.empty() ? "axial_pos_embds_dim" : "axial_pos_shape",
+          " is for axial positions, but position_embedding is ", config.position_embedding);
+  if (!axial) {
+    return;
+  }
+  check_pair(config.axial_pos_shape, kMostRows, "axial_pos_shape", where);
+  check_pair(config.axial_pos_embds_dim, config.hidden_size, "axial_pos_embds_dim", where);
+  const layers::AxialShape shape = axial_shape(config);
+  require(shape.row_width > 0 && shape.row_width + shape.column_width == config.hidden_size, where,
+          ": axial_pos_embds_dim ", shape.row_width, " and ", shape.column_width,
+          " must be above 0 and together hidden_size ", config.hidden_size);
+  require(shape.length() >= config.max_position_embeddings, where, ": axial_pos_shape ", shape.rows, " x ",
+          shape.columns, " holds ", shape.length(), " positions, fewer than max_position_embeddings ",
+          config.max_position_embeddings);
+}
+
+void check_residual(const TransformerConfig& config, std::string_view where) {
+  if (!config.is_reversible()) {
+    return;
+  }
+  require(config.norm_position == "pre", where,
+          ": residual reversible needs norm_position pre, because a norm behind the sum cannot be undone");
+  require(
+      !config.gradient_checkpointing, where,
+      ": gradient_checkpointing is for plain residual connections: reversible ones compute each layer again anyway");
+  require(!config.span_boundary_objective || config.tie_word_embeddings, where,
+          ": span_boundary_objective with residual reversible needs tie_word_embeddings");
+  require(!config.adaptive_vocabulary() || config.tie_word_embeddings, where,
+          ": vocabulary_cutoffs with residual reversible need tie_word_embeddings");
 }
 
 void check_attention(const TransformerConfig& config, std::string_view where) {
@@ -47,16 +117,18 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.hidden_size = config.hidden_size;
   block.heads = config.num_attention_heads;
   block.key_value_heads = config.key_value_heads();
+  block.head_size = config.attention_head_size;
   block.intermediate_size = config.feed_forward_size();
+  block.feed_forward_chunk = config.chunk_size_feed_forward;
   block.maximum_length = config.max_position_embeddings;
   block.attention = config.attention_of(layer);
+  block.qkv_bias = block.output_bias = config.attention_bias && !config.is_transformer_xl();
   block.activation = config.hidden_act;
   block.causal = config.is_decoder;
   block.alibi = config.position_embedding == "alibi";
   block.norm_first = config.norm_position == "pre";
   block.layer_norm_eps = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;
-  block.qkv_bias = block.output_bias = !config.is_transformer_xl();
   block.attention_dropout = config.attention_probs_dropout_prob;
   block.directory = config.directory;
   return block;
@@ -76,6 +148,9 @@ layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
   }
   if (config.position_embedding == "learned") {
     embeddings.positions = layers::PositionKind::kLearned;
+  } else if (config.position_embedding == "axial") {
+    embeddings.positions = layers::PositionKind::kAxial;
+    embeddings.axial = axial_shape(config);
   } else if (config.position_embedding == "sinusoidal") {
     embeddings.positions = layers::PositionKind::kSinusoidal;
     // Embeddings are drawn small: the factor brings them nearer to the waves.
@@ -92,10 +167,20 @@ StackConfig stack_config(const TransformerConfig& config) {
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     stack.blocks.push_back(causal_block(config, layer));
   }
+  stack.reversible = config.is_reversible();
+  stack.joins_streams = config.joins_streams();
+  stack.length_field = config.position_embedding == "axial" ? "axial_pos_shape" : "max_position_embeddings";
   stack.last_norm = config.norm_position == "pre";
   stack.last_dropout = config.is_transformer_xl() ? config.hidden_dropout_prob : 0.0;
   stack.rope_theta = config.position_embedding == "rotary" ? config.rope_theta : 0.0;
   return stack;
+}
+
+std::optional<std::int64_t> position_limit(const TransformerConfig& config) {
+  if (config.position_embedding == "axial") {
+    return axial_shape(config).length();
+  }
+  return config.position_embedding == "learned" ? std::optional(config.max_position_embeddings) : std::nullopt;
 }
 
 void check_memory(const TransformerConfig& config, std::string_view where) {
@@ -116,6 +201,8 @@ void check_memory(const TransformerConfig& config, std::string_view where) {
 void validate(const TransformerConfig& config, std::string_view where) {
   check_fields(config, where);
   check_heads(config, where);
+  check_axial(config, where);
+  check_residual(config, where);
   require(config.tokenizer_class != "bytes" || config.vocab_size >= 256, where,
           ": vocab_size must be at least 256 with tokenizer_class bytes, found ", config.vocab_size);
   require(!config.span_boundary_objective || !config.is_decoder, where,

@@ -23,17 +23,23 @@ struct TransformerConfig {
   std::int64_t num_hidden_layers = 6;
   std::int64_t num_attention_heads = 4;
   std::int64_t num_key_value_heads = 0;
+  std::int64_t attention_head_size = 0;
   std::int64_t intermediate_size = 0;
   std::int64_t max_position_embeddings = 4096;
   std::string position_embedding = "rotary";
+  std::vector<std::int64_t> axial_pos_shape = {};
+  std::vector<std::int64_t> axial_pos_embds_dim = {};
+  std::string residual = "plain";
   std::string norm_position = "pre";
   std::string hidden_act = "gelu";
   std::vector<std::string> attention = {"full"};
+  bool attention_bias = true;
   bool is_decoder = true;
   double hidden_dropout_prob = 0.0;
   double attention_probs_dropout_prob = 0.0;
   double initializer_range = 0.02;
   bool tie_word_embeddings = true;
+  bool lm_head_bias = false;
   bool span_boundary_objective = false;
   double layer_norm_eps = 1e-5;
   double rope_theta = 10000.0;
@@ -41,6 +47,7 @@ struct TransformerConfig {
   std::vector<std::int64_t> vocabulary_cutoffs = {};
   std::int64_t vocabulary_division = 1;
   std::string variant = "weft";
+  std::int64_t chunk_size_feed_forward = 0;
   std::int64_t loss_chunk_size = 0;
   bool gradient_checkpointing = false;
   std::string tokenizer_class = "bytes";
@@ -48,7 +55,9 @@ struct TransformerConfig {
   std::filesystem::path directory = {};
 
   /// Columns of a head.
-  std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
+  std::int64_t head_dim() const noexcept {
+    return attention_head_size == 0 ? hidden_size / num_attention_heads : attention_head_size;
+  }
   /// Heads of keys and values, the default resolved (Ainslie et al. 2023, grouped queries).
   std::int64_t key_value_heads() const noexcept {
     return num_key_value_heads == 0 ? num_attention_heads : num_key_value_heads;
@@ -66,6 +75,13 @@ struct TransformerConfig {
                ? std::optional(layers::AdaptiveConfig{vocab_size, hidden_size, vocabulary_cutoffs, vocabulary_division})
                : std::nullopt;
   }
+  /// Whether residual connections have two streams.
+  bool is_reversible() const { return residual == "reversible"; }
+  /// Whether both streams go to the head, beside each other. A head that is the token table has no columns for that: it
+  /// sees their mean.
+  bool joins_streams() const { return is_reversible() && !tie_word_embeddings; }
+  /// Columns that the head sees.
+  std::int64_t output_size() const { return hidden_size * (joins_streams() ? 2 : 1); }
   /// The mechanism string of a layer.
   const std::string& attention_of(std::int64_t layer) const {
     return attention.size() == 1 ? attention.front() : attention.at(static_cast<std::size_t>(layer));
@@ -73,6 +89,14 @@ struct TransformerConfig {
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
+    layer_fields(visit);
+    model_fields(visit);
+  }
+
+ private:
+  /// What a layer and the positions are.
+  template <typename Visitor>
+  static void layer_fields(Visitor& visit) {
     using C = TransformerConfig;
     visit(Field{"vocab_size", &C::vocab_size, "number of token ids"}.range(1, 1 << 24));
     visit(Field{"hidden_size", &C::hidden_size, "width of the hidden states"}.range(1, 1 << 18));
@@ -81,6 +105,9 @@ struct TransformerConfig {
     visit(
         Field{"num_key_value_heads", &C::num_key_value_heads, "heads of keys and values; 0 for one for each query head"}
             .range(0, 4096));
+    visit(Field{"attention_head_size", &C::attention_head_size,
+                "columns of an attention head; 0 for the width of the hidden states, shared among the heads"}
+              .range(0, 1 << 16));
     visit(Field{"intermediate_size", &C::intermediate_size,
                 "width inside the feed-forward; 0 for 4 times the width of the hidden states"}
               .range(0, 1 << 20));
@@ -89,12 +116,29 @@ struct TransformerConfig {
               .range(1, std::int64_t{1} << 40));
     visit(Field{"position_embedding", &C::position_embedding,
                 "how a token knows its position; none leaves that to the attention: relative"}
-              .one_of({"rotary", "learned", "sinusoidal", "alibi", "none"}));
+              .one_of({"rotary", "learned", "axial", "sinusoidal", "alibi", "none"}));
+    visit(Field{"axial_pos_shape", &C::axial_pos_shape,
+                "rows and columns of the rectangle that axial positions are laid out in, which holds "
+                "max_position_embeddings of them; none for the one nearest to a square"});
+    visit(Field{"axial_pos_embds_dim", &C::axial_pos_embds_dim,
+                "width of the embeddings of these rows and columns, together that of the hidden states; none for a "
+                "quarter and three quarters"});
+    visit(Field{"residual", &C::residual,
+                "residual connections: plain, or reversible: two streams, so that memory for training does not grow "
+                "with the number of layers"}
+              .one_of({"plain", "reversible"}));
     visit(Field{"norm_position", &C::norm_position, "layer norm before (pre) or after (post) a sublayer"}.one_of(
         {"pre", "post"}));
     visit(Field{"hidden_act", &C::hidden_act, "activation of the feed-forward"}.one_of(
         {"gelu", "gelu_new", "relu", "silu", "swiglu"}));
     visit(Field{"attention", &C::attention, "mechanism or pattern: one for all layers, or one for each layer"});
+    visit(Field{"attention_bias", &C::attention_bias, "the projections of attention have a bias"});
+  }
+
+  /// What the model around the layers is, and how it runs.
+  template <typename Visitor>
+  static void model_fields(Visitor& visit) {
+    using C = TransformerConfig;
     visit(Field{"is_decoder", &C::is_decoder, "causal language model; otherwise an encoder with a masked-LM head"});
     visit(Field{"hidden_dropout_prob", &C::hidden_dropout_prob, "dropout on embeddings and sublayer outputs"}.range(
         0.0, 0.999));
@@ -102,6 +146,7 @@ struct TransformerConfig {
               .range(0.0, 0.999));
     visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}.range(0.0, 10.0));
     visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, "the head uses the token embeddings"});
+    visit(Field{"lm_head_bias", &C::lm_head_bias, "a decoder's head has a bias"});
     visit(Field{"span_boundary_objective", &C::span_boundary_objective,
                 "an encoder learns to predict masked spans from the tokens around them, too (SpanBERT)"});
     visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(1e-12, 1.0));
@@ -121,15 +166,21 @@ struct TransformerConfig {
                 "transformer-xl, as released: embeddings times the root of their width and without a norm, attention "
                 "without biases, a bias for each id, dropout behind the last layer"}
               .one_of({"weft", "transformer-xl"}));
+    visit(Field{"chunk_size_feed_forward", &C::chunk_size_feed_forward,
+                "positions that a feed-forward computes at once, and again in the backward pass; 0 for all"}
+              .range(0, 1 << 30));
     visit(Field{"loss_chunk_size", &C::loss_chunk_size,
                 "positions whose logits are in memory at once; 0 lets Weft choose"}
               .at_least(0));
     visit(Field{"gradient_checkpointing", &C::gradient_checkpointing,
                 "save memory: compute each layer again in the backward pass"});
     visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of(
-        {"bytes", "sentencepiece", "huggingface"}));
+        {"bytes", "bytes+2", "sentencepiece", "huggingface"}));
   }
 };
+
+/// Tokens that have a position, where the positions are learned; none where a text may be longer.
+std::optional<std::int64_t> position_limit(const TransformerConfig& config);
 
 /// Errors: kArgument naming `where` where the model of `config` cannot go on behind a memory, and why.
 void check_memory(const TransformerConfig& config, std::string_view where);

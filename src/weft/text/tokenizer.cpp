@@ -38,30 +38,39 @@ constexpr std::int64_t kBytes = 256;
 
 class ByteTokenizer final : public Tokenizer {
  public:
+  explicit ByteTokenizer(std::int64_t first) : first_(first) {}
+
   std::vector<std::int64_t> encode(std::string_view text) const override {
     std::vector<std::int64_t> ids(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
-      ids[i] = static_cast<unsigned char>(text[i]);
+      ids[i] = first_ + static_cast<unsigned char>(text[i]);
     }
     return ids;
   }
 
   std::string decode(const std::vector<std::int64_t>& ids) const override {
-    std::string text(ids.size(), '\0');
+    std::string text;
+    text.reserve(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      require(ids[i] >= 0 && ids[i] < kBytes, "token ", i, " is ", ids[i], ", but bytes are 0 to 255");
-      text[i] = static_cast<char>(ids[i]);
+      require(ids[i] >= 0 && ids[i] < vocabulary_size(), "token ", i, " is ", ids[i], ", but bytes are ", first_,
+              " to ", vocabulary_size() - 1);
+      if (ids[i] >= first_) {
+        text.push_back(static_cast<char>(ids[i] - first_));
+      }
     }
     return text;
   }
 
-  std::int64_t vocabulary_size() const override { return kBytes; }
-  std::string kind() const override { return "bytes"; }
+  std::int64_t vocabulary_size() const override { return first_ + kBytes; }
+  std::string kind() const override { return first_ == 0 ? "bytes" : concat("bytes+", first_); }
   void save(const std::filesystem::path&) const override {}
+
+ private:
+  std::int64_t first_;
 };
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_byte_tokenizer() { return std::make_unique<ByteTokenizer>(); }
+std::unique_ptr<Tokenizer> make_byte_tokenizer(std::int64_t first) { return std::make_unique<ByteTokenizer>(first); }
 
 }  // namespace weft::text

@@ -19,20 +19,22 @@ class Tokenizer {
   /// The text of `ids`; an id outside the vocabulary is a kArgument error.
   virtual std::string decode(const std::vector<std::int64_t>& ids) const = 0;
   virtual std::int64_t vocabulary_size() const = 0;
-  /// "bytes", "sentencepiece" or "huggingface", as config.json names it in `tokenizer_class`.
+  /// "bytes", "bytes+2", "sentencepiece" or "huggingface", as config.json names it in `tokenizer_class`.
   virtual std::string kind() const = 0;
   /// Writes the tokeniser's files into a model directory (nothing for bytes).
   virtual void save(const std::filesystem::path& directory) const = 0;
 };
 
-/// The 256 bytes, id = byte value.
-std::unique_ptr<Tokenizer> make_byte_tokenizer();
+/// The 256 bytes, id = byte value + `first`. Ids below `first` (0 or 2) stand for no text: padding and masks of models
+/// like google/reformer-enwik8.
+std::unique_ptr<Tokenizer> make_byte_tokenizer(std::int64_t first = 0);
 
 /// A SentencePiece `.model` file. Errors: kIo, kFormat.
 std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& model_file);
 
 /// The tokeniser of a model directory: tokenizer.model, or the files of a Hugging Face one (hugging_face.h), else
-/// bytes. Both at once are a kFormat error.
+/// bytes: from 2 on where its config.json says so (`tokenizer_class` "bytes+2", or `model_type` "reformer"). Both at
+/// once are a kFormat error.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
 /// For each id whether it begins a word: its text behind another token begins with white space, or follows it. Errors:

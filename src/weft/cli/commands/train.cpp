@@ -147,7 +147,8 @@ void add_train(CLI::App& parent) {
        .aliases = {{"num_hidden_layers", "layers"},
                    {"hidden_size", "width"},
                    {"num_attention_heads", "heads"},
-                   {"memory_length", "memory"}},
+                   {"memory_length", "memory"},
+                   {"chunk_size_feed_forward", "feed_forward_chunk"}},
        .left_out = {"vocab_size", "tokenizer_class", "is_decoder"}},
       options->given);
   app.callback([options] { run_train(*options); });

@@ -37,9 +37,9 @@ class SelfAttentionImpl : public torch::nn::Module {
   bool needs_input() const noexcept { return mechanism_->spec().needs_input; }
 
   Linear qkv{nullptr};        ///< hidden -> (heads + 2 key_value_heads) * head_dim: queries, keys, values
-  Linear query_key{nullptr};  ///< hidden -> hidden, in place of qkv where the mechanism has one projection of both
-  Linear value{nullptr};      ///< hidden -> hidden, beside query_key
-  Linear output{nullptr};     ///< hidden -> hidden
+  Linear query_key{nullptr};  ///< hidden -> heads * head_dim, where the mechanism has one projection of both
+  Linear value{nullptr};      ///< hidden -> heads * head_dim, beside query_key
+  Linear output{nullptr};     ///< heads * head_dim -> hidden
 
  protected:
   /// Heads of x -> [B, H, N, D], by the mechanism.

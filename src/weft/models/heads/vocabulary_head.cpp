@@ -19,16 +19,18 @@ layers::Activation head_activation(const TransformerConfig& config) {
 
 LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, const at::TensorOptions& options)
     : activation_(head_activation(config)), chunk_(config.loss_chunk_size) {
+  const std::int64_t width = config.output_size();
   if (const auto adaptive = config.adaptive_vocabulary()) {
     clusters = register_module("vocabulary", layers::AdaptiveHead(*adaptive, config.tie_word_embeddings, options));
   } else if (!config.tie_word_embeddings) {
-    weight = register_parameter("weight", at::empty({config.vocab_size, config.hidden_size}, options));
+    weight = register_parameter("weight", at::empty({config.vocab_size, width}, options));
+  }
+  if (!config.is_decoder || config.lm_head_bias) {
+    bias = register_parameter("bias", at::empty({config.vocab_size}, options));
   }
   if (!config.is_decoder) {
-    bias = register_parameter("bias", at::empty({config.vocab_size}, options));
-    transform = register_module("transform", layers::Linear(config.hidden_size, config.hidden_size, true, options));
-    transform_norm =
-        register_module("transform_norm", layers::LayerNorm(config.hidden_size, config.layer_norm_eps, options));
+    transform = register_module("transform", layers::Linear(width, width, true, options));
+    transform_norm = register_module("transform_norm", layers::LayerNorm(width, config.layer_norm_eps, options));
   }
   if (config.span_boundary_objective) {
     span_boundary = register_module("span_boundary", SpanBoundaryHead(config, options));

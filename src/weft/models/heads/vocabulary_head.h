@@ -53,7 +53,7 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   at::Tensor span_loss(const at::Tensor& hidden, const layers::EmbeddingsImpl& embeddings, const at::Tensor& labels);
 
   at::Tensor weight;                  ///< [V, D] unless tied or in clusters
-  at::Tensor bias;                    ///< [V], encoders
+  at::Tensor bias;                    ///< [V], encoders and decoders whose config has it
   layers::Linear transform{nullptr};  ///< D -> D, encoders
   layers::LayerNorm transform_norm{nullptr};
   SpanBoundaryHead span_boundary{nullptr};  ///< where the config has the objective

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One loop over the blocks, with or without recomputation.
+// One loop over the blocks, with or without recomputation, or reversible layers made of them.
 #include "weft/models/stack/stack.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/randint.h>
 #include <c10/core/GradMode.h>
 #include <torch/nn/modules/container/modulelist.h>
@@ -9,20 +11,65 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/layers/attention/cross_attention.h"
 #include "weft/layers/dropout.h"
-#include "weft/layers/recompute.h"
+#include "weft/layers/replay/recompute.h"
+#include "weft/layers/replay/reversible.h"
 
 namespace weft::models {
+namespace {
+
+std::int64_t learned_positions(const layers::EmbeddingsConfig& config) {
+  switch (config.positions) {
+    case layers::PositionKind::kLearned:
+      return config.maximum_length;
+    case layers::PositionKind::kAxial:
+      return config.axial.length();
+    default:
+      return 0;
+  }
+}
+
+std::vector<at::Tensor> leaves_of(const std::vector<std::shared_ptr<torch::nn::Module>>& modules) {
+  std::vector<at::Tensor> leaves;
+  for (const auto& module : modules) {
+    for (const at::Tensor& parameter : module->parameters()) {
+      leaves.push_back(parameter);
+    }
+  }
+  return leaves;
+}
+
+layers::ReversibleLayer reversible_layer(layers::TransformerBlock block, const layers::BlockContext& context) {
+  // Both functions hold block and context: they run again in the backward pass, long after this call.
+  const auto again = std::make_shared<layers::BlockContext>(context);
+  again->inputs = nullptr;
+  again->attention.choices = at::GradMode::is_enabled() ? std::make_shared<attention::AttentionChoices>() : nullptr;
+  layers::ReversibleLayer layer;
+  if (at::GradMode::is_enabled()) {
+    layer.f_leaves = leaves_of({block->attention_norm.ptr(), block->attention.ptr()});
+    for (const at::Tensor& shared : block->attention->shared_parameters()) {
+      layer.f_leaves.push_back(shared);
+    }
+    layer.g_leaves = leaves_of({block->feed_forward_norm.ptr(), block->feed_forward.ptr()});
+  }
+  layer.f = [block, again](const at::Tensor& x) mutable { return block->attention_branch(x, *again); };
+  layer.g = [block, again](const at::Tensor& x) mutable { return block->feed_forward_branch(x, *again); };
+  return layer;
+}
+
+}  // namespace
 
 StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options)
     : embeddings(register_module("embeddings", layers::Embeddings(config.embeddings, options))),
       last_dropout_(config.last_dropout),
-      learned_positions_(
-          config.embeddings.positions == layers::PositionKind::kLearned ? config.embeddings.maximum_length : 0),
+      learned_positions_(learned_positions(config.embeddings)),
+      reversible_(config.reversible),
+      joins_streams_(config.joins_streams),
       length_field_(config.length_field) {
   // The list is for names and parameters, layers.0.attention...; calls go through the vector of typed holders.
   const auto list = register_module("layers", torch::nn::ModuleList());
@@ -32,8 +79,8 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
     layers_.back()->attention->share(*layers_.front()->attention);
   }
   if (config.last_norm) {
-    norm_ = register_module(
-        "norm", layers::LayerNorm(config.embeddings.hidden_size, config.embeddings.layer_norm_eps, options));
+    const std::int64_t width = config.embeddings.hidden_size * (config.joins_streams ? 2 : 1);
+    norm_ = register_module("norm", layers::LayerNorm(width, config.embeddings.layer_norm_eps, options));
   }
   if (config.rope_theta > 0.0 && !config.blocks.empty()) {
     rotary_.emplace(config.blocks.front().head_dim(), config.rope_theta);
@@ -54,6 +101,15 @@ at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& con
     // Once for all layers: the angles depend on the position alone.
     context.rotation = rotary_->at_positions(first, input.ids.size(1), hidden.options());
   }
+  hidden = reversible_ ? run_reversible(hidden, context) : run_plain(hidden, context, recompute);
+  hidden = norm_ ? norm_(hidden) : hidden;
+  const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
+  return is_training()
+             ? layers::seeded_dropout(hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1))
+             : hidden;
+}
+
+at::Tensor StackImpl::run_plain(at::Tensor hidden, const layers::BlockContext& context, bool recompute) const {
   // What a block hands out beside its result would have no graph if the block ran again.
   const std::int64_t asked = context.weights != nullptr ? context.weights->layer : -1;
   for (std::int64_t layer = 0; layer < std::ssize(layers_); ++layer) {
@@ -62,11 +118,17 @@ at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& con
     }
     hidden = run_block(layers_[static_cast<std::size_t>(layer)], hidden, context, recompute && layer != asked);
   }
-  hidden = norm_ ? norm_(hidden) : hidden;
-  const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
-  return is_training()
-             ? layers::seeded_dropout(hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1))
-             : hidden;
+  return hidden;
+}
+
+at::Tensor StackImpl::run_reversible(const at::Tensor& hidden, const layers::BlockContext& context) const {
+  std::vector<layers::ReversibleLayer> steps;
+  steps.reserve(layers_.size());
+  for (const layers::TransformerBlock& block : layers_) {
+    steps.push_back(reversible_layer(block, context));
+  }
+  const layers::Streams end = layers::reversible(steps, {hidden, hidden}, context.inputs.get());
+  return joins_streams_ ? at::cat({end.first, end.second}, -1) : (end.first + end.second) * 0.5;
 }
 
 at::Tensor StackImpl::run_block(layers::TransformerBlock block, const at::Tensor& hidden,

@@ -32,9 +32,9 @@ class StackImpl : public torch::nn::Module {
   /// Storage only. Errors: kExpression for a mechanism string.
   StackImpl(const StackConfig& config, const at::TensorOptions& options);
 
-  /// -> [B, N, hidden]. Position, padding, seed, state and source are those of `context`; its rotation is set here.
-  /// `recompute`: blocks keep their input alone and run again in the backward pass (Chen et al. 2016). Errors:
-  /// kArgument where learned positions are fewer than the tokens.
+  /// -> [B, N, hidden], or twice as wide where streams are joined. Position, padding, seed, state and source are those
+  /// of `context`; its rotation is set here. `recompute`: blocks keep their input alone and run again in the backward
+  /// pass (Chen et al. 2016). Errors: kArgument where learned positions are fewer than the tokens.
   at::Tensor forward(const StackInput& input, layers::BlockContext& context, bool recompute);
   /// Of every layer, before the first token.
   layers::DecodingState initial_state() const;
@@ -49,9 +49,13 @@ class StackImpl : public torch::nn::Module {
  private:
   at::Tensor run_block(layers::TransformerBlock block, const at::Tensor& hidden, const layers::BlockContext& context,
                        bool recompute) const;
+  at::Tensor run_plain(at::Tensor hidden, const layers::BlockContext& context, bool recompute) const;
+  at::Tensor run_reversible(const at::Tensor& hidden, const layers::BlockContext& context) const;
 
   double last_dropout_ = 0.0;
   std::int64_t learned_positions_ = 0;  // 0: none are learned
+  bool reversible_ = false;
+  bool joins_streams_ = false;
   std::string_view length_field_;
   std::vector<layers::TransformerBlock> layers_;
   layers::LayerNorm norm_{nullptr};

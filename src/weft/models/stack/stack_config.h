@@ -19,8 +19,10 @@ struct EncoderDecoderConfig;
 struct StackConfig {
   layers::EmbeddingsConfig embeddings;
   std::vector<layers::BlockConfig> blocks;
-  bool last_norm = false;     ///< a norm behind the last block, which ends in none in a pre-norm model
-  double last_dropout = 0.0;  ///< on what the last block or norm gives
+  bool reversible = false;  ///< residual connections of two streams (layers/replay/reversible.h); pre-norm blocks only
+  bool joins_streams = false;  ///< both streams end beside each other, 2 hidden columns; otherwise in their mean
+  bool last_norm = false;      ///< a norm behind the last block, which ends in none in a pre-norm model
+  double last_dropout = 0.0;   ///< on what the last block or norm gives
   std::string_view length_field = "max_position_embeddings";  ///< of the config, for messages: a literal
   double rope_theta = 0.0;  ///< base of the rotary frequencies; 0: positions are not rotary
 };

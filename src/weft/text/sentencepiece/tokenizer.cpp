@@ -5,6 +5,7 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/formats/config_json.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/sentencepiece/processor.h"
 
@@ -44,6 +45,26 @@ class SentencePieceTokenizer final : public Tokenizer {
   SentencePieceProcessor processor_;
 };
 
+// Bytes have no file of their own: config.json says where they begin.
+std::int64_t first_byte(const std::filesystem::path& directory) {
+  const std::filesystem::path file = directory / "config.json";
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    return 0;
+  }
+  const formats::Json config = formats::read_json(file);
+  const auto says = [&](const char* field, const auto& value) {
+    const auto found = config.is_object() ? config.find(field) : config.end();
+    return found != config.end() && *found == value;
+  };
+  const bool reformer = says("model_type", "reformer");
+  if (reformer && !says("vocab_size", 258)) {
+    fail(ErrorKind::kFormat, quote(directory.native(), 4096), ": has no tokeniser's files, which only a Reformer over ",
+         "bytes (vocab_size 258) goes without; expected tokenizer.json");
+  }
+  return reformer || says("tokenizer_class", "bytes+2") ? 2 : 0;
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& model_file) {
@@ -64,7 +85,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
   if (hugging_face) {
     return std::make_unique<HuggingFaceTokenizer>(directory);
   }
-  return present ? load_sentencepiece(file) : make_byte_tokenizer();
+  return present ? load_sentencepiece(file) : make_byte_tokenizer(first_byte(directory));
 }
 
 }  // namespace weft::text

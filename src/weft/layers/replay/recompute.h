@@ -16,4 +16,9 @@ namespace weft::layers {
 at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x,
                      const std::vector<at::Tensor>& parameters);
 
+/// For a function that runs again in a backward pass: the gradients of those of `inputs` that need one, where that of
+/// `output` is `gradient`; undefined for the rest and for inputs that the output does not depend on.
+std::vector<at::Tensor> gradients_of(const at::Tensor& output, const at::Tensor& gradient,
+                                     const std::vector<at::Tensor>& inputs);
+
 }  // namespace weft::layers

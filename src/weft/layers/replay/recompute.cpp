@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activation checkpointing as a custom autograd function.
-#include "weft/layers/recompute.h"
+#include "weft/layers/replay/recompute.h"
 
 #include <ATen/core/ivalue.h>
 #include <c10/core/GradMode.h>
@@ -25,24 +25,6 @@ struct Recipe : torch::CustomClassHolder {
   Block block;
   AutocastState autocast;
 };
-
-/// Gradients of `output` with respect to those of `inputs` that need one; undefined for the rest.
-variable_list gradients_of(const at::Tensor& output, const at::Tensor& gradient, const variable_list& inputs) {
-  variable_list needed;
-  for (const at::Tensor& input : inputs) {
-    if (input.requires_grad()) {
-      needed.push_back(input);
-    }
-  }
-  // The last argument allows inputs that the output does not depend on: their gradients stay undefined.
-  const variable_list found = torch::autograd::grad({output}, needed, {gradient}, std::nullopt, false, true);
-  variable_list all;
-  std::size_t next = 0;
-  for (const at::Tensor& input : inputs) {
-    all.push_back(input.requires_grad() ? found[next++] : at::Tensor());
-  }
-  return all;
-}
 
 struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
   static at::Tensor forward(AutogradContext* context, const c10::intrusive_ptr<Recipe>& recipe, const at::Tensor& x,
@@ -70,6 +52,24 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
 };
 
 }  // namespace
+
+std::vector<at::Tensor> gradients_of(const at::Tensor& output, const at::Tensor& gradient,
+                                     const std::vector<at::Tensor>& inputs) {
+  variable_list needed;
+  for (const at::Tensor& input : inputs) {
+    if (input.requires_grad()) {
+      needed.push_back(input);
+    }
+  }
+  // The last argument allows inputs that the output does not depend on: their gradients stay undefined.
+  const variable_list found = torch::autograd::grad({output}, needed, {gradient}, std::nullopt, false, true);
+  variable_list all;
+  std::size_t next = 0;
+  for (const at::Tensor& input : inputs) {
+    all.push_back(input.requires_grad() ? found[next++] : at::Tensor());
+  }
+  return all;
+}
 
 at::Tensor recompute(const Block& function, const at::Tensor& x, const std::vector<at::Tensor>& parameters) {
   if (!at::GradMode::is_enabled()) {

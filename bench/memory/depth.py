@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Peak memory and time of training steps by the number of layers: plain residual connections, recomputed layers, reversible ones.
+
+    bench/memory/depth.py [--context 4096] [--layers 6 12 24 48]
+
+What a run of one layer with a context of 64 takes (the program, LibTorch, its threads) is shown by itself. Parameters, their gradients and the two moments
+of AdamW grow with depth in every form; the table says how much that is.
+"""
+import argparse
+import os
+import pathlib
+import random
+import tempfile
+import time
+
+WEFT = os.environ.get("WEFT_BINARY", pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/weft")
+FORMS = {"plain": [], "recomputed": ["--gradient-checkpointing"], "reversible": ["--residual", "reversible"],
+         "reversible, chunks": ["--residual", "reversible", "--feed-forward-chunk", "256"]}
+
+
+def measure(folder, name, flags, steps=3):
+    """Peak megabytes of the process, and its seconds a step."""
+    out = pathlib.Path(folder) / name
+    arguments = [str(WEFT), "train", "--train-text", f"{folder}/text", "--batch-size", "1", "--dtype", "float32", "--steps", str(steps), "--threads", "2",
+                 "--out", str(out), *map(str, flags)]
+    null = os.open(os.devnull, os.O_WRONLY)
+    child = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
+    began = time.monotonic()
+    _, status, usage = os.wait4(child, 0)
+    assert status == 0, arguments
+    return usage.ru_maxrss / 1024, (time.monotonic() - began) / steps
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--context", type=int, default=4096)
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--layers", type=int, nargs="+", default=[6, 12, 24, 48])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        source = random.Random(1)
+        pathlib.Path(folder, "text").write_text("".join(source.choice("abcdefgh \n") for _ in range(4 * options.context + 64)))
+        shape = ["--width", options.width, "--heads", 4, "--attention", "window(256)"]
+        alone = measure(folder, "alone", [*shape, "--context", 64, "--layers", 1])[0]
+        print(f"the program with one layer and 64 tokens: {alone:.0f} MB")
+        print("| layers | weights, gradients, moments, MB | " + " | ".join(f"{form}, MB" for form in FORMS) + " |")
+        print("|---|---|" + "---|" * len(FORMS))
+        for layers in options.layers:
+            parameters = 12 * layers * options.width**2
+            row = [str(layers), f"{parameters * 16 / 2**20:.0f}"]
+            for number, flags in enumerate(FORMS.values()):
+                peak, seconds = measure(folder, f"{layers}-{number}", [*shape, "--context", options.context, "--layers", layers, *flags])
+                row.append(f"{peak - alone:.0f} ({seconds:.1f} s)")
+            print("| " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
