@@ -62,6 +62,25 @@ class TrainTest(Case):
                           2, "linear", "because it computes no scores")
         self.assertFalse(self.run_directory.exists())
 
+    def test_hashed_attention(self):
+        run, hashed = self.folder / "hashed", "lsh(causal=rank, window=8)"
+        self.train("--steps", "8", "--attention", hashed, "window(8)", "--gradient-checkpointing", out=run)
+        trained = [loss for _, loss in losses(run)]
+        self.assertLess(trained[-1], trained[0])
+        found = weft_json("generate", run, "--prompt", "graph", "--max-new-tokens", "90", "--seed", "3")
+        self.assertEqual(found["new_tokens"], 90)
+
+        def bits(*arguments):
+            return weft_json("eval", run, "--text", self.held_out, "--max-bytes", "500", *arguments)["bits_per_byte"]
+
+        self.assertEqual(bits(), bits("--attention", hashed, "window(8)"))
+        self.assertNotEqual(bits(), bits("--attention", "lsh(causal=rank, window=8, rounds=6)", "window(8)"))
+        other = weft("eval", run, "--text", self.held_out, "--attention", "window(8)")
+        self.assert_fails(other, 1, "layers.0.attention")
+        self.train("--steps", "2", "--attention", "lsh(chunk=8)", "--encoder", out=self.folder / "encoder")
+        refused = weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "lsh"))
+        self.assert_fails(refused, 2, "decoder", "lsh(causal=rank)")
+
     def test_equal_seeds_give_equal_runs(self):
         for name in ("one", "two"):
             self.train("--steps", "4", "--seed", "7", out=self.folder / name)

@@ -72,7 +72,11 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
 }
 
 models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions& options) {
-  const TransformerConfig& config = directory.own_config();
+  TransformerConfig config = directory.own_config();
+  if (!options.attention.empty()) {
+    config.attention = options.attention;
+    validate(config, quote(directory.path().string(), 4096));
+  }
   const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
   const formats::TensorFile& file = *opened;
   const WeightMap map = directory.is_transformer_xl() ? transformer_xl_map(config) : WeightMap{};

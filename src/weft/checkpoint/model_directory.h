@@ -4,7 +4,9 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <torch/types.h>
 
@@ -30,7 +32,8 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
 /// How load_model() reads a directory.
 struct LoadOptions {
   torch::Device device = torch::kCPU;
-  bool check_finite = false;  ///< NaN or infinite weights become a kNumeric error that names the tensor
+  bool check_finite = false;                ///< NaN or infinite weights become a kNumeric error that names the tensor
+  std::vector<std::string> attention = {};  ///< mechanisms in place of config.json's, one or one a layer; empty: those
 };
 
 /// The model of a directory, in float32 and evaluation mode. Errors: as open_model and own_config; kFormat for tensors

@@ -35,12 +35,14 @@ constexpr std::string_view kEvalExamples =
     "  weft eval run --text held-out.txt\n"
     "  weft eval run --text books/val --context 256 --max-bytes 1000000 --json\n"
     "  weft eval run --text held-out.txt --context 128 --memory 3800\n"
+    "  weft eval run --text held-out.txt --attention 'lsh(causal=rank, rounds=8)'\n"
     "  weft eval run --task classify --data test.tsv --predictions predictions.jsonl";
 
 struct EvalConfig {
   std::vector<std::string> text;
   std::int64_t context = 0;
   std::int64_t memory = -1;
+  std::vector<std::string> attention;
   std::int64_t max_bytes = 0;
   std::string dtype = "auto";
   double mask_probability = 0.15;
@@ -60,6 +62,8 @@ struct EvalConfig {
               "tokens before a segment of --context tokens that a decoder with attention `relative` remembers, more or "
               "fewer than it learned with; -1 for as many as it learned with, 0 for none"}
             .range(-1, 1 << 30));
+    visit(Field{"attention", &C::attention,
+                "pattern or mechanism to use instead of the one in config.json: one, or one a layer"});
     visit(
         Field{"max_bytes", &C::max_bytes, "bytes to score, counted from the start of the text; 0 for all"}.at_least(0));
     visit(Field{
@@ -109,6 +113,8 @@ Json evaluate_encoder(const checkpoint::OpenedModel& opened, const EvalConfig& c
                       const training::EvaluateOptions& options) {
   const std::string run = opened.path().string();
   require_no_token_scores(run, config);
+  require(config.attention.empty(), "--attention is for models of `weft train`, and ", quote(run, 4096),
+          " is a Hugging Face directory; `weft convert --attention` makes another one of it");
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
   const tasks::TaskModel model = tasks::open_task_model(opened, open);
@@ -160,7 +166,7 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
     check_task(run, task, false);
     return evaluate_encoder(opened, config, options);
   }
-  models::LanguageModel model = checkpoint::load_model(opened);
+  models::LanguageModel model = checkpoint::load_model(opened, {.attention = config.attention});
   check_task(run, task, model->config().is_decoder);
   if (config.memory >= 0) {
     model->set_memory_length(config.memory, "--memory");
