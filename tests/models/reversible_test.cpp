@@ -74,6 +74,7 @@ const std::vector<ReversibleCase> kReversible = {
     {{"linear", "window(4)", "full", "linear"}, "rotary", true},
     {{"relative(biases=shared)"}, "none", false},
     {{"strided(5)"}, "alibi", true},
+    {{"window(6)", "lsh(causal=rank, buckets=4)", "linear", "lsh(causal=rank, window=5)"}, "axial", false},
 };
 
 TEST(ReversibleModel, GradientsAreThoseOfTheOrdinaryGraph) {
