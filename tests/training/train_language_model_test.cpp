@@ -59,7 +59,8 @@ class TrainLanguageModel : public ::testing::Test {
     return train_language_model(folder_ / name, run_, model, text::make_byte_tokenizer());
   }
   // Leaves a run that is interrupted after `step`, by a task as train_language_model makes it.
-  void train_until(const std::string& name, std::int64_t step) const {
+  void train_until(const std::string& name, std::int64_t step,
+                   const models::TransformerConfig& config = tiny_model()) const {
     class Stopping final : public Task {
      public:
       Stopping(std::shared_ptr<Task> task, std::int64_t step) : task_(std::move(task)), step_(step) {}
@@ -70,6 +71,8 @@ class TrainLanguageModel : public ::testing::Test {
         }
         return task_->loss(step, part);
       }
+      void after_step() override { task_->after_step(); }
+      Json figures() const override { return task_->figures(); }
       void set_training(bool on) override { task_->set_training(on); }
       std::int64_t tokens(std::int64_t step, std::int64_t part) override { return task_->tokens(step, part); }
       Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override {
@@ -85,7 +88,7 @@ class TrainLanguageModel : public ::testing::Test {
       std::int64_t step_;
     };
     torch::manual_seed(static_cast<std::uint64_t>(run_.trainer.seed));
-    const models::LanguageModel model(tiny_model());
+    const models::LanguageModel model(config);
     auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), resolved(run_.trainer),
                                                     resolved(run_.text));
     auto stopping = std::make_shared<Stopping>(std::move(task), step);
@@ -145,6 +148,35 @@ TEST_F(TrainLanguageModel, ResumesOnlyAsItBegan) {
   const Json given = {
       {"train_text", {(folder_ / "moved").string()}}, {"learning_rate", 0.01}, {"log_every", 2}, {"hidden_size", 32}};
   EXPECT_EQ(resume_language_model(folder_ / "run", given).steps, 12);
+}
+
+// The price of a span outweighs what it is good for: spans end at 0, and are kept there.
+TEST_F(TrainLanguageModel, LearnsSpansWithinTheirBounds) {
+  const auto mean_spans = [&](const char* run) {
+    std::vector<double> spans;
+    for (const Json& line : formats::read_json_lines(folder_ / run / "metrics.jsonl")) {
+      if (line.contains("loss")) {
+        spans.push_back(line.at("mean_span").get<double>());
+      }
+    }
+    return spans;
+  };
+  models::TransformerConfig model = tiny_model();
+  model.attention = {"span(max=24, ramp=4, init=2)", "window(4)"};
+  train("free", model);
+  run_.text.span_loss = 1.0;
+  train("one", model);
+  train_until("two", 7, model);
+  resume_language_model(folder_ / "two");
+  EXPECT_NE(mean_spans("free").back(), 2.0);
+  EXPECT_EQ(mean_spans("one").size(), 12U);
+  EXPECT_EQ(mean_spans("one").back(), 0.0);
+  EXPECT_EQ(mean_spans("one"), mean_spans("two"));
+  EXPECT_EQ(test::logged_losses(folder_ / "one"), test::logged_losses(folder_ / "two"));
+  EXPECT_EQ(read_file(folder_ / "one/model.safetensors"), read_file(folder_ / "two/model.safetensors"));
+  EXPECT_NEAR(test::logged_losses(folder_ / "one").front(), test::logged_losses(folder_ / "free").front(), 1e-5)
+      << "the loss that is reported is that of the text alone";
+  test::expect_error(ErrorKind::kArgument, {"span_loss", "span(max=1024)"}, [&] { train("other", tiny_model()); });
 }
 
 TEST_F(TrainLanguageModel, TrainsAnEncoderOnMaskedText) {

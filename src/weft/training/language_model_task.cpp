@@ -2,6 +2,8 @@
 // Batches, losses and held-out figures of a language model.
 #include "weft/training/language_model_task.h"
 
+#include <ATen/TensorOperators.h>
+
 #include <algorithm>
 
 #include "weft/checkpoint/model_directory.h"
@@ -36,6 +38,7 @@ void check_vocabulary(const models::TransformerConfig& model, const text::Tokeni
 LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_ptr<const text::Tokenizer> tokenizer,
                                      const TrainerConfig& trainer, const TextConfig& config, std::string began_with)
     : model_(std::move(model)),
+      spans_(attention::span_layers(*model_)),
       tokenizer_(std::move(tokenizer)),
       trainer_(trainer),
       config_(config),
@@ -46,6 +49,8 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
   require(!model_->config().adaptive_vocabulary() || trainer.label_smoothing == 0.0,
           "label_smoothing must be 0 for a vocabulary in clusters (vocabulary_cutoffs), found ",
           trainer.label_smoothing);
+  require(config.span_loss == 0.0 || !spans_.empty(),
+          "span_loss: no layer of the model learns spans; for example --attention 'span(max=1024)' does");
   if (processes().is_first()) {
     const std::string where = began_with_.empty() ? "the run" : quote(began_with_, 4096);
     text::warn_of_small_vocabulary(*tokenizer_, model_->config().vocab_size, where);
@@ -102,7 +107,27 @@ at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   if (memory_) {
     input.memory = memory_->begin(step, part, streams_->goes_on(step));
   }
-  return model_->loss(input, shown.labels, trainer_.label_smoothing);
+  const at::Tensor loss = model_->loss(input, shown.labels, trainer_.label_smoothing);
+  if (config_.span_loss == 0.0) {
+    return loss;
+  }
+  // Its gradient alone: the loss that a run reports stays comparable with that of other models.
+  const at::Tensor price = (config_.span_loss * attention::sum_of_mean_spans(spans_)).to(loss.scalar_type());
+  return loss + (price - price.detach());
+}
+
+void LanguageModelTask::after_step() {
+  for (const auto& layer : spans_) {
+    layer->constrain();
+  }
+}
+
+Json LanguageModelTask::figures() const {
+  if (spans_.empty()) {
+    return Json::object();
+  }
+  const attention::SpanSummary summary = attention::summarize_spans(spans_);
+  return {{"mean_span", summary.mean}, {"largest_span", summary.largest}};
 }
 
 Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {

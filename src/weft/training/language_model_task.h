@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/attention/mechanisms/learned_spans.h"
 #include "weft/data/masking.h"
 #include "weft/data/stream_sampler.h"
 #include "weft/data/text_corpus.h"
@@ -36,6 +37,8 @@ class LanguageModelTask final : public Task {
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
+  void after_step() override;
+  formats::Json figures() const override;
   void set_training(bool on) override { model_->train(on); }
   std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override {
     return trainer_.batch_size * config_.context;
@@ -55,6 +58,7 @@ class LanguageModelTask final : public Task {
   void remember_streams();
 
   models::LanguageModel model_;
+  std::vector<std::shared_ptr<attention::SpanAttention>> spans_;  // of the model's layers, where they learn them
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   TrainerConfig trainer_;
   TextConfig config_;

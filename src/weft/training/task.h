@@ -31,6 +31,11 @@ class Task {
   /// loss() is a mean over, where parts differ in it. Asked before the losses of a step, for the parts that this
   /// process computes.
   virtual double weight(std::int64_t /*step*/, std::int64_t /*part*/) { return 1.0; }
+  /// Called after the optimiser has changed the parameters: puts back what has to stay within bounds.
+  virtual void after_step() {}
+  /// Numbers that describe the model itself, for the entries of metrics.jsonl and the progress: an object, empty where
+  /// there are none.
+  virtual formats::Json figures() const { return formats::Json::object(); }
   /// Dropout on or off.
   virtual void set_training(bool on) = 0;
   /// Tokens that one part of a step shows, padding not counted. Cheap: every process asks for all parts.

@@ -23,6 +23,7 @@ struct TextConfig {
   double mask_probability = 0.15;
   std::string masking = "tokens";
   std::int64_t max_eval_bytes = 262144;
+  double span_loss = 0.0;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -38,6 +39,11 @@ struct TextConfig {
               .one_of({"tokens", "words", "spans"}));
     visit(
         Field{"max_eval_bytes", &C::max_eval_bytes, "held-out bytes that an evaluation reads; 0 for all"}.at_least(0));
+    visit(
+        Field{"span_loss", &C::span_loss,
+              "attention `span`: added to the loss for each token of a layer's mean span, summed over the layers, for "
+              "example 2e-6; 0 leaves spans free"}
+            .range(0, 1));
   }
 };
 

@@ -31,6 +31,19 @@ namespace {
 
 using formats::Json;
 
+// "  mean span 41.20": what a task says of its model.
+std::string figures_note(const Json& figures) {
+  std::string text;
+  for (const auto& [name, value] : figures.items()) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    char figure[32];
+    std::snprintf(figure, sizeof figure, "%.2f", value.get<double>());
+    text += concat("  ", words, " ", figure);
+  }
+  return text;
+}
+
 std::string progress_note(const RunState& state, double tokens_per_second) {
   char note[64];
   char speed[32] = "";
@@ -103,6 +116,7 @@ class Trainer::Loop {
   std::int64_t logged_tokens_;
   double logged_seconds_;
   double speed_ = 0.0;
+  std::string figures_;  // of the model at the last entry, for the progress
   Json evaluation_ = Json::object();
   std::int64_t evaluated_step_ = -1;
 };
@@ -199,16 +213,20 @@ void Trainer::Loop::record(const UpdateResult& result) {
   speed_ = static_cast<double>(state_.tokens - logged_tokens_) / std::max(state_.seconds - logged_seconds_, 1e-9);
   logged_tokens_ = state_.tokens;
   logged_seconds_ = state_.seconds;
+  const Json figures = task_->figures();
+  figures_ = figures_note(figures);
   if (!metrics_) {
     return;
   }
-  metrics_->train({{"step", state_.step},
-                   {"loss", result.loss},
-                   {"learning_rate", result.learning_rate},
-                   {"grad_norm", result.gradient_norm},
-                   {"tokens", state_.tokens},
-                   {"tokens_per_second", speed_},
-                   {"seconds", state_.seconds}});
+  Json entry = {{"step", state_.step},
+                {"loss", result.loss},
+                {"learning_rate", result.learning_rate},
+                {"grad_norm", result.gradient_norm},
+                {"tokens", state_.tokens},
+                {"tokens_per_second", speed_},
+                {"seconds", state_.seconds}};
+  entry.update(figures);
+  metrics_->train(std::move(entry));
 }
 
 bool Trainer::Loop::checkpoint_due() const {
@@ -321,7 +339,7 @@ void Trainer::Loop::train_on() {
     clock_.start();
     advance();
     clock_.stop();
-    bar.update(position(), progress_note(state_, speed_));
+    bar.update(position(), progress_note(state_, speed_) + figures_);
     // The checkpoint first: an evaluation may be long, and a kill within it then costs no step.
     if (done() || checkpoint_due()) {
       save();

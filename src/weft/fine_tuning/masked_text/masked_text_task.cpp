@@ -107,6 +107,8 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
       sampler_(data::tokenize_once(std::make_shared<data::TextCorpus>(text.train_text), *tokenizer_),
                {room_for_text(model_->config(), masking_, text.context), trainer.batch_size, parts_per_step(trainer), 0,
                 static_cast<std::uint64_t>(trainer.seed)}) {
+  require(text.span_loss == 0.0, "span_loss must be 0 for masked text that begins with a model, found ",
+          text.span_loss);
   require(trainer.label_smoothing == 0.0, "label_smoothing must be 0 for masked text that begins with a model, found ",
           trainer.label_smoothing);
   if (training::processes().is_first()) {
