@@ -255,5 +255,53 @@ class GraphFromAFileTest(Case):
         self.assertIn("far.mtx", missing.stderr)
 
 
+class SpansTest(Case):
+    """Adaptive spans: training with their loss, what is logged and printed, and freezing them."""
+
+    def test_spans_are_learned_printed_and_frozen(self):
+        run = self.folder / "run"
+        self.train("--steps", "6", "--attention", "span(max=40, ramp=4, init=8)", "window(4)", "--span-loss", "1e-4",
+                   "--eval-text", self.held_out, out=run)
+        entries = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        self.assertTrue(all(0 < entry["mean_span"] < 40 for entry in entries if "loss" in entry))
+        evaluated = weft_json("eval", run, "--text", self.held_out, "--context", "64")
+        ((layer, spans),) = [(entry["layer"], entry["spans"]) for entry in evaluated["spans"]]
+        self.assertEqual((layer, len(spans)), (0, 2))
+        self.assertIn("spans of layer 0", weft("eval", run, "--text", self.held_out).stdout)
+
+        found = weft_json("pattern", "spans", run)
+        self.assertEqual(found["layers"][0]["spans"], spans)
+        self.assertRegex(found["attention"][0], r"window\(left=\d+\)")
+        self.assertEqual(found["attention"][1], "window(4)")
+        self.assertIn('"attention": ["', weft("pattern", "spans", run).stdout)
+
+        frozen = self.folder / "frozen"
+        made = weft_json("pattern", "spans", run, "--above", "0", "--out", frozen)
+        self.assertEqual(json.loads((frozen / "config.json").read_text())["attention"], made["attention"])
+        again = weft_json("eval", frozen, "--text", self.held_out, "--context", "64")
+        self.assertNotIn("spans", again)
+        self.assertAlmostEqual(again["bits_per_byte"], evaluated["bits_per_byte"], delta=0.2)
+        self.assertEqual(weft_json("generate", run, "--prompt", "graph", "--max-new-tokens", "70")["new_tokens"], 70)
+
+    def test_behind_a_memory(self):
+        run = self.folder / "run"
+        self.train("--steps", "3", "--attention", "span(max=100, ramp=4, init=80)", "--position-embedding", "alibi", "--memory", "64",
+                   out=run)
+        self.assertEqual(weft_json("eval", run, "--text", self.held_out, "--context", "16", "--memory", "90")["memory"], 90)
+        self.assert_fails(weft("pattern", "spans", run, "--out", self.folder / "frozen"), 1, "memory_length 64")
+
+    def test_what_is_refused(self):
+        for arguments, said in (
+            (("--attention", "span"), ("span needs max", "span(max=1024)")),
+            (("--attention", "window(8)", "--span-loss", "1e-6"), ("--span-loss", "no layer of the model learns spans")),
+        ):
+            process = weft(*self.train_arguments(self.folder / "no", "--steps", "1", *arguments))
+            self.assertNotEqual(process.returncode, 0)
+            for part in said:
+                self.assertIn(part.replace("span needs", "`span` needs"), process.stderr)
+        self.train("--steps", "1", out=self.folder / "run")
+        self.assert_fails(weft("pattern", "spans", self.folder / "run"), 1, "no layer learns spans")
+
+
 if __name__ == "__main__":
     unittest.main()

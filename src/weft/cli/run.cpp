@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "weft/cli/brackets.h"
+#include "weft/cli/commands/pattern_spans.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/help.h"
@@ -111,26 +112,42 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   throw UsageError(full_name(command) + ": " + message, "see " + full_name(command) + " --help");
 }
 
-/// The first argument that is no flag: the program itself has no flag with a value.
-std::string_view named_command(int count, char** arguments) {
-  for (int i = 1; i < count; ++i) {
+/// The first two arguments that are no flags: the program itself has no flag with a value.
+struct NamedCommand {
+  std::string_view name;
+  std::string_view below;
+};
+
+NamedCommand named_command(int count, char** arguments) {
+  NamedCommand named;
+  for (int i = 1; i < count && named.below.empty(); ++i) {
     if (!std::string_view(arguments[i]).starts_with('-')) {
-      return arguments[i];
+      (named.name.empty() ? named.name : named.below) = arguments[i];
     }
   }
-  return {};
+  return named;
+}
+
+/// Replaces the listed command by that of libweft.
+void add_spans(CLI::App& app) {
+  CLI::App& pattern = *app.get_subcommand("pattern");
+  pattern.remove_subcommand(pattern.get_subcommand(std::string(kSpansName)));
+  tensor_part().add(pattern, kSpansPart);
 }
 
 /// Adds every command: `named` whole, and those that libweft would have to be opened for only with their names.
-void add_commands(CLI::App& app, std::string_view named) {
+void add_commands(CLI::App& app, const NamedCommand& named) {
   for (const Command& command : commands()) {
     if (command.add != nullptr) {
       command.add(app);
-    } else if (command.name != named) {
+    } else if (command.name != named.name) {
       list_command(app, std::string(command.name));
     } else if (!tensor_part().add(app, command.name)) {
       fail(ErrorKind::kUnsupported, "libweft has no command ", command.name, ": program and library differ in version");
     }
+  }
+  if (named.name == "pattern" && named.below == kSpansName) {
+    add_spans(app);
   }
 }
 

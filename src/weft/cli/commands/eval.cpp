@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft eval`: bits per byte of held-out text under a trained decoder, masked tokens under an encoder; the metrics of a
 // task by eval_task.cpp.
+#include <ATen/core/grad_mode.h>
+
 #include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "weft/attention/mechanisms/learned_spans.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/eval_task.h"
@@ -57,11 +60,11 @@ struct EvalConfig {
     visit(Field{"context", &C::context,
                 "tokens that the model reads at once; 0 for the length that the model was made for"}
               .at_least(0));
-    visit(
-        Field{"memory", &C::memory,
-              "tokens before a segment of --context tokens that a decoder with attention `relative` remembers, more or "
-              "fewer than it learned with; -1 for as many as it learned with, 0 for none"}
-            .range(-1, 1 << 30));
+    visit(Field{"memory", &C::memory,
+                "tokens before a segment of --context tokens that a decoder with attention `relative` or `span` "
+                "remembers, more or "
+                "fewer than it learned with; -1 for as many as it learned with, 0 for none"}
+              .range(-1, 1 << 30));
     visit(Field{"attention", &C::attention,
                 "pattern or mechanism to use instead of the one in config.json: one, or one a layer"});
     visit(
@@ -139,6 +142,18 @@ Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer&
   return result;
 }
 
+// Spans in tokens, by layer and head.
+Json spans_json(const models::LanguageModel& model) {
+  const at::NoGradGuard without_gradients;
+  Json layers = Json::array();
+  for (const auto& layer : attention::span_layers(*model)) {
+    const at::Tensor spans = layer->spans().contiguous();
+    const auto* const first = spans.const_data_ptr<double>();
+    layers.push_back({{"layer", layer->site().layer}, {"spans", std::vector<double>(first, first + spans.numel())}});
+  }
+  return layers;
+}
+
 Json evaluate_own(const models::LanguageModel& model, const std::string& run, const EvalConfig& config,
                   const training::EvaluateOptions& options) {
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
@@ -171,7 +186,11 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   if (config.memory >= 0) {
     model->set_memory_length(config.memory, "--memory");
   }
-  return evaluate_own(model, run, config, options);
+  Json result = evaluate_own(model, run, config, options);
+  if (Json spans = spans_json(model); !spans.empty()) {
+    result["spans"] = std::move(spans);
+  }
+  return result;
 }
 
 std::string figures_text(const Json& result) {
@@ -192,6 +211,13 @@ std::string figures_text(const Json& result) {
   rows.emplace_back("context", digits(result.at("context").get<std::int64_t>()) + " tokens");
   if (result.contains("memory")) {
     rows.emplace_back("memory", digits(result["memory"].get<std::int64_t>()) + " tokens before each segment");
+  }
+  for (const Json& layer : result.value("spans", Json::array())) {
+    std::string spans;
+    for (const Json& span : layer.at("spans")) {
+      spans += concat(spans.empty() ? "" : " ", fixed(span.get<double>(), 1));
+    }
+    rows.emplace_back(concat("spans of layer ", layer.at("layer").get<std::int64_t>()), spans);
   }
   rows.emplace_back("seconds", fixed(result.at("seconds").get<double>(), 1));
   return name_table(rows);

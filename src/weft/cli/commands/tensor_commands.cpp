@@ -6,12 +6,17 @@
 
 #include <ATen/Parallel.h>
 
+#include "weft/cli/commands/pattern_spans.h"
 #include "weft/cli/tensor_part.h"
 
 namespace weft::cli {
 namespace {
 
 bool add_tensor_command(CLI::App& parent, std::string_view name) {
+  if (name == kSpansPart) {
+    add_pattern_spans(parent);
+    return true;
+  }
   const auto* found = std::ranges::find(kTensorCommands, name, &TensorCommand::name);
   if (found == kTensorCommands.end()) {
     return false;
