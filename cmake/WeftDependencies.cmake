@@ -16,6 +16,11 @@ find_package(ZLIB REQUIRED)
 add_library(weft_zlib INTERFACE)
 target_link_libraries(weft_zlib INTERFACE ZLIB::ZLIB)
 
+# Pictures as data: only readers/media/png.cpp sees it.
+find_package(PNG 1.6 REQUIRED)
+add_library(weft_png INTERFACE)
+target_link_libraries(weft_png INTERFACE PNG::PNG)
+
 find_path(CAIRO_INCLUDE_DIR cairo.h PATH_SUFFIXES cairo)
 find_library(CAIRO_LIBRARY cairo)
 mark_as_advanced(CAIRO_INCLUDE_DIR CAIRO_LIBRARY)

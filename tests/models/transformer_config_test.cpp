@@ -39,7 +39,7 @@ TEST(TransformerConfig, FieldsHaveRanges) {
 }
 
 TEST(TransformerConfig, NamesAreAmongTheKnown) {
-  expect_refused({"position_embedding", "rotary, learned, axial, sinusoidal, alibi, none", "'all'"},
+  expect_refused({"position_embedding", "rotary, learned, axial, picture, sinusoidal, alibi, none", "'all'"},
                  [](auto& c) { c.position_embedding = "all"; });
   expect_refused({"norm_position", "'mid'"}, [](auto& c) { c.norm_position = "mid"; });
   expect_refused({"hidden_act", "swiglu", "'tanh'"}, [](auto& c) { c.hidden_act = "tanh"; });

@@ -30,7 +30,9 @@ constexpr std::string_view kOptional[] = {"loss_chunk_size",
                                           "axial_pos_embds_dim",
                                           "attention_bias",
                                           "lm_head_bias",
-                                          "residual"};
+                                          "residual",
+                                          "picture_shape",
+                                          "initialization"};
 
 std::string_view architecture_of(const TransformerConfig& config) {
   return config.is_decoder ? "WeftForCausalLM" : "WeftForMaskedLM";

@@ -3,6 +3,7 @@
 #include "weft/data/text_corpus.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -11,6 +12,8 @@
 #include "weft/core/quote.h"
 #include "weft/data/token_source.h"
 #include "weft/readers/file_list.h"
+#include "weft/readers/media/media_files.h"
+#include "weft/readers/media/wav.h"
 
 namespace weft::data {
 namespace {
@@ -23,8 +26,16 @@ std::string named(const fs::path& path) { return quote(path.native(), 4096); }
 
 }  // namespace
 
-TextCorpus::TextCorpus(const std::vector<std::string>& paths, std::int64_t maximum)
+TextCorpus::TextCorpus(const std::vector<std::string>& paths, std::int64_t maximum, Content content)
     : maximum_(maximum > 0 ? maximum : std::numeric_limits<std::int64_t>::max()) {
+  if (content == Content::kText) {
+    add_text(paths);
+  } else {
+    add_sound(paths, content == Content::kFirstChannel);
+  }
+}
+
+void TextCorpus::add_text(const std::vector<std::string>& paths) {
   require(!paths.empty(), "no text was given: expected files or folders");
   for (const fs::path path : paths) {
     const bool full = bytes_ == maximum_;
@@ -37,6 +48,44 @@ TextCorpus::TextCorpus(const std::vector<std::string>& paths, std::int64_t maxim
       fail(ErrorKind::kIo, named(path), " holds no text: it is an empty ", fs::is_directory(path) ? "folder" : "file");
     }
   }
+}
+
+void TextCorpus::need_scratch_file() {
+  if (scratch_.number() < 0) {
+    scratch_ = scratch_file("text");
+  }
+}
+
+void TextCorpus::add_sound(const std::vector<std::string>& paths, bool first_channel) {
+  const readers::MediaFiles list = readers::list_sounds(paths);
+  readers::warn_of_left_out(list);
+  need_scratch_file();
+  ProgressBar bar("reading sound", static_cast<double>(list.files.size()));
+  double files = 0;
+  std::vector<char> piece;
+  for (const fs::path& path : list.files) {
+    const readers::WavFile wav(path);
+    if (wav.channels() > 1 && !first_channel) {
+      throw Error(ErrorKind::kArgument, concat(named(path), ": expected sound of one channel, found ", wav.channels()),
+                  "--audio-channel first takes the first one of each file");
+    }
+    rate_ = rate_ == 0 ? wav.rate() : rate_;
+    require(wav.rate() == rate_, named(path), ": all sound must have one rate: expected ", rate_,
+            " samples a second, as ", named(list.files.front()), " has, found ", wav.rate());
+    const std::int64_t count = std::min(wav.samples(), maximum_ - bytes_);
+    for (std::int64_t done = 0; done < count; done += std::ssize(piece)) {
+      piece.resize(std::min(kUnpackedAtOnce, static_cast<std::size_t>(count - done)));
+      wav.read(done, std::ssize(piece), piece.data());
+      scratch_.write_all(piece.data(), piece.size());
+    }
+    if (count > 0) {
+      files_.push_back({path, bytes_, count, unpacked_});
+    }
+    bytes_ += count;
+    unpacked_ += count;
+    bar.update(++files);
+  }
+  require(bytes_ > 0, named(list.files.front()), ": expected sound, found no sample in all files");
 }
 
 void TextCorpus::add(const fs::path& file) {
@@ -56,9 +105,7 @@ void TextCorpus::add(const fs::path& file) {
 
 // Appends the text of a gzip file to the scratch file; its bytes.
 std::int64_t TextCorpus::unpack(readers::ByteSource& source) {
-  if (scratch_.number() < 0) {
-    scratch_ = scratch_file("text");
-  }
+  need_scratch_file();
   std::vector<char> piece(kUnpackedAtOnce);
   ProgressBar bar("unpacking text", 0);
   const std::int64_t before = unpacked_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text on disk: files and folders, plain or gzip, joined into one run of bytes. Reads go through pread and not through
+// Text or sound on disk: files and folders joined into one run of bytes, of text plain or gzip, of sound a byte of
+// mu-law for each sample of a WAV. Reads go through pread and not through
 // a memory map, so that a file that shrinks meanwhile is an error and never a SIGBUS; no descriptor stays open, so that
 // folders of any size work.
 #pragma once
@@ -14,26 +15,38 @@
 
 namespace weft::data {
 
+/// What the files of a corpus hold, and so what its bytes are.
+enum class Content {
+  kText,
+  kSound,         ///< WAV of one channel
+  kFirstChannel,  ///< WAV of any number of channels, of which the first is taken
+};
+
 /// One file of a corpus, with the size that its text had when the corpus was made.
 struct TextFile {
   std::filesystem::path path;
   std::int64_t begin;          ///< position of its first byte in the corpus
   std::int64_t bytes;          ///< of text: what gzip holds, not what it takes up
-  std::int64_t unpacked = -1;  ///< of a gzip file: where its text begins in the scratch file
+  std::int64_t unpacked = -1;  ///< of gzip and sound: where its bytes begin in the scratch file
 };
 
 /// A list of files with their places in one run of bytes. Of plain files it holds no text; gzip files are decompressed
-/// once, into a scratch file that all of them share, so that a window is read where it lies and memory does not grow.
+/// once, as is sound, into a scratch file that all of them share, so that a window is read where it lies and memory
+/// does not grow.
 class TextCorpus {
  public:
   /// `paths` in the order given; a folder stands for the regular files below it, sorted by path, hidden ones left out.
   /// `maximum` ends the corpus behind so many bytes; 0 is all of it. Errors: kIo that names the path, when it is
   /// missing, unreadable, neither file nor folder, or holds no text, or when the scratch file does not fit; kFormat for
-  /// gzip data that are damaged or cut off, and for files that are compressed otherwise.
-  explicit TextCorpus(const std::vector<std::string>& paths, std::int64_t maximum = 0);
+  /// gzip data that are damaged or cut off, for files that are compressed otherwise, and for what is no WAV;
+  /// kArgument for sound of several channels, or rates, naming the file.
+  explicit TextCorpus(const std::vector<std::string>& paths, std::int64_t maximum = 0,
+                      Content content = Content::kText);
 
   std::int64_t bytes() const noexcept { return bytes_; }
   const std::vector<TextFile>& files() const noexcept { return files_; }
+  /// Of sound: samples a second; 0 for text.
+  std::int64_t rate() const noexcept { return rate_; }
 
   /// Copies bytes [begin, begin + count) to `destination`.
   /// Errors: kIo that names the file, when it went away, shrank or cannot be read.
@@ -43,7 +56,10 @@ class TextCorpus {
 
  private:
   void add(const std::filesystem::path& file);
+  void add_text(const std::vector<std::string>& paths);
+  void add_sound(const std::vector<std::string>& paths, bool first_channel);
   std::int64_t unpack(readers::ByteSource& source);
+  void need_scratch_file();
   void read_plain(const TextFile& file, std::int64_t offset, std::int64_t count, char* destination) const;
   void read_unpacked(const TextFile& file, std::int64_t offset, std::int64_t count, char* destination) const;
 
@@ -52,6 +68,7 @@ class TextCorpus {
   std::int64_t bytes_ = 0;
   Descriptor scratch_;  // of the text of gzip files, once there is one
   std::int64_t unpacked_ = 0;
+  std::int64_t rate_ = 0;
 };
 
 }  // namespace weft::data

@@ -31,6 +31,12 @@ WindowSampler::WindowSampler(std::shared_ptr<const TokenSource> source, const Sa
   const std::int64_t usable = source_->size() - options.lookahead;
   require(usable >= options.context, "context: the text must hold at least ", options.context, " + ", options.lookahead,
           " tokens, found ", source_->size());
+  if (options.items) {
+    stride_ = options.context + options.lookahead;
+    windows_ = source_->size() / stride_;
+    return;
+  }
+  stride_ = options.context;
   const std::int64_t whole = usable / options.context;
   // One window fewer than fit leaves a whole window of room for the start, so that every token falls on every position.
   windows_ = whole > 1 ? whole - 1 : 1;
@@ -47,7 +53,7 @@ std::int64_t WindowSampler::window(std::int64_t step, std::int64_t part, std::in
   const std::uint64_t place =
       permuted(static_cast<std::uint64_t>(number % windows_), static_cast<std::uint64_t>(windows_),
                random_bits(options_.seed, epoch, kOrderStream));
-  return static_cast<std::int64_t>(start + place * static_cast<std::uint64_t>(options_.context));
+  return static_cast<std::int64_t>(start + place * static_cast<std::uint64_t>(stride_));
 }
 
 at::Tensor WindowSampler::tokens(std::int64_t step, std::int64_t part) const {

@@ -19,6 +19,7 @@ struct SamplerOptions {
   std::int64_t parts = 1;       ///< batches a step (gradient accumulation)
   std::int64_t lookahead = 1;   ///< tokens after the window that labels need: 1 for a decoder, 0 for an encoder
   std::uint64_t seed = 0;
+  bool items = false;  ///< the source is items of context + lookahead tokens each, and a window is one of them
 };
 
 /// Cuts a source into windows and says which of them a row of a batch shows.
@@ -41,6 +42,7 @@ class WindowSampler {
   SamplerOptions options_;
   std::int64_t windows_ = 0;
   std::int64_t slack_ = 0;
+  std::int64_t stride_ = 0;  // tokens from a window to the next
 };
 
 /// Next-token batch from tokens [B, context + 1]: inputs are the first `context`, labels the last.

@@ -3,10 +3,12 @@
 // belong.
 #include "weft/layers/activation.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/relu.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/silu_backward.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -47,19 +49,24 @@ struct SwigluFunction : torch::autograd::Function<SwigluFunction> {
 }  // namespace
 
 Activation parse_activation(std::string_view name) {
-  constexpr std::pair<std::string_view, Activation> kNames[] = {
-      {"gelu", Activation::kGelu},         {"gelu_new", Activation::kGeluNew},
-      {"gelu_fast", Activation::kGeluNew}, {"gelu_pytorch_tanh", Activation::kGeluNew},
-      {"relu", Activation::kRelu},         {"silu", Activation::kSilu},
-      {"swish", Activation::kSilu},        {"swiglu", Activation::kSwiglu}};
+  constexpr std::pair<std::string_view, Activation> kNames[] = {{"gelu", Activation::kGelu},
+                                                                {"gelu_new", Activation::kGeluNew},
+                                                                {"gelu_fast", Activation::kGeluNew},
+                                                                {"gelu_pytorch_tanh", Activation::kGeluNew},
+                                                                {"quick_gelu", Activation::kQuickGelu},
+                                                                {"relu", Activation::kRelu},
+                                                                {"silu", Activation::kSilu},
+                                                                {"swish", Activation::kSilu},
+                                                                {"swiglu", Activation::kSwiglu}};
   for (const auto& [known, activation] : kNames) {
     if (name == known) {
       return activation;
     }
   }
-  fail(ErrorKind::kArgument,
-       "hidden_act must be one of gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, silu, swish, swiglu, found '",
-       name, "'");
+  fail(
+      ErrorKind::kArgument,
+      "hidden_act must be one of gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu, relu, silu, swish, swiglu, ",
+      "found '", name, "'");
 }
 
 bool is_gated(Activation activation) noexcept { return activation == Activation::kSwiglu; }
@@ -70,6 +77,8 @@ at::Tensor activate(const at::Tensor& x, Activation activation) {
       return at::gelu(x);
     case Activation::kGeluNew:
       return at::gelu(x, "tanh");
+    case Activation::kQuickGelu:
+      return x * at::sigmoid(x * 1.702);
     case Activation::kRelu:
       return at::relu(x);
     case Activation::kSilu:

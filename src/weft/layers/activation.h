@@ -10,11 +10,12 @@ namespace weft::layers {
 
 /// Elementwise functions between the two products of the feed-forward layer.
 enum class Activation {
-  kGelu,     ///< "gelu", exact (Hendrycks and Gimpel 2016)
-  kGeluNew,  ///< "gelu_new", its tanh approximation (GPT-2), written by others as "gelu_fast" or "gelu_pytorch_tanh"
-  kRelu,     ///< "relu"
-  kSilu,     ///< "silu" or "swish"
-  kSwiglu,   ///< "swiglu": silu of the first half times the second half (Shazeer 2020)
+  kGelu,       ///< "gelu", exact (Hendrycks and Gimpel 2016)
+  kGeluNew,    ///< "gelu_new", its tanh approximation (GPT-2), written by others as "gelu_fast" or "gelu_pytorch_tanh"
+  kQuickGelu,  ///< "quick_gelu": x sigmoid(1.702 x), its approximation in Sparse Transformers (Child et al. 2019)
+  kRelu,       ///< "relu"
+  kSilu,       ///< "silu" or "swish"
+  kSwiglu,     ///< "swiglu": silu of the first half times the second half (Shazeer 2020)
 };
 
 /// Errors: kArgument naming the activations there are.

@@ -12,6 +12,7 @@
 #include "weft/layers/adaptive/embeddings.h"
 #include "weft/layers/axial_positions.h"
 #include "weft/layers/layer_norm.h"
+#include "weft/layers/picture_positions.h"
 
 namespace weft::layers {
 
@@ -22,6 +23,7 @@ enum class PositionKind {
   kSinusoidal,        ///< fixed waves (Vaswani et al. 2017, section 3.5); they have amplitude 1, so `token_scale` is
                       ///< sqrt(hidden)
   kAxial,             ///< two tables, one of rows and one of columns (axial_positions.h)
+  kPicture,           ///< learned tables of rows, columns and channels (picture_positions.h)
   kSinusoidalHalves,  ///< the same waves, all sines before all cosines (Junczys-Dowmunt et al. 2018, as released)
 };
 
@@ -31,7 +33,8 @@ struct EmbeddingsConfig {
   std::int64_t hidden_size = 256;
   std::int64_t maximum_length = 4096;
   PositionKind positions = PositionKind::kNone;
-  AxialShape axial = {};  ///< of axial positions
+  AxialShape axial = {};      ///< of axial positions
+  PictureSides picture = {};  ///< for positions in a picture
   bool with_norm = false;
   double layer_norm_eps = 1e-5;
   double dropout = 0.0;
@@ -68,6 +71,7 @@ class EmbeddingsImpl : public torch::nn::Module {
   AdaptiveEmbeddings clusters{nullptr};  ///< named `tokens`, where the vocabulary is in clusters
   AxialPositions axial{nullptr};         ///< where positions are axial
   LayerNorm norm{nullptr};
+  PicturePositions picture_positions{nullptr};  ///< for positions in a picture
 
  private:
   at::Tensor with_positions(const at::Tensor& hidden, const EmbeddingsInput& input);

@@ -31,6 +31,7 @@ Initializer initializer_of(const TransformerConfig& config) {
   // Each of two streams takes in every second sublayer.
   const double sublayers = static_cast<double>(config.num_hidden_layers) * (config.is_reversible() ? 1.0 : 2.0);
   return {.range = config.initializer_range,
+          .by_fan_in = config.initialization == "fan_in",
           .residual_divisor = config.norm_position == "pre" ? std::sqrt(sublayers) : 1.0};
 }
 

@@ -3,9 +3,12 @@
 #include "weft/models/transformer_config.h"
 
 #include <cmath>
+#include <string>
 #include <tuple>
 #include <utility>
 
+#include "weft/core/joined.h"
+#include "weft/core/quote.h"
 #include "weft/models/stack/stack_config.h"
 
 namespace weft::models {
@@ -111,6 +114,31 @@ void check_vocabulary(const TransformerConfig& config, std::string_view where) {
           " and ", config.position_embedding);
 }
 
+void check_picture(const TransformerConfig& config, std::string_view where) {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 26;
+  const std::vector<std::int64_t>& shape = config.picture_shape;
+  if (shape.empty()) {
+    require(config.position_embedding != "picture", where,
+            ": position_embedding picture is for models of pictures, but picture_shape is empty");
+    return;
+  }
+  const auto sides = joined(shape, " x ", [](std::int64_t side) { return std::to_string(side); });
+  std::int64_t bytes = shape.size() == 3 ? 1 : 0;
+  for (const std::int64_t side : shape) {
+    bytes = side >= 1 && side <= kMostBytes && bytes <= kMostBytes / side ? bytes * side : 0;
+  }
+  require(bytes >= 1, where, ": picture_shape must be rows, columns and channels of at most ", kMostBytes,
+          " bytes, found ", quote(sides));
+  require(config.is_decoder && config.memory_length == 0, where,
+          ": picture_shape is for decoders without a memory, found is_decoder ", config.is_decoder ? "true" : "false",
+          ", memory_length ", config.memory_length);
+  require(config.vocab_size >= 257, where,
+          ": vocab_size must be at least 257 with a picture_shape (bytes and the begin of a picture), found ",
+          config.vocab_size);
+  require(config.max_position_embeddings == bytes, where, ": max_position_embeddings must be the ", bytes,
+          " bytes of a picture of ", sides, ", found ", config.max_position_embeddings);
+}
+
 layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t layer) {
   layers::BlockConfig block;
   block.layer = layer;
@@ -151,6 +179,9 @@ layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
   } else if (config.position_embedding == "axial") {
     embeddings.positions = layers::PositionKind::kAxial;
     embeddings.axial = axial_shape(config);
+  } else if (config.position_embedding == "picture") {
+    embeddings.positions = layers::PositionKind::kPicture;
+    embeddings.picture = {config.picture_shape[0], config.picture_shape[1], config.picture_shape[2]};
   } else if (config.position_embedding == "sinusoidal") {
     embeddings.positions = layers::PositionKind::kSinusoidal;
     // Embeddings are drawn small: the factor brings them nearer to the waves.
@@ -180,7 +211,8 @@ std::optional<std::int64_t> position_limit(const TransformerConfig& config) {
   if (config.position_embedding == "axial") {
     return axial_shape(config).length();
   }
-  return config.position_embedding == "learned" ? std::optional(config.max_position_embeddings) : std::nullopt;
+  const bool learned = config.position_embedding == "learned" || config.position_embedding == "picture";
+  return learned ? std::optional(config.max_position_embeddings) : std::nullopt;
 }
 
 void check_memory(const TransformerConfig& config, std::string_view where) {
@@ -205,6 +237,10 @@ void validate(const TransformerConfig& config, std::string_view where) {
   check_residual(config, where);
   require(config.tokenizer_class != "bytes" || config.vocab_size >= 256, where,
           ": vocab_size must be at least 256 with tokenizer_class bytes, found ", config.vocab_size);
+  check_picture(config, where);
+  require(config.initialization != "fan_in" || !config.tie_word_embeddings, where,
+          ": initialization fan_in begins with a head of 0, which cannot be the token embeddings, but ",
+          "tie_word_embeddings is true");
   require(!config.span_boundary_objective || !config.is_decoder, where,
           ": span_boundary_objective is for encoders, but is_decoder is true");
   check_vocabulary(config, where);

@@ -30,6 +30,7 @@ struct TransformerConfig {
   std::vector<std::int64_t> axial_pos_shape = {};
   std::vector<std::int64_t> axial_pos_embds_dim = {};
   std::string residual = "plain";
+  std::vector<std::int64_t> picture_shape = {};
   std::string norm_position = "pre";
   std::string hidden_act = "gelu";
   std::vector<std::string> attention = {"full"};
@@ -37,6 +38,7 @@ struct TransformerConfig {
   bool is_decoder = true;
   double hidden_dropout_prob = 0.0;
   double attention_probs_dropout_prob = 0.0;
+  std::string initialization = "normal";
   double initializer_range = 0.02;
   bool tie_word_embeddings = true;
   bool lm_head_bias = false;
@@ -115,8 +117,9 @@ struct TransformerConfig {
                 "longest text that the model is made for, in tokens; a hard limit with learned positions only"}
               .range(1, std::int64_t{1} << 40));
     visit(Field{"position_embedding", &C::position_embedding,
-                "how a token knows its position; none leaves that to the attention: relative"}
-              .one_of({"rotary", "learned", "axial", "sinusoidal", "alibi", "none"}));
+                "how a token knows its position; picture adds learned rows, columns and channels; none leaves that to "
+                "the attention: relative"}
+              .one_of({"rotary", "learned", "axial", "picture", "sinusoidal", "alibi", "none"}));
     visit(Field{"axial_pos_shape", &C::axial_pos_shape,
                 "rows and columns of the rectangle that axial positions are laid out in, which holds "
                 "max_position_embeddings of them; none for the one nearest to a square"});
@@ -127,10 +130,12 @@ struct TransformerConfig {
                 "residual connections: plain, or reversible: two streams, so that memory for training does not grow "
                 "with the number of layers"}
               .one_of({"plain", "reversible"}));
+    visit(Field{"picture_shape", &C::picture_shape,
+                "rows, columns and channels of the pictures that the model learns; empty for text and sound"});
     visit(Field{"norm_position", &C::norm_position, "layer norm before (pre) or after (post) a sublayer"}.one_of(
         {"pre", "post"}));
     visit(Field{"hidden_act", &C::hidden_act, "activation of the feed-forward"}.one_of(
-        {"gelu", "gelu_new", "relu", "silu", "swiglu"}));
+        {"gelu", "gelu_new", "quick_gelu", "relu", "silu", "swiglu"}));
     visit(Field{"attention", &C::attention, "mechanism or pattern: one for all layers, or one for each layer"});
     visit(Field{"attention_bias", &C::attention_bias, "the projections of attention have a bias"});
   }
@@ -144,6 +149,11 @@ struct TransformerConfig {
         0.0, 0.999));
     visit(Field{"attention_probs_dropout_prob", &C::attention_probs_dropout_prob, "dropout on attention probabilities"}
               .range(0.0, 0.999));
+    visit(Field{
+        "initialization", &C::initialization,
+        "first weights: normal draws them with initializer_range; fan_in with 0.125 / sqrt(inputs of the matrix), "
+        "and the head is 0 (Sparse Transformer)"}
+              .one_of({"normal", "fan_in"}));
     visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}.range(0.0, 10.0));
     visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, "the head uses the token embeddings"});
     visit(Field{"lm_head_bias", &C::lm_head_bias, "a decoder's head has a bias"});

@@ -29,7 +29,7 @@ void check_metric(const std::string& metric, Task& task) {
     return;
   }
   require(!names->empty(), "best_metric: ", quote(metric),
-          " cannot be measured without held-out data; name some with eval_text or eval_data");
+          " cannot be measured without held-out data; name some with eval_text, eval_images, eval_audio or eval_data");
   if (std::find(names->begin(), names->end(), metric) == names->end()) {
     const std::vector<std::string_view> views(names->begin(), names->end());
     throw Error(ErrorKind::kArgument,
@@ -39,8 +39,9 @@ void check_metric(const std::string& metric, Task& task) {
 }
 
 bool measures_the_model(const std::string& figure) {
-  constexpr std::array<std::string_view, 9> kExtent = {"step",    "seconds", "bytes",         "characters",    "tokens",
-                                                       "context", "memory",  "masked_tokens", "best_threshold"};
+  constexpr std::array<std::string_view, 10> kExtent = {"step",           "seconds", "bytes",  "characters",
+                                                        "tokens",         "context", "memory", "masked_tokens",
+                                                        "best_threshold", "pictures"};
   return std::find(kExtent.begin(), kExtent.end(), figure) == kExtent.end();
 }
 

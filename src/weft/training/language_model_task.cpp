@@ -15,6 +15,7 @@
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
+#include "weft/training/evaluation/evaluate_pictures.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/run_directory.h"
 #include "weft/training/task.h"
@@ -26,6 +27,23 @@ using formats::Json;
 
 // "drop" in ASCII: dropout's seeds are independent of the data's order.
 constexpr std::uint64_t kDropoutStream = 0x64726F70;
+
+// What the config names, as tokens. Errors: kArgument where the model was made for other things.
+std::shared_ptr<const data::TokenSource> source_of(const TextConfig& config, const models::TransformerConfig& model,
+                                                   const text::Tokenizer& tokenizer) {
+  if (data_kind(config) == DataKind::kPictures) {
+    auto pictures = std::make_shared<data::PictureTokens>(config.train_images);
+    check_pictures(model, pictures->shape(), "train_images");
+    require(config.context == pictures->shape().bytes(), "context: a window is a whole picture of ",
+            pictures->shape().bytes(), " bytes, found ", config.context, "; leave it out");
+    return pictures;
+  }
+  require(model.picture_shape.empty(), training_field(config), ": the model was made for pictures, found ",
+          data_kind(config) == DataKind::kText ? "text" : "sound");
+  require(data_kind(config) == DataKind::kText || tokenizer.kind() == "bytes",
+          "train_audio: sound is bytes, but the model has a tokeniser of the kind ", tokenizer.kind());
+  return data::tokenize_once(corpus_of(config, training_paths(config)), tokenizer);
+}
 
 void check_vocabulary(const models::TransformerConfig& model, const text::Tokenizer& tokenizer) {
   const std::int64_t needed = data::model_vocabulary(tokenizer, model.is_decoder);
@@ -43,7 +61,7 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
       trainer_(trainer),
       config_(config),
       began_with_(std::move(began_with)),
-      source_(data::tokenize_once(std::make_shared<data::TextCorpus>(config.train_text), *tokenizer_)),
+      source_(source_of(config, model_->config(), *tokenizer_)),
       sampler_(source_, sampler_options()) {
   check_vocabulary(model_->config(), *tokenizer_);
   require(!model_->config().adaptive_vocabulary() || trainer.label_smoothing == 0.0,
@@ -64,14 +82,27 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
   if (model_->config().memory_length > 0) {
     remember_streams();
   }
-  if (!config.eval_text.empty()) {
-    held_out_ = held_out_text(config, *tokenizer_, model_->config().is_decoder ? 2 : 1);
+  if (!held_out_paths(config).empty()) {
+    open_held_out();
+  }
+}
+
+void LanguageModelTask::open_held_out() {
+  if (data_kind(config_) == DataKind::kPictures) {
+    held_out_pictures_ = std::make_unique<data::PictureTokens>(config_.eval_images, config_.max_eval_bytes);
+    check_pictures(model_->config(), held_out_pictures_->shape(), "eval_images");
+  } else {
+    held_out_ = held_out_text(config_, *tokenizer_, model_->config().is_decoder ? 2 : 1);
   }
 }
 
 data::SamplerOptions LanguageModelTask::sampler_options() const {
-  return {config_.context, trainer_.batch_size, parts_per_step(trainer_), model_->config().is_decoder ? 1 : 0,
-          static_cast<std::uint64_t>(trainer_.seed)};
+  return {config_.context,
+          trainer_.batch_size,
+          parts_per_step(trainer_),
+          model_->config().is_decoder ? 1 : 0,
+          static_cast<std::uint64_t>(trainer_.seed),
+          data_kind(config_) == DataKind::kPictures};
 }
 
 void LanguageModelTask::remember_streams() {
@@ -131,21 +162,29 @@ Json LanguageModelTask::figures() const {
 }
 
 Json LanguageModelTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  const EvaluateOptions options = evaluation_options(trainer_, config_, progress);
+  if (held_out_pictures_) {
+    return evaluate_pictures(model_, *held_out_pictures_, options);
+  }
   if (!held_out_) {
     return Json::object();
   }
-  const EvaluateOptions options = evaluation_options(trainer_, config_, progress);
   const std::string text = held_out_->text(config_.max_eval_bytes);
   return model_->config().is_decoder ? to_json(training::evaluate(model_, *tokenizer_, text, options))
                                      : to_json(evaluate_masked(model_, *tokenizer_, text, masking_, options));
 }
 
 std::optional<std::vector<std::string>> LanguageModelTask::figure_names() {
+  if (held_out_pictures_) {
+    return picture_figure_names();
+  }
   if (!held_out_) {
     return std::vector<std::string>();
   }
-  return model_->config().is_decoder ? training::figure_names(held_out_->text(config_.max_eval_bytes))
-                                     : masked_figure_names();
+  if (!model_->config().is_decoder) {
+    return masked_figure_names();
+  }
+  return training::figure_names(held_out_->text(config_.max_eval_bytes), data_kind(config_) == DataKind::kText);
 }
 
 Json LanguageModelTask::data_identity() const {

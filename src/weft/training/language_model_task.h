@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Language modelling as the trainer sees it: windows of text, next-token labels for a decoder and masked ones for an
-// encoder.
+// Language modelling as the trainer sees it: windows of text or sound, or pictures, next-token labels for a decoder and
+// masked ones for an encoder.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 
 #include "weft/attention/mechanisms/learned_spans.h"
 #include "weft/data/masking.h"
+#include "weft/data/picture_tokens.h"
 #include "weft/data/stream_sampler.h"
 #include "weft/data/text_corpus.h"
 #include "weft/data/token_source.h"
@@ -56,6 +57,7 @@ class LanguageModelTask final : public Task {
   data::Batch batch(std::int64_t step, std::int64_t part) const;
   data::SamplerOptions sampler_options() const;
   void remember_streams();
+  void open_held_out();
 
   models::LanguageModel model_;
   std::vector<std::shared_ptr<attention::SpanAttention>> spans_;  // of the model's layers, where they learn them
@@ -64,12 +66,13 @@ class LanguageModelTask final : public Task {
   TextConfig config_;
   std::string began_with_;
   std::shared_ptr<const data::TokenSource> source_;
-  data::WindowSampler sampler_;
+  data::WindowSampler sampler_;                 // of pictures: a window is one of them
   std::optional<data::StreamSampler> streams_;  // in place of the windows, where the model has a memory
   std::optional<StreamMemory> memory_;
   data::MaskingOptions masking_;                          // of an encoder
   std::unique_ptr<const text::SubwordSampler> subwords_;  // where training text is drawn in other tokens each time
   std::shared_ptr<const data::TextCorpus> held_out_;
+  std::unique_ptr<const data::PictureTokens> held_out_pictures_;
 };
 
 }  // namespace weft::training

@@ -28,7 +28,11 @@ Json versions() { return {{"weft_version", std::string(kVersion)}, {"torch_versi
 // A resumed run shows the windows that follow; over another text these would be other windows.
 void check_data(const Json& recorded, const Task& task, const std::filesystem::path& checkpoint) {
   const Json found = task.data_identity();
-  const char* field = task.settings().contains("train_text") ? "train_text" : "train_data";
+  const Json settings = task.settings();
+  std::string field = settings.contains("train_text") ? "train_text" : "train_data";
+  for (const char* other : {"train_images", "train_audio"}) {
+    field = settings.contains(other) && !settings[other].empty() ? other : field;
+  }
   for (const auto& [name, value] : recorded.items()) {
     require(found.contains(name) && found[name] == value, field, ": the data are not those of ",
             quote(checkpoint.native(), 4096), ": ", name, " was ", value.dump(), ", found ",

@@ -20,20 +20,60 @@ void make_absolute(std::vector<std::string>& paths) {
 
 }  // namespace
 
+DataKind data_kind(const TextConfig& config) {
+  if (!config.train_images.empty()) {
+    return DataKind::kPictures;
+  }
+  return config.train_audio.empty() ? DataKind::kText : DataKind::kSound;
+}
+
+const std::vector<std::string>& training_paths(const TextConfig& config) {
+  const DataKind kind = data_kind(config);
+  return kind == DataKind::kText ? config.train_text
+                                 : (kind == DataKind::kSound ? config.train_audio : config.train_images);
+}
+
+const std::vector<std::string>& held_out_paths(const TextConfig& config) {
+  const DataKind kind = data_kind(config);
+  return kind == DataKind::kText ? config.eval_text
+                                 : (kind == DataKind::kSound ? config.eval_audio : config.eval_images);
+}
+
+std::string_view training_field(const TextConfig& config) {
+  const DataKind kind = data_kind(config);
+  return kind == DataKind::kText ? "train_text" : (kind == DataKind::kSound ? "train_audio" : "train_images");
+}
+
 void check_config(const TextConfig& config, std::string_view where) {
   check_fields(config, where);
-  require(!config.train_text.empty(), where, ": train_text must name a file or folder, found none");
+  require(!training_paths(config).empty(), where,
+          ": train_text must name a file or folder, or train_images pictures, or train_audio sound, found none");
+  const auto belongs = [&](std::string_view field, const std::vector<std::string>& paths) {
+    const bool fits = &paths == &training_paths(config) || &paths == &held_out_paths(config);
+    require(paths.empty() || fits, where, ": ", field, " does not go together with ", training_field(config),
+            ": a model learns text, pictures or sound");
+  };
+  belongs("train_text", config.train_text);
+  belongs("eval_text", config.eval_text);
+  belongs("train_audio", config.train_audio);
+  belongs("eval_audio", config.eval_audio);
+  belongs("eval_images", config.eval_images);
 }
 
 TextConfig resolved(TextConfig config) {
   make_absolute(config.train_text);
   make_absolute(config.eval_text);
+  make_absolute(config.train_images);
+  make_absolute(config.eval_images);
+  make_absolute(config.train_audio);
+  make_absolute(config.eval_audio);
   return config;
 }
 
 TextConfig resumed_text(const formats::Json& recorded, formats::Json& given, const std::filesystem::path& where) {
   // The data themselves are compared, so that files may have moved.
-  constexpr std::array<std::string_view, 3> kChangeable = {"train_text", "eval_text", "max_eval_bytes"};
+  constexpr std::array<std::string_view, 7> kChangeable = {"train_text",  "eval_text",  "train_images",  "eval_images",
+                                                           "train_audio", "eval_audio", "max_eval_bytes"};
   auto config = resumed_settings<TextConfig>(recorded, given, kChangeable, where);
   check_config(config, quote(where.native(), 4096));
   return config;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a task over text learns from: which text, how long its windows are, what is masked of them. The field list is
-// the group "Text" of `weft train`'s flags; a run's training.json has it beside the trainer's fields.
+// What a task over text, pictures or sound learns from: which files, how long their windows are, what is masked. The
+// field list is the group "Text" of `weft train`'s flags; a run's training.json has it beside the trainer's fields.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,11 @@ namespace weft::training {
 struct TextConfig {
   std::vector<std::string> train_text;
   std::vector<std::string> eval_text;
+  std::vector<std::string> train_images;
+  std::vector<std::string> eval_images;
+  std::vector<std::string> train_audio;
+  std::vector<std::string> eval_audio;
+  std::string audio_channel = "only";
   std::int64_t context = 1024;
   double mask_probability = 0.15;
   std::string masking = "tokens";
@@ -31,14 +36,27 @@ struct TextConfig {
     visit(Field{"train_text", &C::train_text, "files and folders to train on"});
     visit(Field{"eval_text", &C::eval_text,
                 "held-out files and folders to evaluate on; without them nothing is evaluated"});
-    visit(Field{"context", &C::context, "tokens of a training window"}.range(1, kMostTokens));
+    visit(Field{
+        "train_images", &C::train_images,
+        "pictures of one size to train on, in place of text: files and folders of PNG, PGM, PPM or CIFAR-10's .bin"});
+    visit(Field{"eval_images", &C::eval_images, "held-out pictures to evaluate on"});
+    visit(Field{
+        "train_audio", &C::train_audio,
+        "sound to train on, in place of text: WAV files and folders of them; each sample becomes a byte (mu-law)"});
+    visit(Field{"eval_audio", &C::eval_audio, "held-out sound to evaluate on"});
+    visit(Field{"audio_channel", &C::audio_channel,
+                "only: sound has one channel, any other is an error; first: the first channel of each file is taken"}
+              .one_of({"only", "first"}));
+    visit(Field{"context", &C::context, "tokens of a training window; with pictures a window is a whole picture"}.range(
+        1, kMostTokens));
     visit(Field{"mask_probability", &C::mask_probability,
                 "share of the tokens that are masked, for an encoder to predict"}
               .range(0.001, 1));
     visit(Field{"masking", &C::masking, "what is masked for an encoder: single tokens, whole words, or spans of words"}
               .one_of({"tokens", "words", "spans"}));
-    visit(
-        Field{"max_eval_bytes", &C::max_eval_bytes, "held-out bytes that an evaluation reads; 0 for all"}.at_least(0));
+    visit(Field{"max_eval_bytes", &C::max_eval_bytes,
+                "held-out bytes that an evaluation reads, of pictures whole ones; 0 for all"}
+              .at_least(0));
     visit(
         Field{"span_loss", &C::span_loss,
               "attention `span`: added to the loss for each token of a layer's mean span, summed over the layers, for "
@@ -47,7 +65,17 @@ struct TextConfig {
   }
 };
 
-/// Every field, and some train_text. Errors: kArgument naming `where`, the field, the rule and the value.
+/// What a config's files hold.
+enum class DataKind { kText, kPictures, kSound };
+DataKind data_kind(const TextConfig& config);
+/// The files to train on, and those held out, whatever they hold.
+const std::vector<std::string>& training_paths(const TextConfig& config);
+const std::vector<std::string>& held_out_paths(const TextConfig& config);
+/// The field that names the files to train on: "train_text".
+std::string_view training_field(const TextConfig& config);
+
+/// Every field, files of one kind to train on, and none of another kind. Errors: kArgument naming `where`, the field,
+/// the rule and the value.
 void check_config(const TextConfig& config, std::string_view where);
 
 /// `config` as a run directory keeps it: its paths are absolute.

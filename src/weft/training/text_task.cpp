@@ -16,17 +16,23 @@ std::unique_ptr<const text::SubwordSampler> subword_sampler(const TrainerConfig&
   return draws ? text::make_subword_sampler(tokenizer, {config.bpe_dropout, config.unigram_alpha}) : nullptr;
 }
 
+std::shared_ptr<const data::TextCorpus> corpus_of(const TextConfig& config, const std::vector<std::string>& paths) {
+  const data::Content sound = config.audio_channel == "first" ? data::Content::kFirstChannel : data::Content::kSound;
+  return std::make_shared<data::TextCorpus>(paths, 0,
+                                            data_kind(config) == DataKind::kSound ? sound : data::Content::kText);
+}
+
 std::shared_ptr<const data::TextCorpus> held_out_text(const TextConfig& config, const text::Tokenizer& tokenizer,
                                                       std::size_t least) {
   constexpr std::int64_t kEnough = 4096;  // bytes that nearly always are tokens enough
-  auto corpus = std::make_shared<data::TextCorpus>(config.eval_text);
+  auto corpus = corpus_of(config, held_out_paths(config));
   const std::int64_t all = config.max_eval_bytes == 0 ? corpus->bytes() : config.max_eval_bytes;
   const auto tokens_in = [&](std::int64_t most) {
     return tokenizer.encode(first_bytes(corpus->text(most + 4), most, tokenizer)).size();
   };
   std::size_t found = tokens_in(std::min(all, kEnough));
   found = found < least && all > kEnough ? tokens_in(all) : found;
-  require(found >= least, "eval_text: ", quoted_list(config.eval_text, 3), " must have at least ", least,
+  require(found >= least, "eval_text: ", quoted_list(held_out_paths(config), 3), " must have at least ", least,
           " tokens, found ", found);
   return corpus;
 }
@@ -37,6 +43,7 @@ EvaluateOptions evaluation_options(const TrainerConfig& trainer, const TextConfi
   options.context = config.context;
   options.batch_tokens = std::max(config.context, std::min(options.batch_tokens, trainer.batch_size * config.context));
   options.dtype = trainer.dtype;
+  options.characters = data_kind(config) == DataKind::kText;
   options.progress = progress;
   return options;
 }

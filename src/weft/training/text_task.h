@@ -18,7 +18,10 @@ namespace weft::training {
 std::unique_ptr<const text::SubwordSampler> subword_sampler(const TrainerConfig& config,
                                                             const text::Tokenizer& tokenizer);
 
-/// The text of config.eval_text, checked now for what an evaluation needs at the end. Errors: kIo naming the file;
+/// The run of bytes that a config's files of text or sound hold: those to train on, or those held out.
+std::shared_ptr<const data::TextCorpus> corpus_of(const TextConfig& config, const std::vector<std::string>& paths);
+
+/// The held-out text or sound, checked now for what an evaluation needs at the end. Errors: kIo naming the file;
 /// kArgument for text of fewer than `least` tokens.
 std::shared_ptr<const data::TextCorpus> held_out_text(const TextConfig& config, const text::Tokenizer& tokenizer,
                                                       std::size_t least);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft eval`: bits per byte of held-out text under a trained decoder, masked tokens under an encoder; the metrics of a
-// task by eval_task.cpp.
+// `weft eval`: bits per byte of held-out text, pictures or sound under a trained decoder, masked tokens under an
+// encoder; the metrics of a task by eval_task.cpp.
 #include <ATen/core/grad_mode.h>
 
 #include <cstdint>
@@ -28,6 +28,7 @@
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
+#include "weft/training/evaluation/evaluate_pictures.h"
 
 namespace weft::cli {
 namespace {
@@ -39,10 +40,14 @@ constexpr std::string_view kEvalExamples =
     "  weft eval run --text books/val --context 256 --max-bytes 1000000 --json\n"
     "  weft eval run --text held-out.txt --context 128 --memory 3800\n"
     "  weft eval run --text held-out.txt --attention 'lsh(causal=rank, rounds=8)'\n"
+    "  weft eval run --images pictures/val\n"
     "  weft eval run --task classify --data test.tsv --predictions predictions.jsonl";
 
 struct EvalConfig {
   std::vector<std::string> text;
+  std::vector<std::string> images;
+  std::vector<std::string> audio;
+  std::string audio_channel = "only";
   std::int64_t context = 0;
   std::int64_t memory = -1;
   std::vector<std::string> attention;
@@ -57,6 +62,12 @@ struct EvalConfig {
   static void fields(Visitor&& visit) {
     using C = EvalConfig;
     visit(Field{"text", &C::text, "text to score: files and folders, in this order"});
+    visit(Field{"images", &C::images,
+                "pictures to score under a model of pictures: files and folders of PNG, PGM, PPM or CIFAR-10's .bin"});
+    visit(Field{"audio", &C::audio, "sound to score under a model of sound: WAV files and folders of them"});
+    visit(Field{"audio_channel", &C::audio_channel,
+                "only: sound has one channel, any other is an error; first: the first channel of each file is taken"}
+              .one_of({"only", "first"}));
     visit(Field{"context", &C::context,
                 "tokens that the model reads at once; 0 for the length that the model was made for"}
               .at_least(0));
@@ -101,6 +112,12 @@ void check_task(const std::string& run, const std::string& task, bool is_decoder
 
 // Cut while reading: --max-bytes of a large corpus reads no more than that.
 std::string text_of(const EvalConfig& config, const std::string& run, const text::Tokenizer& tokenizer) {
+  if (!config.audio.empty()) {
+    const data::Content sound = config.audio_channel == "first" ? data::Content::kFirstChannel : data::Content::kSound;
+    require(tokenizer.kind() == "bytes", "--audio: sound is bytes, but the model of ", quote(run, 4096),
+            " has a tokeniser of the kind ", tokenizer.kind());
+    return data::TextCorpus(config.audio, config.max_bytes, sound).text();
+  }
   std::string text = data::TextCorpus(config.text, config.max_bytes).text();
   text::warn_of_unknown_text(tokenizer, text, quote(run, 4096));
   return text;
@@ -156,6 +173,13 @@ Json spans_json(const models::LanguageModel& model) {
 
 Json evaluate_own(const models::LanguageModel& model, const std::string& run, const EvalConfig& config,
                   const training::EvaluateOptions& options) {
+  if (!config.images.empty()) {
+    require(config.token_scores.empty() && config.context == 0, "--token-scores and --context are not for pictures");
+    const data::PictureTokens pictures(config.images, config.max_bytes);
+    training::check_pictures(model->config(), pictures.shape(), "--images");
+    return training::evaluate_pictures(model, pictures, options);
+  }
+  require(model->config().picture_shape.empty(), quote(run, 4096), " holds a model of pictures: give --images");
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
   checkpoint::check_tokenizer(model->config(), *tokenizer, quote(run, 4096));
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(run, 4096));
@@ -174,11 +198,13 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   options.context = config.context;
   options.max_bytes = config.max_bytes;
   options.dtype = config.dtype;
+  options.characters = config.audio.empty();
   WatchedProgress progress("evaluating", "tokens");
   options.progress = progress.callback();
   const checkpoint::OpenedModel opened = checkpoint::open_model(run);
   if (opened.is_encoder()) {
     check_task(run, task, false);
+    require(!config.text.empty(), "--images and --audio are for decoders, and ", quote(run, 4096), " is an encoder");
     return evaluate_encoder(opened, config, options);
   }
   models::LanguageModel model = checkpoint::load_model(opened, {.attention = config.attention});
@@ -196,8 +222,14 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
 std::string figures_text(const Json& result) {
   Rows rows;
   if (result.contains("bits_per_byte")) {
-    rows = {{"bits per byte", fixed(result.at("bits_per_byte").get<double>(), 4)},
-            {"bits per character", fixed(result.at("bits_per_character").get<double>(), 4)}};
+    const bool pictures = result.contains("pictures");
+    rows = {{"bits per byte", fixed(result.at("bits_per_byte").get<double>(), 4) + (pictures ? ", or per dim" : "")}};
+    if (pictures) {
+      rows.emplace_back("pictures", digits(result["pictures"].get<std::int64_t>()));
+    }
+    if (result.contains("bits_per_character")) {
+      rows.emplace_back("bits per character", fixed(result["bits_per_character"].get<double>(), 4));
+    }
     if (result.contains("bits_per_base")) {
       rows.emplace_back("bits per base", fixed(result["bits_per_base"].get<double>(), 4));
     }
@@ -249,10 +281,14 @@ void run_eval(const EvalOptions& options) {
                             "text with --text PATH"));
   }
   EvalConfig config;
-  if (!options.given.contains("text")) {
-    throw UsageError("weft eval needs --text PATH", "for example: weft eval " + options.run + " --text held-out.txt");
-  }
   formats::update_from_json(config, options.given, "weft eval");
+  const int kinds = static_cast<int>(!config.text.empty()) + static_cast<int>(!config.images.empty()) +
+                    static_cast<int>(!config.audio.empty());
+  if (kinds != 1) {
+    throw UsageError(kinds == 0 ? "weft eval needs --text PATH"
+                                : "weft eval scores one of --text, --images and --audio, found several",
+                     "for example: weft eval " + options.run + " --text held-out.txt; or --images PATH, --audio PATH");
+  }
   apply_threads(options.threads);
   const Json result = evaluate(options.run, options.task.task, config);
   if (options.json) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft generate`: continues a prompt and prints the text as it comes.
+// `weft generate`: continues a prompt and prints the text as it comes; tensors of prompts, and pictures, go to files.
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -12,6 +12,7 @@
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
+#include "weft/cli/generation/picture_completion.h"
 #include "weft/cli/generation/settings_flags.h"
 #include "weft/cli/generation/tensor_search.h"
 #include "weft/cli/help.h"
@@ -34,6 +35,7 @@ constexpr std::string_view kGenerateExamples =
     "  weft generate run --prompt 'The ' --num-beams 4 --num-return-sequences 4 --no-repeat-ngram-size 3\n"
     "  weft generate run --input ids.safetensors --output texts.safetensors --num-beams 4\n"
     "  weft generate run --prompt-file chapter.txt --memory 2000 --max-new-tokens 5000\n"
+    "  weft generate run --image half.png --keep-rows 16 --output whole.png --seed 1\n"
     "  weft generate run --num-beams 4 --print-settings";
 
 struct GenerateOptions {
@@ -41,7 +43,7 @@ struct GenerateOptions {
   std::string prompt;
   std::string prompt_file;
   std::string input;
-  std::string output;
+  PictureOptions picture;  // and the file to write, of tensors too
   std::int64_t memory = -1;
   GenerationFlags settings;
   std::int64_t threads = 0;
@@ -189,12 +191,13 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   const InterruptGuard guard;
   const TensorResults results = search_tensors(directory, texts, config, options);
   if (interrupted()) {
-    fail(ErrorKind::kInterrupted, "stopped before all texts were there; ", quote(options.output, 4096),
+    fail(ErrorKind::kInterrupted, "stopped before all texts were there; ", quote(options.picture.output, 4096),
          " was not written");
   }
-  checkpoint::save_tensors(options.output, {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
+  checkpoint::save_tensors(options.picture.output,
+                           {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
   if (options.json) {
-    print_json({{"output", options.output}, {"rows", results.sequences.size(0)}});
+    print_json({{"output", options.picture.output}, {"rows", results.sequences.size(0)}});
   }
 }
 
@@ -205,14 +208,27 @@ ModelRoom room_in(const checkpoint::OpenedModel& directory) {
   return room_of(directory.encoder_decoder_config());
 }
 
-void run_generate(const GenerateOptions& options) {
+// Before anything is read.
+void check_generate_flags(const GenerateOptions& options) {
   const bool has_tensors = !options.input.empty();
-  if (has_tensors == options.output.empty()) {
+  if (options.picture.given()) {
+    check_picture_options(options.picture, options.settings);
+    if (options.memory >= 0) {
+      throw UsageError("--memory is for decoders with attention `relative`, and not for pictures", "leave it out");
+    }
+    return;
+  }
+  if (has_tensors == options.picture.output.empty()) {
     throw UsageError("weft generate: --input and --output belong together", "give both, or neither");
   }
   if (!has_tensors && !options.settings.print_settings && options.prompt_file.empty()) {
-    prompt_of(options);  // before anything is read
+    prompt_of(options);
   }
+}
+
+void run_generate(const GenerateOptions& options) {
+  check_generate_flags(options);
+  const bool has_tensors = !options.input.empty();
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.run);
   const bool has_source = directory.is_encoder_decoder();
   if (!has_source) {
@@ -232,12 +248,18 @@ void run_generate(const GenerateOptions& options) {
   apply_threads(options.threads);
   if (has_tensors) {
     run_tensors(options, directory, config);
+  } else if (options.picture.given() && !has_source) {
+    complete_picture(options.picture, directory, config);
   } else if (has_source) {
     throw Error(
         ErrorKind::kUnsupported,
         concat(quote(options.run, 4096), ": an encoder-decoder continues no prompt, it writes a text for a source"),
         "give the ids of sources with --input and --output, or use weft translate or weft summarize");
   } else {
+    if (!directory.own_config().picture_shape.empty()) {
+      throw Error(ErrorKind::kUnsupported, concat(quote(options.run, 4096), " holds a model of pictures"),
+                  "--image FILE --output FILE.png completes one, --keep-rows 0 --output FILE.png writes one anew");
+    }
     run_texts(options, directory, config);
   }
 }
@@ -253,11 +275,27 @@ void add_generate(CLI::App& parent) {
                                             "file that holds the text to continue, plain or gzip; - is standard input")
                                  ->option_text("FILE")
                                  ->excludes(prompt);
-  app.add_option("--input", options->input, "safetensors file with input_ids and, if you like, attention_mask [B, N]")
+  CLI::Option* input = app.add_option("--input", options->input,
+                                      "safetensors file with input_ids and, if you like, attention_mask [B, N]")
+                           ->option_text("FILE")
+                           ->excludes(prompt)
+                           ->excludes(prompt_file);
+  app.add_option("--image", options->picture.image,
+                 "picture (PNG, PGM, PPM) that a model of pictures completes, of the size of those that it learned")
       ->option_text("FILE")
       ->excludes(prompt)
-      ->excludes(prompt_file);
-  app.add_option("--output", options->output, "safetensors file to write: sequences and sequences_scores")
+      ->excludes(prompt_file)
+      ->excludes(input);
+  app.add_option("--keep-rows", options->picture.keep_rows,
+                 "rows of --image that are kept, from the top; the model writes the others; 0 needs no --image "
+                 "(default: half of them)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 26))
+      ->option_text("N")
+      ->excludes(prompt)
+      ->excludes(prompt_file)
+      ->excludes(input);
+  app.add_option("--output", options->picture.output,
+                 "file to write: with --input safetensors (sequences and sequences_scores), of a picture a PNG")
       ->option_text("FILE");
   app.add_option("--memory", options->memory,
                  "tokens before the next one that a decoder with attention `relative` remembers, more or fewer than it "
@@ -267,7 +305,10 @@ void add_generate(CLI::App& parent) {
   add_generation_flags(app, options->settings);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
-  app.callback([options] { run_generate(*options); });
+  app.callback([options] {
+    options->picture.json = options->json;
+    run_generate(*options);
+  });
 }
 
 }  // namespace weft::cli

@@ -160,7 +160,12 @@ Rows run_rows(const Json& json, const fs::path& directory) {
     add_task_rows(run, rows);
     return rows;
   }
-  rows.emplace_back("text", paths_text(run, "train_text"));
+  for (const auto& [field, name] :
+       {std::pair("train_text", "text"), {"train_images", "pictures"}, {"train_audio", "sound"}}) {
+    if (const std::string paths = paths_text(run, field); !paths.empty()) {
+      rows.emplace_back(name, paths);
+    }
+  }
   const Json& evaluation = json.at("evaluation");
   if (evaluation.contains("bits_per_byte") && evaluation["bits_per_byte"].is_number()) {
     rows.emplace_back("held-out", concat(fixed(evaluation["bits_per_byte"].get<double>(), 4),

@@ -34,6 +34,8 @@ constexpr std::string_view kTrainExamples =
     "run\n"
     "  weft train --train-text books/train --attention relative --position-embedding none --memory 512 \\\n"
     "    --context 512 --minutes 30 --out run\n"
+    "  weft train --train-images pictures/train --eval-images pictures/val --position-embedding picture \\\n"
+    "    --attention 'strided(96, split=true)' --steps 1000 --out run\n"
     "  weft train --task classify --model bert-base-uncased --train-data train.tsv --eval-data dev.tsv --epochs 3 \\\n"
     "    --out run\n"
     "  weft train --task translate --train-source train.de --train-target train.en --eval-source val.de \\\n"
@@ -140,7 +142,7 @@ void add_train(CLI::App& parent) {
   add_fields<training::TrainerConfig>(app, {.title = "Training", .remarks = fine_tuning_remarks()}, options->given);
   add_fine_tuning_flags(app, options->given);
   add_pair_flags(app, options->given);
-  add_fields<training::TextConfig>(app, {.title = "Text (lm, mlm)"}, options->given);
+  add_fields<training::TextConfig>(app, {.title = "Text, pictures or sound (lm, mlm)"}, options->given);
   add_fields<models::TransformerConfig>(
       app,
       {.title = "Model (lm, mlm; --attention and --gradient-checkpointing for all tasks)",
@@ -149,7 +151,7 @@ void add_train(CLI::App& parent) {
                    {"num_attention_heads", "heads"},
                    {"memory_length", "memory"},
                    {"chunk_size_feed_forward", "feed_forward_chunk"}},
-       .left_out = {"vocab_size", "tokenizer_class", "is_decoder"}},
+       .left_out = {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"}},
       options->given);
   app.callback([options] { run_train(*options); });
 }

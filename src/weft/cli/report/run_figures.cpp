@@ -167,7 +167,8 @@ std::string command_to_repeat(const RunFigures& run) {
   command += changed_flags<training::TrainerConfig>(run.training, {});
   command += changed_flags<training::TextConfig>(run.training, {});
   if (run.model.is_object()) {
-    command += changed_flags<models::TransformerConfig>(run.model, {"vocab_size", "tokenizer_class", "is_decoder"});
+    command += changed_flags<models::TransformerConfig>(
+        run.model, {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"});
   }
   if (fs::exists(run.path / "tokenizer.model")) {
     command += " --tokenizer " + shell_word((run.path / "tokenizer.model").string());

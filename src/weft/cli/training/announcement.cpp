@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 
 #include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/commands/run_summary.h"
@@ -15,6 +16,8 @@
 #include "weft/data/text_corpus.h"
 #include "weft/models/language_model.h"
 #include "weft/readers/input/input_texts.h"
+#include "weft/readers/media/media_files.h"
+#include "weft/readers/media/wav.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::cli {
@@ -29,6 +32,27 @@ std::string text_size(const std::vector<std::string>& paths) {
   return concat(digits(corpus.bytes()), " bytes in ", corpus.files().size(),
                 corpus.files().size() == 1 ? " file" : " files",
                 headers ? "; FASTA headers are text here, weft data genome leaves them out" : "");
+}
+
+std::string kind_text(const training::TextConfig& text) {
+  const training::DataKind kind = training::data_kind(text);
+  return kind == training::DataKind::kText ? "text" : (kind == training::DataKind::kSound ? "sound" : "pictures");
+}
+
+// Of pictures and sound what their names and first bytes tell: they are decoded once, by the task.
+std::string size_text(const training::TextConfig& text, const std::vector<std::string>& paths) {
+  if (training::data_kind(text) == training::DataKind::kText) {
+    return text_size(paths);
+  }
+  const bool pictures = training::data_kind(text) == training::DataKind::kPictures;
+  const readers::MediaFiles list = pictures ? readers::list_pictures(paths) : readers::list_sounds(paths);
+  const std::string files = concat(digits(std::ssize(list.files)), list.files.size() == 1 ? " file" : " files");
+  if (pictures) {
+    return concat(files, ", ", readers::shape_text(readers::first_shape(list)));
+  }
+  const readers::WavFile first(list.files.front());
+  return concat(files, ", ", digits(first.rate()), " samples a second",
+                first.channels() > 1 ? concat(", the first of ", first.channels(), " channels") : "");
 }
 
 // Parameters of a model that is never filled: nothing is allocated for it.
@@ -70,9 +94,10 @@ void add_text_rows(const training::TrainerConfig& trainer, const training::TextC
   if (group > 1) {
     rows.emplace_back("processes", std::to_string(group));
   }
-  rows.emplace_back("training text", text_size(text.train_text));
-  if (!text.eval_text.empty()) {
-    rows.emplace_back("held-out text", text_size(text.eval_text));
+  const std::string kind = kind_text(text);
+  rows.emplace_back("training " + kind, size_text(text, training::training_paths(text)));
+  if (!training::held_out_paths(text).empty()) {
+    rows.emplace_back("held-out " + kind, size_text(text, training::held_out_paths(text)));
   }
 }
 

@@ -17,9 +17,11 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/data/masking.h"
+#include "weft/data/picture_tokens.h"
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/fine_tuning/masked_text/masked_text_run.h"
 #include "weft/fine_tuning/pairs/pair_run.h"
+#include "weft/readers/media/media_files.h"
 #include "weft/text/hugging_face.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
@@ -53,6 +55,20 @@ std::shared_ptr<const text::Tokenizer> tokenizer_at(const std::filesystem::path&
   return tokenizer;
 }
 
+// One more id begins a picture, and a window is a whole one.
+void make_for_pictures(const TrainRequest& request, training::TextConfig& text, models::TransformerConfig& model) {
+  if (!request.tokenizer_file.empty()) {
+    throw UsageError("--tokenizer is for text, and --train-images has pictures, whose bytes are the vocabulary",
+                     "leave it out");
+  }
+  const readers::PictureShape shape = readers::first_shape(readers::list_pictures(text.train_images));
+  require(!request.fields.contains("context") || text.context == shape.bytes(),
+          "context: a window is a whole picture, ", shape.bytes(), " bytes, found ", text.context, "; leave it out");
+  text.context = shape.bytes();
+  model.vocab_size = data::kPictureVocabulary;
+  model.picture_shape = {shape.height, shape.width, shape.channels};
+}
+
 // The vocabulary is the tokeniser's, and the model is made for the training context unless max_position_embeddings
 // says otherwise.
 training::TrainResult train_new_model(const TrainRequest& request, std::int64_t threads) {
@@ -66,6 +82,10 @@ training::TrainResult train_new_model(const TrainRequest& request, std::int64_t 
   const std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_at(request.tokenizer_file);
   model.vocab_size = data::model_vocabulary(*tokenizer, model.is_decoder);
   model.tokenizer_class = tokenizer->kind();
+  model.picture_shape.clear();
+  if (data_kind(run.text) == training::DataKind::kPictures) {
+    make_for_pictures(request, run.text, model);
+  }
   if (!fields.contains("max_position_embeddings")) {
     model.max_position_embeddings = run.text.context;
   }
@@ -144,7 +164,8 @@ void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
     return;
   }
   Json settings = found->at("config");
-  for (const char* name : {"steps", "minutes", "train_text", "eval_text"}) {
+  for (const char* name :
+       {"steps", "minutes", "train_text", "eval_text", "train_images", "eval_images", "train_audio", "eval_audio"}) {
     if (request.fields.contains(name)) {
       settings[name] = request.fields[name];
     }

@@ -20,6 +20,8 @@ using formats::Json;
 // A context of 0 is the model's own length.
 PreparedText prepared_with(const fs::path& directory, const training::TextRun& made, const MaskedTextConfig& config) {
   PreparedText prepared;
+  require(training::data_kind(made.text) == training::DataKind::kText, training::training_field(made.text),
+          ": an encoder learns from train_text");
   require(config.attention.size() <= 1, "attention is one expression for all layers, found ", config.attention.size());
   checkpoint::EncoderLoadOptions load;
   load.head = models::Head::kMaskedLanguageModel;

@@ -18,6 +18,17 @@ bool writes_to_residual(std::string_view name) {
   return name.ends_with("attention.output.weight") || name.ends_with("feed_forward.down.weight");
 }
 
+// Columns of the weight: the inputs of a product [out, in], or the width of a table, whose rows are added up where a
+// position has three.
+double fan_in_range(std::string_view name, const at::Tensor& parameter) {
+  constexpr double kScale = 0.125;
+  if (name.ends_with("head.weight")) {
+    return 0.0;
+  }
+  const double added = name.find("picture_positions.") == std::string_view::npos ? 1.0 : 3.0;
+  return kScale / std::sqrt(added * static_cast<double>(parameter.size(-1)));
+}
+
 void initialize_parameter(std::string_view name, at::Tensor& parameter, const Initializer& initializer) {
   if (name.ends_with("bias")) {
     parameter.zero_();
@@ -28,7 +39,8 @@ void initialize_parameter(std::string_view name, at::Tensor& parameter, const In
     parameter.normal_(0.0, 1.0 / std::sqrt(static_cast<double>(parameter.size(1))), initializer.generator);
   } else {
     const double divisor = writes_to_residual(name) ? initializer.residual_divisor : 1.0;
-    parameter.normal_(0.0, initializer.range / divisor, initializer.generator);
+    const double range = initializer.by_fan_in ? fan_in_range(name, parameter) : initializer.range;
+    parameter.normal_(0.0, range / divisor, initializer.generator);
   }
   const bool has_padding_row =
       name.ends_with("embeddings.tokens") || (initializer.padding_position && name.ends_with("embeddings.positions"));

@@ -15,6 +15,9 @@ namespace weft::models {
 /// those set them.
 struct Initializer {
   double range = 0.02;
+  /// As in Sparse Transformers (Child et al. 2019, section 6) in place of `range`: a matrix has 0.125 / sqrt(columns),
+  /// tables 0.125 / sqrt(columns * tables of that kind), the head 0.
+  bool by_fan_in = false;
   /// Divides the range of the matrices that write to the residual stream: sqrt(residual layers) in pre-norm models
   /// (Radford et al. 2019, section 2.3).
   double residual_divisor = 1.0;

@@ -26,6 +26,7 @@ namespace {
 std::int64_t learned_positions(const layers::EmbeddingsConfig& config) {
   switch (config.positions) {
     case layers::PositionKind::kLearned:
+    case layers::PositionKind::kPicture:
       return config.maximum_length;
     case layers::PositionKind::kAxial:
       return config.axial.length();

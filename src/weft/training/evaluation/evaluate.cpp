@@ -23,17 +23,17 @@ namespace weft::training {
 namespace {
 
 // Figures over what was scored.
-EvalResult figures_of(double nats, std::int64_t tokens, std::string_view scored) {
+EvalResult figures_of(double nats, std::int64_t tokens, std::string_view scored, bool characters) {
   const metrics::TextUnits units = metrics::count_units(scored);
   const auto line_ends = std::count_if(scored.begin(), scored.end(), [](char c) { return c == '\n' || c == '\r'; });
   EvalResult result;
   result.bytes = units.bytes;
-  result.characters = units.characters;
+  result.characters = characters ? units.characters : 0;
   result.tokens = tokens;
   result.bits_per_byte = metrics::bits_per_unit(nats, units.bytes);
-  result.bits_per_character = metrics::bits_per_unit(nats, units.characters);
+  result.bits_per_character = characters ? metrics::bits_per_unit(nats, units.characters) : 0.0;
   result.perplexity = metrics::perplexity(nats, tokens);
-  if (units.bases > 0 && units.bases + line_ends == units.bytes) {
+  if (characters && units.bases > 0 && units.bases + line_ends == units.bytes) {
     result.bits_per_base = metrics::bits_per_unit(nats, units.bases);
   }
   return result;
@@ -52,15 +52,18 @@ TokenReport token_report(const text::Tokenizer& tokenizer, std::string_view text
 }  // namespace
 
 formats::Json to_json(const EvalResult& result) {
-  formats::Json json = {{"bits_per_byte", result.bits_per_byte}, {"bits_per_character", result.bits_per_character}};
+  formats::Json json = {{"bits_per_byte", result.bits_per_byte}};
+  if (result.characters > 0) {
+    json["bits_per_character"] = result.bits_per_character;
+  }
   if (result.bits_per_base > 0) {
     json["bits_per_base"] = result.bits_per_base;
   }
-  json.update({{"perplexity", result.perplexity},
-               {"bytes", result.bytes},
-               {"characters", result.characters},
-               {"tokens", result.tokens},
-               {"context", result.context}});
+  json.update({{"perplexity", result.perplexity}, {"bytes", result.bytes}});
+  if (result.characters > 0) {
+    json["characters"] = result.characters;
+  }
+  json.update({{"tokens", result.tokens}, {"context", result.context}});
   if (result.memory > 0) {
     json["memory"] = result.memory;
   }
@@ -68,9 +71,9 @@ formats::Json to_json(const EvalResult& result) {
   return json;
 }
 
-std::vector<std::string> figure_names(std::string_view text) {
+std::vector<std::string> figure_names(std::string_view text, bool characters) {
   std::vector<std::string> names;
-  const formats::Json figures = to_json(figures_of(1.0, 1, text));
+  const formats::Json figures = to_json(figures_of(1.0, 1, text, characters));
   for (const auto& [name, value] : figures.items()) {
     names.push_back(name);
   }
@@ -108,7 +111,8 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   // The bytes of the first token are not scored: nothing stands before it. One byte is left where a token is the whole
   // text.
   const std::size_t first = std::min(tokenizer.decode({ids.front()}).size(), scored.size() - 1);
-  EvalResult result = figures_of(nats, static_cast<std::int64_t>(ids.size()) - 1, scored.substr(first));
+  EvalResult result =
+      figures_of(nats, static_cast<std::int64_t>(ids.size()) - 1, scored.substr(first), options.characters);
   result.context = windows.context;
   result.memory = memory;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -21,6 +21,7 @@ struct EvaluateOptions {
   std::int64_t max_bytes = 0;         ///< of the text, from its start; 0 for all
   std::int64_t batch_tokens = 16384;  ///< tokens in flight; at least one window
   std::string dtype = "auto";         ///< auto, float32 or bfloat16
+  bool characters = true;             ///< whether the bytes are of text, which has characters
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< in tokens; may throw to stop
   std::function<void(const TokenScore& score)> scored;  ///< each scored token once, in the order of the text
 };
@@ -29,7 +30,7 @@ struct EvaluateOptions {
 /// within one vocabulary. What was scored is the text without its first token.
 struct EvalResult {
   double bits_per_byte = 0.0;
-  double bits_per_character = 0.0;  ///< code points
+  double bits_per_character = 0.0;  ///< code points; 0, as they are, for what is no text
   double bits_per_base = 0.0;       ///< of a text of nothing but bases and line ends; 0 for any other
   double perplexity = 0.0;
   std::int64_t bytes = 0;
@@ -40,12 +41,12 @@ struct EvalResult {
   double seconds = 0.0;
 };
 
-/// {"bits_per_byte", "bits_per_character", "bits_per_base" for a genome, "perplexity", "bytes", "characters", "tokens",
-/// "context", "memory" where there is one, "seconds"}.
+/// {"bits_per_byte", "bits_per_character" of text, "bits_per_base" for a genome, "perplexity", "bytes", "characters" of
+/// text, "tokens", "context", "memory" where there is one, "seconds"}.
 formats::Json to_json(const EvalResult& result);
 
-/// The names in to_json() of an evaluation of `text`, without evaluating it.
-std::vector<std::string> figure_names(std::string_view text);
+/// The names in to_json() of an evaluation of `text`, without evaluating it. `characters` as in EvaluateOptions.
+std::vector<std::string> figure_names(std::string_view text, bool characters = true);
 
 /// A model with a memory (memory_length) scores the text in segments of `context` tokens, each behind the last
 /// memory_length ones before it. Any other scores windows; processes that train together share them, and each gets the
