@@ -110,6 +110,7 @@ TEST(SpanAttention, EqualsTheEquations) {
     }
     const auto module = span(concat("span(max=", pick({1, 40, 100}), ", ramp=", pick({1, 7, 32}), ")"), site);
     std::vector<double> shares;
+    shares.reserve(static_cast<std::size_t>(site.heads));
     for (std::int64_t head = 0; head < site.heads; ++head) {
       shares.push_back(std::array{0.0, 1.0, 0.31, 0.77}[generator() % 4]);
     }

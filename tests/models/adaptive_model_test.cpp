@@ -101,6 +101,21 @@ TEST(AdaptiveModel, DecodingAndSegmentsGiveWhatTheWholeGives) {
   }
 }
 
+TEST(AdaptiveModel, OnlyTrainingDropsAnything) {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor ids = random_ids(2, 9);
+  for (const AdaptiveCase& each : kCases) {
+    TransformerConfig config = adaptive_config(each);
+    const at::Tensor whole = make_model(config)->logits(input_of(ids));
+    config.hidden_dropout_prob = 0.5;
+    LanguageModel model = make_model(config);
+    model->eval();
+    EXPECT_TRUE(at::equal(model->logits(input_of(ids)), whole));
+    model->train();
+    EXPECT_FALSE(at::equal(model->logits(input_of(ids)), whole));
+  }
+}
+
 TEST(AdaptiveModel, TransformerXlHasNoNormsAndBiasesThatWereNotReleased) {
   LanguageModel model = make_model(adaptive_config({{40, 200}, 2, "transformer-xl", true}));
   const auto names = model->named_parameters();

@@ -138,7 +138,7 @@ at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   if (memory_) {
     input.memory = memory_->begin(step, part, streams_->goes_on(step));
   }
-  const at::Tensor loss = model_->loss(input, shown.labels, trainer_.label_smoothing);
+  at::Tensor loss = model_->loss(input, shown.labels, trainer_.label_smoothing);
   if (config_.span_loss == 0.0) {
     return loss;
   }
