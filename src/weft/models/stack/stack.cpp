@@ -105,7 +105,7 @@ at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& con
   hidden = reversible_ ? run_reversible(hidden, context) : run_plain(hidden, context, recompute);
   hidden = norm_ ? norm_(hidden) : hidden;
   const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
-  return embeddings->is_training()  // a model registers what a stack holds, not the stack
+  return embeddings->is_training()                                // a model registers what a stack holds, not the stack
              ? layers::seeded_dropout(hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1))
              : hidden;
 }
