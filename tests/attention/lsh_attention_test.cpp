@@ -14,7 +14,7 @@
 #include "support/torch_gradcheck.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
-#include "weft/attention/mechanisms/lsh_buckets.h"
+#include "weft/attention/mechanisms/lsh/lsh_buckets.h"
 
 namespace weft::test {
 namespace {

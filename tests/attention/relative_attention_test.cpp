@@ -17,7 +17,7 @@
 #include "support/torch_gradcheck.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
-#include "weft/attention/mechanisms/relative_product.h"
+#include "weft/attention/mechanisms/relative/relative_product.h"
 
 namespace weft::test {
 namespace {

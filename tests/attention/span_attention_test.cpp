@@ -15,7 +15,7 @@
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "support/torch_gradcheck.h"
-#include "weft/attention/mechanisms/span_attention.h"
+#include "weft/attention/mechanisms/span/span_attention.h"
 
 namespace weft::test {
 namespace {

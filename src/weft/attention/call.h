@@ -12,7 +12,7 @@
 namespace weft::attention {
 
 /// What Transformer-XL adds to scores: scale * Q2 . R[distance] (Dai et al. 2019, section 3.3). The kernels alone know
-/// it: other paths have mechanisms/relative_product.h.
+/// it: other paths have mechanisms/relative/relative_product.h.
 struct RelativeTerm {
   at::Tensor query;       ///< Q2 [B, H, Q, D]; undefined: nothing is added
   at::Tensor rows;        ///< R [H, span, D] in the dtype of query; beyond either end the row at that end

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/attention/mechanisms/learned_spans.h"
+#include "weft/attention/mechanisms/span/learned_spans.h"
 #include "weft/data/masking.h"
 #include "weft/data/picture_tokens.h"
 #include "weft/data/stream_sampler.h"

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "weft/attention/mechanism.h"
-#include "weft/attention/mechanisms/linear_attention.h"
-#include "weft/attention/mechanisms/lsh_attention.h"
+#include "weft/attention/mechanisms/linear/linear_attention.h"
+#include "weft/attention/mechanisms/lsh/lsh_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
-#include "weft/attention/mechanisms/relative_attention.h"
-#include "weft/attention/mechanisms/span_attention.h"
+#include "weft/attention/mechanisms/relative/relative_attention.h"
+#include "weft/attention/mechanisms/span/span_attention.h"
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/state/state_checks.h"
 #include "weft/core/error.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/attention/mechanisms/learned_spans.h"
+#include "weft/attention/mechanisms/span/learned_spans.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/eval_task.h"

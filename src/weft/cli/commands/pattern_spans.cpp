@@ -11,7 +11,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "weft/attention/mechanisms/learned_spans.h"
+#include "weft/attention/mechanisms/span/learned_spans.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"

@@ -2,7 +2,7 @@
 // The rows of a round and some heads lie one behind the other on a tape, each head with the chunks before and behind
 // it. A chunk's keys are then a window of the tape: a view with overlapping strides, which products read without a
 // copy.
-#include "weft/attention/mechanisms/lsh_chunks.h"
+#include "weft/attention/mechanisms/lsh/lsh_chunks.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>

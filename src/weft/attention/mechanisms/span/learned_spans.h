@@ -9,7 +9,7 @@
 #include <ATen/core/Tensor.h>
 #include <torch/nn/module.h>
 
-#include "weft/attention/mechanisms/span_attention.h"
+#include "weft/attention/mechanisms/span/span_attention.h"
 
 namespace weft::attention {
 

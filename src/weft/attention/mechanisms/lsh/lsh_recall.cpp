@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places of the bucket's last keys by topk, and one softmax over the keys of all rounds.
-#include "weft/attention/mechanisms/lsh_recall.h"
+#include "weft/attention/mechanisms/lsh/lsh_recall.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-#include "weft/attention/mechanisms/lsh_chunks.h"
+#include "weft/attention/mechanisms/lsh/lsh_chunks.h"
 #include "weft/attention/tensors.h"
 
 namespace weft::attention {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of outer products along the rows, a piece of 16 chunks at a time.
-#include "weft/attention/mechanisms/causal_product.h"
+#include "weft/attention/mechanisms/linear/causal_product.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>

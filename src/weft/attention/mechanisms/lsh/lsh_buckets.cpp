@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows are hashed a piece at a time: the rotated rows of all rounds are far larger than the rows.
-#include "weft/attention/mechanisms/lsh_buckets.h"
+#include "weft/attention/mechanisms/lsh/lsh_buckets.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>

@@ -6,7 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "weft/attention/call.h"
-#include "weft/attention/mechanisms/relative_product.h"
+#include "weft/attention/mechanisms/relative/relative_product.h"
 
 namespace weft::attention {
 

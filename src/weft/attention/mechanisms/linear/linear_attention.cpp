@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call as products of features: numerators and denominators are columns of one product.
-#include "weft/attention/mechanisms/linear_attention.h"
+#include "weft/attention/mechanisms/linear/linear_attention.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
@@ -11,7 +11,7 @@
 
 #include <limits>
 
-#include "weft/attention/mechanisms/causal_product.h"
+#include "weft/attention/mechanisms/linear/causal_product.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules are found in the tree of a model; a layer has at most one that learns spans.
-#include "weft/attention/mechanisms/learned_spans.h"
+#include "weft/attention/mechanisms/span/learned_spans.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

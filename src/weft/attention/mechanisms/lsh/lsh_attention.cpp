@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From rows to buckets, and from buckets to the order and the limits of a ChunkedCall.
-#include "weft/attention/mechanisms/lsh_attention.h"
+#include "weft/attention/mechanisms/lsh/lsh_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -20,8 +20,8 @@
 #include <mutex>
 #include <string_view>
 
-#include "weft/attention/mechanisms/lsh_chunks.h"
-#include "weft/attention/mechanisms/lsh_recall.h"
+#include "weft/attention/mechanisms/lsh/lsh_chunks.h"
+#include "weft/attention/mechanisms/lsh/lsh_recall.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"

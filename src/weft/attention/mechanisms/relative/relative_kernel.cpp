@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which keys a query sees is a pattern, (q + u) is the query of the kernel and (q + v) that of its second product.
-#include "weft/attention/mechanisms/relative_kernel.h"
+#include "weft/attention/mechanisms/relative/relative_kernel.h"
 
 #include <ATen/TensorOperators.h>
 

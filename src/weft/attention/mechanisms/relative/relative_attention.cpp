@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings, and the table of distances that a call needs.
-#include "weft/attention/mechanisms/relative_attention.h"
+#include "weft/attention/mechanisms/relative/relative_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "weft/attention/mechanisms/relative_product.h"
+#include "weft/attention/mechanisms/relative/relative_product.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans become a distance table by LibTorch's operators, so that autograd carries the table's gradient on to them, and
 // a pattern of windows that has exactly the edges whose m is not 0.
-#include "weft/attention/mechanisms/span_attention.h"
+#include "weft/attention/mechanisms/span/span_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

@@ -2,7 +2,7 @@
 // The fused kernel where there is one (relative_kernel.h); what follows serves other devices and dtypes.
 // A chunk of n queries meets m keys at n + m - 1 distances: one product gives all of them, and a view with other
 // strides puts each where its pair of query and key is.
-#include "weft/attention/mechanisms/relative_product.h"
+#include "weft/attention/mechanisms/relative/relative_product.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -20,7 +20,7 @@
 #include <cmath>
 #include <limits>
 
-#include "weft/attention/mechanisms/relative_kernel.h"
+#include "weft/attention/mechanisms/relative/relative_kernel.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/kernels/dropout.h"

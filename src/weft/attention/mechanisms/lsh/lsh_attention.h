@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "weft/attention/mechanism.h"
-#include "weft/attention/mechanisms/lsh_buckets.h"
+#include "weft/attention/mechanisms/lsh/lsh_buckets.h"
 
 namespace weft::attention {
 
