@@ -9,7 +9,8 @@ set_property(GLOBAL PROPERTY WEFT_TORCH_ROOMS "")
 
 function(weft_room name)
   cmake_parse_arguments(PARSE_ARGV 1 room "TORCH" "" "LIBRARIES;FRONT")
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*/*/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   weft_isa_flags(sources)
   if(room_FRONT)

@@ -5,7 +5,6 @@
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/own_config_json.h"
 #include "weft/checkpoint/tokenizer_files.h"
-#include "weft/checkpoint/transformer_xl/directory.h"
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -79,7 +78,8 @@ models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions
   }
   const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
   const formats::TensorFile& file = *opened;
-  const WeightMap map = directory.is_transformer_xl() ? transformer_xl_map(config) : WeightMap{};
+  const PublishedDecoder* const published = directory.published_decoder();
+  const WeightMap map = published != nullptr ? published->map(config) : WeightMap{};
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   check_weights(*models::LanguageModel(config, at::TensorOptions(at::kMeta).dtype(at::kFloat)), file, map);
   models::LanguageModel model(config, at::TensorOptions(options.device).dtype(at::kFloat));

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "weft/checkpoint/transformer_xl/config_json.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/encoder_types.h"
@@ -21,8 +20,8 @@ constexpr std::string_view kOwn = "weft";
 constexpr std::string_view kOpensPairs = "weft translate, summarize, forward and info open an encoder-decoder";
 
 std::string what_opens() {
-  return concat("Weft opens what weft train made, decoders of the type ", kTransformerXl, ", encoders of the types ",
-                models::encoder_types(" and "), ", and encoder-decoders of the types ",
+  return concat("Weft opens what weft train made, decoders of the types ", published_decoder_types(" and "),
+                ", encoders of the types ", models::encoder_types(" and "), ", and encoder-decoders of the types ",
                 models::types_in_words(models::kEncoderDecoderTypes, " and "));
 }
 
@@ -105,7 +104,9 @@ const char* made_by(const std::string& type) { return type == kOwnPairType ? " t
 }  // namespace
 
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
-bool is_transformer_xl(const Json& config) { return type_of(config) == kTransformerXl; }
+const PublishedDecoder* published_decoder(const Json& config) {
+  return published_decoder(std::string_view(type_of(config)));
+}
 
 bool is_encoder_decoder(const Json& config) {
   const auto& types = models::kEncoderDecoderTypes;
@@ -122,9 +123,9 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
                        "); expected an encoder of the types ", models::encoder_types(" or ")),
                 std::string(kOpensPairs));
   }
-  if (type == kTransformerXl) {
+  if (const PublishedDecoder* const decoder = published_decoder(config)) {
     throw Error(ErrorKind::kUnsupported,
-                concat(file, ": is a Transformer-XL (model_type ", type, "); expected an encoder of the types ",
+                concat(file, ": is ", decoder->name, " (model_type ", type, "); expected an encoder of the types ",
                        models::encoder_types(" or ")),
                 "weft generate continues a text with it, weft eval measures it");
   }
@@ -166,7 +167,7 @@ void require_own_model(const Json& config, const std::filesystem::path& director
                        type, "); expected a decoder or encoder that weft train made"),
                 std::string(kOpensPairs));
   }
-  if (type == kOwn || type == kTransformerXl) {
+  if (type == kOwn || published_decoder(config) != nullptr) {
     return;
   }
   throw Error(ErrorKind::kFormat,

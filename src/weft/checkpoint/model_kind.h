@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "weft/checkpoint/published_decoders.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::checkpoint {
@@ -22,8 +23,8 @@ formats::Json read_model_config(const std::filesystem::path& directory);
 /// Whether the config is that of a decoder or encoder that `weft train` made of nothing.
 bool is_own_model(const formats::Json& config);
 
-/// Whether the config is that of a Transformer-XL directory, which opens as a decoder of Weft's own.
-bool is_transformer_xl(const formats::Json& config);
+/// Whether the config is that of a decoder of transformers, which opens as one of Weft's own; null otherwise.
+const PublishedDecoder* published_decoder(const formats::Json& config);
 
 /// Whether the config is that of an encoder-decoder: of Weft's own or of a family of Hugging Face. `config` names a
 /// model_type.
@@ -36,7 +37,7 @@ void require_encoder(const formats::Json& config, const std::filesystem::path& d
 /// Errors: kUnsupported unless is_encoder_decoder(), in the same way.
 void require_encoder_decoder(const formats::Json& config, const std::filesystem::path& directory);
 
-/// Errors: kFormat unless is_own_model() or is_transformer_xl(), in the same way.
+/// Errors: kFormat unless is_own_model() or published_decoder(), in the same way.
 void require_own_model(const formats::Json& config, const std::filesystem::path& directory);
 
 }  // namespace weft::checkpoint

@@ -8,7 +8,6 @@
 #include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/own_config_json.h"
-#include "weft/checkpoint/transformer_xl/config_json.h"
 
 namespace weft::checkpoint {
 
@@ -16,7 +15,7 @@ OpenedModel::OpenedModel(std::filesystem::path directory)
     : path_(std::move(directory)), json_(read_model_config(path_)) {}
 
 bool OpenedModel::is_encoder() const {
-  if (is_own_model(json_) || is_transformer_xl() || is_encoder_decoder()) {
+  if (is_own_model(json_) || published_decoder() != nullptr || is_encoder_decoder()) {
     return false;
   }
   encoder_config();
@@ -52,12 +51,13 @@ const models::EncoderDecoderConfig& OpenedModel::encoder_decoder_config() const 
   return *pair_;
 }
 
-bool OpenedModel::is_transformer_xl() const { return checkpoint::is_transformer_xl(json_); }
+const PublishedDecoder* OpenedModel::published_decoder() const { return checkpoint::published_decoder(json_); }
 
 const models::TransformerConfig& OpenedModel::own_config() const {
   if (!own_) {
     require_own_model(json_, path_);
-    own_ = is_transformer_xl() ? transformer_xl_from_json(json_, path_) : own_config_from_json(json_, path_);
+    const PublishedDecoder* const published = published_decoder();
+    own_ = published != nullptr ? published->from_json(json_, path_) : own_config_from_json(json_, path_);
   }
   return *own_;
 }

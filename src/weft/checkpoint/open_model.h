@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "weft/checkpoint/published_decoders.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_config.h"
 #include "weft/models/encoder_decoder_config.h"
@@ -32,9 +33,9 @@ class OpenedModel {
   bool is_encoder_decoder() const;
   /// Errors: kUnsupported unless is_encoder_decoder(), as encoder_config(); those of encoder_decoder_from_json().
   const models::EncoderDecoderConfig& encoder_decoder_config() const;
-  /// Whether it is a Transformer-XL directory of transformers.
-  bool is_transformer_xl() const;
-  /// Errors: kFormat unless the model is a decoder or encoder of Weft's own or a Transformer-XL, naming the same;
+  /// What it is where it is a decoder of transformers, a Transformer-XL or a Reformer; null otherwise.
+  const PublishedDecoder* published_decoder() const;
+  /// Errors: kFormat unless the model is a decoder or encoder of Weft's own or of transformers, naming the same;
   /// kFormat or kArgument naming the field.
   const models::TransformerConfig& own_config() const;
 

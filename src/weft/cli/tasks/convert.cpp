@@ -8,7 +8,7 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
-#include "weft/checkpoint/transformer_xl/directory.h"
+#include "weft/checkpoint/published_decoders.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -26,6 +26,7 @@ constexpr const char* kConvertExamples =
     "  weft convert bart-base --to led --length 16384 --out led-base-16384\n"
     "  weft convert opus-mt-de-en --attention \"window(128) | global(1)\" --out long-de-en\n"
     "  weft convert run --to transfo-xl --out transformer-xl\n"
+    "  weft convert run --to reformer --out reformer\n"
     "  weft train --task mlm --model roberta-longformer-4096 --train-text books/train --steps 3000 --out trained";
 
 struct ConvertConfig {
@@ -41,8 +42,9 @@ struct ConvertConfig {
     using C = ConvertConfig;
     visit(Field{
         "to", &C::to,
-        "family of the new model; led out of a bart, transfo-xl out of what weft train --variant transformer-xl made"}
-              .one_of({"longformer", "big_bird", "led", "transfo-xl"}));
+        "family of the new model; led out of a bart, transfo-xl out of what weft train --variant transformer-xl made, "
+        "reformer out of what weft train --residual reversible made"}
+              .one_of({"longformer", "big_bird", "led", "transfo-xl", "reformer"}));
     visit(Field{"length", &C::length, "longest text of the new model, in tokens"}.range(1, 1 << 24));
     visit(Field{"attention_window", &C::attention_window,
                 "longformer and led: tokens of the window, half of them on each side: one number, or one for each "
@@ -86,15 +88,16 @@ void convert_pair(const ConvertCommand& command, const ConvertConfig& config,
   print_new_model(command.out, model, command.json);
 }
 
-// A decoder in Weft's form as transformers 4 had it. Nothing of the model changes.
-void convert_decoder(const ConvertCommand& command, const checkpoint::OpenedModel& directory) {
-  require(command.given.size() == 1,
-          "weft convert: --to transfo-xl changes nothing of a model: expected no other option");
+// A decoder in Weft's form as transformers has it. Nothing of the model changes.
+void convert_decoder(const ConvertCommand& command, const checkpoint::PublishedDecoder& form,
+                     const checkpoint::OpenedModel& directory) {
+  require(command.given.size() == 1, "weft convert: --to ", form.type,
+          " changes nothing of a model: expected no other option");
   std::optional<BusyBar> bar("converting");
   const models::LanguageModel model = checkpoint::load_model(directory);
-  checkpoint::save_transformer_xl(command.out, model, command.directory);
+  form.save(command.out, model, command.directory);
   bar.reset();
-  print_new_model(command.out, model, command.json);
+  print_new_model(command.out, model, form.type, command.json);
 }
 
 void run_convert(const ConvertCommand& command) {
@@ -102,8 +105,8 @@ void run_convert(const ConvertCommand& command) {
   formats::update_from_json(config, command.given, "weft convert");
   require_no_model(command.out);
   const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
-  if (config.to == "transfo-xl") {
-    convert_decoder(command, directory);
+  if (const checkpoint::PublishedDecoder* const form = checkpoint::published_decoder(config.to)) {
+    convert_decoder(command, *form, directory);
     return;
   }
   if (directory.is_encoder_decoder()) {

@@ -111,8 +111,10 @@ void print_new_model(const std::filesystem::path& out, const models::EncoderDeco
   print_made(out, {config.model_type, "encoder-decoder", model->parameter_count(), config.max_source_positions}, json);
 }
 
-void print_new_model(const std::filesystem::path& out, const models::LanguageModel& model, bool json) {
-  print_made(out, {"transfo-xl", "decoder", model->parameter_count(), model->config().max_position_embeddings}, json);
+void print_new_model(const std::filesystem::path& out, const models::LanguageModel& model, std::string_view family,
+                     bool json) {
+  print_made(out, {std::string(family), "decoder", model->parameter_count(), model->config().max_position_embeddings},
+             json);
 }
 
 }  // namespace weft::cli

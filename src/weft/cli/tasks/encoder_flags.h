@@ -88,7 +88,8 @@ void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, 
 void print_new_model(const std::filesystem::path& out, const models::EncoderModel& model, bool json);
 /// The same of an encoder-decoder, whose "positions" are those of a source.
 void print_new_model(const std::filesystem::path& out, const models::EncoderDecoder& model, bool json);
-/// The same of a decoder, a Transformer-XL, whose "positions" are those of a segment.
-void print_new_model(const std::filesystem::path& out, const models::LanguageModel& model, bool json);
+/// The same of a decoder of `family`, whose "positions" are those of a segment or of the longest text.
+void print_new_model(const std::filesystem::path& out, const models::LanguageModel& model, std::string_view family,
+                     bool json);
 
 }  // namespace weft::cli

@@ -154,21 +154,72 @@ TorchFile::TorchFile(const std::filesystem::path& path) : file_(path) {
   index_names();
 }
 
-void TorchFile::open_zip(std::string_view where) {
-  const std::unordered_map<std::string, ZipMember> members = read_zip_directory(file_, where);
-  const std::string folder = archive_folder(members, where);
-  const ZipMember pickle_member = members.at(folder + "data.pkl");
-  if (pickle_member.size > kLargestPickle) {
-    fail(ErrorKind::kFormat, where, ": its pickle has ", pickle_member.size, " bytes, at most ", kLargestPickle,
-         " are read");
+namespace {
+
+/// An archive's records, and the pickle among them.
+struct OpenedArchive {
+  std::unordered_map<std::string, ZipMember> members;
+  std::string folder;
+  std::string pickle;
+};
+
+OpenedArchive open_archive(const MappedFile& file, std::string_view where) {
+  OpenedArchive archive{read_zip_directory(file, where), {}, {}};
+  archive.folder = archive_folder(archive.members, where);
+  const ZipMember pickle = archive.members.at(archive.folder + "data.pkl");
+  if (pickle.size > kLargestPickle) {
+    fail(ErrorKind::kFormat, where, ": its pickle has ", pickle.size, " bytes, at most ", kLargestPickle, " are read");
   }
   // Older archives lack this record; they come from little-endian machines.
-  const auto order = members.find(folder + "byteorder");
-  if (order != members.end() && (order->second.size != 6 || read_bytes(file_, order->second.offset, 6) != "little")) {
+  const auto order = archive.members.find(archive.folder + "byteorder");
+  if (order != archive.members.end() &&
+      (order->second.size != 6 || read_bytes(file, order->second.offset, 6) != "little")) {
     fail(ErrorKind::kFormat, where, ": its data is not little-endian");
   }
-  check_member(file_, pickle_member, "data.pkl", where);
-  const std::string pickle = read_bytes(file_, pickle_member.offset, pickle_member.size);
+  check_member(file, pickle, "data.pkl", where);
+  archive.pickle = read_bytes(file, pickle.offset, pickle.size);
+  return archive;
+}
+
+/// The first pickles of the form before ZIP, read up to the one that matters.
+PickleRow begin_legacy(std::string_view start, std::string_view where) {
+  // The number comes as the first pickle, behind its protocol and the length of the number.
+  if (start.find(kMagic) > 16) {
+    fail(ErrorKind::kFormat, where, ": not a file of PyTorch: neither a ZIP file nor one that begins with its number");
+  }
+  PickleRow pickles(start, where);
+  const PickleValues magic = pickles.next();
+  const PickleValues version = pickles.next();
+  if (magic.top().text != kMagic || version.top().integer != kLegacyVersion) {
+    fail(ErrorKind::kFormat, where, ": its version is ", version.top().integer, ", only ", kLegacyVersion, " is read");
+  }
+  check_little_endian(pickles.next(), where);
+  return pickles;
+}
+
+std::string legacy_start(const MappedFile& file) {
+  return read_bytes(file, 0, std::min<std::uint64_t>(file.bytes().size(), kLargestPickle));
+}
+
+}  // namespace
+
+PickledObject read_torch_object(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  const std::string where = quote(path.native(), 4096);
+  PickledObject object;
+  if (looks_like_zip(file)) {
+    object.bytes = std::make_unique<const std::string>(open_archive(file, where).pickle);
+    object.pickle = read_pickle(*object.bytes, where);
+  } else {
+    object.bytes = std::make_unique<const std::string>(legacy_start(file));
+    object.pickle = begin_legacy(*object.bytes, where).next();
+  }
+  return object;
+}
+
+void TorchFile::open_zip(std::string_view where) {
+  const OpenedArchive archive = open_archive(file_, where);
+  const auto& [members, folder, pickle] = archive;
   place(read_state_dict(read_pickle(pickle, where), where), [&](const StoredTensor& tensor) {
     const auto found = members.find(folder + "data/" + tensor.storage);
     if (found == members.end()) {
@@ -185,18 +236,8 @@ void TorchFile::open_zip(std::string_view where) {
 }
 
 void TorchFile::open_legacy(std::string_view where) {
-  const std::string start = read_bytes(file_, 0, std::min<std::uint64_t>(file_.bytes().size(), kLargestPickle));
-  // The number comes as the first pickle, behind its protocol and the length of the number.
-  if (start.find(kMagic) > 16) {
-    fail(ErrorKind::kFormat, where, ": not a file of PyTorch: neither a ZIP file nor one that begins with its number");
-  }
-  PickleRow pickles(start, where);
-  const PickleValues magic = pickles.next();
-  const PickleValues version = pickles.next();
-  if (magic.top().text != kMagic || version.top().integer != kLegacyVersion) {
-    fail(ErrorKind::kFormat, where, ": its version is ", version.top().integer, ", only ", kLegacyVersion, " is read");
-  }
-  check_little_endian(pickles.next(), where);
+  const std::string start = legacy_start(file_);
+  PickleRow pickles = begin_legacy(start, where);
   std::vector<StoredTensor> tensors = read_state_dict(pickles.next(), where);
   const PickleValues keys = pickles.next();
   const auto offsets = legacy_offsets(keys, tensors, file_, pickles.position());

@@ -21,6 +21,15 @@
 
 namespace weft::formats {
 
+/// A pickle, and the bytes that its texts point into.
+struct PickledObject {
+  std::unique_ptr<const std::string> bytes;
+  PickleValues pickle;
+};
+
+/// What torch.save wrote into a file of either form, without its storages. Errors: kIo, kFormat as TorchFile's.
+PickledObject read_torch_object(const std::filesystem::path& path);
+
 class TorchFile final : public TensorFile {
  public:
   /// Errors: kIo; kFormat naming the file and what is wrong: neither of the two forms, a TorchScript archive,

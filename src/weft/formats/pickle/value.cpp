@@ -7,6 +7,7 @@ namespace {
 
 constexpr Global kGlobals[] = {
     {"collections", "OrderedDict", GlobalRole::kOrderedDict},
+    {"collections", "Counter", GlobalRole::kCounter},
     {"torch", "Size", GlobalRole::kSize},
     {"torch._utils", "_rebuild_tensor", GlobalRole::kTensor},
     {"torch._utils", "_rebuild_tensor_v2", GlobalRole::kTensor},

@@ -17,6 +17,7 @@ namespace weft::formats {
 /// What an allowed name stands for.
 enum class GlobalRole {
   kOrderedDict,
+  kCounter,          ///< (dict,)
   kStorage,          ///< torch.FloatStorage and its kin; without a dtype: bytes
   kDtype,            ///< torch.uint16 and its kin
   kSize,             ///< torch.Size

@@ -7,7 +7,9 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/formats/pickle/pickled_words.h"
 #include "weft/text/hugging_face/compose.h"
+#include "weft/text/hugging_face/vocabulary.h"
 
 namespace weft::text {
 namespace {
@@ -19,6 +21,8 @@ constexpr const char* kMerges = "merges.txt";
 constexpr const char* kSentencePiece = "spiece.model";
 // Files of which a directory has one, or tokenizer.json beside others; then all that are read and saved again.
 constexpr const char* kVocabularies[] = {kJson, kWordPiece, kBytePairs, kSentencePiece};
+// Transformer-XL's words as torch.save wrote them: a directory without any of those may have one.
+constexpr const char* kPickledWords[] = {"vocab.pkl", "vocab.bin"};
 constexpr const char* kFiles[] = {kJson,
                                   kWordPiece,
                                   kBytePairs,
@@ -39,6 +43,15 @@ void require_class(const TokenizerSettings& settings, std::initializer_list<std:
   }
 }
 
+/// {"word":id,...} of words in the order of their ids.
+std::string words_json(const std::vector<std::string>& words, std::string_view where) {
+  std::string text = "{";
+  for (std::size_t id = 0; id < words.size(); ++id) {
+    text += concat(id == 0 ? "" : ",", json_string(words[id], where), ":", id);
+  }
+  return text + "}";
+}
+
 // Transformer-XL's vocabulary of words. Its class need not be named: no other family ends a line with <eos>.
 bool has_words(const TokenizerFiles& files, const TokenizerSettings& settings) {
   const std::string_view name = without_fast(settings.tokenizer_class);
@@ -56,8 +69,9 @@ bool is_there(const std::filesystem::path& file) {
 }
 
 bool has_tokenizer_files(const std::filesystem::path& directory) {
-  return std::any_of(std::begin(kVocabularies), std::end(kVocabularies),
-                     [&](const char* name) { return is_there(directory / name); });
+  const auto there = [&](const char* name) { return is_there(directory / name); };
+  return std::any_of(std::begin(kVocabularies), std::end(kVocabularies), there) ||
+         std::any_of(std::begin(kPickledWords), std::end(kPickledWords), there);
 }
 
 TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory) {
@@ -66,6 +80,14 @@ TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory) {
   for (const char* name : kFiles) {
     if (is_there(directory / name)) {
       files.emplace(name, read_file(directory / name, kLargestFile));
+    }
+  }
+  const bool has_one = std::any_of(std::begin(kVocabularies), std::end(kVocabularies),
+                                   [&](const char* name) { return files.contains(name); });
+  for (const char* name : kPickledWords) {
+    if (!has_one && !files.contains(kBytePairs) && is_there(directory / name)) {
+      // From here on they are JSON: what is saved elsewhere is no pickle.
+      files.emplace(kBytePairs, words_json(formats::read_pickled_words(directory / name), (directory / name).native()));
     }
   }
   return files;

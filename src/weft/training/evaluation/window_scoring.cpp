@@ -87,7 +87,7 @@ std::vector<text::Span> token_places(const text::Tokenizer& tokenizer, std::stri
     whole.special_tokens = false;
     return hugging_face->encode_windows(text, whole).front().byte_offsets;
   }
-  if (tokenizer.kind() != "bytes") {
+  if (!tokenizer.kind().starts_with("bytes")) {  // "bytes+2": other ids, the same places
     fail(ErrorKind::kUnsupported,
          "scores of single tokens need their places in the text, which a SentencePiece "
          ".model file does not tell; bytes and Hugging Face tokenisers do");

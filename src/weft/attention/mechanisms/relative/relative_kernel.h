@@ -10,8 +10,8 @@
 
 namespace weft::attention {
 
-/// CPU and float32 in query, key and value, and what else the fused kernel asks for. Half types are multiplied in
-/// float32 by relative_product.cpp: q + u would lose digits in them.
+/// CPU and float32 in query, key and value, and what else the fused kernel asks for. relative_attention() widens half
+/// types: q + u would lose digits in them.
 bool has_relative_kernel(const RelativeCall& call);
 
 /// Errors: kUnsupported where there is no memory for the kernel's workspace.

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two lists of fields for one architecture: decoders with a head, of which local layers are patterns.
+#include "weft/checkpoint/reformer/config_json.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/attention/mechanisms/settings.h"
+#include "weft/core/error.h"
+#include "weft/core/number.h"
+#include "weft/core/quote.h"
+#include "weft/models/stack/stack_config.h"
+#include "weft/text/hugging_face.h"
+
+namespace weft::checkpoint {
+namespace {
+
+using formats::Json;
+using models::TransformerConfig;
+
+constexpr const char* kClass = "ReformerModelWithLMHead";
+constexpr std::int64_t kByteVocabulary = 258;
+
+/// The fields that say what the model is, with the defaults of ReformerConfig; hash_seed and num_buckets have several
+/// forms and are read by themselves.
+struct ReformerFields {
+  std::int64_t vocab_size = 320;
+  std::int64_t hidden_size = 256;
+  std::int64_t num_attention_heads = 12;
+  std::int64_t attention_head_size = 64;
+  std::int64_t feed_forward_size = 512;
+  std::int64_t max_position_embeddings = 4096;
+  bool axial_pos_embds = true;
+  std::vector<std::int64_t> axial_pos_shape = {64, 64};
+  std::vector<std::int64_t> axial_pos_embds_dim = {64, 192};
+  std::vector<std::string> attn_layers = {"local", "lsh", "local", "lsh", "local", "lsh"};
+  std::int64_t local_attn_chunk_length = 64;
+  std::int64_t local_num_chunks_before = 1;
+  std::int64_t local_num_chunks_after = 0;
+  std::int64_t lsh_attn_chunk_length = 64;
+  std::int64_t lsh_num_chunks_before = 1;
+  std::int64_t lsh_num_chunks_after = 0;
+  std::int64_t num_hashes = 1;
+  std::string hidden_act = "relu";
+  double hidden_dropout_prob = 0.05;
+  double local_attention_probs_dropout_prob = 0.05;
+  double lsh_attention_probs_dropout_prob = 0.0;
+  double layer_norm_eps = 1e-12;
+  double initializer_range = 0.02;
+  std::int64_t chunk_size_feed_forward = 0;
+  std::int64_t chunk_size_lm_head = 0;
+  bool is_decoder = false;
+  bool tie_word_embeddings = false;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = ReformerFields;
+    constexpr std::int64_t kLongest = std::int64_t{1} << 30;
+    visit(Field{"vocab_size", &C::vocab_size, ""}.range(1, 1 << 24));
+    visit(Field{"hidden_size", &C::hidden_size, ""}.range(1, 1 << 18));
+    visit(Field{"num_attention_heads", &C::num_attention_heads, ""}.range(1, 4096));
+    visit(Field{"attention_head_size", &C::attention_head_size, ""}.range(1, 1 << 16));
+    visit(Field{"feed_forward_size", &C::feed_forward_size, ""}.range(1, 1 << 20));
+    visit(Field{"max_position_embeddings", &C::max_position_embeddings, ""}.range(1, kLongest));
+    visit(Field{"axial_pos_embds", &C::axial_pos_embds, ""});
+    visit(Field{"axial_pos_shape", &C::axial_pos_shape, ""});
+    visit(Field{"axial_pos_embds_dim", &C::axial_pos_embds_dim, ""});
+    visit(Field{"attn_layers", &C::attn_layers, ""});
+    visit(Field{"local_attn_chunk_length", &C::local_attn_chunk_length, ""}.range(1, kLongest));
+    visit(Field{"local_num_chunks_before", &C::local_num_chunks_before, ""}.range(0, 64));
+    visit(Field{"local_num_chunks_after", &C::local_num_chunks_after, ""}.range(0, 64));
+    visit(Field{"lsh_attn_chunk_length", &C::lsh_attn_chunk_length, ""}.range(1, kLongest));
+    visit(Field{"lsh_num_chunks_before", &C::lsh_num_chunks_before, ""}.range(0, 64));
+    visit(Field{"lsh_num_chunks_after", &C::lsh_num_chunks_after, ""}.range(0, 64));
+    visit(Field{"num_hashes", &C::num_hashes, ""}.range(1, 64));
+    visit(Field{"hidden_act", &C::hidden_act, ""});
+    visit(Field{"hidden_dropout_prob", &C::hidden_dropout_prob, ""}.range(0.0, 0.999));
+    visit(Field{"local_attention_probs_dropout_prob", &C::local_attention_probs_dropout_prob, ""}.range(0.0, 0.999));
+    visit(Field{"lsh_attention_probs_dropout_prob", &C::lsh_attention_probs_dropout_prob, ""}.range(0.0, 0.999));
+    visit(Field{"layer_norm_eps", &C::layer_norm_eps, ""}.range(1e-12, 1.0));
+    visit(Field{"initializer_range", &C::initializer_range, ""}.range(0.0, 10.0));
+    visit(Field{"chunk_size_feed_forward", &C::chunk_size_feed_forward, ""}.range(0, kLongest));
+    visit(Field{"chunk_size_lm_head", &C::chunk_size_lm_head, ""}.range(0, kLongest));
+    visit(Field{"is_decoder", &C::is_decoder, ""});
+    visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, ""});
+  }
+};
+
+template <typename... Parts>
+void reformer_needs(bool holds, const Parts&... parts) {
+  if (!holds) {
+    fail(ErrorKind::kUnsupported, parts...);
+  }
+}
+
+void check_class(const Json& json, const std::string& where) {
+  const auto found = json.find("architectures");
+  const bool fits = found == json.end() || *found == Json::array({kClass}) || found->is_null();
+  reformer_needs(fits, where, ": architectures must be [\"", kClass, "\"], found ",
+                 found == json.end() ? "none" : quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));
+}
+
+/// "" where it is null: then the buckets follow from the longest text; 512 or 64x128 otherwise.
+std::string buckets_text(const Json& json, const std::string& where) {
+  const auto found = json.find("num_buckets");
+  if (found == json.end() || found->is_null()) {
+    return {};
+  }
+  std::vector<std::int64_t> factors(1);
+  if (found->is_array()) {
+    formats::read_value(*found, where + ": num_buckets", factors);
+  } else {
+    formats::read_value(*found, where + ": num_buckets", factors.front());
+  }
+  std::string text;
+  for (const std::int64_t factor : factors) {
+    text += concat(text.empty() ? "" : "x", factor);
+  }
+  return text;
+}
+
+std::int64_t hash_seed(const Json& json, const std::string& where) {
+  std::int64_t seed = 0;
+  const auto found = json.find("hash_seed");
+  if (found != json.end() && !found->is_null()) {
+    formats::read_value(*found, where + ": hash_seed", seed);
+  }
+  return seed;
+}
+
+std::string local_expression(const ReformerFields& fields) {
+  return concat("block(", fields.local_attn_chunk_length, ", window(left=", fields.local_num_chunks_before, "))");
+}
+
+std::string hashed_expression(const ReformerFields& fields, const std::string& buckets, std::int64_t seed) {
+  return concat("lsh(causal=position", buckets.empty() ? "" : ", buckets=", buckets, ", rounds=", fields.num_hashes,
+                ", chunk=", fields.lsh_attn_chunk_length, ", left=", fields.lsh_num_chunks_before,
+                ", right=", fields.lsh_num_chunks_after, ", seed=", seed, ")");
+}
+
+std::vector<std::string> layer_expressions(const ReformerFields& fields, const Json& json, const std::string& where) {
+  const std::string local = local_expression(fields);
+  const std::string hashed = hashed_expression(fields, buckets_text(json, where), hash_seed(json, where));
+  std::vector<std::string> expressions;
+  for (const std::string& layer : fields.attn_layers) {
+    if (layer != "local" && layer != "lsh") {
+      fail(ErrorKind::kFormat, where, ": attn_layers must hold local and lsh, found ", quote(layer));
+    }
+    expressions.push_back(layer == "local" ? local : hashed);
+  }
+  return expressions;
+}
+
+/// The number between `before` and `behind` in `text`, all of it; -1 where it reads otherwise.
+std::int64_t number_between(std::string_view text, std::string_view before, std::string_view behind) {
+  if (text.size() <= before.size() + behind.size() || !text.starts_with(before) || !text.ends_with(behind)) {
+    return -1;
+  }
+  text.remove_prefix(before.size());
+  text.remove_suffix(behind.size());
+  return integer_of(text).value_or(-1);
+}
+
+void read_local(std::string_view expression, ReformerFields& fields) {
+  const std::size_t comma = expression.find(',');
+  const std::int64_t chunk =
+      comma == std::string_view::npos ? -1 : number_between(expression.substr(0, comma + 1), "block(", ",");
+  const std::int64_t before =
+      comma == std::string_view::npos ? -1 : number_between(expression.substr(comma), ", window(left=", "))");
+  reformer_needs(chunk > 0 && before >= 0,
+                 "reformer: attention must be `block(N, window(left=N))` or `lsh(causal=", "position, ...)`, found `",
+                 expression, "`");
+  fields.local_attn_chunk_length = chunk;
+  fields.local_num_chunks_before = before;
+}
+
+/// Of the hashed layers, which have all the same settings: what config.json says about buckets and the seed.
+Json read_hashed(const std::string& expression, ReformerFields& fields) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  attention::MechanismSettings given(expression, "lsh");
+  reformer_needs(given.word("causal", {"none", "position", "rank"}) == "position",
+                 "reformer: lsh must have causal=position, found `", expression, "`");
+  Json buckets = nullptr;
+  const std::string text = given.text("buckets");
+  if (!text.empty()) {
+    buckets = Json::array();
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('x', begin), text.size());
+      buckets.push_back(integer_of(std::string_view(text).substr(begin, end - begin)).value_or(0));
+      begin = end + 1;
+    }
+    buckets = buckets.size() == 1 ? buckets.front() : buckets;
+  }
+  fields.num_hashes = given.number("rounds", 2, 1, 64);
+  fields.lsh_attn_chunk_length = given.number("chunk", 64, 1, kMost);
+  fields.lsh_num_chunks_before = given.number("left", 1, 0, 64);
+  fields.lsh_num_chunks_after = given.number("right", 0, 0, 64);
+  return {{"num_buckets", buckets},
+          {"hash_seed", given.number("seed", 0, 0, std::numeric_limits<std::int64_t>::max())}};
+}
+
+/// attn_layers and what each kind of layer has; returns the fields of several forms.
+Json read_layers(const TransformerConfig& config, ReformerFields& fields) {
+  Json others = {{"num_buckets", nullptr}, {"hash_seed", nullptr}};
+  const std::string* local = nullptr;
+  const std::string* hashed = nullptr;
+  fields.attn_layers.clear();
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const std::string& expression = config.attention_of(layer);
+    const bool hashes = expression.starts_with("lsh");
+    const std::string*& first = hashes ? hashed : local;
+    if (first == nullptr) {
+      first = &expression;
+      if (hashes) {
+        others = read_hashed(expression, fields);
+      } else {
+        read_local(expression, fields);
+      }
+    }
+    reformer_needs(*first == expression, "reformer: attention must be the same in all ", hashes ? "lsh" : "local",
+                   " layers, found `", *first, "` and `", expression, "`");
+    fields.attn_layers.emplace_back(hashes ? "lsh" : "local");
+  }
+  return others;
+}
+
+void check_written(const TransformerConfig& config) {
+  const auto needs = [](bool holds, const char* rule) { reformer_needs(holds, "reformer: ", rule); };
+  needs(config.is_decoder, "is_decoder must be true");
+  needs(config.joins_streams(), "residual must be reversible, and tie_word_embeddings false");
+  needs(!config.attention_bias, "attention_bias must be false");
+  needs(config.lm_head_bias, "lm_head_bias must be true");
+  needs(config.position_embedding == "axial" || config.position_embedding == "learned",
+        "position_embedding must be axial or learned");
+  needs(config.key_value_heads() == config.num_attention_heads, "num_key_value_heads must be num_attention_heads");
+  needs(config.hidden_act != "swiglu", "hidden_act must have no gate");
+  needs(config.tokenizer_class == "huggingface" ||
+            (config.tokenizer_class == "bytes+2" && config.vocab_size == kByteVocabulary),
+        "the tokeniser must be huggingface, or bytes+2 with a vocabulary of 258");
+}
+
+}  // namespace
+
+TransformerConfig reformer_from_json(const Json& json, const std::filesystem::path& directory) {
+  const std::string where = (directory / "config.json").string();
+  ReformerFields fields;
+  formats::update_from_json(fields, formats::only_fields_of<ReformerFields>(json), where);
+  check_fields(fields, where);
+  check_class(json, where);
+  reformer_needs(fields.is_decoder, where, ": is_decoder must be true, found false");
+  reformer_needs(!fields.tie_word_embeddings, where, ": tie_word_embeddings must be false: the head has 2 hidden_size ",
+                 "columns");
+  TransformerConfig config;
+  config.vocab_size = fields.vocab_size;
+  config.hidden_size = fields.hidden_size;
+  config.num_hidden_layers = static_cast<std::int64_t>(fields.attn_layers.size());
+  config.num_attention_heads = fields.num_attention_heads;
+  config.attention_head_size = fields.attention_head_size;
+  config.intermediate_size = fields.feed_forward_size;
+  config.max_position_embeddings = fields.max_position_embeddings;
+  config.position_embedding = fields.axial_pos_embds ? "axial" : "learned";
+  if (fields.axial_pos_embds) {
+    config.axial_pos_shape = fields.axial_pos_shape;
+    config.axial_pos_embds_dim = fields.axial_pos_embds_dim;
+  }
+  config.residual = "reversible";
+  config.hidden_act = fields.hidden_act;
+  config.attention = layer_expressions(fields, json, where);
+  config.attention_bias = false;
+  config.hidden_dropout_prob = fields.hidden_dropout_prob;
+  const bool has_local =
+      std::find(fields.attn_layers.begin(), fields.attn_layers.end(), "local") != fields.attn_layers.end();
+  config.attention_probs_dropout_prob =
+      has_local ? fields.local_attention_probs_dropout_prob : fields.lsh_attention_probs_dropout_prob;
+  config.initializer_range = fields.initializer_range;
+  config.tie_word_embeddings = false;
+  config.lm_head_bias = true;
+  config.layer_norm_eps = fields.layer_norm_eps;
+  config.chunk_size_feed_forward = fields.chunk_size_feed_forward;
+  config.loss_chunk_size = fields.chunk_size_lm_head;
+  const bool bytes = fields.vocab_size == kByteVocabulary && !text::HuggingFaceTokenizer::present_in(directory);
+  config.tokenizer_class = bytes ? "bytes+2" : "huggingface";
+  config.directory = directory;
+  models::validate(config, where);
+  return config;
+}
+
+Json reformer_to_json(const TransformerConfig& config) {
+  check_written(config);
+  ReformerFields fields;
+  const Json others = read_layers(config, fields);
+  fields.vocab_size = config.vocab_size;
+  fields.hidden_size = config.hidden_size;
+  fields.num_attention_heads = config.num_attention_heads;
+  fields.attention_head_size = config.head_dim();
+  fields.feed_forward_size = config.feed_forward_size();
+  fields.max_position_embeddings = config.max_position_embeddings;
+  fields.axial_pos_embds = config.position_embedding == "axial";
+  if (fields.axial_pos_embds) {
+    const layers::AxialShape axial = models::stack_config(config).embeddings.axial;
+    fields.axial_pos_shape = {axial.rows, axial.columns};
+    fields.axial_pos_embds_dim = {axial.row_width, axial.column_width};
+  }
+  fields.hidden_act = config.hidden_act;
+  fields.hidden_dropout_prob = config.hidden_dropout_prob;
+  fields.local_attention_probs_dropout_prob = config.attention_probs_dropout_prob;
+  fields.lsh_attention_probs_dropout_prob = config.attention_probs_dropout_prob;
+  fields.initializer_range = config.initializer_range;
+  fields.layer_norm_eps = config.layer_norm_eps;
+  fields.chunk_size_feed_forward = config.chunk_size_feed_forward;
+  fields.chunk_size_lm_head = config.loss_chunk_size;
+  fields.is_decoder = true;
+  Json json = formats::to_json(fields);
+  json.update(others);
+  json.update({{"architectures", {kClass}}, {"model_type", kReformer}, {"pad_token_id", 0}, {"eos_token_id", 2}});
+  return json;
+}
+
+}  // namespace weft::checkpoint

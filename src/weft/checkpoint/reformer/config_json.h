@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json of a Reformer directory of transformers (model_type reformer) to a model of Weft's own and back.
+#pragma once
+
+#include <filesystem>
+
+#include "weft/formats/config_json.h"
+#include "weft/models/transformer_config.h"
+
+namespace weft::checkpoint {
+
+/// `model_type` of these directories.
+inline constexpr const char* kReformer = "reformer";
+
+/// Fields that are missing have the defaults of transformers 5.23. Errors: kFormat, kArgument or kUnsupported naming
+/// the file and the field.
+models::TransformerConfig reformer_from_json(const formats::Json& json, const std::filesystem::path& directory);
+
+/// Errors: kUnsupported for a model that such a directory cannot hold, naming the field.
+formats::Json reformer_to_json(const models::TransformerConfig& config);
+
+}  // namespace weft::checkpoint

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reformer directories against transformers: logits, gradients, what is written back, what is refused.
+#include <gtest/gtest.h>
+
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "support/expect_error.h"
+#include "support/temporary_directory.h"
+#include "support/torch_fixture.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/reformer/config_json.h"
+#include "weft/checkpoint/reformer/directory.h"
+#include "weft/core/files.h"
+
+namespace weft::checkpoint {
+namespace {
+
+const std::vector<std::string> kReformers = {"local", "mixed"};
+
+std::filesystem::path reformer_fixture(const std::string& name) {
+  return std::filesystem::path(WEFT_TEST_DATA_DIR) / "reformer" / name;
+}
+
+/// float32 against float64, three layers.
+constexpr double kReformerTolerance = 5e-5;
+
+TEST(Reformer, GivesTheLogitsOfTransformers) {
+  const at::NoGradGuard without_gradients;
+  for (const std::string& name : kReformers) {
+    models::LanguageModel model = load_model(reformer_fixture(name));
+    const test::Fixture expected("reformer/" + name + "/expected");
+    for (const char* length : {"1", "3", "13", "32"}) {
+      models::ModelInput input;
+      input.input_ids = expected.tensor(std::string("ids.") + length);
+      const at::Tensor logits = expected.tensor(std::string("logits.") + length);
+      EXPECT_LT(test::largest_difference(model->logits(input), logits), kReformerTolerance) << name << length;
+    }
+  }
+}
+
+TEST(Reformer, GivesTheGradientsOfTransformers) {
+  for (const std::string& name : kReformers) {
+    models::LanguageModel model = load_model(reformer_fixture(name));
+    const test::Fixture expected("reformer/" + name + "/expected");
+    model->train();
+    models::ModelInput input;
+    input.input_ids = expected.tensor("ids.32");
+    model->loss(input, input.input_ids.roll(-1, 1)).backward();
+    for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
+      ASSERT_TRUE(expected.has("gradient." + key)) << key;
+    }
+    const at::NoGradGuard without_gradients;
+    for (at::Tensor parameter : model->parameters()) {
+      parameter.copy_(parameter.grad());
+    }
+    for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
+      const at::Tensor theirs = expected.tensor("gradient." + key);
+      const double scale = 1e-2 + theirs.abs().max().item<double>();
+      EXPECT_LT(test::largest_difference(gradient, theirs), 2e-4 * scale) << name << " " << key;
+    }
+  }
+}
+
+TEST(Reformer, WritesBackWhatItRead) {
+  for (const std::string& name : kReformers) {
+    const std::filesystem::path from = reformer_fixture(name);
+    const models::LanguageModel model = load_model(from);
+    test::TemporaryDirectory directory;
+    save_reformer(directory / "copy", model, from);
+    const auto written = load_tensors(directory / "copy" / "model.safetensors");
+    auto read = load_tensors(from / "model.safetensors");
+    ASSERT_EQ(written.size(), read.size());
+    for (const auto& [key, tensor] : written) {
+      const auto found = std::find_if(read.begin(), read.end(), [&](const auto& each) { return each.first == key; });
+      ASSERT_NE(found, read.end()) << key;
+      EXPECT_TRUE(found->second.equal(tensor)) << key;
+    }
+    const formats::Json before = formats::read_json(from / "config.json");
+    const formats::Json after = formats::read_json(directory / "copy" / "config.json");
+    for (const auto& [field, value] : after.items()) {
+      const bool unused =
+          field == "num_buckets" || field == "hash_seed" || field.starts_with("lsh") || field == "num_hashes";
+      // transformers writes chunk_size_feed_forward only where it is not 0.
+      const formats::Json was =
+          field == "chunk_size_feed_forward" ? formats::Json(before.value(field, 0)) : before.at(field);
+      if (name == "mixed" || !unused) {
+        EXPECT_EQ(was, value) << name << " " << field;
+      }
+    }
+  }
+}
+
+TEST(Reformer, DecodesLocalLayersTokenByToken) {
+  const at::NoGradGuard without_gradients;
+  models::LanguageModel model = load_model(reformer_fixture("local"));
+  const test::Fixture expected("reformer/local/expected");
+  const at::Tensor ids = expected.tensor("ids.13");
+  layers::DecodingState state = model->initial_state();
+  for (std::int64_t i = 0; i < ids.size(1); ++i) {
+    const at::Tensor logits = model->decode(ids.narrow(1, i, 1), state);
+    EXPECT_LT(test::largest_difference(logits, expected.tensor("logits.13").select(1, i)), kReformerTolerance) << i;
+  }
+}
+
+TEST(Reformer, RefusesWhatItCannotHold) {
+  const formats::Json good = formats::read_json(reformer_fixture("mixed") / "config.json");
+  const auto refused = [&](ErrorKind kind, const char* field, const formats::Json& value,
+                           std::initializer_list<std::string_view> words) {
+    formats::Json json = good;
+    json[field] = value;
+    test::expect_error(kind, words, [&] { reformer_from_json(json, "here"); });
+  };
+  EXPECT_EQ(reformer_from_json(good, "here").tokenizer_class, "bytes+2");
+  refused(ErrorKind::kUnsupported, "is_decoder", false, {"is_decoder"});
+  refused(ErrorKind::kUnsupported, "tie_word_embeddings", true, {"tie_word_embeddings"});
+  refused(ErrorKind::kUnsupported, "architectures", {"ReformerForMaskedLM"}, {"ReformerModelWithLMHead", "MaskedLM"});
+  refused(ErrorKind::kFormat, "attn_layers", {"local", "full"}, {"attn_layers", "'full'"});
+  refused(ErrorKind::kArgument, "axial_pos_shape", {4, 7}, {"axial_pos_shape", "28", "32"});
+  refused(ErrorKind::kArgument, "hidden_act", "gelu_fast", {"hidden_act", "gelu_fast"});
+  const auto unwritable = [&](auto&& spoil, std::initializer_list<std::string_view> words) {
+    models::TransformerConfig config = reformer_from_json(good, "here");
+    spoil(config);
+    test::expect_error(ErrorKind::kUnsupported, words, [&] { reformer_to_json(config); });
+  };
+  unwritable([](auto& c) { c.residual = "plain"; }, {"residual"});
+  unwritable([](auto& c) { c.attention = {"window(4)"}; }, {"window(4)", "block"});
+  unwritable([](auto& c) { c.attention = {"lsh", "lsh", "lsh"}; }, {"causal=position"});
+  unwritable([](auto& c) { c.attention[0] = "block(5, window(left=1))"; }, {"same in all local layers"});
+}
+
+}  // namespace
+}  // namespace weft::checkpoint

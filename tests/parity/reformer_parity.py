@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reformers against the installed transformers.
+
+The fixtures of tests/fixtures/reformer are made anew and compared with the stored ones. Then `weft eval` scores texts with directories that transformers
+wrote, of the shapes of google/reformer-enwik8 and -crime-and-punishment but narrower and with random weights; ids are bytes + 2.
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import torch
+from safetensors.torch import load_file
+from torch.nn import functional as F
+from transformers import ReformerConfig, ReformerModelWithLMHead
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests/fixtures"
+sys.path[:0] = [str(FIXTURES / "make"), str(ROOT / "tests/parity")]
+
+import encoder_parity as shared  # noqa: E402
+import reformer  # noqa: E402
+
+WEFT = os.environ.get("WEFT_BINARY", ROOT / "build/release/bin/weft")
+COMMON = {"vocab_size": 258, "is_decoder": True, "hidden_dropout_prob": 0.0, "local_attention_probs_dropout_prob": 0.0, "hash_seed": 3,
+          "pad_token_id": 0}
+SHAPES = {
+    "enwik8": {"attn_layers": ["local", "local", "lsh", "local"] * 2, "hidden_size": 128, "num_attention_heads": 8, "attention_head_size": 16,
+               "feed_forward_size": 512, "local_attn_chunk_length": 128, "lsh_attn_chunk_length": 256, "num_hashes": 4, "num_buckets": 512,
+               "axial_pos_shape": [128, 512], "axial_pos_embds_dim": [32, 96], "max_position_embeddings": 65536},
+    "crime and punishment": {"attn_layers": ["local", "lsh"] * 3, "hidden_size": 64, "num_attention_heads": 2, "attention_head_size": 16,
+                             "feed_forward_size": 128, "local_attn_chunk_length": 64, "lsh_attn_chunk_length": 64, "num_hashes": 1,
+                             "num_buckets": [64, 128], "axial_pos_shape": [512, 1024], "axial_pos_embds_dim": [16, 48],
+                             "max_position_embeddings": 524288},
+}
+# float32 in both, through eight layers; a row that lies between two buckets to the last bit would differ more, and these texts have none.
+NATS = 1e-4
+
+
+def check_fixtures():
+    with tempfile.TemporaryDirectory() as folder:
+        reformer.make(folder)
+        for name in reformer.CASES:
+            made = load_file(f"{folder}/{name}/expected.safetensors")
+            stored = load_file(FIXTURES / "reformer" / name / "expected.safetensors")
+            assert made.keys() == stored.keys(), name
+            largest = max((made[key].double() - stored[key].double()).abs().max().item() for key in made)
+            shared.report(largest <= 1e-5, f"fixture {name}: largest difference {largest:.1e}")
+
+
+def expected_nats(model, text):
+    ids = torch.tensor([[byte + 2 for byte in text]])
+    with torch.no_grad():
+        logits = model(ids[:, :-1], use_cache=False).logits + model.lm_head.bias  # transformers 5 does not add it
+    return F.cross_entropy(logits[0], ids[0, 1:], reduction="none")
+
+
+def check_shape(folder, name, fields):
+    torch.manual_seed(5)
+    model = ReformerModelWithLMHead(ReformerConfig(**COMMON, **fields)).eval()
+    with torch.no_grad():
+        for key, parameter in model.named_parameters():
+            parameter.add_(torch.randn(parameter.shape).mul(0.2 if parameter.dim() == 1 else 0.1))
+    directory = pathlib.Path(folder) / name.replace(" ", "-")
+    model.save_pretrained(directory)
+    source = random.Random(9)
+    for length in (1, 50, 300, 1000, 4096):
+        text = bytes(source.choice(b"abcdefgh ,.\n") for _ in range(length + 1))
+        path, scores = directory / "text.txt", directory / "scores.jsonl"
+        path.write_bytes(text)
+        subprocess.run([WEFT, "eval", directory, "--text", path, "--context", str(length), "--dtype", "float32", "--token-scores", scores, "--json"],
+                       check=True, stdout=subprocess.PIPE)
+        found = torch.tensor([json.loads(line)["bits"] for line in scores.read_text().splitlines()]) * torch.log(torch.tensor(2.0))
+        expected = expected_nats(model, text)
+        largest = (found - expected).abs().max().item()
+        shared.report(len(found) == length and largest <= NATS, f"{name}, {length} tokens: largest difference {largest:.1e} nats")
+
+
+def main():
+    torch.set_num_threads(2)
+    check_fixtures()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, fields in SHAPES.items():
+            check_shape(folder, name, fields)
+    return 1 if shared.report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
