@@ -170,13 +170,13 @@ constexpr std::array<Preset, 15> kPresets = {{
          "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "norm_position": "post",
          "dropout": 0.1, "vocabulary_size": 37000, "batch_tokens": 4096, "gradient_accumulation": 6,
          "learning_rate": 7e-4, "schedule": "inverse_sqrt", "warmup_ratio": 0.04, "steps": 100000})"},
-    // Weft's own, for tens of thousands of pairs and minutes of training: 29,000 captions give BLEU 36.8 after 8
-    // minutes
-    // on two cores (bench/RESULTS.md).
+    // Weft's own, for tens of thousands of pairs and minutes of training: batches of 1,024 tokens give BLEU 31.1 where
+    // as
+    // many tokens in batches of 2,048 give 27.5 (29,000 captions, three epochs; bench/RESULTS.md).
     {"transformer-small", "translate summarize",
      R"({"d_model": 192, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
          "decoder_attention_heads": 4, "encoder_ffn_dim": 768, "decoder_ffn_dim": 768, "norm_position": "pre",
-         "dropout": 0.1, "vocabulary_size": 4000, "batch_tokens": 2048,
+         "dropout": 0.1, "vocabulary_size": 4000, "batch_tokens": 1024,
          "learning_rate": 2e-3, "schedule": "linear", "warmup_ratio": 0.06})"},
     // BigBird-Pegasus (Zaheer et al. 2020: sources of 4,096 tokens in blocks of 64) at the size of transformer-base,
     // since the published 16 + 16 layers of width 1,024 are pretrained. Up to 704 tokens are read with full attention,
