@@ -13,7 +13,9 @@
 #include "weft/attention/mechanism.h"
 #include "weft/attention/mechanisms/linear/linear_attention.h"
 #include "weft/attention/mechanisms/lsh/lsh_attention.h"
+#include "weft/attention/mechanisms/nystrom/nystrom_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
+#include "weft/attention/mechanisms/performer/performer_attention.h"
 #include "weft/attention/mechanisms/relative/relative_attention.h"
 #include "weft/attention/mechanisms/span/span_attention.h"
 #include "weft/attention/state/keys_and_values.h"
@@ -37,8 +39,8 @@ struct Mechanism {
 
 [[noreturn]] MechanismSpec refuse(const std::string& expression) {
   fail(ErrorKind::kUnsupported, "the mechanism `", expression,
-       "` is known, but this version computes `linear`, `lsh`, `relative`, `span` and patterns (`window(512) | "
-       "global(1)`, `full`, ...) only");
+       "` is known, but this version computes `linear`, `lsh`, `nystrom`, `performer`, `relative`, `span` and "
+       "patterns (`window(512) | global(1)`, `full`, ...) only");
 }
 
 template <typename Made>
@@ -58,9 +60,9 @@ constexpr std::array kMechanisms{
     Mechanism{"linear", parse_linear, build<LinearAttention>},
     Mechanism{"relative", parse_relative, build_learned<RelativeAttention>},
     Mechanism{"span", parse_span, build_learned<SpanAttention>},
+    Mechanism{"nystrom", parse_nystrom, build_learned<NystromAttention>},
+    Mechanism{"performer", parse_performer, build_learned<PerformerAttention>},
     Mechanism{"random_features", refuse, nullptr},
-    Mechanism{"performer", refuse, nullptr},
-    Mechanism{"nystrom", refuse, nullptr},
     Mechanism{"linformer", refuse, nullptr},
 };
 

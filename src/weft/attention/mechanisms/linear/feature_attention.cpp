@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call as products of features: numerators and denominators are columns of one product.
+#include "weft/attention/mechanisms/linear/feature_attention.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/matmul.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/attention/mechanisms/linear/causal_product.h"
+#include "weft/attention/mechanisms/row_lengths.h"
+#include "weft/attention/operator/checks.h"
+#include "weft/attention/state/running_sums.h"
+#include "weft/attention/state/state_checks.h"
+#include "weft/attention/tensors.h"
+#include "weft/core/error.h"
+
+namespace weft::attention {
+namespace {
+
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+
+at::Tensor sums_of(const at::Tensor& key, const at::Tensor& value) {
+  return at::matmul(key.transpose(-2, -1), value);  // [B, H_kv, 1, D, D_v + 1]
+}
+
+/// Takes numbers that are not finite out of the keys and values: in a product with zeros they would reach rows before
+/// their own. Returns which entries they reach, bool [B, H_kv, 1, K, D_v + 1], undefined where all are finite.
+at::Tensor take_not_finite(FeatureParts& parts) {
+  if (parts.key.is_meta() || all_finite({parts.key, parts.value})) {
+    return {};
+  }
+  const at::Tensor key = at::isfinite(parts.key).logical_not().any(-1, true);
+  const at::Tensor value = at::isfinite(parts.value).logical_not();
+  parts.key = parts.key.masked_fill(key, 0.0);
+  parts.value = parts.value.masked_fill(value, 0.0);
+  return (key | value).cumsum(-2) > 0;
+}
+
+/// Rows [first, first + count) of `tensor` [..., K, C], with zeros beyond its end.
+at::Tensor rows_from(const at::Tensor& tensor, std::int64_t first, std::int64_t count) {
+  const std::int64_t here = std::clamp<std::int64_t>(tensor.size(-2) - first, 0, count);
+  const at::Tensor rows = tensor.narrow(-2, std::min(first, tensor.size(-2)), here);
+  return here == count ? rows : at::constant_pad_nd(rows, {0, 0, 0, count - here});
+}
+
+/// Numerators and denominators [B, H_kv, G, Q, D_v + 1] of queries that come with the keys, behind `sums` of those
+/// before.
+at::Tensor mixed_behind(const at::Tensor& sums, FeatureParts parts) {
+  const at::Tensor reached = take_not_finite(parts);
+  const at::Tensor mixed = causal_product(parts.query, parts.key, parts.value, sums);
+  return reached.defined() ? mixed.masked_fill(reached, kNotANumber) : mixed;
+}
+
+/// The same for queries at positions from `offset` on, and keys at positions from 0 on.
+at::Tensor causal_mixed(const FeatureParts& parts, std::int64_t offset) {
+  const std::int64_t before = std::min(offset, parts.key.size(-2));
+  const at::Tensor sums =
+      before > 0 ? sums_of(parts.key.narrow(-2, 0, before), parts.value.narrow(-2, 0, before)) : at::Tensor();
+  const std::int64_t count = parts.query.size(-2);
+  return mixed_behind(sums, {parts.query, rows_from(parts.key, offset, count), rows_from(parts.value, offset, count)});
+}
+
+}  // namespace
+
+FeatureParts FeatureAttention::parts_of(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                        const at::Tensor& keep) const {
+  const at::ScalarType type = accumulation_type(query);
+  const std::int64_t heads = key.size(1);
+  // Padding is cleared before the features, where NaN would survive the gradient, and behind them: phi(0) is not 0.
+  const at::Tensor mapped = without_padding(key_features(without_padding(key, keep).to(type)), keep);
+  const at::Tensor ones = value.new_ones({value.size(0), heads, value.size(2), 1}, type);
+  return {query_features(query.to(type)).unflatten(1, {heads, query.size(1) / heads}), mapped.unsqueeze(2),
+          at::cat({without_padding(value, keep).to(type), ones}, -1).unsqueeze(2)};
+}
+
+at::Tensor FeatureAttention::quotient_of(const at::Tensor& mixed, at::ScalarType type, const at::Tensor& keep) const {
+  const std::int64_t width = mixed.size(-1) - 1;
+  const at::Tensor output = (mixed.narrow(-1, 0, width) / denominators(mixed.narrow(-1, width, 1))).flatten(1, 2);
+  return without_padding(output, keep).to(type);
+}
+
+at::Tensor FeatureAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                     const AttentionContext& context) {
+  check_tensors(query, key, value, context.key_keep);
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+  const at::Tensor keep = kept_queries(context, query);
+  const FeatureParts parts = parts_of(without_padding(query, keep), key, value, kept_keys(context, key));
+  const at::Tensor mixed = site().causal ? causal_mixed(parts, context.query_offset)
+                                         : at::matmul(parts.query, sums_of(parts.key, parts.value));
+  return quotient_of(mixed, query.scalar_type(), keep);
+}
+
+std::unique_ptr<AttentionState> FeatureAttention::initial_state() const {
+  return std::make_unique<RunningSums>(site().layer);
+}
+
+at::Tensor FeatureAttention::step(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                  const AttentionContext& context, AttentionState& state) {
+  auto& held = state_as<RunningSums>(state);
+  check_goes_on(context.query_offset, state);
+  const std::int64_t before = held.length();
+  AttentionContext added = context;
+  if (context.key_keep.defined()) {
+    require(key.dim() == 4 && context.key_keep.dim() == 2 && context.key_keep.size(1) == before + key.size(2),
+            "attention: key_keep must be [batch, ", before, " tokens of the state and those of key ", key.sizes(),
+            "], found ", context.key_keep.sizes());
+    added.key_keep = context.key_keep.narrow(1, before, key.size(2));
+  }
+  check_tensors(query, key, value, added.key_keep);
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+  const at::Tensor keep = kept_queries(context, query);
+  const FeatureParts parts = parts_of(without_padding(query, keep), key, value, kept_keys(added, key, before));
+  held.append(parts.key.squeeze(2), parts.value.squeeze(2));
+  // One token sees all that was appended; several each see a part of it.
+  const bool one = query.size(2) == 1;
+  const at::Tensor sums = one ? held.appended() : held.sums();
+  const at::Tensor grouped = sums.defined() ? sums.unsqueeze(2) : sums;
+  return quotient_of(one ? at::matmul(parts.query, grouped) : mixed_behind(grouped, parts), query.scalar_type(), keep);
+}
+
+}  // namespace weft::attention

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// One battery that every mechanism of the registry passes; what a mechanism says about itself decides which checks
+// apply.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "attention/mechanism_checks.h"
+#include "attention/small_calls.h"
+#include "support/torch_gradcheck.h"
+#include "weft/attention/mechanism.h"
+
+namespace weft::test {
+namespace {
+
+using attention::AttentionContext;
+using attention::AttentionImpl;
+using attention::MechanismSite;
+
+constexpr std::int64_t kBatteryHeads = 2;
+constexpr std::int64_t kBatteryWidth = 8;
+
+/// Mechanisms that put numbers other than the softmax in its place, each in its settings that differ in what is
+/// computed.
+const std::vector<std::string>& battery_expressions() {
+  static const std::vector<std::string> all = {
+      "linear",
+      "performer(features=24, seed=3)",
+      "performer(features=13, orthogonal=no, seed=3)",
+      "performer(features=24, map=trigonometric, seed=3)",
+      "nystrom(landmarks=4, conv=3)",
+      "nystrom(landmarks=16, conv=0)",
+      "relative",
+      "window(5)",
+  };
+  return all;
+}
+
+class EveryMechanism : public ::testing::TestWithParam<std::string> {
+ protected:
+  static std::shared_ptr<AttentionImpl> made(bool causal, bool incremental = false, at::ScalarType type = at::kFloat) {
+    at::manual_seed(17);
+    MechanismSite site;
+    site.heads = kBatteryHeads;
+    site.head_dim = kBatteryWidth;
+    site.maximum_length = 256;
+    site.causal = causal;
+    site.incremental = incremental;
+    return attention::make_attention(GetParam(), site, at::TensorOptions(type));
+  }
+
+  static bool can_be_causal() { return attention::parse_mechanism(GetParam()).limits.causal.empty(); }
+  static bool can_go_on() { return attention::parse_mechanism(GetParam()).limits.incremental.empty(); }
+  /// Without and, where it can be, with the past alone.
+  static std::vector<bool> sites() {
+    return can_be_causal() ? std::vector<bool>{false, true} : std::vector<bool>{false};
+  }
+};
+
+at::Tensor output_of(AttentionImpl& module, const Tensors& tensors, const AttentionContext& context = {}) {
+  return module.forward(tensors.query, tensors.key, tensors.value, context).detach();
+}
+
+Tensors rows_between(const Tensors& tensors, std::int64_t first, std::int64_t count) {
+  const auto part = [&](const at::Tensor& tensor) { return tensor.narrow(2, first, count); };
+  return {part(tensors.query), part(tensors.key), part(tensors.value)};
+}
+
+Tensors in_type(const Tensors& tensors, at::ScalarType type) {
+  return {tensors.query.to(type), tensors.key.to(type), tensors.value.to(type)};
+}
+
+double battery_gap(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+TEST_P(EveryMechanism, LaterKeysReachNoEarlierRow) {
+  if (!can_be_causal()) {
+    GTEST_SKIP() << "never causal";
+  }
+  const auto module = made(true);
+  const Tensors tensors = random_tensors({1, kBatteryHeads, 150, kBatteryWidth});
+  const at::Tensor before = output_of(*module, tensors);
+  for (const double number : {30.0, std::numeric_limits<double>::quiet_NaN()}) {
+    const Tensors changed{tensors.query, tensors.key.clone(), tensors.value.clone()};
+    changed.key.narrow(2, 100, 50).fill_(number);
+    changed.value.narrow(2, 100, 50).fill_(number);
+    const at::Tensor after = output_of(*module, changed);
+    EXPECT_TRUE(at::equal(before.narrow(2, 0, 100), after.narrow(2, 0, 100))) << number;
+    EXPECT_FALSE(at::equal(before.narrow(2, 100, 50), after.narrow(2, 100, 50))) << number;
+  }
+}
+
+TEST_P(EveryMechanism, StepsEqualTheWhole) {
+  if (!can_go_on() || !can_be_causal()) {
+    GTEST_SKIP() << "never token by token";
+  }
+  const auto module = made(true, true);
+  const Tensors tensors = random_tensors({2, kBatteryHeads, 75, kBatteryWidth});
+  const at::Tensor whole = output_of(*module, tensors);
+  const auto state = module->initial_state();
+  std::int64_t first = 0;
+  for (const std::int64_t count : {66, 1, 1, 6, 1}) {
+    AttentionContext context;
+    context.query_offset = first;
+    const Tensors part = rows_between(tensors, first, count);
+    const at::Tensor output = module->step(part.query, part.key, part.value, context, *state).detach();
+    EXPECT_LT(battery_gap(output, whole.narrow(2, first, count)), 1e-4) << first;
+    state->advance();
+    first += count;
+  }
+}
+
+TEST_P(EveryMechanism, WhatPaddingHoldsReachesNothing) {
+  for (const bool causal : sites()) {
+    expect_padding_reaches_nothing(*made(causal));
+  }
+}
+
+TEST_P(EveryMechanism, RowsOfABatchAreAloneAndPaddingChangesNothing) {
+  for (const bool causal : sites()) {
+    const auto module = made(causal);
+    const Tensors tensors = random_tensors({3, kBatteryHeads, 70, kBatteryWidth});
+    AttentionContext context;
+    context.rows = {{{}, {}, {}}, {{}, 41, 41}, {{}, 1, 1}};
+    context.key_keep = at::arange(70).unsqueeze(0) < at::tensor({70, 41, 1}).unsqueeze(1);
+    const at::Tensor together = output_of(*module, tensors, context);
+    for (const auto& [row, length] : {std::pair{0, 70}, std::pair{1, 41}, std::pair{2, 1}}) {
+      const auto one = [&](const at::Tensor& tensor) { return tensor.narrow(0, row, 1).narrow(2, 0, length); };
+      const at::Tensor alone = output_of(*module, {one(tensors.query), one(tensors.key), one(tensors.value)});
+      EXPECT_LT(battery_gap(one(together), alone), 1e-4) << "row " << row << ", causal " << causal;
+    }
+  }
+}
+
+TEST_P(EveryMechanism, LengthsOfOneAndOfNoMultiple) {
+  for (const bool causal : sites()) {
+    for (const std::int64_t length : {1, 2, 63, 65, 127}) {
+      const at::Tensor output = output_of(*made(causal), random_tensors({1, kBatteryHeads, length, kBatteryWidth}));
+      EXPECT_EQ(output.sizes(), at::IntArrayRef({1, kBatteryHeads, length, kBatteryWidth}));
+      EXPECT_TRUE(at::isfinite(output).all().item<bool>()) << length;
+    }
+  }
+}
+
+// Inputs are the same numbers: what is left is one rounding of outputs below 4, and what the products of half types
+// lose.
+TEST_P(EveryMechanism, SumsOfBfloat16AreFloat32) {
+  for (const bool causal : sites()) {
+    const auto module = made(causal);
+    const Tensors half = in_type(random_tensors({2, kBatteryHeads, 200, kBatteryWidth}), at::kBFloat16);
+    const at::Tensor output = output_of(*module, half);
+    EXPECT_EQ(output.scalar_type(), at::kBFloat16);
+    const at::Tensor expected = output_of(*module, in_type(half, at::kFloat));
+    EXPECT_LT(((output.to(at::kFloat) - expected).abs() / (expected.abs() + 1)).max().item<double>(), 0.02);
+  }
+}
+
+TEST_P(EveryMechanism, GradientsAreThoseOfTheFunction) {
+  for (const bool causal : sites()) {
+    const auto module = made(causal, false, at::kDouble);
+    AttentionContext context;
+    context.key_keep = at::arange(7).unsqueeze(0) < at::tensor({7, 4}).unsqueeze(1);
+    const Tensors tensors = in_type(random_tensors({2, kBatteryHeads, 7, kBatteryWidth}), at::kDouble);
+    const auto call = [&](const std::vector<at::Tensor>& inputs) {
+      return module->forward(inputs[0], inputs[1], inputs[2], context);
+    };
+    testing::expect_gradients(call, {tensors.query, tensors.key, tensors.value}, 1e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryMechanism, ::testing::ValuesIn(battery_expressions()), [](const auto& info) {
+  std::string name;
+  for (const char c : info.param) {
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
+  return name;
+});
+
+}  // namespace
+}  // namespace weft::test

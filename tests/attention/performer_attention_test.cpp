@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// FAVOR+ against its equations in float64 with the same random rows; what its features estimate; large norms; memory.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "attention/small_calls.h"
+#include "support/expect_error.h"
+#include "support/torch_memory.h"
+#include "weft/attention/mechanism.h"
+
+namespace weft::test {
+namespace {
+
+using attention::make_attention;
+using attention::MechanismSite;
+
+std::shared_ptr<attention::AttentionImpl> performer(const std::string& settings, bool causal, std::int64_t width = 8,
+                                                    const at::TensorOptions& options = {}) {
+  MechanismSite site;
+  site.heads = 2;
+  site.head_dim = width;
+  site.causal = causal;
+  return make_attention("performer(" + settings + ")", site, options);
+}
+
+at::Tensor random_rows(const attention::AttentionImpl& module) {
+  return module.named_parameters()["projection"].to(at::kDouble);
+}
+
+// Choromanski et al. 2021, lemma 1 and equation 5: all pairs, [B, H, Q, K], as logarithms and signs would have it: the
+// factors of a row of queries are left out.
+at::Tensor favor_equations(const Tensors& tensors, const at::Tensor& projection, bool positive, bool causal) {
+  const auto wide = [](const at::Tensor& x) {
+    return x.to(at::kDouble) / std::pow(static_cast<double>(x.size(-1)), 0.25);
+  };
+  const at::Tensor query = wide(tensors.query);
+  const at::Tensor key = wide(tensors.key);
+  const auto angles = [&](const at::Tensor& x) { return at::matmul(x, projection.t()); };
+  const auto half = [](const at::Tensor& x) { return x.square().sum(-1, true) / 2; };
+  at::Tensor weights;
+  if (positive) {
+    weights = at::matmul(at::exp(angles(query) - half(query)), at::exp(angles(key) - half(key)).transpose(2, 3));
+  } else {
+    const at::Tensor difference = angles(query).unsqueeze(3) - angles(key).unsqueeze(2);  // [B, H, Q, K, rows]
+    weights = at::exp(half(query) + half(key).transpose(2, 3)) * difference.cos().sum(-1);
+  }
+  weights = causal ? weights.tril() : weights;
+  return at::matmul(weights, tensors.value.to(at::kDouble)) / weights.sum(-1, true);
+}
+
+double largest_gap_of(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+TEST(PerformerAttention, EqualsTheEquations) {
+  for (const bool causal : {false, true}) {
+    for (const std::string map : {"positive", "trigonometric"}) {
+      for (const std::int64_t length : {1, 5, 64, 131}) {
+        const Tensors tensors = random_tensors({2, 2, length, 8}, at::kDouble);
+        const auto module = performer("features=64, map=" + map, causal, 8, at::kDouble);
+        const at::Tensor expected = favor_equations(tensors, random_rows(*module), map == "positive", causal);
+        const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+        // Denominators of sines and cosines may be near 0, where the quotient has fewer digits.
+        EXPECT_LT(((output - expected).abs() / (expected.abs() + 1)).max().item<double>(), 1e-8) << map << length;
+      }
+    }
+  }
+}
+
+// |k| of 30 to 40, on 64 columns: exponents of keys lie 100 apart, and float32 without a common factor would lose them.
+TEST(PerformerAttention, LargeNormsStayInRange) {
+  for (const bool causal : {false, true}) {
+    Tensors tensors = random_tensors({1, 2, 150, 64});
+    tensors.query = tensors.query * 4;
+    tensors.key = tensors.key * 4;
+    const auto module = performer("features=256, seed=1", causal, 64);
+    const at::Tensor expected = favor_equations(tensors, random_rows(*module), true, causal);
+    const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+    EXPECT_LT(largest_gap_of(output, expected), 2e-3);
+    const at::Tensor largest = module->forward(tensors.query * 1e6, tensors.key * 1e6, tensors.value, {});
+    EXPECT_TRUE(at::isfinite(largest).all().item<bool>()) << "keys beyond the range count nothing";
+  }
+}
+
+TEST(PerformerAttention, EstimatesSoftmaxAttention) {
+  const Tensors tensors = random_tensors({1, 2, 60, 16}, at::kDouble);
+  const at::Tensor exact =
+      at::matmul(at::softmax(at::matmul(tensors.query, tensors.key.transpose(2, 3)) / 4, -1), tensors.value);
+  const auto error = [&](const std::string& settings) {
+    const auto module = performer(settings + ", seed=5", false, 16, at::kDouble);
+    return (module->forward(tensors.query, tensors.key, tensors.value, {}) - exact).square().mean().item<double>();
+  };
+  EXPECT_LT(error("features=4096"), error("features=64") / 8);
+  EXPECT_LT(error("features=16384"), 2e-3);
+  EXPECT_LT(error("features=16384, map=trigonometric"), 1e-2);
+}
+
+TEST(PerformerAttention, BlocksOfRowsAreOrthogonal) {
+  const at::Tensor rows = random_rows(*performer("features=20", false, 8, at::kDouble));
+  EXPECT_EQ(rows.sizes(), at::IntArrayRef({20, 8}));
+  for (const std::int64_t first : {0, 8, 16}) {
+    const at::Tensor block = rows.narrow(0, first, std::min<std::int64_t>(8, 20 - first));
+    const at::Tensor products = at::matmul(block, block.t());
+    EXPECT_LT((products - at::diag(products.diagonal())).abs().max().item<double>(), 1e-12);
+  }
+  EXPECT_NEAR(random_rows(*performer("features=4096", false, 8)).square().mean().item<double>(), 1.0, 0.05);
+}
+
+TEST(PerformerAttention, RowsAreSavedAndNotTrained) {
+  const auto module = performer("features=16", true);
+  EXPECT_EQ(module->parameters().size(), 1);
+  EXPECT_FALSE(module->parameters().front().requires_grad());
+  EXPECT_EQ(module->spec().parameters, std::vector<std::string>{"projection"});
+  const auto seeded = [](const std::string& seed) {
+    return random_rows(*performer("features=16, seed=" + seed, true));
+  };
+  EXPECT_TRUE(at::equal(seeded("7"), seeded("7")));
+  EXPECT_FALSE(at::equal(seeded("7"), seeded("8")));
+}
+
+TEST(PerformerAttention, MemoryIsProportionalToTheLength) {
+  const auto peak = [](std::int64_t length) {
+    const Tensors tensors = random_tensors({1, 1, length, 16});
+    const auto module = performer("features=32", true, 16);
+    const at::Tensor query = tensors.query.requires_grad_();
+    const at::Tensor key = tensors.key.requires_grad_();
+    return testing::peak_tensor_bytes([&] { module->forward(query, key, tensors.value, {}).sum().backward(); });
+  };
+  EXPECT_LT(peak(16384), 4 * peak(4096) + (1 << 20));
+}
+
+TEST(PerformerAttention, ErrorsNameTheSetting) {
+  EXPECT_EQ(performer("", false)->description(), "performer(features=256)");
+  EXPECT_EQ(performer("orthogonal=no, map=trigonometric, features=6, seed=2", false)->description(),
+            "performer(features=6, map=trigonometric, orthogonal=no, seed=2)");
+  expect_error(ErrorKind::kExpression, {"even", "7"}, [] { performer("features=7, map=trigonometric", false); });
+  expect_error(ErrorKind::kExpression, {"features", "65536", "0"}, [] { performer("features=0", false); });
+  expect_error(ErrorKind::kExpression, {"no setting", "rank"}, [] { performer("rank=4", false); });
+  const Tensors tensors = random_tensors({1, 2, 4, 6});
+  expect_error(ErrorKind::kArgument, {"8 columns"},
+               [&] { performer("", false)->forward(tensors.query, tensors.key, tensors.value, {}); });
+}
+
+}  // namespace
+}  // namespace weft::test
