@@ -25,7 +25,7 @@
 #include "weft/checkpoint/transformer_xl/directory.h"
 #include "weft/core/files.h"
 #include "weft/formats/config_json.h"
-#include "weft/layers/segment_memory.h"
+#include "weft/layers/memory/segment_memory.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::checkpoint {

@@ -14,7 +14,7 @@
 #include "models/small_model.h"
 #include "support/expect_error.h"
 #include "weft/layers/decoding_state.h"
-#include "weft/layers/segment_memory.h"
+#include "weft/layers/memory/segment_memory.h"
 
 namespace weft::models {
 namespace {

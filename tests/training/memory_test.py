@@ -57,6 +57,43 @@ class MemoryTest(Case):
         long = weft_json("generate", run, "--prompt", "graph", "--max-new-tokens", "300", "--seed", "3")
         self.assertEqual(long["new_tokens"], 300)
 
+    def test_what_leaves_the_memory_may_be_compressed(self):
+        shared = ("--memory", "9", *RELATIVE, "--hidden-dropout-prob", "0.1", "--compressed-memory", "6", "--compression-rate", "4",
+                  "--batch-size", "20", "--checkpoint-every", "1", "--schedule", "constant", "--warmup-ratio", "0")
+        self.train("--steps", "5", *shared, out=self.folder / "whole")
+        self.train("--steps", "3", *shared, out=self.folder / "cut")
+        process = weft("train", "--resume", "--out", self.folder / "cut", "--steps", "5")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(losses(self.folder / "cut"), losses(self.folder / "whole"))
+        for name in ("model.safetensors", "checkpoints/step-5/memory.safetensors"):
+            self.assertEqual((self.folder / "cut" / name).read_bytes(), (self.folder / "whole" / name).read_bytes(), name)
+        run = self.folder / "whole"
+        text = ("--text", self.held_out, "--threads", "1")
+        # Segments end where they ended in training, however many tokens are scored at once.
+        each = [weft_json("eval", run, *text, "--context", length)["bits_per_byte"] for length in ("7", "64", "500")]
+        self.assertLess(max(each) - min(each), 1e-5)
+        more = weft_json("eval", run, *text, "--memory", "12", "--compressed-memory", "50")
+        self.assertGreater(abs(more["bits_per_byte"] - each[0]), 1e-6)
+        self.assertEqual(more["memory"], 12)
+        made = weft_json("generate", run, "--prompt", "graph", "--max-new-tokens", "300", "--compressed-memory", "2", "--seed", "3",
+                         "--threads", "1")
+        self.assertEqual(made["new_tokens"], 300)
+        beams = ("generate", run, "--prompt", "graph of words", "--max-new-tokens", "90", "--num-beams", "2", "--threads", "1")
+        self.assertEqual(weft(*beams).returncode, 0)
+        plain = self.folder / "plain"
+        self.train_with_memory("plain", "--steps", "1")
+        for command in (("eval", plain, "--text", self.held_out), ("generate", plain, "--prompt", "a")):
+            self.assert_fails(weft(*command, "--compressed-memory", "9"), 1, "--compressed-memory", "not trained with")
+        self.assert_fails(weft("convert", run, "--to", "transfo-xl", "--out", self.folder / "released"), 1, "transfo-xl")
+        self.assert_fails(weft(*self.train_arguments(self.folder / "none", "--steps", "1", "--compressed-memory", "8")), 2,
+                          "--compressed-memory", "--memory is 0")
+
+    def test_a_prompt_without_room_is_not_printed(self):
+        self.train("--steps", "1", "--position-embedding", "learned")
+        process = weft("generate", self.run_directory, "--prompt", "graph", "--max-new-tokens", "5000")
+        self.assert_fails(process, 2, "positions of the decoder")
+        self.assertEqual(process.stdout, "")
+
     def test_what_has_no_memory_says_so(self):
         def refused(*more):
             return weft(*self.train_arguments(self.run_directory, "--steps", "1", "--memory", "8", *more))

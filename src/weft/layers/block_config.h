@@ -6,14 +6,15 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/attention/context.h"
 #include "weft/attention/mechanisms/spec.h"
 #include "weft/layers/decoding_state.h"
+#include "weft/layers/memory/segment_memory.h"
 #include "weft/layers/rotary.h"
-#include "weft/layers/segment_memory.h"
 
 namespace weft::layers {
 
@@ -25,6 +26,13 @@ struct Source;
 /// Builds the self-attention of a block, for a family whose layers do more than SelfAttention.
 using SelfAttentionFactory =
     std::function<std::shared_ptr<SelfAttentionImpl>(const BlockConfig& config, const at::TensorOptions& options)>;
+
+/// How `rate` rows that leave a memory become one: a convolution of that kernel and stride, their mean, or the largest
+/// number of each column (Rae et al. 2020, section 3.1).
+struct CompressionConfig {
+  std::string kind = "convolution";  ///< convolution, mean or max
+  std::int64_t rate = 3;
+};
 
 /// One block. Validated by the model's config; a block itself trusts it.
 struct BlockConfig {
@@ -47,9 +55,10 @@ struct BlockConfig {
   bool alibi = false;      ///< the distance of two positions takes from their score (Press et al. 2022)
   bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
   double layer_norm_eps = 1e-5;
-  double dropout = 0.0;                  ///< on the output of each sublayer
-  double attention_dropout = 0.0;        ///< on the attention probabilities
-  std::filesystem::path directory = {};  ///< that files named in `attention` lie below
+  double dropout = 0.0;                               ///< on the output of each sublayer
+  double attention_dropout = 0.0;                     ///< on the attention probabilities
+  std::filesystem::path directory = {};               ///< that files named in `attention` lie below
+  std::optional<CompressionConfig> compression = {};  ///< of rows that leave the memory; absent: they are forgotten
 
   /// Columns of a head; hidden_size is a multiple of heads unless they have a size of their own.
   std::int64_t head_dim() const noexcept { return head_size > 0 ? head_size : hidden_size / heads; }

@@ -72,6 +72,12 @@ struct Saved {
   }
 };
 
+void require_no_memory(bool has_none, const char* what) {
+  if (!has_none) {
+    fail(ErrorKind::kUnsupported, "decoding state: one with a compressed memory ", what);
+  }
+}
+
 }  // namespace
 
 attention::AttentionState& DecodingState::layer(std::int64_t layer) {
@@ -93,9 +99,19 @@ void DecodingState::advance(std::int64_t tokens) {
   length_ += tokens;
 }
 
+void DecodingState::forget_tokens() {
+  for (const auto& layer : layers_) {
+    layer->truncate(0);
+  }
+  length_ = 0;
+}
+
 void DecodingState::reorder(const at::Tensor& rows) {
   for (const auto& layer : layers_) {
     layer->reorder(rows);
+  }
+  if (memory_ != nullptr) {
+    memory_->reorder(rows);
   }
 }
 
@@ -106,6 +122,7 @@ void DecodingState::limit(std::int64_t tokens) {
 }
 
 void DecodingState::truncate(std::int64_t length) {
+  require_no_memory(memory_ == nullptr, "cannot be cut");
   require(length >= 0 && length <= length_, "decoding state: cannot cut ", length_, " tokens to ", length);
   for (const bool kept : {false, true}) {  // those first that may refuse
     for (const auto& layer : layers_) {
@@ -132,6 +149,7 @@ std::size_t DecodingState::bytes() const {
 }
 
 attention::NamedTensors DecodingState::save() const {
+  require_no_memory(memory_ == nullptr, "cannot be saved");
   attention::NamedTensors tensors{{"length", at::scalar_tensor(length_, at::TensorOptions().dtype(at::kLong))}};
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     for (auto& [name, tensor] : layers_[layer]->save()) {
@@ -142,6 +160,7 @@ attention::NamedTensors DecodingState::save() const {
 }
 
 void DecodingState::load(const attention::NamedTensors& tensors) {
+  require_no_memory(memory_ == nullptr, "cannot be loaded");
   Saved saved(layers_.size());
   for (const auto& [name, tensor] : tensors) {
     saved.add(name, tensor);

@@ -2,6 +2,7 @@
 // A sublayer is a function between a norm, dropout and a residual connection; a block is two or three of them.
 #include "weft/layers/transformer_block.h"
 
+#include <ATen/ops/layer_norm.h>
 #include <c10/core/GradMode.h>
 
 #include "weft/layers/dropout.h"
@@ -27,7 +28,7 @@ SelfAttention make_self_attention(const BlockConfig& config, const at::TensorOpt
 }  // namespace
 
 TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options)
-    : layer_(config.layer), norm_first_(config.norm_first), dropout_(config.dropout) {
+    : layer_(config.layer), norm_first_(config.norm_first), dropout_(config.dropout), norm_eps_(config.layer_norm_eps) {
   const auto norm = [&](const char* name) {
     return register_module(name, LayerNorm(config.hidden_size, config.layer_norm_eps, options));
   };
@@ -39,6 +40,9 @@ TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::
   }
   feed_forward = register_module("feed_forward", FeedForward(config, options));
   feed_forward_norm = norm("feed_forward_norm");
+  if (config.compression) {
+    compressor = register_module("compressor", Compressor(*config.compression, config.hidden_size, options));
+  }
 }
 
 template <typename Function>
@@ -56,11 +60,27 @@ at::Tensor TransformerBlockImpl::residual(const at::Tensor& x, Sublayer sublayer
 }
 
 at::Tensor TransformerBlockImpl::memory_rows(const BlockContext& context) {
-  if (context.memory == nullptr || context.memory->length() == 0) {
+  if (context.memory == nullptr || context.memory->rows() == 0) {
     return {};
   }
-  const at::Tensor& rows = context.memory->layers.at(static_cast<std::size_t>(layer_));
+  const at::Tensor rows = context.memory->rows(static_cast<std::size_t>(layer_));
   return norm_first_ ? attention_norm(rows) : rows;  // as the rows of x
+}
+
+at::Tensor TransformerBlockImpl::compression_loss(const at::Tensor& x, const at::Tensor& old, const at::Tensor& fresh) {
+  if (!norm_first_) {
+    return reconstruction_loss(*attention, x, old, fresh);
+  }
+  // The norm learns from the task alone, as do the projections behind it.
+  const auto seen = [&](const at::Tensor& rows) {
+    return at::layer_norm(rows, {rows.size(-1)}, attention_norm->weight.detach(), attention_norm->bias.detach(),
+                          norm_eps_);
+  };
+  return reconstruction_loss(*attention, seen(x), seen(old), seen(fresh));
+}
+
+void TransformerBlockImpl::remember(const at::Tensor& rows, attention::AttentionState& state) {
+  attention->remember(norm_first_ ? attention_norm(rows) : rows, state);
 }
 
 at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {

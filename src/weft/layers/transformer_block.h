@@ -10,6 +10,7 @@
 #include "weft/layers/block_config.h"
 #include "weft/layers/feed_forward.h"
 #include "weft/layers/layer_norm.h"
+#include "weft/layers/memory/compressor.h"
 
 namespace weft::layers {
 
@@ -25,12 +26,19 @@ class TransformerBlockImpl : public torch::nn::Module {
   at::Tensor attention_branch(const at::Tensor& x, const BlockContext& context);
   at::Tensor feed_forward_branch(const at::Tensor& x, const BlockContext& context);
 
+  /// reconstruction_loss() of the rows `old` [B, n, hidden], inputs of this block, that became `fresh`; `x` [B, N,
+  /// hidden] are the inputs that read from them.
+  at::Tensor compression_loss(const at::Tensor& x, const at::Tensor& old, const at::Tensor& fresh);
+  /// Takes keys and values of rows [B, M, hidden] of a memory into `state`.
+  void remember(const at::Tensor& rows, attention::AttentionState& state);
+
   SelfAttention attention{nullptr};
   LayerNorm attention_norm{nullptr};
   CrossAttention cross_attention{nullptr};
   LayerNorm cross_attention_norm{nullptr};
   FeedForward feed_forward{nullptr};
   LayerNorm feed_forward_norm{nullptr};
+  Compressor compressor{nullptr};  ///< where the config has one
 
  private:
   /// One sublayer: its norm, the residual connection and the dropout of number `site` (see dropout_seed).
@@ -49,6 +57,7 @@ class TransformerBlockImpl : public torch::nn::Module {
   std::int64_t layer_;
   bool norm_first_;
   double dropout_;
+  double norm_eps_;
 };
 TORCH_MODULE(TransformerBlock);
 

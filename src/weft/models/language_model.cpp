@@ -2,14 +2,17 @@
 // A stack and its head; decoding runs the new tokens alone.
 #include "weft/models/language_model.h"
 
+#include <ATen/ops/cat.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "weft/core/error.h"
-#include "weft/layers/segment_memory.h"
+#include "weft/layers/memory/segment_memory.h"
 #include "weft/models/heads/vocabulary_head.h"
 #include "weft/models/stack/batch_rows.h"
+#include "weft/models/stack/compressive.h"
 #include "weft/models/stack/initialize.h"
 #include "weft/models/stack/stack.h"
 
@@ -57,27 +60,31 @@ at::Tensor LanguageModelImpl::run(const at::Tensor& ids, layers::BlockContext& c
   return stack_->forward({.ids = ids}, context, config_.gradient_checkpointing);
 }
 
-at::Tensor LanguageModelImpl::run_behind(layers::SegmentMemory& memory, const at::Tensor& ids,
-                                         layers::BlockContext& context) {
-  require(config_.memory_length > 0, "this model has no memory: memory_length is 0");
-  require(!context.attention.key_keep.defined(), "a segment behind a memory has no padding, found an attention_mask");
-  const std::int64_t before = memory.length();
-  require(before == 0 || memory.layers.front().size(0) == ids.size(0), "the memory has ",
-          before == 0 ? 0 : memory.layers.front().size(0), " rows, input_ids ", ids.size(0));
-  context.attention.query_offset = before;
-  context.memory = std::make_shared<const layers::SegmentMemory>(memory);
-  context.inputs = std::make_shared<std::vector<at::Tensor>>();
-  at::Tensor hidden = run(ids, context);
-  memory.take(*context.inputs, config_.memory_length);
-  return hidden;
+CompressiveSizes LanguageModelImpl::sizes() const {
+  return {config_.memory_length, config_.max_position_embeddings, config_.compressed_memory_length,
+          config_.compression_rate};
 }
 
-at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at::Tensor& ids) {
-  if (!config_.is_decoder) {
-    fail(ErrorKind::kUnsupported, "decode needs a decoder, but is_decoder is false");
+LanguageModelImpl::Computed LanguageModelImpl::run_behind(layers::SegmentMemory& memory, const at::Tensor& ids,
+                                                          layers::BlockContext& context) {
+  require(config_.memory_length > 0, "this model has no memory: memory_length is 0");
+  require(!context.attention.key_keep.defined(), "a segment behind a memory has no padding, found an attention_mask");
+  require(memory.rows() == 0 || memory.layers.front().size(0) == ids.size(0), "the memory has ",
+          memory.rows() == 0 ? 0 : memory.layers.front().size(0), " rows, input_ids ", ids.size(0));
+  context.attention.query_offset = memory.rows();
+  context.memory = std::make_shared<const layers::SegmentMemory>(memory);
+  context.inputs = std::make_shared<std::vector<at::Tensor>>();
+  Computed computed{run(ids, context), {}};
+  if (config_.compressed_memory_length > 0) {
+    computed.compression_loss = take_in(*stack_, memory, *context.inputs, sizes());
+  } else {
+    memory.take(*context.inputs, config_.memory_length);
   }
-  check_ids(ids, config_.vocab_size);
-  layers::BlockContext context;
+  return computed;
+}
+
+at::Tensor LanguageModelImpl::run_piece(layers::DecodingState& state, const at::Tensor& ids,
+                                        layers::BlockContext& context) {
   context.attention.query_offset = state.length();
   context.state = &state;
   at::Tensor hidden = run(ids, context);
@@ -86,7 +93,37 @@ at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at:
   return hidden;
 }
 
-at::Tensor LanguageModelImpl::hidden_states(const ModelInput& input) {
+at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at::Tensor& ids) {
+  if (!config_.is_decoder) {
+    fail(ErrorKind::kUnsupported, "decode needs a decoder, but is_decoder is false");
+  }
+  check_ids(ids, config_.vocab_size);
+  if (state.memory() == nullptr) {
+    layers::BlockContext context;
+    return run_piece(state, ids, context);
+  }
+  // A segment ends where it would have ended in training, however the tokens come.
+  const CompressiveSizes all = sizes();
+  layers::SegmentMemory& memory = *state.memory();
+  std::vector<at::Tensor> hidden;
+  for (std::int64_t begin = 0; begin < ids.size(1);) {
+    const std::int64_t count = std::min(all.segment - memory.unfinished, ids.size(1) - begin);
+    layers::BlockContext context;
+    context.inputs = std::make_shared<std::vector<at::Tensor>>();
+    hidden.push_back(run_piece(state, ids.narrow(1, begin, count), context));
+    begin += count;
+    memory.unfinished = (memory.unfinished + count) % all.segment;
+    if (memory.unfinished > 0) {
+      memory.append(*context.inputs);
+    } else {
+      take_in(*stack_, memory, *context.inputs, all);
+      refill(*stack_, state);
+    }
+  }
+  return at::cat(hidden, 1);
+}
+
+LanguageModelImpl::Computed LanguageModelImpl::compute(const ModelInput& input) {
   check_ids(input.input_ids, config_.vocab_size);
   layers::BlockContext context;
   describe_rows(context.attention, input.attention_mask, input.global_positions, input.input_ids);
@@ -94,8 +131,11 @@ at::Tensor LanguageModelImpl::hidden_states(const ModelInput& input) {
   if (drops) {
     context.attention.seed = input.seed ? *input.seed : draw_seed();
   }
-  return input.memory != nullptr ? run_behind(*input.memory, input.input_ids, context) : run(input.input_ids, context);
+  return input.memory != nullptr ? run_behind(*input.memory, input.input_ids, context)
+                                 : Computed{run(input.input_ids, context), {}};
 }
+
+at::Tensor LanguageModelImpl::hidden_states(const ModelInput& input) { return compute(input).hidden; }
 
 at::Tensor LanguageModelImpl::logits(const ModelInput& input) {
   return head_->scorer(*stack_->embeddings).logits(hidden_states(input));
@@ -103,11 +143,13 @@ at::Tensor LanguageModelImpl::logits(const ModelInput& input) {
 
 at::Tensor LanguageModelImpl::loss(const ModelInput& input, const at::Tensor& labels, double smoothing) {
   check_labels(input.input_ids, labels);
-  const at::Tensor hidden = hidden_states(input);
+  const auto [hidden, compression_loss] = compute(input);
   const layers::EmbeddingsImpl& tokens = *stack_->embeddings;
-  const at::Tensor loss = head_->scorer(tokens).loss(hidden.flatten(0, 1), labels.flatten(), smoothing);
-  const bool boundaries = config_.span_boundary_objective && is_training();
-  return boundaries ? loss + head_->span_loss(hidden, tokens, labels) : loss;
+  at::Tensor loss = head_->scorer(tokens).loss(hidden.flatten(0, 1), labels.flatten(), smoothing);
+  if (config_.span_boundary_objective && is_training()) {
+    loss = loss + head_->span_loss(hidden, tokens, labels);
+  }
+  return compression_loss.defined() && is_training() ? loss + compression_loss : loss;
 }
 
 TokenScores LanguageModelImpl::token_scores(const ModelInput& input, const at::Tensor& labels) {
@@ -129,7 +171,9 @@ TokenScores LanguageModelImpl::token_scores(const at::Tensor& input_ids, const a
 
 layers::DecodingState LanguageModelImpl::initial_state() const {
   layers::DecodingState state = stack_->initial_state();
-  if (config_.memory_length > 0) {
+  if (config_.compressed_memory_length > 0) {
+    state.begin_memory();
+  } else if (config_.memory_length > 0) {
     state.limit(config_.memory_length);
   }
   return state;
@@ -139,7 +183,15 @@ void LanguageModelImpl::set_memory_length(std::int64_t tokens, std::string_view 
   if (tokens > 0) {
     check_memory(config_, where);
   }
+  require(tokens > 0 || config_.compressed_memory_length == 0, where,
+          ": must be at least 1 for a model with a compressed memory");
   config_.memory_length = tokens;
+}
+
+void LanguageModelImpl::set_compressed_memory_length(std::int64_t rows, std::string_view where) {
+  require(config_.compressed_memory_length > 0, where, ": this model was not trained with a compressed memory");
+  require(rows > 0, where, ": must be at least 1, found ", rows);
+  config_.compressed_memory_length = rows;
 }
 
 at::Tensor LanguageModelImpl::decode(const at::Tensor& input_ids, layers::DecodingState& state) {

@@ -24,6 +24,7 @@ struct SegmentMemory;
 namespace weft::models {
 
 class LanguageModelHeadImpl;
+struct CompressiveSizes;
 class StackImpl;
 
 /// One call: a batch of rows of token ids and what differs between them.
@@ -62,7 +63,8 @@ class LanguageModelImpl : public torch::nn::Module {
   /// Mean nats over the labels other than -100, a float32 scalar (float64 model: float64); 0 when there are none.
   /// labels int64 [B, N]: labels[b, i] is the target AT position i, the caller shifts. Logits exist for loss_chunk_size
   /// positions at once. `smoothing` as layers::linear_cross_entropy has it. In training mode a model with
-  /// span_boundary_objective adds that objective's mean.
+  /// span_boundary_objective adds that objective's mean, and one that compresses by convolution the sum of its layers'
+  /// attention-reconstruction losses.
   at::Tensor loss(const ModelInput& input, const at::Tensor& labels, double smoothing = 0.0);
   /// How each label fares, [B, N] each. No gradient; in chunks like loss().
   TokenScores token_scores(const ModelInput& input, const at::Tensor& labels);
@@ -82,13 +84,24 @@ class LanguageModelImpl : public torch::nn::Module {
   /// Remembers so many tokens before a segment from now on, whatever the model learned with. Errors: kArgument naming
   /// `where` for a model that cannot (check_memory).
   void set_memory_length(std::int64_t tokens, std::string_view where);
+  /// The same for the rows of the compressed memory. Errors: kArgument naming `where` for a model without a memory or
+  /// that has learned to compress nothing.
+  void set_compressed_memory_length(std::int64_t rows, std::string_view where);
   /// Trade a second forward pass of every block for the memory of its activations (Chen et al. 2016).
   void set_gradient_checkpointing(bool enabled) noexcept { config_.gradient_checkpointing = enabled; }
 
  private:
   at::Tensor run(const at::Tensor& ids, layers::BlockContext& context);
-  at::Tensor run_behind(layers::SegmentMemory& memory, const at::Tensor& ids, layers::BlockContext& context);
+  /// Hidden states, and what the compressors learn from; undefined where there is nothing.
+  struct Computed {
+    at::Tensor hidden;
+    at::Tensor compression_loss;
+  };
+  Computed compute(const ModelInput& input);
+  Computed run_behind(layers::SegmentMemory& memory, const at::Tensor& ids, layers::BlockContext& context);
   at::Tensor run_behind(layers::DecodingState& state, const at::Tensor& ids);
+  at::Tensor run_piece(layers::DecodingState& state, const at::Tensor& ids, layers::BlockContext& context);
+  CompressiveSizes sizes() const;
 
   TransformerConfig config_;
   std::shared_ptr<StackImpl> stack_;

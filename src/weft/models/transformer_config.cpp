@@ -159,6 +159,9 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.dropout = config.hidden_dropout_prob;
   block.attention_dropout = config.attention_probs_dropout_prob;
   block.directory = config.directory;
+  if (config.compressed_memory_length > 0) {
+    block.compression = layers::CompressionConfig{config.compression, config.compression_rate};
+  }
   return block;
 }
 
@@ -248,6 +251,8 @@ void validate(const TransformerConfig& config, std::string_view where) {
   if (config.memory_length > 0) {
     check_memory(config, where);
   }
+  require(config.compressed_memory_length == 0 || config.memory_length > 0, where,
+          ": compressed_memory_length is for what leaves a memory, but memory_length is 0");
 }
 
 }  // namespace weft::models

@@ -46,6 +46,9 @@ struct TransformerConfig {
   double layer_norm_eps = 1e-5;
   double rope_theta = 10000.0;
   std::int64_t memory_length = 0;
+  std::int64_t compressed_memory_length = 0;
+  std::string compression = "convolution";
+  std::int64_t compression_rate = 3;
   std::vector<std::int64_t> vocabulary_cutoffs = {};
   std::int64_t vocabulary_division = 1;
   std::string variant = "weft";
@@ -165,6 +168,16 @@ struct TransformerConfig {
                 "tokens before a segment that a decoder remembers in each layer (Transformer-XL); 0 for none: each "
                 "segment is a text of its own"}
               .range(0, 1 << 30));
+    visit(Field{"compressed_memory_length", &C::compressed_memory_length,
+                "rows before the memory that a decoder remembers, each of --compression-rate tokens that left the "
+                "memory (Compressive Transformer); 0 for none: what leaves is forgotten"}
+              .range(0, 1 << 30));
+    visit(Field{"compression", &C::compression,
+                "how tokens become a row: a convolution that learns to keep what is read from them, their mean, or the "
+                "largest number of each column"}
+              .one_of({"convolution", "mean", "max"}));
+    visit(Field{"compression_rate", &C::compression_rate, "tokens that become a row of the compressed memory"}.range(
+        1, 1 << 20));
     visit(Field{"vocabulary_cutoffs", &C::vocabulary_cutoffs,
                 "first ids of the clusters behind the first one (adaptive softmax): rare ids, which a tokeniser has "
                 "last, are scored within their cluster; none for one softmax over all ids"});

@@ -217,8 +217,12 @@ void LanguageModelTask::save_state(const std::filesystem::path& checkpoint) cons
 void LanguageModelTask::load_state(const std::filesystem::path& checkpoint, std::int64_t step) {
   if (memory_) {
     const models::TransformerConfig& model = model_->config();
-    memory_->load(checkpoint / kMemoryFile, step,
-                  {model.num_hidden_layers, trainer_.batch_size, model.memory_length, model.hidden_size});
+    // Tokens that do not fill a row stay in the memory.
+    const std::int64_t most =
+        model.memory_length + (model.compressed_memory_length > 0 ? model.compression_rate - 1 : 0);
+    memory_->load(
+        checkpoint / kMemoryFile, step,
+        {model.num_hidden_layers, trainer_.batch_size, most, model.hidden_size, model.compressed_memory_length});
   }
 }
 

@@ -14,24 +14,24 @@
 namespace weft::training {
 namespace {
 
-bool has_shape(const at::Tensor& rows, const StreamMemory::Shape& shape) {
+bool has_shape(const at::Tensor& rows, const StreamMemory::Shape& shape, std::int64_t most) {
   return rows.defined() && at::isFloatingType(rows.scalar_type()) && rows.dim() == 3 && rows.size(0) == shape.rows &&
-         rows.size(1) > 0 && rows.size(1) <= shape.most && rows.size(2) == shape.width;
+         rows.size(1) > 0 && rows.size(1) <= most && rows.size(2) == shape.width;
 }
 
-layers::SegmentMemory memory_of(const checkpoint::NamedTensors& tensors, const std::string& prefix,
-                                const StreamMemory::Shape& shape, const std::string& where) {
-  layers::SegmentMemory memory;
+std::vector<at::Tensor> rows_of(const checkpoint::NamedTensors& tensors, const std::string& prefix,
+                                const StreamMemory::Shape& shape, std::int64_t most, const std::string& where) {
+  std::vector<at::Tensor> layers;
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const std::string name = concat(prefix, layer);
     const at::Tensor rows = attention::named(tensors, name);
-    if (!has_shape(rows, shape) || (layer > 0 && rows.size(1) != memory.length())) {
-      fail(ErrorKind::kFormat, where, ": expected ", quote(name), " [", shape.rows, ", up to ", shape.most, ", ",
-           shape.width, "], as long as those of other layers");
+    if (!has_shape(rows, shape, most) || (layer > 0 && rows.size(1) != layers.front().size(1))) {
+      fail(ErrorKind::kFormat, where, ": expected ", quote(name), " [", shape.rows, ", up to ", most, ", ", shape.width,
+           "], as long as those of other layers");
     }
-    memory.layers.push_back(rows);
+    layers.push_back(rows);
   }
-  return memory;
+  return layers;
 }
 
 }  // namespace
@@ -78,11 +78,17 @@ void StreamMemory::load(const std::filesystem::path& file, std::int64_t step, co
     fail(ErrorKind::kFormat, where, ": expected memories of step ", step);
   }
   std::vector<layers::SegmentMemory> loaded(before_.size());
+  const bool has_compressed = shape.compressed > 0 && attention::named(tensors, "parts.0.compressed.0").defined();
   if (tensors.size() > 1) {  // one is `step`: nothing was remembered before the first step
     for (std::size_t part = 0; part < loaded.size(); ++part) {
-      loaded[part] = memory_of(tensors, concat("parts.", part, ".layers."), shape, where);
+      const std::string prefix = concat("parts.", part, ".");
+      loaded[part].layers = rows_of(tensors, prefix + "layers.", shape, shape.most, where);
+      if (has_compressed) {
+        loaded[part].compressed = rows_of(tensors, prefix + "compressed.", shape, shape.compressed, where);
+      }
     }
-    const std::size_t expected = 1 + loaded.size() * static_cast<std::size_t>(shape.layers);
+    const std::size_t each = static_cast<std::size_t>(shape.layers) * (has_compressed ? 2 : 1);
+    const std::size_t expected = 1 + loaded.size() * each;
     if (tensors.size() != expected) {
       fail(ErrorKind::kFormat, where, ": expected ", expected, " tensors, for ", loaded.size(), " parts and ",
            shape.layers, " layers, found ", tensors.size());

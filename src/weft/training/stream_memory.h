@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "weft/layers/segment_memory.h"
+#include "weft/layers/memory/segment_memory.h"
 
 namespace weft::training {
 
@@ -25,12 +25,13 @@ class StreamMemory {
   /// Writes the memories behind the last whole step.
   void save(const std::filesystem::path& file) const;
   /// Reads them; `step` is the next one. Errors: kIo; kFormat for memories of another step, or of another shape than
-  /// `layers` of [rows, up to most, width].
+  /// `layers` of [rows, up to most, width], and as many compressed ones or none.
   struct Shape {
     std::int64_t layers;
     std::int64_t rows;
     std::int64_t most;
     std::int64_t width;
+    std::int64_t compressed = 0;  ///< most compressed rows
   };
   void load(const std::filesystem::path& file, std::int64_t step, const Shape& shape);
 

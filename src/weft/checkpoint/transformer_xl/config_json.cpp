@@ -173,6 +173,8 @@ TransformerConfig transformer_xl_from_json(const Json& json, const std::filesyst
 
 Json transformer_xl_to_json(const TransformerConfig& config) {
   require_supported(config.is_transformer_xl(), "transfo-xl: variant must be transformer-xl, found ", config.variant);
+  require_supported(config.compressed_memory_length == 0, "transfo-xl: compressed_memory_length must be 0, found ",
+                    config.compressed_memory_length);
   require_supported(config.hidden_act == "relu", "transfo-xl: hidden_act must be relu, found ", config.hidden_act);
   require_supported(config.key_value_heads() == config.num_attention_heads,
                     "transfo-xl: num_key_value_heads must be num_attention_heads = ", config.num_attention_heads,

@@ -50,6 +50,7 @@ struct EvalConfig {
   std::string audio_channel = "only";
   std::int64_t context = 0;
   std::int64_t memory = -1;
+  std::int64_t compressed_memory = -1;
   std::vector<std::string> attention;
   std::int64_t max_bytes = 0;
   std::string dtype = "auto";
@@ -78,6 +79,10 @@ struct EvalConfig {
               .range(-1, 1 << 30));
     visit(Field{"attention", &C::attention,
                 "pattern or mechanism to use instead of the one in config.json: one, or one a layer"});
+    visit(Field{"compressed_memory", &C::compressed_memory,
+                "rows of the compressed memory of a decoder that has one, more or fewer than it learned with; -1 for "
+                "as many as it learned with"}
+              .range(-1, 1 << 30));
     visit(
         Field{"max_bytes", &C::max_bytes, "bytes to score, counted from the start of the text; 0 for all"}.at_least(0));
     visit(Field{
@@ -124,7 +129,8 @@ std::string text_of(const EvalConfig& config, const std::string& run, const text
 }
 
 void require_no_token_scores(const std::string& run, const EvalConfig& config) {
-  require(config.memory <= 0, "--memory is for decoders, and ", quote(run, 4096), " is an encoder");
+  require(config.memory <= 0 && config.compressed_memory < 0, "--memory is for decoders, and ", quote(run, 4096),
+          " is an encoder");
   require(config.token_scores.empty(), "--token-scores is for decoders, and ", quote(run, 4096), " is an encoder");
 }
 
@@ -211,6 +217,9 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   check_task(run, task, model->config().is_decoder);
   if (config.memory >= 0) {
     model->set_memory_length(config.memory, "--memory");
+  }
+  if (config.compressed_memory >= 0) {
+    model->set_compressed_memory_length(config.compressed_memory, "--compressed-memory");
   }
   Json result = evaluate_own(model, run, config, options);
   if (Json spans = spans_json(model); !spans.empty()) {

@@ -45,6 +45,7 @@ struct GenerateOptions {
   std::string input;
   PictureOptions picture;  // and the file to write, of tensors too
   std::int64_t memory = -1;
+  std::int64_t compressed_memory = -1;
   GenerationFlags settings;
   std::int64_t threads = 0;
   bool json = false;
@@ -66,10 +67,13 @@ std::string finish_reason(generation::FinishReason reason) {
   return "unknown";
 }
 
-models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory, std::int64_t memory) {
+models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory, const GenerateOptions& options) {
   models::LanguageModel model = checkpoint::load_model(directory);
-  if (memory >= 0) {
-    model->set_memory_length(memory, "--memory");
+  if (options.memory >= 0) {
+    model->set_memory_length(options.memory, "--memory");
+  }
+  if (options.compressed_memory >= 0) {
+    model->set_compressed_memory_length(options.compressed_memory, "--compressed-memory");
   }
   return model;
 }
@@ -85,20 +89,23 @@ generation::GenerationConfig own_defaults() {
 
 using Sequences = std::vector<generation::Sequence>;
 
-/// Generates, printing as it goes where `streams` and no beams are searched.
+/// Generates, printing `prompt` and the text as it goes where `streams` and no beams are searched.
 Sequences generate_texts(const models::LanguageModel& model, const text::Tokenizer& tokenizer,
-                         const std::vector<std::int64_t>& prompt, const generation::GenerationConfig& config,
-                         bool streams) {
+                         const std::string& prompt, const generation::GenerationConfig& config, bool streams) {
   text::StreamDecoder stream(tokenizer);
-  generation::SearchRequest request{.prompts = {prompt}, .stops = stop_strings(tokenizer, config.stop_strings)};
+  generation::SearchRequest request{.prompts = {tokenizer.encode(prompt)},
+                                    .stops = stop_strings(tokenizer, config.stop_strings)};
+  generation::LanguageModelDecoder decoder(model);
+  // A text that has no room is refused before anything of it is printed.
+  generation::lengths_of(config, std::ssize(request.prompts.front()), decoder.longest());
   if (streams) {
+    std::cout << prompt << std::flush;
     request.on_token = [&](std::int64_t, std::int64_t id) {
       std::cout << stream.push(id) << std::flush;
       // A closed pipe (`| head`) ends the generation, not only its output.
       return std::cout.good();
     };
   }
-  generation::LanguageModelDecoder decoder(model);
   Sequences texts = generation::search(decoder, request, config).front();
   if (streams) {
     std::cout << stream.finish() << '\n';
@@ -148,18 +155,15 @@ void fail_if_interrupted(const Sequences& texts) {
 void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
                const generation::GenerationConfig& config) {
   const std::string prompt = prompt_of(options);
-  const models::LanguageModel model = load_with_memory(directory, options.memory);
+  const models::LanguageModel model = load_with_memory(directory, options);
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.run);
   checkpoint::check_tokenizer(model->config(), *tokenizer, quote(options.run, 4096));
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(options.run, 4096));
   text::warn_of_unknown_text(*tokenizer, prompt, quote(options.run, 4096));
   const bool streams = !options.json && config.num_beams == 1 && config.num_return_sequences == 1;
-  if (streams) {
-    std::cout << prompt << std::flush;
-  }
   const InterruptGuard guard;
   const auto start = std::chrono::steady_clock::now();
-  const Sequences texts = generate_texts(model, *tokenizer, tokenizer->encode(prompt), config, streams);
+  const Sequences texts = generate_texts(model, *tokenizer, prompt, config, streams);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.json) {
     for (formats::Json& said : texts_json(texts, *tokenizer, prompt, config)) {
@@ -177,7 +181,7 @@ TensorResults search_tensors(const checkpoint::OpenedModel& directory, const Ten
   if (directory.is_encoder_decoder()) {
     return write_targets(checkpoint::load_encoder_decoder(directory), texts, config, options.input);
   }
-  generation::LanguageModelDecoder decoder(load_with_memory(directory, options.memory));
+  generation::LanguageModelDecoder decoder(load_with_memory(directory, options));
   return continue_texts(decoder, texts, config, options.input);
 }
 
@@ -213,8 +217,9 @@ void check_generate_flags(const GenerateOptions& options) {
   const bool has_tensors = !options.input.empty();
   if (options.picture.given()) {
     check_picture_options(options.picture, options.settings);
-    if (options.memory >= 0) {
-      throw UsageError("--memory is for decoders with attention `relative`, and not for pictures", "leave it out");
+    if (options.memory >= 0 || options.compressed_memory >= 0) {
+      throw UsageError("a memory is for decoders with attention `relative`, and not for pictures",
+                       "leave --memory and --compressed-memory out");
     }
     return;
   }
@@ -234,9 +239,9 @@ void run_generate(const GenerateOptions& options) {
   if (!has_source) {
     directory.own_config();  // says what a directory is that cannot generate
   }
-  if (has_source && options.memory >= 0) {
-    throw UsageError("--memory is for decoders with attention `relative`, and this is an encoder-decoder",
-                     "leave it out");
+  if (has_source && (options.memory >= 0 || options.compressed_memory >= 0)) {
+    throw UsageError("a memory is for decoders with attention `relative`, and this is an encoder-decoder",
+                     "leave --memory and --compressed-memory out");
   }
   const generation::GenerationConfig config = generation_settings(
       options.settings, options.run, "weft generate", has_source ? generation::GenerationConfig{} : own_defaults());
@@ -301,6 +306,10 @@ void add_generate(CLI::App& parent) {
                  "tokens before the next one that a decoder with attention `relative` remembers, more or fewer than it "
                  "learned with; 0 for all (default: as many as it learned with)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
+      ->option_text("N");
+  app.add_option("--compressed-memory", options->compressed_memory,
+                 "rows of the compressed memory of a decoder that has one (default: as many as it learned with)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->option_text("N");
   add_generation_flags(app, options->settings);
   add_threads_flag(app, options->threads);

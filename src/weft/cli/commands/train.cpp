@@ -150,6 +150,7 @@ void add_train(CLI::App& parent) {
                    {"hidden_size", "width"},
                    {"num_attention_heads", "heads"},
                    {"memory_length", "memory"},
+                   {"compressed_memory_length", "compressed_memory"},
                    {"chunk_size_feed_forward", "feed_forward_chunk"}},
        .left_out = {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"}},
       options->given);

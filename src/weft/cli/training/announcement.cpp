@@ -137,6 +137,10 @@ void announce(const training::TextRun& run, const models::TransformerConfig& mod
   if (model.memory_length > 0) {
     rows.emplace_back("memory", digits(model.memory_length) + " tokens before each segment, in every layer");
   }
+  if (model.compressed_memory_length > 0) {
+    rows.emplace_back("compressed", concat(digits(model.compressed_memory_length), " rows of ", model.compression_rate,
+                                           " tokens before those, by ", model.compression));
+  }
   add_machine_rows(run.trainer, threads, rows);
   add_text_rows(run.trainer, run.text, rows);
   std::cerr << name_table(rows) << std::flush;

@@ -48,6 +48,16 @@ Heads SelfAttentionImpl::keys_of(const at::Tensor& x) {
   return split_heads(apply_linear(x, qkv->weight.narrow(0, queries, rest), bias), {0, config_.key_value_heads}, {});
 }
 
+Heads SelfAttentionImpl::heads_of_fixed(const at::Tensor& x) const {
+  const at::Tensor bias = qkv->bias.defined() ? qkv->bias.detach() : at::Tensor();
+  return split_heads(apply_linear(x, qkv->weight.detach(), bias), {config_.heads, config_.key_value_heads}, {});
+}
+
+void SelfAttentionImpl::remember(const at::Tensor& x, attention::AttentionState& state) {
+  const Heads heads = keys_of(x);
+  state.append(heads.key, heads.value);
+}
+
 at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory) {
   Heads heads = heads_of(x, context.rotation);
   if (memory.defined()) {

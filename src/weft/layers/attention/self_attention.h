@@ -25,6 +25,10 @@ class SelfAttentionImpl : public torch::nn::Module {
   /// x [B, N, hidden] -> [B, N, hidden]. With a state, x goes on behind its tokens and is taken into it. `memory`
   /// [B, M, hidden] are rows before x that give keys and values alone; undefined: there are none.
   at::Tensor forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory = {});
+  /// Queries, keys and values of x [B, N, hidden] without positions, with weights that get no gradient.
+  Heads heads_of_fixed(const at::Tensor& x) const;
+  /// Takes keys and values of rows x [B, M, hidden] into `state`.
+  void remember(const at::Tensor& x, attention::AttentionState& state);
   /// The canonical string of the mechanism.
   std::string description() const;
   /// Of the mechanism, before the first token.
