@@ -83,7 +83,7 @@ MechanismSpec performer_spec(const PerformerSettings& settings) {
 
 /// Rows ~ normal(0, I) [rows, width]: independent ones, or blocks of `width` orthogonal ones with the norms of others.
 at::Tensor drawn_rows(std::int64_t rows, std::int64_t width, bool orthogonal, std::optional<at::Generator> generator) {
-  const at::Tensor independent = at::randn({rows, width}, generator, at::kDouble);
+  at::Tensor independent = at::randn({rows, width}, generator, at::kDouble);
   if (!orthogonal) {
     return independent;
   }
