@@ -29,6 +29,7 @@ std::vector<at::Tensor> all_last_rows(const std::vector<at::Tensor>& before, con
   require(before.empty() || before.size() == added.size(), "memory: made for ", before.size(), " layers, found ",
           added.size());
   std::vector<at::Tensor> next;
+  next.reserve(added.size());
   for (std::size_t layer = 0; layer < added.size(); ++layer) {
     next.push_back(last_rows(before.empty() ? at::Tensor() : before[layer], added[layer].detach(), most));
   }
