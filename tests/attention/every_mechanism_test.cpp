@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One battery that every mechanism of the registry passes; what a mechanism says about itself decides which checks
-// apply.
+// One battery of checks for mechanisms (lsh and span have tests of their own); what a mechanism says about itself
+// decides which of them apply.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import shutil
 import struct
 import unittest
 
@@ -158,6 +159,13 @@ class DirectoryTest(Case):
             (asked,) = results("embed", short, TEXT, "--attention", expression)
             for one, other in zip(found["result"], asked["result"]):
                 self.assertAlmostEqual(one, other, places=5)
+        for expression in ("performer(features=8)", "nystrom(landmarks=4, iterations=6, conv=3)"):  # these bring numbers of their own
+            out = self.folder / "own"
+            weft_json("convert", short, "--attention", expression, "--length", "128", "--out", out)
+            self.assertEqual(weft_json("info", out)["attention"], expression)
+            (found,) = results("embed", out, TEXT)
+            self.assertEqual(results("embed", out, TEXT), [found])
+            shutil.rmtree(out)
 
     def test_convert_serves_long_texts(self):
         for source, to, more in (("roberta", "longformer", ("--attention-window", "8")), ("bert", "big_bird", ("--block-size", "4", "--random-blocks", "1"))):

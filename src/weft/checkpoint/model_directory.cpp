@@ -4,6 +4,7 @@
 
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/own_config_json.h"
+#include "weft/checkpoint/published_decoders.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"

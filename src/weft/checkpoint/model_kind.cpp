@@ -19,9 +19,17 @@ using formats::Json;
 constexpr std::string_view kOwn = "weft";
 constexpr std::string_view kOpensPairs = "weft translate, summarize, forward and info open an encoder-decoder";
 
+std::string decoder_types() {
+  std::string words;
+  for (const PublishedDecoderType& decoder : kPublishedDecoderTypes) {
+    words += concat(words.empty() ? "" : " and ", decoder.type);
+  }
+  return words;
+}
+
 std::string what_opens() {
-  return concat("Weft opens what weft train made, decoders of the types ", published_decoder_types(" and "),
-                ", encoders of the types ", models::encoder_types(" and "), ", and encoder-decoders of the types ",
+  return concat("Weft opens what weft train made, decoders of the types ", decoder_types(), ", encoders of the types ",
+                models::encoder_types(" and "), ", and encoder-decoders of the types ",
                 models::types_in_words(models::kEncoderDecoderTypes, " and "));
 }
 
@@ -104,8 +112,11 @@ const char* made_by(const std::string& type) { return type == kOwnPairType ? " t
 }  // namespace
 
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
-const PublishedDecoder* published_decoder(const Json& config) {
-  return published_decoder(std::string_view(type_of(config)));
+const PublishedDecoderType* published_decoder_type(const Json& config) {
+  const std::string type = type_of(config);
+  const auto* const found = std::find_if(kPublishedDecoderTypes.begin(), kPublishedDecoderTypes.end(),
+                                         [&](const PublishedDecoderType& decoder) { return decoder.type == type; });
+  return found == kPublishedDecoderTypes.end() ? nullptr : found;
 }
 
 bool is_encoder_decoder(const Json& config) {
@@ -123,7 +134,7 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
                        "); expected an encoder of the types ", models::encoder_types(" or ")),
                 std::string(kOpensPairs));
   }
-  if (const PublishedDecoder* const decoder = published_decoder(config)) {
+  if (const PublishedDecoderType* const decoder = published_decoder_type(config)) {
     throw Error(ErrorKind::kUnsupported,
                 concat(file, ": is ", decoder->name, " (model_type ", type, "); expected an encoder of the types ",
                        models::encoder_types(" or ")),
@@ -167,7 +178,7 @@ void require_own_model(const Json& config, const std::filesystem::path& director
                        type, "); expected a decoder or encoder that weft train made"),
                 std::string(kOpensPairs));
   }
-  if (type == kOwn || published_decoder(config) != nullptr) {
+  if (type == kOwn || published_decoder_type(config) != nullptr) {
     return;
   }
   throw Error(ErrorKind::kFormat,

@@ -8,6 +8,7 @@
 #include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/own_config_json.h"
+#include "weft/checkpoint/published_decoders.h"
 
 namespace weft::checkpoint {
 
@@ -51,7 +52,10 @@ const models::EncoderDecoderConfig& OpenedModel::encoder_decoder_config() const 
   return *pair_;
 }
 
-const PublishedDecoder* OpenedModel::published_decoder() const { return checkpoint::published_decoder(json_); }
+const PublishedDecoder* OpenedModel::published_decoder() const {
+  const PublishedDecoderType* const type = published_decoder_type(json_);
+  return type != nullptr ? checkpoint::published_decoder(type->type) : nullptr;
+}
 
 const models::TransformerConfig& OpenedModel::own_config() const {
   if (!own_) {

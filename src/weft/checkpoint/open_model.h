@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <optional>
 
-#include "weft/checkpoint/published_decoders.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_config.h"
 #include "weft/models/encoder_decoder_config.h"
 #include "weft/models/transformer_config.h"
 
 namespace weft::checkpoint {
+
+struct PublishedDecoder;
 
 /// A directory whose config.json has been read. What it holds is checked when it is asked for, and kept.
 class OpenedModel {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 #include "weft/checkpoint/weights.h"
@@ -14,8 +13,7 @@
 namespace weft::checkpoint {
 
 struct PublishedDecoder {
-  std::string_view type;  ///< `model_type` in config.json
-  std::string_view name;  ///< what people call it, with its article
+  std::string_view type;  ///< one of kPublishedDecoderTypes (model_kind.h)
   models::TransformerConfig (*from_json)(const formats::Json& config, const std::filesystem::path& directory);
   WeightMap (*map)(const models::TransformerConfig& config);
   /// Writes config.json, model.safetensors and copies of the tokeniser's files in `files_from` into a new directory.
@@ -26,8 +24,5 @@ struct PublishedDecoder {
 
 /// Null where `type` is no such model_type.
 const PublishedDecoder* published_decoder(std::string_view type);
-
-/// Their model_types in words: "transfo-xl and reformer" with `last` " and ".
-std::string published_decoder_types(std::string_view last);
 
 }  // namespace weft::checkpoint
