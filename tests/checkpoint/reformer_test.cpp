@@ -118,6 +118,8 @@ TEST(Reformer, RefusesWhatItCannotHold) {
   refused(ErrorKind::kUnsupported, "is_decoder", false, {"is_decoder"});
   refused(ErrorKind::kUnsupported, "tie_word_embeddings", true, {"tie_word_embeddings"});
   refused(ErrorKind::kUnsupported, "architectures", {"ReformerForMaskedLM"}, {"ReformerModelWithLMHead", "MaskedLM"});
+  refused(ErrorKind::kUnsupported, "local_num_chunks_after", 1, {"local_num_chunks_after", "found 1 and 0"});
+  refused(ErrorKind::kUnsupported, "lsh_num_chunks_after", 1, {"lsh_num_chunks_after", "found 0 and 1"});
   refused(ErrorKind::kFormat, "attn_layers", {"local", "full"}, {"attn_layers", "'full'"});
   refused(ErrorKind::kArgument, "axial_pos_shape", {4, 7}, {"axial_pos_shape", "28", "32"});
   refused(ErrorKind::kArgument, "hidden_act", "gelu_fast", {"hidden_act", "gelu_fast"});
@@ -129,6 +131,7 @@ TEST(Reformer, RefusesWhatItCannotHold) {
   unwritable([](auto& c) { c.residual = "plain"; }, {"residual"});
   unwritable([](auto& c) { c.attention = {"window(4)"}; }, {"window(4)", "block"});
   unwritable([](auto& c) { c.attention = {"lsh", "lsh", "lsh"}; }, {"causal=position"});
+  unwritable([](auto& c) { c.attention[1] = "lsh(causal=position, right=1)"; }, {"lsh_num_chunks_after"});
   unwritable([](auto& c) { c.attention[0] = "block(5, window(left=1))"; }, {"same in all local layers"});
 }
 

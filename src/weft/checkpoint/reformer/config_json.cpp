@@ -97,6 +97,14 @@ void reformer_needs(bool holds, const Parts&... parts) {
   }
 }
 
+/// A decoder's chunks see none behind them: transformers refuses them, and its circle of chunks would lead to the
+/// first.
+void check_chunks(const ReformerFields& fields, const std::string& where) {
+  reformer_needs(fields.local_num_chunks_after == 0 && fields.lsh_num_chunks_after == 0, where,
+                 ": local_num_chunks_after and lsh_num_chunks_after must be 0 in a decoder, found ",
+                 fields.local_num_chunks_after, " and ", fields.lsh_num_chunks_after);
+}
+
 void check_class(const Json& json, const std::string& where) {
   const auto found = json.find("architectures");
   const bool fits = found == json.end() || *found == Json::array({kClass}) || found->is_null();
@@ -251,6 +259,7 @@ TransformerConfig reformer_from_json(const Json& json, const std::filesystem::pa
   formats::update_from_json(fields, formats::only_fields_of<ReformerFields>(json), where);
   check_fields(fields, where);
   check_class(json, where);
+  check_chunks(fields, where);
   reformer_needs(fields.is_decoder, where, ": is_decoder must be true, found false");
   reformer_needs(!fields.tie_word_embeddings, where, ": tie_word_embeddings must be false: the head has 2 hidden_size ",
                  "columns");
@@ -293,6 +302,7 @@ Json reformer_to_json(const TransformerConfig& config) {
   check_written(config);
   ReformerFields fields;
   const Json others = read_layers(config, fields);
+  check_chunks(fields, "reformer");
   fields.vocab_size = config.vocab_size;
   fields.hidden_size = config.hidden_size;
   fields.num_attention_heads = config.num_attention_heads;
