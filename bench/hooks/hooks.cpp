@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <random>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "kernels/kernel_case.h"
+#include "weft/core/number.h"
 
 namespace {
 
@@ -29,8 +29,8 @@ struct Hook {
   std::function<void(Float32Case&)> add;
 };
 
-std::vector<std::int32_t> drawn_positions(std::int64_t length) {
-  std::mt19937 engine(1);
+std::vector<std::int32_t> drawn_positions(std::int64_t length, std::uint32_t seed) {
+  std::mt19937 engine(seed);
   std::vector<std::int32_t> positions(static_cast<std::size_t>(kHeads * length));
   for (std::int32_t& position : positions) {
     position = static_cast<std::int32_t>(engine() % static_cast<std::uint64_t>(length));
@@ -39,7 +39,7 @@ std::vector<std::int32_t> drawn_positions(std::int64_t length) {
 }
 
 void add_positions(Float32Case& call, bool not_self) {
-  call.query_positions = call.key_positions = drawn_positions(call.shape.query_length);
+  call.query_positions = call.key_positions = drawn_positions(call.shape.query_length, 1);
   call.causal = true;
   call.not_self = not_self;
 }
@@ -82,8 +82,9 @@ double fastest(int runs, const std::function<void()>& work) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t length = argc > 1 ? std::atoll(argv[1]) : 4096;
-  const int runs = argc > 2 ? std::atoi(argv[2]) : 25;
+  const std::vector<std::string_view> given(argv + 1, argv + argc);
+  const std::int64_t length = given.empty() ? 4096 : weft::integer_of(given[0]).value_or(0);
+  const auto runs = static_cast<int>(given.size() < 2 ? 25 : weft::integer_of(given[1]).value_or(0));
   if (length < 1 || runs < 1) {
     std::cerr << "bench_hooks: LENGTH and RUNS are whole numbers of at least 1\n";
     return 2;

@@ -54,7 +54,7 @@ TEST(Reformer, GivesTheGradientsOfTransformers) {
       ASSERT_TRUE(expected.has("gradient." + key)) << key;
     }
     const at::NoGradGuard without_gradients;
-    for (at::Tensor parameter : model->parameters()) {
+    for (const at::Tensor& parameter : model->parameters()) {
       parameter.copy_(parameter.grad());
     }
     for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
