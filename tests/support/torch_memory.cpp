@@ -2,6 +2,7 @@
 // Puts a counting allocator before LibTorch's own for as long as the measurement lasts.
 #include "support/torch_memory.h"
 
+#include <ATen/Parallel.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
@@ -55,9 +56,13 @@ std::int64_t peak_tensor_bytes(const std::function<void()>& work) {
   c10::Allocator* inner = c10::GetCPUAllocator();
   // Never freed: a tensor made meanwhile may outlive the measurement.
   auto* counting = new CountingAllocator(inner);
+  // On one thread: how the buffers of several lie in time differs from run to run.
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
   c10::SetCPUAllocator(counting, 255);
   work();
   c10::SetCPUAllocator(inner, 255);
+  at::set_num_threads(threads);
   return counting->peak();
 }
 

@@ -7,7 +7,8 @@
 
 namespace weft::testing {
 
-/// The largest number of bytes that were allocated for tensors at one time during `work`, beyond what was there before.
+/// The largest number of bytes that were allocated for tensors at one time during `work`, beyond what was there before;
+/// it runs on one thread.
 std::int64_t peak_tensor_bytes(const std::function<void()>& work);
 
 }  // namespace weft::testing
