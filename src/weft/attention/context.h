@@ -18,6 +18,9 @@ struct AttentionChoices {
   at::Tensor buckets;  ///< of `lsh`, int64 [B, H, rounds, K]; undefined before the first call
 };
 
+/// Is shown the calls of a pass; see profile/attention_observer.h.
+class AttentionObserver;
+
 /// What differs from call to call. A model passes it on and never asks which mechanism it has.
 struct AttentionContext {
   at::Tensor key_keep;                    ///< bool [B, K], false marks a padded key; undefined keeps all
@@ -26,6 +29,7 @@ struct AttentionContext {
   std::uint64_t seed = 0;                 ///< of the dropout in this call; the layer mixes in its number
   bool without_dropout = false;           ///< nothing is dropped out in this call, also in training mode
   std::shared_ptr<AttentionChoices> choices = {};  ///< of one layer; null: nobody computes this call again
+  AttentionObserver* observer = nullptr;           ///< not owned; null: nobody watches, which is so but for a profile
 };
 
 }  // namespace weft::attention
