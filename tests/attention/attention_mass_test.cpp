@@ -7,13 +7,14 @@
 #include <cmath>
 
 #include "attention/small_calls.h"
+#include "support/expect_error.h"
 #include "weft/attention/profile/attention_mass.h"
 #include "weft/core/error.h"
 
 namespace weft::test {
 namespace {
 
-using attention::AttentionMass;
+using profile::MassSums;
 
 struct MassCase {
   const char* expression;
@@ -36,35 +37,45 @@ at::Tensor probabilities(const attention::MassCall& call, const pattern::Pattern
                                  options);
 }
 
-// Every sum from the probabilities of real queries, entry by entry.
-void expect_sums(const AttentionMass& mass, const at::Tensor& weights, std::int64_t offset) {
-  const attention::MassShape& shape = mass.shape();
-  AttentionMass expected(shape);
-  const at::Tensor summed = weights.sum(0);  // [H, Q, K]
-  expected.edge.narrow(1, offset, summed.size(1)).narrow(2, 0, summed.size(2)).copy_(summed);
-  auto tile = expected.tile.accessor<double, 3>();
-  auto keys = expected.key.accessor<double, 2>();
-  auto distances = expected.distance.accessor<double, 2>();
-  const auto edges = expected.edge.accessor<double, 3>();
-  for (std::int64_t head = 0; head < shape.heads; ++head) {
-    for (std::int64_t query = 0; query < shape.queries; ++query) {
-      for (std::int64_t key = 0; key < shape.keys; ++key) {
-        const double p = edges[head][query][key];
-        tile[head][query / shape.tile][key / shape.tile] += p;
-        keys[head][key] += p;
-        distances[head][query - key + shape.keys - 1] += p;
+// Units as float64, in the shape that the numbers have.
+at::Tensor numbers(const std::vector<std::int64_t>& units, at::IntArrayRef shape, double unit = profile::kMassUnit) {
+  return at::tensor(units, at::kLong).view(shape).to(at::kDouble) * unit;
+}
+
+// Every sum from the probabilities [B, H, Q, K] of real queries, entry by entry.
+void expect_sums(const MassSums& mass, const at::Tensor& weights, std::int64_t offset) {
+  const std::int64_t heads = mass.shape().heads;
+  const std::int64_t tile_size = mass.shape().tile;
+  ASSERT_EQ(mass.queries(), offset + weights.size(2));
+  ASSERT_EQ(mass.keys(), weights.size(3));
+  const at::Tensor edge = at::zeros({heads, mass.queries(), mass.keys()}, at::kDouble);
+  edge.narrow(1, offset, weights.size(2)).copy_(weights.sum(0));
+  const at::Tensor tile = at::zeros({heads, mass.query_tiles(), mass.key_tiles()}, at::kDouble);
+  const at::Tensor distance = at::zeros({heads, mass.distances()}, at::kDouble);
+  auto tiles = tile.accessor<double, 3>();
+  auto distances = distance.accessor<double, 2>();
+  const auto edges = edge.accessor<double, 3>();
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t query = 0; query < mass.queries(); ++query) {
+      for (std::int64_t key = 0; key < mass.keys(); ++key) {
+        tiles[head][query / tile_size][key / tile_size] += edges[head][query][key];
+        distances[head][query - key + mass.keys() - 1] += edges[head][query][key];
       }
     }
   }
-  expected.entropy = -at::xlogy(weights, weights).sum({0, 2, 3});
-  expected.rows.narrow(1, offset, summed.size(1)).copy_((weights.sum(-1) > 0.5).sum(0));
-  EXPECT_TRUE(at::allclose(mass.edge, expected.edge, 0.0, 1e-6));
-  EXPECT_TRUE(at::allclose(mass.tile, expected.tile, 0.0, 1e-5));
-  EXPECT_TRUE(at::allclose(mass.key, expected.key, 0.0, 1e-5));
-  EXPECT_TRUE(at::allclose(mass.distance, expected.distance, 0.0, 1e-5));
-  EXPECT_TRUE(at::allclose(mass.entropy, expected.entropy, 0.0, 1e-4));
-  EXPECT_TRUE(at::equal(mass.rows, expected.rows));
-  EXPECT_NEAR(mass.tile.sum().item<double>(), static_cast<double>(mass.rows.sum().item<std::int64_t>()), 1e-9);
+  EXPECT_TRUE(at::allclose(numbers(mass.edge, edge.sizes()), edge, 0.0, 1e-6));
+  EXPECT_TRUE(at::allclose(numbers(mass.tile, tile.sizes()), tile, 0.0, 1e-5));
+  EXPECT_TRUE(at::allclose(numbers(mass.key, {heads, -1}), edge.sum(1), 0.0, 1e-5));
+  EXPECT_TRUE(at::allclose(numbers(mass.distance, distance.sizes()), distance, 0.0, 1e-5));
+  const at::Tensor entropy = -at::xlogy(weights, weights).sum({0, 2, 3});
+  EXPECT_TRUE(at::allclose(numbers(mass.entropy, {heads}, profile::kEntropyUnit), entropy, 0.0, 2e-4));
+  const at::Tensor rows = at::zeros({heads, mass.queries()}, at::kDouble);
+  rows.narrow(1, offset, weights.size(2)).copy_((weights.sum(-1) > 0.5).sum(0));
+  EXPECT_TRUE(at::equal(numbers(mass.rows, rows.sizes(), 1.0), rows));
+  // A row sums to 1, whatever its precision: units are all that is lost.
+  EXPECT_NEAR(numbers(mass.tile, {-1}).sum().item<double>(), rows.sum().item<double>(), 1e-7);
+  EXPECT_NEAR(numbers(mass.distance, {-1}).sum().item<double>(), rows.sum().item<double>(), 1e-7);
+  mass.check("the sums");
 }
 
 TEST(AttentionMass, EqualsTheDenseOracle) {
@@ -105,44 +116,129 @@ TEST(AttentionMass, EqualsTheDenseOracle) {
     if (one.padded) {
       weights = weights * call.query_keep.to(at::kDouble).view({2, 1, -1, 1});
     }
-    AttentionMass mass({.heads = 2, .queries = 71, .keys = 73, .tile = 16, .edges = true});
-    mass.add(call);
+    MassSums mass({.heads = 2, .tile = 16});
+    attention::add_mass(mass, call);
     expect_sums(mass, weights, one.offset);
+    // float64 is computed in float64, and half types as the kernels do.
+    call.query = call.query.to(at::kDouble);
+    call.key = call.key.to(at::kDouble);
+    MassSums wide({.heads = 2, .tile = 16});
+    attention::add_mass(wide, call);
+    EXPECT_TRUE(at::allclose(numbers(wide.edge, {-1}), numbers(mass.edge, {-1}), 0.0, 1e-6));
   }
 }
 
-TEST(AttentionMass, AddsCallsInAFixedOrder) {
+TEST(AttentionMass, EqualsTheProbabilitiesOfTransformerXl) {
+  // A relative term, written out: Q2 R[distance], and beyond the ends of R the row at that end.
+  const std::int64_t queries = 70;
+  const std::int64_t keys = 90;
+  const Tensors tensors = random_tensors({2, 2, keys, 8});
+  attention::MassCall call{.query = tensors.query.narrow(2, 0, queries).contiguous(), .key = tensors.key};
+  pattern::Site site;
+  site.query_length = queries;
+  site.key_length = keys;
+  site.query_offset = keys - queries;
+  site.heads = 2;
+  call.layout = attention::cached_layout(pattern::Pattern::parse("window(left=50)"), site, {64, 64});
+  call.scale = 0.4;
+  call.relative = {at::randn({2, 2, queries, 8}), at::randn({2, 41, 8}), 3};
+  const at::Tensor distance =
+      (at::arange(keys - queries, keys).unsqueeze(1) - at::arange(keys).unsqueeze(0));  // [Q, K]
+  const at::Tensor rows =
+      call.relative.rows.to(at::kDouble).index({at::indexing::Slice(), (distance + 3).clamp(0, 40)});
+  at::Tensor scores = at::matmul(call.query.to(at::kDouble), call.key.to(at::kDouble).transpose(2, 3));
+  scores = scores + at::einsum("bhqd,hqkd->bhqk", {call.relative.query.to(at::kDouble), rows});
+  const at::Tensor hidden = distance.lt(0).logical_or(distance.gt(50));
+  const at::Tensor weights = (scores * 0.4).masked_fill(hidden, -INFINITY).softmax(-1);
+  MassSums mass({.heads = 2, .tile = 16});
+  attention::add_mass(mass, call);
+  expect_sums(mass, weights, keys - queries);
+}
+
+TEST(AttentionMass, CountsQueriesWhereTheyStand) {
+  const Tensors tensors = random_tensors({1, 2, 30, 8});
+  const std::vector<std::int64_t> places = {3, 11, 29};
+  attention::MassCall call{.query = tensors.query.index_select(2, at::tensor(places)), .key = tensors.key};
+  pattern::Site site;
+  site.query_length = 3;
+  site.key_length = 30;
+  site.heads = 2;
+  call.layout = attention::cached_layout(pattern::Pattern::parse("full"), site, {64, 64});
+  call.positions = places;
+  MassSums picked({.heads = 2, .tile = 16});
+  attention::add_mass(picked, call);
+  // The same queries of a whole text.
+  attention::MassCall whole{.query = tensors.query, .key = tensors.key, .layout = layout_of("full", 30, 2)};
+  whole.query_keep = at::zeros({1, 30}, at::kBool).index_fill(1, at::tensor(places), true);
+  MassSums expected({.heads = 2, .tile = 16});
+  attention::add_mass(expected, whole);
+  EXPECT_EQ(picked.rows, expected.rows);
+  EXPECT_TRUE(at::allclose(numbers(picked.edge, {-1}), numbers(expected.edge, {-1}), 0.0, 1e-6));
+  EXPECT_TRUE(at::allclose(numbers(picked.distance, {-1}), numbers(expected.distance, {-1}), 0.0, 1e-6));
+}
+
+TEST(AttentionMass, DoesNotDependOnThreadsOrOrder) {
   const Tensors tensors = random_tensors({3, 4, 100, 8});
-  const auto sums = [&](int threads) {
+  const Tensors longer = random_tensors({1, 4, 131, 8});
+  const auto sums = [&](int threads, bool long_first) {
     const int before = at::get_num_threads();
     at::set_num_threads(threads);
-    AttentionMass mass({.heads = 4, .queries = 100, .keys = 100});
-    mass.add({.query = tensors.query, .key = tensors.key, .layout = layout_of("causal", 100, 4)});
-    mass.add({.query = tensors.key, .key = tensors.query, .layout = layout_of("causal", 100, 4)});
+    MassSums mass({.heads = 4, .edge_limit = 128});
+    const auto add_long = [&] {
+      attention::add_mass(mass, {.query = longer.query, .key = longer.key, .layout = layout_of("causal", 131, 4)});
+    };
+    if (long_first) {
+      add_long();
+    }
+    attention::add_mass(mass, {.query = tensors.query, .key = tensors.key, .layout = layout_of("causal", 100, 4)});
+    EXPECT_EQ(mass.has_edges(), !long_first);
+    attention::add_mass(mass, {.query = tensors.key, .key = tensors.query, .layout = layout_of("causal", 100, 4)});
+    if (!long_first) {
+      add_long();
+    }
     at::set_num_threads(before);
     return mass;
   };
-  const AttentionMass one = sums(1);
-  const AttentionMass two = sums(2);
-  EXPECT_FALSE(one.edge.defined());
-  EXPECT_EQ(one.rows.sum().item<std::int64_t>(), 2 * 3 * 4 * 100);
-  EXPECT_TRUE(at::equal(one.tile, two.tile) && at::equal(one.entropy, two.entropy));
-  EXPECT_TRUE(at::equal(one.distance, two.distance) && at::equal(one.key, two.key));
+  const MassSums one = sums(1, false);
+  const MassSums two = sums(2, true);
+  EXPECT_FALSE(one.has_edges());
+  EXPECT_EQ(one.rows_of(3), 2 * 3 * 100 + 131);
+  EXPECT_EQ(one.tile, two.tile);
+  EXPECT_EQ(one.entropy, two.entropy);
+  EXPECT_EQ(one.distance, two.distance);
+  EXPECT_EQ(one.key, two.key);
+  EXPECT_EQ(one.rows, two.rows);
 }
 
 TEST(AttentionMass, SaysWhatDoesNotFit) {
   const Tensors tensors = random_tensors({1, 2, 20, 8});
   const auto layout = layout_of("full", 20, 2);
-  EXPECT_THROW(AttentionMass({.heads = 0, .queries = 1, .keys = 1}), Error);
-  EXPECT_THROW(AttentionMass({.heads = 64, .queries = 1 << 20, .keys = 1 << 20, .edges = true}), Error);
-  AttentionMass shorter({.heads = 2, .queries = 19, .keys = 20});
-  EXPECT_THROW(shorter.add({.query = tensors.query, .key = tensors.key, .layout = layout}), Error);
-  AttentionMass mass({.heads = 2, .queries = 20, .keys = 20});
-  EXPECT_THROW(mass.add({.query = tensors.query, .key = tensors.key, .layout = layout, .key_keep = at::ones({1, 20})}),
-               Error);
-  at::Tensor broken = tensors.key.clone();
-  broken[0][1][3][0] = std::nan("");
-  EXPECT_THROW(mass.add({.query = tensors.query, .key = broken, .layout = layout}), Error);
+  const auto expect_refused = [](ErrorKind kind, std::string_view word, std::int64_t heads,
+                                 const attention::MassCall& call) {
+    MassSums mass({.heads = heads});
+    expect_error(kind, {word}, [&] { attention::add_mass(mass, call); });
+  };
+  const attention::MassCall good{.query = tensors.query, .key = tensors.key, .layout = layout};
+  expect_refused(ErrorKind::kArgument, "3 heads", 3, good);
+  attention::MassCall call = good;
+  call.key_keep = at::ones({1, 20});
+  expect_refused(ErrorKind::kArgument, "key_keep", 2, call);
+  call = good;
+  call.positions = {1, 2};
+  expect_refused(ErrorKind::kArgument, "20 queries", 2, call);
+  call = good;
+  call.relative = {tensors.query, at::zeros({2, 3, 4}), 0};
+  expect_refused(ErrorKind::kArgument, "relative", 2, call);
+  call = good;
+  call.key = tensors.key.clone();
+  call.key[0][1][3][0] = std::nan("");
+  expect_refused(ErrorKind::kNumeric, "NaN", 2, call);
+  // Where it is padding it is nobody's business.
+  call.key_keep = at::ones({1, 20}, at::kBool);
+  call.key_keep[0][3] = false;
+  MassSums mass({.heads = 2});
+  EXPECT_NO_THROW(attention::add_mass(mass, call));
+  EXPECT_EQ(mass.rows_of(1), 20);
 }
 
 }  // namespace

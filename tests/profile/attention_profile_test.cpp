@@ -93,14 +93,14 @@ TEST(MassSums, AddInAnyOrder) {
 
 AttentionProfile profile_of(std::int64_t shard, std::int64_t shards, const MassSums& sums) {
   AttentionProfile made;
-  made.model = {"run", "decoder", "11aa"};
+  made.model = {"run", "decoder", "11aa", "float32"};
   made.data = {"22bb", 3 + shard, 100 + shard};
   made.progress = {shard, shards, 40, true};
   made.tile = kTile;
   made.edge_limit = 16;
-  made.parts.push_back({{"layers.0.self", 0, false, true, kHeads, 8, "causal", 512, ""}, sums});
+  made.parts.push_back({{"layers.0.self", 0, false, true, kHeads, 8, "causal", 512, "", ""}, sums});
   made.parts.push_back(
-      {{"layers.1.self", 1, false, true, kHeads, 8, "linear", 512, "no softmax"}, MassSums({kHeads, kTile, 16})});
+      {{"layers.1.self", 1, false, true, kHeads, 8, "linear", 512, "no softmax", ""}, MassSums({kHeads, kTile, 16})});
   return made;
 }
 

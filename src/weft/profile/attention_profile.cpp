@@ -18,7 +18,7 @@ bool is_same_site(const PartSite& left, const PartSite& right) {
 
 // What of two shards differs and must not; empty: nothing.
 std::string difference(const AttentionProfile& left, const AttentionProfile& right) {
-  if (left.model.digest != right.model.digest) {
+  if (left.model.digest != right.model.digest || left.model.dtype != right.model.dtype) {
     return "the model";
   }
   if (left.data.digest != right.data.digest || left.progress.units != right.progress.units) {
@@ -74,6 +74,8 @@ AttentionProfile merge_profiles(std::vector<AttentionProfile> shards, std::span<
     merged.data.tokens += shards[i].data.tokens;
     for (std::size_t part = 0; part < merged.parts.size(); ++part) {
       merged.parts[part].sums.add(shards[i].parts[part].sums);
+      std::string& note = merged.parts[part].site.note;
+      note = note.empty() ? shards[i].parts[part].site.note : note;
     }
   }
   merged.progress.shard = 0;

@@ -20,6 +20,7 @@ struct ModelOrigin {
   std::string path;    ///< as it was named
   std::string kind;    ///< decoder, encoder or encoder-decoder
   std::string digest;  ///< SHA-256 of config.json and the files of weights
+  std::string dtype;   ///< of its products: float32 or bfloat16
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -27,6 +28,7 @@ struct ModelOrigin {
     visit(Field{"path", &C::path, "the directory as it was named"});
     visit(Field{"kind", &C::kind, "what it holds"}.one_of({"decoder", "encoder", "encoder-decoder"}));
     visit(Field{"digest", &C::digest, "SHA-256 of its config and weights"});
+    visit(Field{"dtype", &C::dtype, "of its products"});
   }
 };
 
@@ -73,6 +75,7 @@ struct PartSite {
   std::string expression;  ///< of the mechanism, canonical, `causal &` included
   std::int64_t maximum_length = 0;
   std::string reason;  ///< why it has no sums; empty: it has
+  std::string note;    ///< what else its sums hold than calls of the expression, or nothing
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -86,6 +89,7 @@ struct PartSite {
     visit(Field{"expression", &C::expression, "the pattern or mechanism"});
     visit(Field{"maximum_length", &C::maximum_length, "of the model"}.at_least(0));
     visit(Field{"reason", &C::reason, "why it has no sums"});
+    visit(Field{"note", &C::note, "what else its sums hold"});
   }
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "weft/attention/profile/attention_observer.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
@@ -74,6 +75,9 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
     options.seed = random_bits(context.seed, static_cast<std::uint64_t>(this->site().layer));
   }
   const LayoutPtr layout = layout_for_call(*spec().pattern, this->site(), query, key, context, spec().needs_input);
+  show_call(
+      *this, context,
+      {.query = query, .key = key, .layout = layout, .key_keep = options.key_keep, .distances = options.distances});
   return attention(query, key, value, layout, options).output;
 }
 

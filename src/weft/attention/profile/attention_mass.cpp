@@ -6,33 +6,41 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/exp.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <vector>
+#include <limits>
 
+#include "weft/attention/profile/row_sums.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
 namespace weft::attention {
 namespace {
 
-constexpr std::int64_t kMaximumEntries = std::int64_t{1} << 31;
+constexpr std::int64_t kLongestProfile = std::int64_t{1} << 31;
+// In place of the score of a pair without an edge: finite, so that 0 times it is 0, and beyond every score.
+constexpr double kNever = -1e30;
+constexpr double kEmptyRow = -1e29;
 
-// What all heads of a call read: plain memory on the CPU.
+// What all heads of a call read: plain memory on the CPU, in the type of the scores.
 struct Prepared {
-  at::Tensor query;       // [B, H, Q, D], contiguous
-  at::Tensor key;         // [B, H_kv, K, D], contiguous
-  at::Tensor key_keep;    // bool [B, K] or undefined
-  at::Tensor query_keep;  // bool [B, Q] or undefined
-  at::Tensor table;       // float64 [H, 1 or 2, span] or undefined
-  std::int64_t zero;      // of the table
+  at::Tensor query;           // [B, H, Q, D], scaled
+  at::Tensor key;             // [B, H_kv, K, D]
+  at::Tensor key_keep;        // bool [B, K] or undefined
+  at::Tensor query_keep;      // bool [B, Q] or undefined
+  at::Tensor table;           // [H, 1 or 2, span] or undefined
+  at::Tensor relative_query;  // [B, H, Q, D], scaled, or undefined
+  at::Tensor relative_rows;   // [H, span, D]
+  std::int64_t zero;          // of the table or the relative rows
   const pattern::BlockLayout* layout;
-  double scale;
+  std::vector<std::int64_t> positions;  // of the queries
+  std::int64_t last;                    // of them
 };
 
 at::Tensor on_cpu(const at::Tensor& tensor) {
@@ -43,13 +51,45 @@ bool is_kept(const at::Tensor& keep, std::int64_t batch, std::int64_t position) 
   return !keep.defined() || keep.const_data_ptr<bool>()[batch * keep.size(1) + position];
 }
 
-// The rows of one head in one tile of queries.
-class HeadTile {
- public:
-  HeadTile(const Prepared& call, AttentionMass& sums, std::int64_t head) : call_(call), sums_(sums), head_(head) {}
+// A number for each distance in [low, low + count) of a table of `span` entries; what lies beyond has that at the end.
+template <typename Number>
+struct DistanceScores {
+  const Number* numbers;
+  std::int64_t low;
+  std::int64_t span;
+  std::int64_t zero;
 
-  // False where a score is NaN or infinite.
-  bool add(std::int64_t batch, std::int64_t query_block) {
+  Number at(std::int64_t distance) const {
+    return numbers[std::clamp<std::int64_t>(distance + zero, 0, span - 1) - low];
+  }
+};
+
+// A run of adjacent key blocks, side by side in the scores of a tile of queries.
+struct Run {
+  std::int64_t first;  // key
+  std::int64_t keys;
+  std::int64_t column;  // of the scores
+};
+
+// The rows of one head.
+template <typename Number>
+class HeadRows {
+ public:
+  HeadRows(const Prepared& call, profile::MassSums& sums, std::int64_t head)
+      : call_(call), head_(head), sums_(sums, head, call.last, call.key.size(2)) {}
+
+  // All rows of one member of the batch. False where a score is NaN or infinite.
+  bool add(std::int64_t batch) {
+    bool is_finite = true;
+    for (std::int64_t block = 0; block < call_.layout->query_blocks(); ++block) {
+      is_finite = add_tile(batch, block) && is_finite;
+    }
+    sums_.finish();
+    return is_finite;
+  }
+
+ private:
+  bool add_tile(std::int64_t batch, std::int64_t query_block) {
     const pattern::BlockLayout& layout = *call_.layout;
     const pattern::BlockRange range = layout.view().row(batch, head_, query_block);
     const std::int64_t first = query_block * layout.tile.query;
@@ -57,156 +97,183 @@ class HeadTile {
     if (range.count() == 0) {
       return true;
     }
-    const at::Tensor scores = products(batch, first, count, range);  // [count, keys of the range], float64
+    find_runs(range);
+    at::Tensor scores = products(batch, first, count);  // [count, columns]
+    auto* const numbers = scores.mutable_data_ptr<Number>();
+    add_distances(batch, first, count, numbers);
+    for (std::int64_t row = 0; row < count; ++row) {
+      mask_row(batch, row, range, numbers + row * columns_);
+    }
+    const at::Tensor largest = at::amax(scores, {1}, true);
+    scores.sub_(largest);
+    const at::Tensor exponentials = scores.exp();
     bool is_finite = true;
     for (std::int64_t row = 0; row < count; ++row) {
-      if (is_kept(call_.query_keep, batch, first + row)) {
-        double* values = scores.mutable_data_ptr<double>() + row * scores.size(1);
-        is_finite = add_row(batch, first + row, range, values) && is_finite;
+      const auto most = static_cast<double>(largest.const_data_ptr<Number>()[row]);
+      if (!is_kept(call_.query_keep, batch, first + row) || most <= kEmptyRow) {
+        continue;
       }
+      is_finite = is_finite && std::isfinite(most);
+      sums_.begin_row(call_.positions[static_cast<std::size_t>(first + row)]);
+      for (const Run& run : runs_) {
+        const std::int64_t at = row * columns_ + run.column;
+        sums_.measure(exponentials.const_data_ptr<Number>() + at, numbers + at, run.first, run.keys);
+      }
+      for (const Run& run : runs_) {
+        sums_.add(exponentials.const_data_ptr<Number>() + row * columns_ + run.column, run.first, run.keys);
+      }
+      sums_.end_row();
     }
     return is_finite;
   }
 
- private:
-  std::int64_t keys_of(std::int64_t block) const {
-    const std::int64_t first =
-        std::int64_t{call_.layout->key_block[static_cast<std::size_t>(block)]} * call_.layout->tile.key;
-    return std::min<std::int64_t>(call_.layout->tile.key, call_.layout->key_length - first);
+  std::int64_t first_key(std::int64_t block) const {
+    return std::int64_t{call_.layout->key_block[static_cast<std::size_t>(block)]} * call_.layout->tile.key;
   }
 
-  // Runs of adjacent blocks are one product.
-  at::Tensor products(std::int64_t batch, std::int64_t first, std::int64_t count, pattern::BlockRange range) const {
+  std::int64_t keys_of(std::int64_t block) const {
+    return std::min<std::int64_t>(call_.layout->tile.key, call_.layout->key_length - first_key(block));
+  }
+
+  void find_runs(pattern::BlockRange range) {
+    runs_.clear();
+    columns_ = 0;
+    for (std::int64_t block = range.begin; block < range.end; ++block) {
+      if (runs_.empty() || runs_.back().first + runs_.back().keys != first_key(block)) {
+        runs_.push_back({first_key(block), 0, columns_});
+      }
+      runs_.back().keys += keys_of(block);
+      columns_ += keys_of(block);
+    }
+  }
+
+  at::Tensor products(std::int64_t batch, std::int64_t first, std::int64_t count) const {
     const std::int64_t key_head = head_ * call_.key.size(1) / call_.query.size(1);
     const at::Tensor query = call_.query[batch][head_].narrow(0, first, count);
     const at::Tensor keys = call_.key[batch][key_head].transpose(0, 1);
-    std::int64_t columns = 0;
-    for (std::int64_t block = range.begin; block < range.end; ++block) {
-      columns += keys_of(block);
+    if (runs_.size() == 1) {
+      return at::matmul(query, keys.narrow(1, runs_.front().first, columns_));
     }
-    at::Tensor scores = at::empty({count, columns}, at::kDouble);
-    std::int64_t column = 0;
-    for (std::int64_t block = range.begin; block < range.end;) {
-      const std::int64_t begin = call_.layout->key_block[static_cast<std::size_t>(block)];
-      std::int64_t width = 0;
-      do {
-        width += keys_of(block);
-        ++block;
-      } while (block < range.end && call_.layout->key_block[static_cast<std::size_t>(block)] ==
-                                        call_.layout->key_block[static_cast<std::size_t>(block - 1)] + 1);
-      scores.narrow(1, column, width).copy_(at::matmul(query, keys.narrow(1, begin * call_.layout->tile.key, width)));
-      column += width;
+    at::Tensor scores = at::empty({count, columns_}, query.options());
+    for (const Run& run : runs_) {
+      scores.narrow(1, run.column, run.keys).copy_(at::matmul(query, keys.narrow(1, run.first, run.keys)));
     }
     return scores;
   }
 
-  // The logarithm of the multiplicity of a pair; minus infinity for no edge.
-  double edge(std::int32_t kind, std::int64_t row, std::int64_t key) const {
-    const pattern::LayoutView view = call_.layout->view();
-    if (pattern::is_full(kind)) {
-      return 0.0;
+  void add_distances(std::int64_t batch, std::int64_t first, std::int64_t count, Number* scores) const {
+    if (call_.table.defined()) {
+      add_table(first, count, scores);
     }
-    if (pattern::is_weighted(kind)) {
-      return view.weight(kind)[row * view.tile_key + key];
+    if (call_.relative_query.defined()) {
+      for (const Run& run : runs_) {
+        add_relative(batch, first, count, run, scores);
+      }
     }
-    const std::uint64_t word = view.mask(kind)[row * view.words() + key / 64];
-    return ((word >> (key % 64)) & 1U) != 0 ? 0.0 : -kInfinity;
   }
 
-  double from_table(std::int64_t position, std::int64_t key) const {
-    if (!call_.table.defined()) {
-      return 0.0;
-    }
+  void add_table(std::int64_t first, std::int64_t count, Number* scores) const {
+    const std::int64_t tables = call_.table.size(1);
     const std::int64_t span = call_.table.size(2);
-    const bool is_second = call_.table.size(1) == 2 && (position == 0) != (key == 0);
-    const std::int64_t place = std::clamp<std::int64_t>(position - key + call_.zero, 0, span - 1);
-    return call_.table.const_data_ptr<double>()[(head_ * call_.table.size(1) + (is_second ? 1 : 0)) * span + place];
+    const Number* numbers = call_.table.const_data_ptr<Number>() + head_ * tables * span;
+    // Of pairs of which exactly one is position 0; the same where there is one table.
+    const DistanceScores<Number> usual{numbers, 0, span, call_.zero};
+    const DistanceScores<Number> with_first{numbers + (tables - 1) * span, 0, span, call_.zero};
+    for (std::int64_t row = 0; row < count; ++row) {
+      const std::int64_t position = call_.positions[static_cast<std::size_t>(first + row)];
+      for (const Run& run : runs_) {
+        Number* line = scores + row * columns_ + run.column;
+        for (std::int64_t key = 0; key < run.keys; ++key) {
+          const std::int64_t at = run.first + key;
+          line[key] += ((position == 0) != (at == 0) ? with_first : usual).at(position - at);
+        }
+      }
+    }
   }
 
-  bool add_row(std::int64_t batch, std::int64_t query, pattern::BlockRange range, double* scores) {
-    const pattern::BlockLayout& layout = *call_.layout;
-    const std::int64_t position = query + layout.query_offset;
-    keys_.clear();
-    values_.clear();
-    bool is_finite = true;
+  void add_relative(std::int64_t batch, std::int64_t first, std::int64_t count, const Run& run, Number* scores) const {
+    const std::int64_t span = call_.relative_rows.size(1);
+    const auto place = [&](std::int64_t distance) {
+      return std::clamp<std::int64_t>(distance + call_.zero, 0, span - 1);
+    };
+    const std::int64_t position = call_.positions[static_cast<std::size_t>(first)];
+    const std::int64_t low = place(position - (run.first + run.keys - 1));
+    const std::int64_t high = place(position + count - 1 - run.first);
+    const at::Tensor rows = call_.relative_rows[head_].narrow(0, low, high - low + 1);
+    const at::Tensor query = call_.relative_query[batch][head_].narrow(0, first, count);
+    const at::Tensor product = at::matmul(query, rows.transpose(0, 1));  // [count, distances]
+    for (std::int64_t row = 0; row < count; ++row) {
+      const DistanceScores<Number> of_row{product.const_data_ptr<Number>() + row * product.size(1), low, span,
+                                          call_.zero};
+      Number* line = scores + row * columns_ + run.column;
+      for (std::int64_t key = 0; key < run.keys; ++key) {
+        line[key] += of_row.at(position + row - run.first - key);
+      }
+    }
+  }
+
+  // What no edge leads to counts nothing; multiplicities add their logarithms.
+  void mask_row(std::int64_t batch, std::int64_t row, pattern::BlockRange range, Number* scores) const {
+    const pattern::LayoutView view = call_.layout->view();
+    const bool* keep =
+        call_.key_keep.defined() ? call_.key_keep.const_data_ptr<bool>() + batch * call_.key_keep.size(1) : nullptr;
     for (std::int64_t block = range.begin; block < range.end; ++block) {
-      const auto index = static_cast<std::size_t>(block);
-      const std::int64_t first = std::int64_t{layout.key_block[index]} * layout.tile.key;
-      for (std::int64_t key = 0; key < keys_of(block); ++key, ++scores) {
-        const double multiplicity = edge(layout.kind[index], query % layout.tile.query, key);
-        if (multiplicity == -kInfinity || !is_kept(call_.key_keep, batch, first + key)) {
-          continue;
-        }
-        const double score = call_.scale * *scores + multiplicity + from_table(position, first + key);
-        // A span that ends makes a score minus infinity; it is no edge.
-        is_finite = is_finite && (std::isfinite(score) || score == -kInfinity);
-        if (score != -kInfinity) {
-          keys_.push_back(first + key);
-          values_.push_back(score);
+      const std::int32_t kind = call_.layout->kind[static_cast<std::size_t>(block)];
+      const std::int64_t keys = keys_of(block);
+      if (pattern::is_weighted(kind)) {
+        const auto* const weights = view.weight(kind) + row * view.tile_key;
+        std::transform(scores, scores + keys, weights, scores,
+                       [](Number score, auto weight) { return score + static_cast<Number>(weight); });
+      } else if (!pattern::is_full(kind)) {
+        const std::uint64_t* words = view.mask(kind) + row * view.words();
+        for (std::int64_t key = 0; key < keys; ++key) {
+          scores[key] = ((words[key / 64] >> (key % 64)) & 1U) != 0 ? scores[key] : static_cast<Number>(kNever);
         }
       }
-    }
-    if (is_finite && !keys_.empty()) {
-      add_probabilities(position);
-    }
-    return is_finite;
-  }
-
-  // H = log sum exp(s) - sum p s, with s relative to the largest.
-  void add_probabilities(std::int64_t position) {
-    const MassShape& shape = sums_.shape();
-    const double largest = *std::max_element(values_.begin(), values_.end());
-    double sum = 0.0;
-    double weighted = 0.0;
-    for (double& value : values_) {
-      const double relative = value - largest;
-      value = std::exp(relative);
-      sum += value;
-      weighted += value * relative;
-    }
-    const std::int64_t tiles = sums_.tile.size(2);
-    double* tile = sums_.tile.mutable_data_ptr<double>() + (head_ * sums_.tile.size(1) + position / shape.tile) * tiles;
-    double* key = sums_.key.mutable_data_ptr<double>() + head_ * shape.keys;
-    double* distance =
-        sums_.distance.mutable_data_ptr<double>() + head_ * sums_.distance.size(1) + position + shape.keys - 1;
-    double* edge = sums_.edge.defined()
-                       ? sums_.edge.mutable_data_ptr<double>() + (head_ * shape.queries + position) * shape.keys
-                       : nullptr;
-    for (std::size_t index = 0; index < keys_.size(); ++index) {
-      const std::int64_t at = keys_[index];
-      const double probability = values_[index] / sum;
-      tile[at / shape.tile] += probability;
-      key[at] += probability;
-      distance[-at] += probability;
-      if (edge != nullptr) {
-        edge[at] += probability;
+      for (std::int64_t key = 0; keep != nullptr && key < keys; ++key) {
+        scores[key] = keep[first_key(block) + key] ? scores[key] : static_cast<Number>(kNever);
       }
+      // Multiplicity 0, or a span that ends: minus infinity. NaN stays.
+      for (std::int64_t key = 0; key < keys; ++key) {
+        scores[key] = scores[key] < static_cast<Number>(kNever) ? static_cast<Number>(kNever) : scores[key];
+      }
+      scores += keys;
     }
-    sums_.entropy.mutable_data_ptr<double>()[head_] += std::log(sum) - weighted / sum;
-    ++sums_.rows.mutable_data_ptr<std::int64_t>()[head_ * shape.queries + position];
   }
 
   const Prepared& call_;
-  AttentionMass& sums_;
   std::int64_t head_;
-  std::vector<std::int64_t> keys_;  // of the edges of a row
-  std::vector<double> values_;      // their scores, then exp(score - largest)
+  RowSums<Number> sums_;
+  std::vector<Run> runs_;  // of the tile
+  std::int64_t columns_ = 0;
 };
 
-void check_mass_call(const MassCall& call, const MassShape& shape) {
+std::int64_t end_of(const MassCall& call) {
+  const std::int64_t next = call.layout->blocks().query_offset + call.query.size(2);
+  return call.positions.empty() ? next : *std::max_element(call.positions.begin(), call.positions.end()) + 1;
+}
+
+void check_mass_call(const MassCall& call, const profile::MassSums& sums) {
+  const std::int64_t heads = sums.shape().heads;
   require(call.layout != nullptr && call.query.dim() == 4 && call.key.dim() == 4,
           "profile: a call needs a layout, and query and key [batch, heads, length, head_dim]");
   require(call.query.size(0) == call.key.size(0) && call.query.size(3) == call.key.size(3) &&
-              call.query.size(1) == shape.heads && call.key.size(1) > 0 && shape.heads % call.key.size(1) == 0,
-          "profile: query ", call.query.sizes(), " and key ", call.key.sizes(), " do not fit ", shape.heads, " heads");
+              call.query.size(1) == heads && call.key.size(1) > 0 && heads % call.key.size(1) == 0,
+          "profile: query ", call.query.sizes(), " and key ", call.key.sizes(), " do not fit ", heads, " heads");
   call.layout->check(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2));
-  const std::int64_t end = call.layout->blocks().query_offset + call.query.size(2);
-  require(call.layout->blocks().query_offset >= 0 && end <= shape.queries && call.key.size(2) <= shape.keys,
-          "profile: a call has queries up to position ", end, " and ", call.key.size(2),
-          " keys; the profile was begun for ", shape.queries, " and ", shape.keys);
+  const std::int64_t rows = call.query.size(0) * call.query.size(2);
+  require(call.layout->blocks().query_offset >= 0 && end_of(call) <= kLongestProfile && rows <= profile::kMostRows &&
+              sums.rows_of(0) <= profile::kMostRows - rows,
+          "profile: a head counts at most ", profile::kMostRows, " rows; profile fewer texts");
+  const auto& positions = call.positions;
+  require(positions.empty() || (std::ssize(positions) == call.query.size(2) &&
+                                *std::min_element(positions.begin(), positions.end()) >= 0),
+          "profile: there must be a position for each of ", call.query.size(2), " queries, none negative");
+  require(positions.empty() || !(call.distances.scores.defined() || call.relative.query.defined()),
+          "profile: queries that were picked out of a text have no distances");
 }
 
-void check_masks(const MassCall& call, const MassShape& shape) {
+void check_masks(const MassCall& call, std::int64_t heads) {
   const auto fits = [&](const at::Tensor& keep, std::int64_t length) {
     return !keep.defined() || (keep.scalar_type() == at::kBool && keep.dim() == 2 &&
                                keep.size(0) == call.query.size(0) && keep.size(1) == length);
@@ -215,71 +282,79 @@ void check_masks(const MassCall& call, const MassShape& shape) {
           "profile: key_keep and query_keep must be bool [batch, length] of the keys and the queries");
   const at::Tensor& table = call.distances.scores;
   require(!table.defined() || ((table.dim() == 2 || (table.dim() == 3 && table.size(1) <= 2)) &&
-                               table.size(0) == shape.heads && table.numel() > 0),
+                               table.size(0) == heads && table.numel() > 0),
           "profile: a distance table must be [heads, span] or [heads, 1 or 2, span]");
 }
 
+void check_relative(const MassCall& call, std::int64_t heads) {
+  const RelativeMass& relative = call.relative;
+  require(
+      !relative.query.defined() || (!call.distances.scores.defined() && relative.query.sizes() == call.query.sizes() &&
+                                    relative.rows.dim() == 3 && relative.rows.size(0) == heads &&
+                                    relative.rows.size(1) > 0 && relative.rows.size(2) == call.query.size(3)),
+      "profile: a relative term must have a second query like the first and rows [heads, span, head_dim], without "
+      "a distance table");
+}
+
 Prepared prepare(const MassCall& call) {
+  // bfloat16 and float16 are exact in float32, in which the kernel multiplies them too.
+  const at::ScalarType type = accumulation_type(call.query);
+  const auto scaled = [&](const at::Tensor& query) {
+    return query.defined() ? on_cpu(query.to(type) * call.scale) : query;
+  };
   at::Tensor table = call.distances.scores;
   if (table.defined()) {
-    table = on_cpu(table.to(at::kDouble).reshape({table.size(0), -1, table.size(-1)}));
+    table = on_cpu(table.to(type).reshape({table.size(0), -1, table.size(-1)}));
   }
-  // bfloat16 and float16 are exact in float32, in which the kernel multiplies them too.
-  const at::ScalarType type = call.query.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  return {on_cpu(call.query.to(type)),
-          on_cpu(call.key.to(type)),
-          on_cpu(call.key_keep),
-          on_cpu(call.query_keep),
-          table,
-          call.distances.zero,
-          &call.layout->blocks(),
-          call.scale};
+  Prepared prepared{.query = scaled(call.query),
+                    .key = on_cpu(call.key.to(type)),
+                    .key_keep = on_cpu(call.key_keep),
+                    .query_keep = on_cpu(call.query_keep),
+                    .table = table,
+                    .relative_query = scaled(call.relative.query),
+                    .relative_rows = call.relative.rows.defined() ? on_cpu(call.relative.rows.to(type)) : at::Tensor(),
+                    .zero = table.defined() ? call.distances.zero : call.relative.zero,
+                    .layout = &call.layout->blocks(),
+                    .positions = call.positions,
+                    .last = end_of(call) - 1};
+  for (std::int64_t query = 0; call.positions.empty() && query < call.query.size(2); ++query) {
+    prepared.positions.push_back(prepared.layout->query_offset + query);
+  }
+  return prepared;
 }
 
-}  // namespace
-
-AttentionMass::AttentionMass(const MassShape& shape) : shape_(shape) {
-  require(shape.heads >= 1 && shape.queries >= 1 && shape.keys >= 1 && shape.tile >= 1,
-          "profile: heads, queries, keys and tile must be at least 1, found ", shape.heads, ", ", shape.queries, ", ",
-          shape.keys, " and ", shape.tile);
-  const auto tiles = [&](std::int64_t length) { return (length - 1) / shape.tile + 1; };
-  const auto largest = [&](std::int64_t rows, std::int64_t columns) {
-    return shape.heads <= kMaximumEntries / rows && shape.heads * rows <= kMaximumEntries / columns;
-  };
-  require(largest(tiles(shape.queries), tiles(shape.keys)) && largest(2, std::max(shape.queries, shape.keys)) &&
-              (!shape.edges || largest(shape.queries, shape.keys)),
-          "profile: ", shape.queries, " x ", shape.keys, " positions of ", shape.heads,
-          " heads need sums of more than 2^31 entries; take larger tiles");
-  tile = at::zeros({shape.heads, tiles(shape.queries), tiles(shape.keys)}, at::kDouble);
-  key = at::zeros({shape.heads, shape.keys}, at::kDouble);
-  distance = at::zeros({shape.heads, shape.queries + shape.keys - 1}, at::kDouble);
-  entropy = at::zeros({shape.heads}, at::kDouble);
-  rows = at::zeros({shape.heads, shape.queries}, at::kLong);
-  if (shape.edges) {
-    edge = at::zeros({shape.heads, shape.queries, shape.keys}, at::kDouble);
-  }
-}
-
-void AttentionMass::add(const MassCall& call) {
-  const at::NoGradGuard no_gradient;
-  check_mass_call(call, shape_);
-  check_masks(call, shape_);
-  const Prepared prepared = prepare(call);
+template <typename Number>
+bool add_heads(profile::MassSums& sums, const Prepared& prepared) {
   std::atomic<bool> is_finite = true;
   // A head owns its sums: their order does not depend on the threads.
-  at::parallel_for(0, shape_.heads, 1, [&](std::int64_t begin, std::int64_t end) {
+  at::parallel_for(0, sums.shape().heads, 1, [&](std::int64_t begin, std::int64_t end) {
     const at::NoGradGuard no_gradient_here;
     for (std::int64_t head = begin; head < end; ++head) {
-      HeadTile rows_of_head(prepared, *this, head);
+      HeadRows<Number> rows(prepared, sums, head);
       for (std::int64_t batch = 0; batch < prepared.query.size(0); ++batch) {
-        for (std::int64_t block = 0; block < prepared.layout->query_blocks(); ++block) {
-          if (!rows_of_head.add(batch, block)) {
-            is_finite = false;
-          }
+        if (!rows.add(batch)) {
+          is_finite = false;
         }
       }
     }
   });
+  return is_finite;
+}
+
+}  // namespace
+
+void add_mass(profile::MassSums& sums, const MassCall& call) {
+  const at::NoGradGuard no_gradient;
+  check_mass_call(call, sums);
+  check_masks(call, sums.shape().heads);
+  check_relative(call, sums.shape().heads);
+  if (call.query.numel() == 0 || call.key.numel() == 0) {
+    return;
+  }
+  sums.grow(end_of(call), call.key.size(2));
+  const Prepared prepared = prepare(call);
+  const bool is_finite = prepared.query.scalar_type() == at::kDouble ? add_heads<double>(sums, prepared)
+                                                                     : add_heads<float>(sums, prepared);
   if (!is_finite) {
     fail(ErrorKind::kNumeric, "profile: a score is NaN or infinite; the model or its input holds such a number");
   }

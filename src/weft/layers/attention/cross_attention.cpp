@@ -62,6 +62,7 @@ attention::AttentionContext CrossAttentionImpl::describe(const Source& source,
   attention::AttentionContext both;
   both.key_keep = source.padding.key_keep;
   both.query_offset = target.query_offset;
+  both.observer = observer();
   both.seed = dropout_seed(target.seed, config_.layer, kProbabilitySite);
   both.rows.resize(std::max(source.padding.rows.size(), target.rows.size()));
   for (std::size_t row = 0; row < source.padding.rows.size(); ++row) {

@@ -11,6 +11,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "weft/attention/mechanism.h"
+#include "weft/layers/attention/watched.h"
 #include "weft/layers/block_config.h"
 #include "weft/layers/linear.h"
 
@@ -45,7 +46,7 @@ struct CrossWeights {
 /// softmax(Q K^T / sqrt(D)) V with Q = W_Q x, K = W_K s, V = W_V s, by a mechanism whose queries are the
 /// positions of x (behind those of the cache, where one decodes) and whose keys are those of s. No positions are
 /// turned.
-class CrossAttentionImpl : public torch::nn::Module {
+class CrossAttentionImpl : public torch::nn::Module, public WatchedLayer {
  public:
   /// Errors: those of make_attention(); kUnsupported where the mechanism names `input`, which has no meaning here.
   CrossAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);

@@ -65,8 +65,13 @@ at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& c
     heads.key = at::cat({before.key, heads.key}, 2);
     heads.value = at::cat({before.value, heads.value}, 2);
   }
+  BlockContext watched;
+  if (is_watched()) {
+    watched = context;
+    watched.attention.observer = observer();
+  }
   // [B, H, N, D] -> [B, N, H D]
-  return output(attend(heads, x, context).transpose(1, 2).flatten(2));
+  return output(attend(heads, x, is_watched() ? watched : context).transpose(1, 2).flatten(2));
 }
 
 }  // namespace weft::layers

@@ -11,6 +11,7 @@
 
 #include "weft/attention/mechanism.h"
 #include "weft/layers/attention/split_heads.h"
+#include "weft/layers/attention/watched.h"
 #include "weft/layers/block_config.h"
 #include "weft/layers/linear.h"
 
@@ -18,7 +19,7 @@ namespace weft::layers {
 
 /// softmax(Q K^T / sqrt(D)) V over the edges of the mechanism, head by head (Vaswani et al. 2017, section 3.2). A
 /// family that does more with the heads derives from it.
-class SelfAttentionImpl : public torch::nn::Module {
+class SelfAttentionImpl : public torch::nn::Module, public WatchedLayer {
  public:
   /// Errors: those of make_attention().
   SelfAttentionImpl(const BlockConfig& config, const at::TensorOptions& options);

@@ -3,6 +3,7 @@
 #include "weft/models/encoder/windowed.h"
 
 #include "weft/attention/global_projection.h"
+#include "weft/attention/profile/global_rows.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 #include "weft/layers/attention/self_attention.h"
@@ -27,23 +28,31 @@ class LongformerAttention : public layers::SelfAttentionImpl {
 
 at::Tensor LongformerAttention::attend(const layers::Heads& heads, const at::Tensor& x,
                                        const layers::BlockContext& context) {
-  at::Tensor mixed = SelfAttentionImpl::attend(heads, x, context);
   if (!needs_input() || context.attention.rows.empty()) {
-    return mixed;
+    return SelfAttentionImpl::attend(heads, x, context);
   }
   const auto part = [&](std::int64_t which) {
     const std::int64_t width = config().hidden_size;
     return attention::LinearWeights{global_qkv->weight.narrow(0, which * width, width),
                                     global_qkv->bias.narrow(0, which * width, width)};
   };
+  const attention::GlobalProjection projection{part(0), part(1), part(2), config().heads};
+  at::Tensor mixed;
+  if (context.attention.observer != nullptr) {
+    attention::GlobalRowsObserver global_rows(context.attention, x, projection);
+    layers::BlockContext watched = context;
+    watched.attention.observer = &global_rows;
+    mixed = SelfAttentionImpl::attend(heads, x, watched);
+  } else {
+    mixed = SelfAttentionImpl::attend(heads, x, context);
+  }
   attention::AttentionOptions options;
   options.key_keep = context.attention.key_keep;
   if (is_training() && config().attention_dropout > 0) {
     options.dropout = config().attention_dropout;
     options.seed = random_bits(context.attention.seed, static_cast<std::uint64_t>(config().layer));
   }
-  return attention::with_global_rows(mixed, x, context.attention.rows, {part(0), part(1), part(2), config().heads},
-                                     options);
+  return attention::with_global_rows(mixed, x, context.attention.rows, projection, options);
 }
 
 }  // namespace

@@ -9,11 +9,14 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "weft/attention/mechanisms/relative/relative_kernel.h"
 #include "weft/attention/mechanisms/relative/relative_product.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"
+#include "weft/attention/profile/attention_observer.h"
 #include "weft/attention/sinusoids.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
@@ -176,6 +179,11 @@ at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor&
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     call.dropout = site().dropout;
     call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+  }
+  if (context.observer != nullptr) {
+    MassCall shown = mass_call_of(call);
+    shown.query_keep = keep;
+    show_call(*this, context, std::move(shown));
   }
   return without_padding(relative_attention(call), keep);
 }

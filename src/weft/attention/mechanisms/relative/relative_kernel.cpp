@@ -58,6 +58,16 @@ bool has_relative_kernel(const RelativeCall& call) {
          fused_supports({.query = query, .key = call.key, .value = call.value, .layout = layout_of_relative(call)});
 }
 
+MassCall mass_call_of(const RelativeCall& given) {
+  const at::ScalarType type = accumulation_type(given.query);
+  const auto with_bias = [&](const at::Tensor& bias) { return given.query.to(type) + bias.to(type).unsqueeze(1); };
+  return {.query = with_bias(given.content_bias),
+          .key = given.key.to(type),
+          .layout = layout_of_relative(given),
+          .key_keep = given.keep,
+          .relative = {with_bias(given.distance_bias), given.distances.to(type), -given.nearest}};
+}
+
 Forward relative_kernel_forward(const RelativeCall& call) {
   return kernel_forward(kernel_call_of(call), kernels::chosen_isa());
 }

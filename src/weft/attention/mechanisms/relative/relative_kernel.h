@@ -7,6 +7,7 @@
 
 #include "weft/attention/call.h"
 #include "weft/attention/mechanisms/relative/relative_product.h"
+#include "weft/attention/profile/attention_mass.h"
 
 namespace weft::attention {
 
@@ -16,6 +17,9 @@ bool has_relative_kernel(const RelativeCall& call);
 
 /// Errors: kUnsupported where there is no memory for the kernel's workspace.
 Forward relative_kernel_forward(const RelativeCall& call);
+
+/// What the call is to an observer, on any device and in any dtype.
+MassCall mass_call_of(const RelativeCall& call);
 
 /// In the shapes and dtypes of the tensors of the call.
 struct RelativeGradients {

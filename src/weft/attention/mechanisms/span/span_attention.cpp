@@ -18,6 +18,7 @@
 
 #include "weft/attention/mechanisms/pattern_attention.h"
 #include "weft/attention/mechanisms/settings.h"
+#include "weft/attention/profile/attention_observer.h"
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
@@ -200,8 +201,11 @@ at::Tensor SpanAttention::forward(const at::Tensor& query, const at::Tensor& key
     options.dropout = site().dropout;
     options.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
   }
-  return attention(query, key, value, layout_for_call(*spans.pattern, site(), query, key, context, false), options)
-      .output;
+  const LayoutPtr layout = layout_for_call(*spans.pattern, site(), query, key, context, false);
+  show_call(
+      *this, context,
+      {.query = query, .key = key, .layout = layout, .key_keep = options.key_keep, .distances = options.distances});
+  return attention(query, key, value, layout, options).output;
 }
 
 }  // namespace weft::attention
