@@ -9,6 +9,7 @@
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "weft/attention/profile/attention_mass.h"
+#include "weft/attention/profile/global_rows.h"
 #include "weft/core/error.h"
 
 namespace weft::test {
@@ -175,6 +176,48 @@ TEST(AttentionMass, CountsQueriesWhereTheyStand) {
   EXPECT_EQ(picked.rows, expected.rows);
   EXPECT_TRUE(at::allclose(numbers(picked.edge, {-1}), numbers(expected.edge, {-1}), 0.0, 1e-6));
   EXPECT_TRUE(at::allclose(numbers(picked.distance, {-1}), numbers(expected.distance, {-1}), 0.0, 1e-6));
+}
+
+// Keeps what it is shown.
+class SumsOfCalls final : public attention::AttentionObserver {
+ public:
+  void observe(const attention::ObservedCall& seen) override { attention::add_mass(sums, seen.call); }
+  MassSums sums{{.heads = 2, .tile = 16}};
+};
+
+TEST(AttentionMass, ShowsGlobalRowsAsTheyAreComputed) {
+  // Values are the columns of the identity, so that the rows of global positions are their probabilities.
+  constexpr std::int64_t kLength = 12;
+  at::manual_seed(3);
+  const at::Tensor identity = at::eye(kLength, at::kFloat);
+  const at::Tensor hidden = identity.unsqueeze(0).repeat({2, 1, 1});
+  const auto random = [&] {
+    return attention::LinearWeights{at::randn({2 * kLength, kLength}), at::randn({2 * kLength})};
+  };
+  const attention::GlobalProjection projection{random(), random(), {identity.repeat({2, 1}), {}}, 2};
+  SumsOfCalls watcher;
+  attention::AttentionContext context;
+  context.observer = &watcher;
+  context.rows.resize(2);
+  context.rows[0].input = {5, 0};
+  context.rows[1] = {{3}, 9, 9};
+  context.key_keep = at::ones({2, kLength}, at::kBool);
+  context.key_keep[0][7] = false;
+  attention::AttentionOptions options;
+  options.key_keep = context.key_keep;
+  const at::Tensor rows =
+      with_global_rows(at::zeros({2, 2, kLength, kLength}), hidden, context.rows, projection, options);
+  // The local attention sees itself alone.
+  attention::GlobalRowsObserver observer(context, hidden, projection);
+  const Tensors local = random_tensors({2, 2, kLength, kLength});
+  attention::MassCall call{.query = local.query, .key = local.key, .layout = layout_of("window(1)", kLength, 2)};
+  call.scale = 1.0 / std::sqrt(static_cast<double>(kLength));
+  observer.observe({{.heads = 2}, call, {}});
+  at::Tensor expected = identity.expand({2, 2, -1, -1}).clone();
+  for (const auto& [row, position] : {std::pair{0, 0}, {0, 5}, {1, 3}}) {
+    expected[row].select(1, position).copy_(rows[row].select(1, position));
+  }
+  expect_sums(watcher.sums, expected.to(at::kDouble), 0);
 }
 
 TEST(AttentionMass, DoesNotDependOnThreadsOrOrder) {

@@ -10,6 +10,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/matmul.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <atomic>
@@ -329,6 +330,7 @@ bool add_heads(profile::MassSums& sums, const Prepared& prepared) {
   // A head owns its sums: their order does not depend on the threads.
   at::parallel_for(0, sums.shape().heads, 1, [&](std::int64_t begin, std::int64_t end) {
     const at::NoGradGuard no_gradient_here;
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast_here(c10::autocast_dispatch_keyset);
     for (std::int64_t head = begin; head < end; ++head) {
       HeadRows<Number> rows(prepared, sums, head);
       for (std::int64_t batch = 0; batch < prepared.query.size(0); ++batch) {
@@ -345,6 +347,7 @@ bool add_heads(profile::MassSums& sums, const Prepared& prepared) {
 
 void add_mass(profile::MassSums& sums, const MassCall& call) {
   const at::NoGradGuard no_gradient;
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   check_mass_call(call, sums);
   check_masks(call, sums.shape().heads);
   check_relative(call, sums.shape().heads);

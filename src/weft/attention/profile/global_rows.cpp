@@ -6,6 +6,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <utility>
@@ -42,6 +43,7 @@ void GlobalRowsObserver::observe(const ObservedCall& seen) {
 
 void GlobalRowsObserver::show_global_rows(const ObservedCall& seen, std::int64_t row,
                                           const std::vector<std::int64_t>& positions) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const at::ScalarType type = accumulation_type(hidden_states_);
   const auto projected = [&](const at::Tensor& states, const LinearWeights& linear) {
     const at::Tensor bias = linear.bias.defined() ? linear.bias.to(type) : at::Tensor();

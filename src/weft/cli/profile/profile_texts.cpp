@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Three kinds of models, each with the forms of text that it reads.
+#include "weft/cli/profile/profile_texts.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "weft/checkpoint/encoder_decoder/directory.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/tasks/pair_input.h"
+#include "weft/cli/tasks/text_input.h"
+#include "weft/core/quote.h"
+#include "weft/data/text_corpus.h"
+#include "weft/data/token_source.h"
+#include "weft/generation/settings/read_settings.h"
+#include "weft/tasks/sequences/sequence_model.h"
+#include "weft/text/unknown_tokens.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::size_t kRecordsOfAUnit = 64;
+// Of a text that an encoder reads in windows: some 16,000 tokens a unit.
+constexpr std::int64_t kBytesOfAUnit = std::int64_t{1} << 16;
+
+// The flags that hold texts, by what was given.
+struct Given {
+  bool text;
+  bool data;
+  bool pairs;
+
+  explicit Given(const ProfileTexts& texts)
+      : text(!texts.text.empty()), data(!texts.data.empty()), pairs(!texts.source.empty() || !texts.target.empty()) {}
+};
+
+void require_forms(bool fits, const std::string& name, std::string_view kind, std::string_view forms) {
+  if (!fits) {
+    throw UsageError(concat(name, " is ", kind, ": it reads ", forms),
+                     "give one of these; weft profile --help shows examples");
+  }
+}
+
+// Without a limit the same documents; `left` counts down.
+tasks::NextDocuments at_most(std::int64_t most, std::function<std::vector<tasks::Document>(std::size_t)> next) {
+  auto left = std::make_shared<std::int64_t>(most);
+  return [left, most, next = std::move(next)]() -> std::vector<tasks::Document> {
+    if (most > 0 && *left == 0) {
+      return {};
+    }
+    const std::size_t wanted = most > 0 ? std::min(kRecordsOfAUnit, static_cast<std::size_t>(*left)) : kRecordsOfAUnit;
+    std::vector<tasks::Document> documents = next(wanted);
+    *left -= most > 0 ? std::ssize(documents) : 0;
+    return documents;
+  };
+}
+
+// A text in pieces that end with a line, or with a word, or at least with a character.
+class TextPieces {
+ public:
+  explicit TextPieces(const ProfileTexts& texts) : corpus_(texts.text, texts.max_bytes) {}
+
+  std::vector<tasks::Document> next() {
+    const std::int64_t count = std::min(kBytesOfAUnit, corpus_.bytes() - read_);
+    if (count <= 0) {
+      return {};
+    }
+    std::string piece(static_cast<std::size_t>(count), '\0');
+    corpus_.read(read_, count, piece.data());
+    if (read_ + count < corpus_.bytes()) {
+      piece.resize(end_of_piece(piece));
+    }
+    tasks::Document document;
+    document.name = concat("the text from byte ", read_);
+    read_ += std::ssize(piece);
+    document.first = std::move(piece);
+    std::vector<tasks::Document> documents;
+    documents.push_back(std::move(document));
+    return documents;
+  }
+
+ private:
+  static std::size_t end_of_piece(const std::string& piece) {
+    for (const char end : {'\n', ' '}) {
+      const std::size_t found = piece.rfind(end);
+      if (found != std::string::npos && found > piece.size() / 2) {
+        return found + 1;
+      }
+    }
+    std::size_t end = piece.size();
+    while (end > 1 && (static_cast<unsigned char>(piece[end - 1]) & 0xC0U) == 0x80U) {
+      --end;
+    }
+    // `end` is behind the first byte of a character now, which may not be whole.
+    return end > 1 && static_cast<unsigned char>(piece[end - 1]) >= 0x80U ? end - 1 : end;
+  }
+
+  data::TextCorpus corpus_;
+  std::int64_t read_ = 0;
+};
+
+tasks::NextDocuments records_of(const ProfileTexts& texts) {
+  // The reader refers to its source.
+  struct Records {
+    TextSource source;
+    std::optional<DocumentReader> reader;
+  };
+  auto records = std::make_shared<Records>();
+  records->source.file = texts.data;
+  records->source.reading.format = texts.format;
+  records->source.reading.pairs = !texts.pair_field.empty();
+  records->source.reading.text_field = texts.text_field;
+  records->source.reading.pair_field = texts.pair_field;
+  records->reader.emplace(records->source);
+  return at_most(texts.examples, [records](std::size_t count) { return records->reader->next(count); });
+}
+
+tasks::NextDocuments pairs_of(const ProfileTexts& texts) {
+  struct Pairs {
+    PairFlags flags;
+    std::optional<PairInput> input;
+  };
+  auto pairs = std::make_shared<Pairs>();
+  pairs->flags.source = texts.source;
+  pairs->flags.target = texts.target;
+  pairs->flags.file = texts.data;
+  pairs->flags.reading.pairs = true;
+  pairs->flags.reading.format = texts.format;
+  pairs->flags.reading.text_field = texts.text_field.empty() ? "source" : texts.text_field;
+  pairs->flags.reading.pair_field = texts.pair_field.empty() ? "target" : texts.pair_field;
+  pairs->input.emplace(pairs->flags, false);
+  return at_most(texts.examples, [pairs](std::size_t count) { return pairs->input->next(count); });
+}
+
+ProfileInput open_pairs(const checkpoint::OpenedModel& directory, const ProfileTexts& texts, const std::string& name) {
+  const Given given(texts);
+  const bool both = !texts.source.empty() && !texts.target.empty();
+  require_forms(!given.text && given.data != given.pairs && (both || !given.pairs), name, "an encoder-decoder",
+                "pairs of texts, --source FILE and --target FILE, or --data FILE with both");
+  tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, texts.context);
+  const std::int64_t start = generation::start_token(generation::read_settings(directory.path()), name);
+  require(start < directory.encoder_decoder_config().target_vocab_size(), name, ": a target starts with token ", start,
+          ", which the model does not have");
+  tasks::NextDocuments pairs = pairs_of(texts);
+  const models::EncoderDecoder model = checkpoint::load_encoder_decoder(directory);
+  return {"encoder-decoder", model.ptr(),
+          tasks::pair_units(std::move(sequences), model, start, std::move(pairs),
+                            {{texts.batch_size, texts.batch_tokens}, texts.truncate})};
+}
+
+ProfileInput open_encoder(const checkpoint::OpenedModel& directory, const ProfileTexts& texts,
+                          const std::string& name) {
+  const Given given(texts);
+  require_forms(!given.pairs && given.text != given.data, name, "an encoder", "--text PATH or --data FILE");
+  tasks::NextDocuments documents;
+  if (given.data) {
+    documents = records_of(texts);
+  } else {
+    documents = [pieces = std::make_shared<TextPieces>(texts)] { return pieces->next(); };
+  }
+  tasks::TaskModelOptions options;
+  options.max_length = texts.context;
+  tasks::TaskModel model = tasks::open_task_model(directory, options);
+  const std::shared_ptr<torch::nn::Module> module = model.model.ptr();
+  return {"encoder", module,
+          tasks::document_units(std::move(model), std::move(documents),
+                                {{texts.batch_size, texts.batch_tokens}, texts.truncate})};
+}
+
+ProfileInput open_own(const checkpoint::OpenedModel& directory, const ProfileTexts& texts, const std::string& name) {
+  const models::TransformerConfig& config = directory.own_config();
+  const Given given(texts);
+  require(config.picture_shape.empty(), name, " holds a model of pictures; a profile reads text");
+  require_forms(given.text && !given.data && !given.pairs, name,
+                config.is_decoder ? "a decoder" : "an encoder that was trained here", "--text PATH");
+  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(directory.path());
+  checkpoint::check_tokenizer(config, *tokenizer, name);
+  text::warn_of_small_vocabulary(*tokenizer, config.vocab_size, name);
+  models::LanguageModel model = checkpoint::load_model(directory);
+  if (texts.memory >= 0) {
+    model->set_memory_length(texts.memory, "--memory");
+  }
+  const auto tokens =
+      data::tokenize_once(std::make_shared<const data::TextCorpus>(texts.text, texts.max_bytes), *tokenizer);
+  const std::int64_t context = texts.context > 0 ? texts.context : config.max_position_embeddings;
+  return {config.is_decoder ? "decoder" : "encoder", model.ptr(),
+          tasks::token_units(model, tokens, context, texts.batch_tokens)};
+}
+
+}  // namespace
+
+ProfileInput open_profile_input(const checkpoint::OpenedModel& directory, const ProfileTexts& texts) {
+  const std::string name = quote(directory.path().string(), 4096);
+  if (directory.is_encoder_decoder()) {
+    return open_pairs(directory, texts, name);
+  }
+  return directory.is_encoder() ? open_encoder(directory, texts, name) : open_own(directory, texts, name);
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents and pairs: a unit is tokenised when it runs, so that shards and a resumed profile pass over the texts of
+// others quickly. Rows of like lengths run together; padding is told to the model and does not count.
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/tasks/profile/profile_units.h"
+
+namespace weft::tasks {
+namespace {
+
+using Rows = std::vector<std::vector<std::int64_t>>;
+
+void add_to_digest(formats::Sha256& digest, const std::vector<Document>& documents) {
+  digest.add_number(documents.size());
+  for (const Document& document : documents) {
+    digest.add_number(document.first.size());
+    digest.add(document.first);
+    digest.add_number(document.second ? document.second->size() + 1 : 0);
+    digest.add(document.second.value_or(""));
+  }
+}
+
+// Rows of a batch [B, N], `padding` behind each.
+at::Tensor padded(const Rows& rows, const std::vector<std::size_t>& batch, std::int64_t padding) {
+  std::size_t longest = 0;
+  for (const std::size_t row : batch) {
+    longest = std::max(longest, rows[row].size());
+  }
+  at::Tensor result = at::full({std::ssize(batch), static_cast<std::int64_t>(longest)}, padding, at::kLong);
+  for (std::int64_t row = 0; row < std::ssize(batch); ++row) {
+    const auto& ids = rows[batch[static_cast<std::size_t>(row)]];
+    std::copy(ids.begin(), ids.end(), result.data_ptr<std::int64_t>() + row * result.size(1));
+  }
+  return result;
+}
+
+// 1 at the tokens of such a batch.
+at::Tensor mask_of(const Rows& rows, const std::vector<std::size_t>& batch) {
+  Rows ones;
+  for (const auto& row : rows) {
+    ones.emplace_back(row.size(), 1);
+  }
+  return padded(ones, batch, 0);
+}
+
+class DocumentUnits final : public ProfileUnits {
+ public:
+  DocumentUnits(TaskModel model, NextDocuments next, const DocumentUnitOptions& options)
+      : task_(std::move(model)), next_(std::move(next)), options_(options) {}
+
+  bool next(formats::Sha256& digest) override {
+    documents_ = next_();
+    add_to_digest(digest, documents_);
+    return !documents_.empty();
+  }
+
+  UnitCounts run() override {
+    Rows ids;
+    Rows types;
+    std::vector<std::int64_t> lengths;
+    UnitCounts counts{std::ssize(documents_), 0};
+    for (const Document& document : documents_) {
+      for (text::Encoding& window : encode_document(*task_.tokenizer, document, rule_of(document)).windows) {
+        take_note(task_, window, document.name);
+        lengths.push_back(std::ssize(window.ids));
+        counts.tokens += lengths.back();
+        ids.push_back(std::move(window.ids));
+        types.push_back(std::move(window.type_ids));
+      }
+    }
+    for (const std::vector<std::size_t>& batch : batches_by_length(lengths, options_.batch)) {
+      models::EncoderInput input;
+      input.input_ids = padded(ids, batch, task_.model->config().pad_token_id);
+      input.attention_mask = mask_of(ids, batch);
+      if (task_.type_ids) {
+        input.token_type_ids = padded(types, batch, 0);
+      }
+      task_.model->hidden_states(input);
+    }
+    return counts;
+  }
+
+ private:
+  LengthRule rule_of(const Document& document) const {
+    LengthRule rule;
+    rule.maximum = task_.maximum;
+    rule.overflow = !document.second ? Overflow::kWindows : options_.truncate ? Overflow::kTruncate : Overflow::kError;
+    rule.model = task_.name;
+    return rule;
+  }
+
+  TaskModel task_;
+  NextDocuments next_;
+  DocumentUnitOptions options_;
+  std::vector<Document> documents_;
+};
+
+class PairUnits final : public ProfileUnits {
+ public:
+  PairUnits(SequenceModel texts, models::EncoderDecoder model, std::int64_t start, NextDocuments next,
+            const DocumentUnitOptions& options)
+      : texts_(std::move(texts)), model_(std::move(model)), start_(start), next_(std::move(next)), options_(options) {}
+
+  bool next(formats::Sha256& digest) override {
+    pairs_ = next_();
+    add_to_digest(digest, pairs_);
+    return !pairs_.empty();
+  }
+
+  UnitCounts run() override {
+    const models::EncoderDecoderConfig& config = model_->config();
+    Rows sources;
+    Rows targets;
+    std::vector<std::int64_t> lengths;
+    UnitCounts counts{std::ssize(pairs_), 0};
+    for (const Document& pair : pairs_) {
+      sources.push_back(encoded(pair, pair.first, text::Side::kSource, config.vocab_size, texts_.longest));
+      std::vector<std::int64_t> target = encoded(pair, pair.second.value_or(""), text::Side::kTarget,
+                                                 config.target_vocab_size(), config.max_target_positions);
+      // What it learns to write, one step later: it is shown all but the last token.
+      target.insert(target.begin(), start_);
+      target.pop_back();
+      targets.push_back(std::move(target));
+      lengths.push_back(std::max(std::ssize(sources.back()), std::ssize(targets.back())));
+      counts.tokens += std::ssize(sources.back()) + std::ssize(targets.back());
+    }
+    const std::int64_t padding = std::max<std::int64_t>(0, config.pad_token_id);
+    for (const std::vector<std::size_t>& batch : batches_by_length(lengths, options_.batch)) {
+      models::SequencePair pair;
+      pair.input_ids = padded(sources, batch, padding);
+      pair.attention_mask = mask_of(sources, batch);
+      pair.decoder_input_ids = padded(targets, batch, padding);
+      pair.decoder_attention_mask = mask_of(targets, batch);
+      model_->hidden_states(pair);
+    }
+    return counts;
+  }
+
+ private:
+  std::vector<std::int64_t> encoded(const Document& pair, const std::string& text, text::Side side, std::int64_t rows,
+                                    std::int64_t longest) const {
+    std::vector<std::int64_t> ids;
+    try {
+      ids = texts_.tokenizer->encode_plain(text, side);
+    } catch (const Error& error) {
+      throw Error(error.kind(), concat(pair.name, ": ", error.what()), error.hint());
+    }
+    texts_.tokenizer->check_rows(ids, side, rows, texts_.name);
+    require(!ids.empty(), pair.name, ": the tokeniser of ", texts_.name, " makes nothing of an empty text");
+    if (std::ssize(ids) > longest && options_.truncate) {
+      ids.resize(static_cast<std::size_t>(longest));
+    }
+    if (std::ssize(ids) > longest) {
+      throw Error(ErrorKind::kArgument,
+                  concat(pair.name, ": the ", side == text::Side::kSource ? "source" : "target", " has ", ids.size(),
+                         " tokens, but ", texts_.name, " reads ", longest),
+                  "--truncate cuts such texts");
+    }
+    return ids;
+  }
+
+  SequenceModel texts_;
+  models::EncoderDecoder model_;
+  std::int64_t start_;
+  NextDocuments next_;
+  DocumentUnitOptions options_;
+  std::vector<Document> pairs_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProfileUnits> document_units(TaskModel model, NextDocuments next, const DocumentUnitOptions& options) {
+  return std::make_unique<DocumentUnits>(std::move(model), std::move(next), options);
+}
+
+std::unique_ptr<ProfileUnits> pair_units(SequenceModel texts, models::EncoderDecoder model, std::int64_t start,
+                                         NextDocuments next, const DocumentUnitOptions& options) {
+  return std::make_unique<PairUnits>(std::move(texts), std::move(model), start, std::move(next), options);
+}
+
+}  // namespace weft::tasks
