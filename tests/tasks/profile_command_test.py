@@ -87,6 +87,7 @@ class ProfileTest(Case):
         found = self.profile(directory, "--data", records, "--text-field", "review")
         self.assertEqual((found["texts"], found["model"]), (3, "encoder"))
         self.assertTrue(all(part["rows"] == found["tokens"] for part in found["parts"]), found)
+        self.assertEqual([part["name"] for part in found["parts"]], ["layers.0.self", "layers.1.self"])
         fewer = self.profile(directory, "--data", records, "--text-field", "review", "--examples", "2")
         self.assertLess(fewer["tokens"], found["tokens"])
         pairs = self.profile(directory, "--data", records, "--text-field", "review", "--pair-field", "other")

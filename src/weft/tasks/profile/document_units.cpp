@@ -147,7 +147,7 @@ class PairUnits final : public ProfileUnits {
                                     std::int64_t longest) const {
     std::vector<std::int64_t> ids;
     try {
-      ids = texts_.tokenizer->encode_plain(text, side);
+      ids = texts_.tokenizer->frame().around(texts_.tokenizer->encode_plain(text, side));
     } catch (const Error& error) {
       throw Error(error.kind(), concat(pair.name, ": ", error.what()), error.hint());
     }

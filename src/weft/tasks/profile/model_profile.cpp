@@ -2,6 +2,7 @@
 // A part is named by where its layer lies in the module tree, which names its weights in a checkpoint too.
 #include "weft/tasks/profile/model_profile.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,16 @@ profile::PartSite site_of_part(const std::string& path, const attention::Attenti
   return part;
 }
 
+// Where there is one stack, what it is called tells nothing.
+void shorten(std::vector<profile::Part>& parts) {
+  const auto is_of_decoder = [](const profile::Part& part) { return part.site.name.starts_with("decoder."); };
+  if (std::none_of(parts.begin(), parts.end(), is_of_decoder)) {
+    for (profile::Part& part : parts) {
+      part.site.name.erase(0, std::min(part.site.name.find("layers."), part.site.name.size()));
+    }
+  }
+}
+
 }  // namespace
 
 ModelProfile::ModelProfile(torch::nn::Module& model, const profile::MassShape& sums) {
@@ -54,6 +65,7 @@ ModelProfile::ModelProfile(torch::nn::Module& model, const profile::MassShape& s
     }
     part_of_.emplace(&mechanism->site(), found->second);
   }
+  shorten(parts_);
 }
 
 void ModelProfile::observe(const attention::ObservedCall& seen) {
