@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// `--attention @FILE`: the patterns of `weft prune` or `weft propose` in place of an expression.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/formats/config_json.h"
+#include "weft/profile/prune/prune_file.h"
+
+namespace weft::cli {
+
+/// A file that --attention named.
+struct AttentionFile {
+  std::filesystem::path path;
+  profile::PrunedPatterns patterns;
+
+  /// The patterns of a model of one stack. Errors: kArgument where the file is of an encoder-decoder, or has other
+  /// layers or heads.
+  const std::vector<std::string>& of_stack(std::int64_t layers, std::int64_t heads) const;
+};
+
+/// The file, where `attention` is one text that begins with @. Errors: as read_prune.
+std::optional<AttentionFile> attention_file(const std::vector<std::string>& attention);
+
+/// The file that the fields of a run name, whose patterns replace it: `attention`, or for pairs of texts the three
+/// lists of an encoder-decoder. Errors: as read_prune, and kArgument where the file is of another kind of model.
+std::optional<AttentionFile> take_attention_file(formats::Json& fields, bool for_pairs);
+
+/// A line on stderr where the patterns were made for another model than that of `directory`: its attention may go
+/// elsewhere.
+void warn_of_other_model(const AttentionFile& file, const std::filesystem::path& directory);
+
+}  // namespace weft::cli

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft propose`: short patterns that hold what the heads of a profile look at, a readable line for each layer.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/cli/bench/calibration_file.h"
+#include "weft/cli/commands/table.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/threads.h"
+#include "weft/cli/watched_progress.h"
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/profile/propose/rewire.h"
+#include "weft/profile/prune/prune_file.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+constexpr std::string_view kProposeExamples =
+    "  weft propose profile.safetensors --mass 0.95\n"
+    "  weft propose profile.safetensors --mass 0.95 --length 8192 -o proposed.json\n"
+    "  weft eval run --text held-out.txt --attention @proposed.json\n"
+    "  weft propose profile.safetensors --rewire --gap 0.02 -o proposed.json";
+
+struct ProposeOptions {
+  std::string profile;
+  std::string out;
+  std::string rates;
+  Json given = Json::object();
+  std::int64_t threads = 0;
+  bool json = false;
+};
+
+Json layer_json(const profile::LayerProposal& layer) {
+  Json heads = Json::array();
+  for (const profile::HeadProposal& head : layer.heads) {
+    heads.push_back({{"expression", head.expression}, {"kept_mass", head.kept_mass}, {"cost", head.cost}});
+  }
+  return {{"name", layer.part->site.name}, {"expression", layer.expression},
+          {"heads", std::move(heads)},     {"cost", layer.cost},
+          {"base_cost", layer.base_cost},  {"rewired", layer.rewired}};
+}
+
+Json proposal_json(const profile::AttentionProfile& profile, const std::vector<profile::LayerProposal>& layers,
+                   const profile::ProposeSettings& settings, bool is_seconds) {
+  std::vector<std::string> replaced(profile.parts.size());
+  Json parts = Json::array();
+  double cost = 0;
+  double base_cost = 0;
+  double least = 1;
+  for (const profile::LayerProposal& layer : layers) {
+    replaced[static_cast<std::size_t>(layer.part - profile.parts.data())] = layer.expression;
+    parts.push_back(layer_json(layer));
+    cost += layer.cost;
+    base_cost += layer.base_cost;
+    for (const profile::HeadProposal& head : layer.heads) {
+      least = std::min(least, head.kept_mass);
+    }
+  }
+  Json json = {{"weft_prune", 1},
+               {"model", formats::to_json(profile.model)},
+               {"profile", {{"data", formats::to_json(profile.data)}}},
+               {"settings", formats::to_json(settings)},
+               {"kept_mass", least},
+               {"cost", base_cost},
+               {"kept_cost", cost},
+               {"cost_share", base_cost > 0 ? cost / base_cost : 0},
+               {"cost_unit", is_seconds ? "seconds a text, forwards" : "keys computed"}};
+  json.update(profile::attention_lists(profile, replaced));
+  json["parts"] = std::move(parts);
+  return json;
+}
+
+std::string proposal_text(const Json& result) {
+  Rows rows;
+  for (const Json& part : result.at("parts")) {
+    double least = 1;
+    for (const Json& head : part.at("heads")) {
+      least = std::min(least, head.at("kept_mass").get<double>());
+    }
+    rows.emplace_back(
+        part.at("name").get<std::string>(),
+        concat(part.at("expression").get<std::string>(), "   at least ", percent(least), " of each head, ",
+               percent(part.at("cost").get<double>() / part.at("base_cost").get<double>()), " of time"));
+  }
+  rows.emplace_back("predicted time", concat(percent(result.at("cost_share").get<double>()), " of before (",
+                                             result.at("cost_unit").get<std::string>(), ")"));
+  return name_table(rows);
+}
+
+void run_propose(const ProposeOptions& options) {
+  profile::ProposeSettings settings;
+  formats::update_from_json(settings, options.given, "weft propose");
+  require(settings.rewire || settings.gap == 0, "weft propose: --gap goes with --rewire");
+  const profile::LayoutCost cost(find_rates(options.rates, asked_threads(options.threads)));
+  std::optional<BusyBar> bar("fitting patterns");
+  const profile::AttentionProfile profile = profile::read_profile(options.profile);
+  const Json result = proposal_json(profile, propose(profile, settings, cost), settings, cost.is_seconds());
+  if (!options.out.empty()) {
+    write_file_atomically(options.out, formats::print_json(result, 1) + "\n");
+  }
+  bar.reset();
+  if (options.json) {
+    print_json(result);
+  } else {
+    std::cout << proposal_text(result);
+  }
+}
+
+}  // namespace
+
+void add_propose(CLI::App& parent) {
+  auto options = std::make_shared<ProposeOptions>();
+  CLI::App& app = add_command(parent, "propose", std::string(kProposeExamples));
+  app.add_option("PROFILE", options->profile, "a file of `weft profile`")->required();
+  app.add_option("-o,--out", options->out, "JSON file to write, for --attention @FILE")->option_text("FILE");
+  app.add_option("--rates", options->rates,
+                 "a file that `weft bench calibrate --out FILE` wrote; by default the one it writes without --out")
+      ->option_text("FILE");
+  add_fields<profile::ProposeSettings>(app, {.title = "Options"}, options->given);
+  add_threads_flag(app, options->threads);
+  add_json_flag(app, options->json);
+  app.callback([options] { run_propose(*options); });
+}
+
+}  // namespace weft::cli
