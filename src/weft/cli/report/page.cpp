@@ -17,6 +17,7 @@
 #include "weft/core/error.h"
 #include "weft/core/version.h"
 #include "weft/formats/json_members.h"
+#include "weft/formats/packed_text.h"
 #include "weft/inspect/picture/canvas.h"
 #include "weft/inspect/picture/picture.h"
 #include "weft/training/best_figure.h"
@@ -70,21 +71,6 @@ std::string curve_charts(const RunFigures& run) {
   return charts.empty() ? "" : "<div class=\"charts\">\n" + charts + "</div>\n";
 }
 
-std::string base64(const std::string& bytes) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t j = i; j < i + 3; ++j) {
-      group = (group << 8) | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
-    }
-    for (std::size_t j = 0; j < 4; ++j) {
-      text += i + j <= bytes.size() ? kLetters[(group >> (18 - 6 * j)) & 63U] : '=';
-    }
-  }
-  return text;
-}
-
 // Cairo names glyphs alike in every picture: each is a document of its own.
 std::string picture_of(const AttentionSummary& summary, std::int64_t length, const models::TransformerConfig& model) {
   std::string heading = "<p>" + html_text(layer_range(summary) + ": " + summary.effective) + "</p>\n";
@@ -99,7 +85,7 @@ std::string picture_of(const AttentionSummary& summary, std::int64_t length, con
   const inspect::Picture picture =
       inspect::make_picture(pattern::Pattern::parse(summary.effective, model.directory), {site, {}, {}, 128});
   return heading + "<img alt=\"" + html_text(summary.effective) + "\" src=\"data:image/svg+xml;base64," +
-         base64(svg_picture(picture)) + "\">\n";
+         formats::base64(svg_picture(picture)) + "\">\n";
 }
 
 std::string patterns(const RunFigures& run) {

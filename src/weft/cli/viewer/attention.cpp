@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft attention`: where a model looks while it reads one text, as a page to look at.
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/checkpoint/encoder_decoder/directory.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/open_model.h"
+#include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/text_input.h"
+#include "weft/cli/threads.h"
+#include "weft/cli/viewer/page.h"
+#include "weft/core/files.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
+#include "weft/generation/settings/read_settings.h"
+#include "weft/tasks/sequences/sequence_model.h"
+#include "weft/tasks/viewer/view_text.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+constexpr const char* kAttentionExamples =
+    "  weft attention run 'The loom weaves the thread.'\n"
+    "  weft attention bert-base-uncased --file chapter.txt --layers 0 11 --out chapter.html\n"
+    "  weft attention de-en 'Der Hund schläft.' 'The dog sleeps.'";
+
+/// What a page may weigh: browsers open more, but slowly.
+constexpr std::int64_t kMostRowBytes = std::int64_t{64} << 20;
+
+struct AttentionPageConfig {
+  std::string out = "attention.html";
+  std::string file;
+  std::vector<std::int64_t> layers;
+  std::vector<std::int64_t> heads;
+  std::int64_t cells = 256;
+  std::int64_t top = 8;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = AttentionPageConfig;
+    visit(Field{"out", &C::out, "page to write"});
+    visit(Field{"file", &C::file, "file that holds the text, in place of TEXT; - is standard input"});
+    visit(Field{"layers", &C::layers, "layers to show, counted from 0; without it all"});
+    visit(Field{"heads", &C::heads, "heads of each layer to show, counted from 0; without it all"});
+    visit(
+        Field{"cells", &C::cells, "cells of a picture on each side, at most; longer texts have cells of several tokens"}
+            .range(1, 1024));
+    visit(Field{"top", &C::top, "keys to list for each row, the strongest first; 0 for none"}.range(0, 1024));
+  }
+};
+
+struct AttentionCommand {
+  std::string run;
+  std::vector<std::string> texts;
+  Json given = Json::object();
+  std::int64_t threads = 0;
+  bool json = false;
+};
+
+tasks::Document document_of(const AttentionCommand& command, const AttentionPageConfig& config) {
+  if (command.texts.size() > 2 || command.texts.empty() == config.file.empty()) {
+    throw UsageError("weft attention needs one text, or two for a model of pairs: as TEXT, or one in --file",
+                     "for example: weft attention " + command.run + " 'The loom weaves the thread.'");
+  }
+  if (!config.file.empty()) {
+    return std::move(whole_files({config.file}).front());
+  }
+  tasks::Document document;
+  document.first = command.texts.front();
+  if (command.texts.size() == 2) {
+    document.second = command.texts.back();
+  }
+  return document;
+}
+
+tasks::AttentionView view_of_pair(const checkpoint::OpenedModel& directory, const tasks::Document& document,
+                                  const tasks::ViewOptions& options, const std::string& name) {
+  if (!document.second) {
+    throw UsageError(name + " is an encoder-decoder: it reads a source and writes a target, and needs both",
+                     "for example: weft attention MODEL 'Der Hund schläft.' 'The dog sleeps.'");
+  }
+  const tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, 0);
+  const std::int64_t start = generation::start_token(generation::read_settings(directory.path()), name);
+  return tasks::view_pair(sequences, checkpoint::load_encoder_decoder(directory), start, document, options);
+}
+
+tasks::AttentionView view_of(const checkpoint::OpenedModel& directory, const tasks::Document& document,
+                             const tasks::ViewOptions& options) {
+  const std::string name = quote(directory.path().string(), 4096);
+  if (directory.is_encoder_decoder()) {
+    return view_of_pair(directory, document, options, name);
+  }
+  if (directory.is_encoder()) {
+    tasks::TaskModel task = tasks::open_task_model(directory, {});
+    return tasks::view_document(task, document, options);
+  }
+  require(directory.own_config().picture_shape.empty(), name, " holds a model of pictures; weft attention reads text");
+  if (document.second) {
+    throw UsageError(name + " reads one text, found two", "weft attention --help shows examples");
+  }
+  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(directory.path());
+  checkpoint::check_tokenizer(directory.own_config(), *tokenizer, name);
+  return tasks::view_text(checkpoint::load_model(directory), *tokenizer, document.first, options);
+}
+
+Json summary_of_view(const tasks::AttentionView& view, const std::string& out) {
+  Json parts = Json::array();
+  for (const tasks::ViewedPart& part : view.parts) {
+    Json json = {{"name", part.name}, {"expression", part.expression}, {"heads", part.heads.size()}};
+    if (part.heads.empty()) {
+      json["reason"] = part.reason.empty() ? "not computed for this text" : part.reason;
+    } else {
+      json["cell"] = part.cell;
+    }
+    parts.push_back(std::move(json));
+  }
+  return {{"out", out},
+          {"source_tokens", view.source.tokens.size()},
+          {"target_tokens", view.target.tokens.size()},
+          {"parts", std::move(parts)}};
+}
+
+void require_something(const Json& summary, const std::string& run) {
+  std::string reason;
+  for (const Json& part : summary.at("parts")) {
+    if (!part.contains("reason")) {
+      return;
+    }
+    reason = part.at("reason").get<std::string>();
+  }
+  fail(ErrorKind::kUnsupported, quote(run, 4096), ": no layer has weights to show: ", reason);
+}
+
+// A page of all rows of all heads may be too heavy to open.
+void leave_out_heavy_rows(tasks::AttentionView& view) {
+  const std::int64_t bytes = bytes_of_rows(view);
+  if (bytes <= kMostRowBytes) {
+    return;
+  }
+  log_warning("the strongest keys of all rows would take ", bytes >> 20,
+              " MiB and are left out of the page, which has ", "room for ", kMostRowBytes >> 20,
+              "; choose fewer with --layers, --heads or --top");
+  for (tasks::ViewedPart& part : view.parts) {
+    for (tasks::ViewedHead& head : part.heads) {
+      head.picture.top_key = head.picture.top_key.narrow(1, 0, 0);
+      head.picture.top_weight = head.picture.top_weight.narrow(1, 0, 0);
+    }
+  }
+}
+
+void write_attention(const AttentionCommand& command) {
+  AttentionPageConfig config;
+  formats::update_from_json(config, command.given, "weft attention");
+  const tasks::Document document = document_of(command, config);
+  apply_threads(command.threads);
+  tasks::ViewOptions options;
+  options.layers = config.layers;
+  options.heads = config.heads;
+  options.cells = config.cells;
+  options.top = config.top;
+  tasks::AttentionView view = view_of(checkpoint::open_model(command.run), document, options);
+  const Json summary = summary_of_view(view, config.out);
+  require_something(summary, command.run);
+  leave_out_heavy_rows(view);
+  write_file_atomically(config.out, attention_page(view, command.run));
+  if (command.json) {
+    print_json(summary);
+  } else {
+    std::cout << config.out << '\n';
+  }
+}
+
+}  // namespace
+
+void add_attention(CLI::App& parent) {
+  auto command = std::make_shared<AttentionCommand>();
+  CLI::App& app = add_command(parent, "attention", kAttentionExamples);
+  app.add_option("RUN", command->run, "run or model directory")->required();
+  app.add_option("TEXT", command->texts,
+                 "the text; two for an encoder-decoder (source, target) and for encoders that read pairs");
+  add_fields<AttentionPageConfig>(app, {.title = "Options"}, command->given);
+  add_threads_flag(app, command->threads);
+  add_json_flag(app, command->json);
+  app.callback([command] { write_attention(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens as ids for the model and as words for a reader.
+#include "weft/tasks/viewer/view_text.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+
+#include <functional>
+#include <utility>
+
+#include "weft/core/error.h"
+#include "weft/layers/attention/watched.h"
+
+namespace weft::tasks {
+namespace {
+
+at::Tensor row_of_ids(const std::vector<std::int64_t>& ids) { return at::tensor(ids, at::kLong).unsqueeze(0); }
+
+// What `run` makes the layers of `model` compute.
+AttentionView watched(torch::nn::Module& model, const ViewOptions& options, ViewedText source, ViewedText target,
+                      const std::function<void()>& run) {
+  const at::NoGradGuard without_gradients;
+  model.eval();
+  AttentionViewer viewer(model, options);
+  {
+    const layers::WatchScope scope(model, viewer);
+    run();
+  }
+  AttentionView view{std::move(source), std::move(target), {}};
+  view.parts = viewer.finished(std::ssize(view.source.tokens), std::ssize(view.target.tokens));
+  return view;
+}
+
+ViewedText words_of(const text::PairTokenizer& tokenizer, const std::vector<std::int64_t>& ids, text::Side side) {
+  ViewedText words;
+  for (const std::int64_t id : ids) {
+    words.tokens.push_back(tokenizer.token(id, side));
+  }
+  return words;
+}
+
+Ids ids_of(const SequenceModel& texts, const Document& pair, const std::string& text, text::Side side,
+           std::int64_t rows, std::int64_t longest) {
+  const char* const name = side == text::Side::kSource ? "source" : "target";
+  Ids ids = texts.tokenizer->encode_plain(text, side);
+  texts.tokenizer->check_rows(ids, side, rows, texts.name);
+  require(!ids.empty(), pair.name, ": the ", name, " has no token");
+  require(std::ssize(ids) <= longest, pair.name, ": the ", name, " has ", ids.size(), " tokens, but ", texts.name,
+          " reads ", longest, "; give a shorter text");
+  return ids;
+}
+
+}  // namespace
+
+AttentionView view_text(models::LanguageModel model, const text::Tokenizer& tokenizer, const std::string& text,
+                        const ViewOptions& options) {
+  const std::vector<std::int64_t> ids = tokenizer.encode(text);
+  require(!ids.empty(), "attention: the text has no token");
+  ViewedText words;
+  words.separator = tokenizer.kind().starts_with("bytes") ? "" : " ";
+  for (const std::int64_t id : ids) {
+    words.tokens.push_back(tokenizer.decode({id}));
+  }
+  return watched(*model, options, std::move(words), {}, [&] {
+    models::ModelInput input;
+    input.input_ids = row_of_ids(ids);
+    model->hidden_states(input);
+  });
+}
+
+AttentionView view_document(TaskModel& task, const Document& document, const ViewOptions& options) {
+  LengthRule rule;
+  rule.maximum = task.maximum;
+  rule.model = task.name;
+  const text::Encoding window = encode_document(*task.tokenizer, document, rule).windows.front();
+  take_note(task, window, document.name);
+  ViewedText words;
+  for (const std::int64_t id : window.ids) {
+    words.tokens.push_back(task.tokenizer->token(id));
+  }
+  return watched(*task.model, options, std::move(words), {}, [&] {
+    models::EncoderInput input;
+    input.input_ids = row_of_ids(window.ids);
+    input.attention_mask = at::ones({1, std::ssize(window.ids)}, at::kLong);
+    if (task.type_ids) {
+      input.token_type_ids = row_of_ids(std::vector<std::int64_t>(window.type_ids.begin(), window.type_ids.end()));
+    }
+    task.model->hidden_states(input);
+  });
+}
+
+AttentionView view_pair(const SequenceModel& texts, models::EncoderDecoder model, std::int64_t start,
+                        const Document& document, const ViewOptions& options) {
+  const models::EncoderDecoderConfig& config = model->config();
+  const Ids source = ids_of(texts, document, document.first, text::Side::kSource, config.vocab_size, texts.longest);
+  Ids target = ids_of(texts, document, document.second.value_or(""), text::Side::kTarget, config.target_vocab_size(),
+                      config.max_target_positions);
+  // What it learns to write, one step later: it is shown all but the last token.
+  target.insert(target.begin(), start);
+  target.pop_back();
+  return watched(*model, options, words_of(*texts.tokenizer, source, text::Side::kSource),
+                 words_of(*texts.tokenizer, target, text::Side::kTarget), [&] {
+                   models::SequencePair pair;
+                   pair.input_ids = row_of_ids(source);
+                   pair.attention_mask = at::ones({1, std::ssize(source)}, at::kLong);
+                   pair.decoder_input_ids = row_of_ids(target);
+                   pair.decoder_attention_mask = at::ones({1, std::ssize(target)}, at::kLong);
+                   model->hidden_states(pair);
+                 });
+}
+
+}  // namespace weft::tasks
