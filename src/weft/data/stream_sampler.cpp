@@ -4,13 +4,17 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 
 namespace weft::data {
 namespace {
 
-constexpr std::uint64_t kStreamStart = 0x73747265616D;  // "stream" in ASCII
+// "stream" and "turns" in ASCII: the two draws of an epoch are independent.
+constexpr std::uint64_t kStreamStart = 0x73747265616D;
+constexpr std::uint64_t kStreamOrder = 0x7475726E73;
 constexpr std::int64_t kMostRowsOfAStep = std::int64_t{1} << 31;
 
 }  // namespace
@@ -28,15 +32,24 @@ StreamSampler::StreamSampler(std::shared_ptr<const TokenSource> source, const Sa
           " rows of a step reads a stream of its own, so that the text must hold at least ", rows, " times ",
           options.context, " + ", options.lookahead, " tokens, found ", source_->size());
   segments_ = usable / rows / options.context;
-  slack_ = usable - segments_ * options.context * rows;
+  if (options.stream > 0) {
+    segments_ = std::min(segments_, std::max<std::int64_t>(1, options.stream / options.context));
+  }
+  streams_ = usable / (segments_ * options.context);
+  turns_ = streams_ / rows;
+  slack_ = usable - segments_ * options.context * streams_;
 }
 
 std::int64_t StreamSampler::segment(std::int64_t step, std::int64_t part, std::int64_t row) const {
   require(step >= 0 && step < (std::int64_t{1} << 31), "a step must be 0 to 2^31 - 1, found ", step);
-  const auto epoch = static_cast<std::uint64_t>(step / segments_);
+  const std::int64_t turn = step / segments_;
+  const auto epoch = static_cast<std::uint64_t>(turn / turns_);
   const auto start = static_cast<std::int64_t>(
       random_below(random_bits(options_.seed, epoch, kStreamStart), static_cast<std::uint64_t>(slack_) + 1));
-  const std::int64_t stream = part * options_.batch_size + row;
+  const std::int64_t number = (turn % turns_ * options_.parts + part) * options_.batch_size + row;
+  const auto stream =
+      static_cast<std::int64_t>(permuted(static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(streams_),
+                                         random_bits(options_.seed, epoch, kStreamOrder)));
   return start + (stream * segments_ + step % segments_) * options_.context;
 }
 

@@ -11,9 +11,10 @@
 
 namespace weft::data {
 
-/// Cuts a source into as many streams of equal length as a step has rows (batch_size * parts). An epoch shows each
-/// stream once from its beginning, a segment of `context` tokens a step; it begins at a random token of the source, so
-/// that the segments of two epochs differ.
+/// Cuts a source into streams of equal length, at least as many as a step has rows (batch_size * parts). A row reads a
+/// stream from its beginning to its end, a segment of `context` tokens a step; then it reads another one. An epoch
+/// shows each stream at most once, in random order, and begins at a random token of the source, so that the segments of
+/// two epochs differ. Short streams show more places of the source in the same number of steps.
 class StreamSampler {
  public:
   /// Errors: kArgument when the corpus has not a segment for each row, and as WindowSampler.
@@ -23,16 +24,19 @@ class StreamSampler {
   std::int64_t segment(std::int64_t step, std::int64_t part, std::int64_t row) const;
   /// int64 [batch_size, context + lookahead] for one part of a step.
   at::Tensor tokens(std::int64_t step, std::int64_t part) const;
-  /// Whether the rows of this step go on behind those of the step before; else a new epoch begins.
+  /// Whether the rows of this step go on behind those of the step before; else each begins a stream.
   bool goes_on(std::int64_t step) const noexcept { return step % segments_ != 0; }
-  /// Steps of an epoch.
-  std::int64_t segments_per_epoch() const noexcept { return segments_; }
+  /// Steps from the beginning of a stream to its end.
+  std::int64_t segments_per_stream() const noexcept { return segments_; }
+  std::int64_t streams() const noexcept { return streams_; }
   const TokenSource& source() const noexcept { return *source_; }
 
  private:
   std::shared_ptr<const TokenSource> source_;
   SamplerOptions options_;
-  std::int64_t segments_ = 0;
+  std::int64_t segments_ = 0;  // of a stream
+  std::int64_t streams_ = 0;
+  std::int64_t turns_ = 0;  // streams that a row reads in an epoch
   std::int64_t slack_ = 0;
 };
 

@@ -19,7 +19,8 @@ struct SamplerOptions {
   std::int64_t parts = 1;       ///< batches a step (gradient accumulation)
   std::int64_t lookahead = 1;   ///< tokens after the window that labels need: 1 for a decoder, 0 for an encoder
   std::uint64_t seed = 0;
-  bool items = false;  ///< the source is items of context + lookahead tokens each, and a window is one of them
+  std::int64_t stream = 0;  ///< StreamSampler: tokens that a row reads without a break; 0: as many as the text allows
+  bool items = false;       ///< the source is items of context + lookahead tokens each, and a window is one of them
 };
 
 /// Cuts a source into windows and says which of them a row of a batch shows.

@@ -102,6 +102,7 @@ data::SamplerOptions LanguageModelTask::sampler_options() const {
           parts_per_step(trainer_),
           model_->config().is_decoder ? 1 : 0,
           static_cast<std::uint64_t>(trainer_.seed),
+          stream_tokens(config_, model_->config().memory_length),
           data_kind(config_) == DataKind::kPictures};
 }
 

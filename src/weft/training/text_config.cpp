@@ -2,6 +2,7 @@
 // Rules of a TextConfig, and what of it a resumed run may change.
 #include "weft/training/text_config.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -58,6 +59,10 @@ void check_config(const TextConfig& config, std::string_view where) {
   belongs("train_audio", config.train_audio);
   belongs("eval_audio", config.eval_audio);
   belongs("eval_images", config.eval_images);
+}
+
+std::int64_t stream_tokens(const TextConfig& config, std::int64_t memory_length) {
+  return config.stream_tokens > 0 ? config.stream_tokens : 32 * std::max(config.context, memory_length);
 }
 
 TextConfig resolved(TextConfig config) {

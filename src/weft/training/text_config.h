@@ -25,6 +25,7 @@ struct TextConfig {
   std::vector<std::string> eval_audio;
   std::string audio_channel = "only";
   std::int64_t context = 1024;
+  std::int64_t stream_tokens = 0;
   double mask_probability = 0.15;
   std::string masking = "tokens";
   std::int64_t max_eval_bytes = 262144;
@@ -49,6 +50,10 @@ struct TextConfig {
               .one_of({"only", "first"}));
     visit(Field{"context", &C::context, "tokens of a training window; with pictures a window is a whole picture"}.range(
         1, kMostTokens));
+    visit(Field{"stream_tokens", &C::stream_tokens,
+                "tokens that a row of a model with a memory reads without a break, before it goes on elsewhere with an "
+                "empty memory; 0: 32 times the longer of memory and context"}
+              .range(0, kMostTokens));
     visit(Field{"mask_probability", &C::mask_probability,
                 "share of the tokens that are masked, for an encoder to predict"}
               .range(0.001, 1));
@@ -77,6 +82,10 @@ std::string_view training_field(const TextConfig& config);
 /// Every field, files of one kind to train on, and none of another kind. Errors: kArgument naming `where`, the field,
 /// the rule and the value.
 void check_config(const TextConfig& config, std::string_view where);
+
+/// `stream_tokens`, or what its 0 stands for with a memory of so many tokens. A thirtieth of the segments has no memory
+/// then, and a short run still sees many places of the text.
+std::int64_t stream_tokens(const TextConfig& config, std::int64_t memory_length);
 
 /// `config` as a run directory keeps it: its paths are absolute.
 TextConfig resolved(TextConfig config);

@@ -135,7 +135,9 @@ void announce(const training::TextRun& run, const models::TransformerConfig& mod
     rows.push_back(std::move(row));
   }
   if (model.memory_length > 0) {
-    rows.emplace_back("memory", digits(model.memory_length) + " tokens before each segment, in every layer");
+    rows.emplace_back(
+        "memory", concat(digits(model.memory_length), " tokens before each segment, in every layer; streams of up to ",
+                         digits(training::stream_tokens(run.text, model.memory_length)), " tokens"));
   }
   if (model.compressed_memory_length > 0) {
     rows.emplace_back("compressed", concat(digits(model.compressed_memory_length), " rows of ", model.compression_rate,
