@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From rows to buckets, and from buckets to the order and the limits of a ChunkedCall.
+// From rows to buckets, and from buckets to attention among rows that are near each other once they are sorted.
 #include "weft/attention/mechanisms/lsh/lsh_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/argsort.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/maximum.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -20,8 +15,8 @@
 #include <mutex>
 #include <string_view>
 
-#include "weft/attention/mechanisms/lsh/lsh_chunks.h"
 #include "weft/attention/mechanisms/lsh/lsh_recall.h"
+#include "weft/attention/mechanisms/lsh/lsh_rounds.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"
@@ -130,16 +125,6 @@ double hash_operations(const HashAttentionSettings& settings, const MechanismSit
   return tokens * rounds * width * (4 * keys + columns);
 }
 
-/// Rows of one call or of a part of its batch, and what they are hashed to.
-struct HashedRows {
-  at::Tensor rows;     // [B, H, N, D]
-  at::Tensor value;    // [B, H, N, D_v]
-  at::Tensor buckets;  // int64 [B, H, R, N]
-  at::Tensor keep;     // bool [B, N] or undefined: all
-  double dropout = 0.0;
-  std::uint64_t seed = 0;
-};
-
 at::Tensor hidden_positions(const at::Tensor& keep) { return keep.logical_not().unsqueeze(1).unsqueeze(1); }
 
 /// Whole chunks: what is added and what is padded goes into the bucket behind all others.
@@ -164,64 +149,22 @@ HashedRows in_whole_chunks(const HashedRows& given, std::int64_t chunk, std::int
   return whole;
 }
 
-ChunkedCall chunked_call(const HashedRows& rows, const HashAttentionSettings& settings) {
-  ChunkedCall call;
-  call.rows = rows.rows;
-  call.value = rows.value;
-  call.chunk = settings.chunk;
-  call.left = settings.left;
-  call.right = settings.right;
-  return call;
-}
-
-/// As released: a row sees the chunks around it, and its own position is its number.
-void see_chunks(ChunkedCall& call, const HashedRows& rows, bool by_position) {
-  constexpr auto kHidden = std::numeric_limits<std::int32_t>::max();
-  call.own = call.order.to(at::kInt);
-  call.code = call.own;
-  call.high = by_position ? call.own : at::Tensor();
-  if (rows.keep.defined()) {
-    const at::Tensor padded = hidden_positions(rows.keep).expand_as(call.order).gather(-1, call.order);
-    call.code = call.own.masked_fill(padded, kHidden);
-    call.high = by_position ? call.own : at::full({1}, kHidden - 1, call.own.options()).expand_as(call.own);
-  }
-}
-
-/// Ours: in the order of buckets and positions, a row sees places from the first of its bucket on up to its own.
-void see_ranks(ChunkedCall& call, const HashedRows& rows, std::int64_t window) {
-  const at::Tensor sorted = rows.buckets.gather(-1, call.order);
-  const at::Tensor place = at::arange(call.order.size(-1), call.order.options().dtype(at::kInt));
-  call.own = place.expand_as(call.order);
-  call.code = call.own;
-  call.high = call.own;
-  call.low = at::maximum(at::searchsorted(sorted, sorted, true), (place - window).expand_as(call.order));
-  call.circular = false;
-}
-
 /// [B, H, N, D_v]; rows that are padded are zeros.
 at::Tensor hashed_attention(const HashedRows& given, const HashAttentionSettings& settings) {
-  HashAttentionSettings here = settings;
   const std::int64_t length = given.rows.size(2);
-  const bool by_rank = settings.form == HashForm::kRank;
+  const std::int64_t padding = bucket_count(settings.hash.factors);
+  if (settings.form == HashForm::kRank) {
+    return without_padding(attention_by_rank(in_whole_chunks(given, 1, padding), settings.window), given.keep);
+  }
+  HashChunks chunks{settings.chunk, settings.left, settings.right, settings.form == HashForm::kChunksByPosition};
   HashedRows rows = given;
-  if (length <= settings.chunk) {
-    here.chunk = length;
-    here.left = here.right = 0;
-    if (!by_rank) {  // every token sees every token, in one round
-      rows.buckets = at::zeros_like(given.buckets.narrow(2, 0, 1));
-    }
+  if (length <= settings.chunk) {  // every token sees every token, in one round
+    chunks.chunk = length;
+    chunks.left = chunks.right = 0;
+    rows.buckets = at::zeros_like(given.buckets.narrow(2, 0, 1));
   }
-  rows = in_whole_chunks(rows, here.chunk, bucket_count(settings.hash.factors));
-  ChunkedCall call = chunked_call(rows, here);
-  call.order = at::argsort(rows.buckets, true, -1, false);
-  if (by_rank) {
-    see_ranks(call, rows, settings.window);
-  } else {
-    see_chunks(call, rows, settings.form == HashForm::kChunksByPosition);
-  }
-  call.dropout = given.dropout;
-  call.seed = given.seed;
-  return without_padding(chunked_attention(call).narrow(2, 0, length), given.keep);
+  rows = in_whole_chunks(rows, chunks.chunk, padding);
+  return without_padding(attention_in_chunks(rows, chunks).narrow(2, 0, length), given.keep);
 }
 
 /// The same for each row of a batch without what lies beyond its length.

@@ -36,7 +36,7 @@ MechanismSpec parse_lsh(const std::string& expression);
 
 /// Queries and keys are one projection x: query and key of a call hold the same rows, of which `query` may be the last,
 /// and only `key` is read. Each round hashes the rows, sorts them by bucket (of equal ones the earlier first) and lets
-/// each see its neighbours; chunked_attention() says what they compute. Padding has a bucket behind all others. Texts
+/// each see its neighbours; lsh_rounds.h says what they compute. Padding has a bucket behind all others. Texts
 /// of at most `chunk` tokens attend to all tokens. It learns nothing: rotations are drawn from the seed.
 class LshAttention : public AttentionImpl {
  public:
