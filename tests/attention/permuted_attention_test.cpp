@@ -18,28 +18,29 @@ using attention::PermutedCall;
 using attention::PermutedPart;
 using attention::rows_at;
 
-constexpr std::int64_t kLength = 70;  // more than a tile
-constexpr std::int64_t kSpare = 5;    // places that no row reads
-constexpr std::int64_t kHeads = 2;
+constexpr std::int64_t kPermutedLength = 70;  // more than a tile
+constexpr std::int64_t kSpare = 5;            // places that no row reads
+constexpr std::int64_t kPermutedHeads = 2;
 
 attention::LayoutPtr layout_of_places(std::int64_t queries, std::int64_t keys) {
   pattern::Site site;
   site.query_length = queries;
   site.key_length = keys;
-  site.heads = kHeads;
+  site.heads = kPermutedHeads;
   return attention::cached_layout(pattern::Pattern::parse("full"), site, {64, 64});
 }
 
-at::Tensor random_orders() { return at::rand({2, kHeads, kLength}).argsort(-1, false); }
+at::Tensor random_orders() { return at::rand({2, kPermutedHeads, kPermutedLength}).argsort(-1, false); }
 
-/// Every row somewhere, rows 0 to 4 once more among the queries, 20 rows once more among the keys, one of 8 keys hidden.
+/// Every row somewhere, rows 0 to 4 once more among the queries, 20 rows once more among the keys, one of 8 keys
+/// hidden.
 PermutedPart random_part(bool causal) {
   PermutedPart part;
   const at::Tensor order = random_orders();
-  part.queries = at::cat({order, at::arange(kSpare).expand({2, kHeads, kSpare})}, -1);
+  part.queries = at::cat({order, at::arange(kSpare).expand({2, kPermutedHeads, kSpare})}, -1);
   part.places = attention::places_of(order);
   part.keys = at::cat({random_orders(), random_orders().narrow(-1, 0, 20)}, -1);
-  part.layout = layout_of_places(kLength + kSpare, part.keys.size(2));
+  part.layout = layout_of_places(kPermutedLength + kSpare, part.keys.size(2));
   part.positions.queries = part.queries.to(at::kInt);
   part.positions.keys = part.keys.to(at::kInt).masked_fill(at::rand(part.keys.sizes()) < 0.125, -1);
   part.positions.causal = causal;
@@ -51,7 +52,7 @@ PermutedCall random_call(at::ScalarType dtype) {
   at::manual_seed(5);
   PermutedCall call;
   for (at::Tensor* tensor : {&call.query, &call.key, &call.value}) {
-    *tensor = at::randn({2, kHeads, kLength, 4}, dtype).requires_grad_();
+    *tensor = at::randn({2, kPermutedHeads, kPermutedLength, 4}, dtype).requires_grad_();
   }
   call.scale = 0.5;
   call.parts = {random_part(true), random_part(false), random_part(true)};
@@ -63,7 +64,8 @@ at::Tensor written_out(const PermutedCall& call) {
   std::vector<at::Tensor> scores;
   std::vector<at::Tensor> values;
   for (const PermutedPart& part : call.parts) {
-    at::Tensor own = rows_at(call.query, part.queries).matmul(rows_at(call.key, part.keys).transpose(2, 3)) * call.scale;
+    at::Tensor own =
+        rows_at(call.query, part.queries).matmul(rows_at(call.key, part.keys).transpose(2, 3)) * call.scale;
     const at::Tensor query = part.positions.queries.unsqueeze(-1);
     const at::Tensor key = part.positions.keys.unsqueeze(-2);
     own = part.positions.not_self ? own.masked_fill(query == key, -1e5) : own;
@@ -98,9 +100,9 @@ TEST(PermutedAttention, IsOneSoftmaxOverAllParts) {
 TEST(PermutedAttention, ARowThatSeesItselfAloneWeighsPartsExactly) {
   PermutedCall call = random_call(at::kFloat);
   for (PermutedPart& part : call.parts) {
-    part.queries = part.keys = part.places = at::arange(kLength).view({1, 1, -1});
-    part.layout = layout_of_places(kLength, kLength);
-    part.positions.queries = part.positions.keys = at::arange(kLength, at::kInt).view({1, 1, -1});
+    part.queries = part.keys = part.places = at::arange(kPermutedLength).view({1, 1, -1});
+    part.layout = layout_of_places(kPermutedLength, kPermutedLength);
+    part.positions.queries = part.positions.keys = at::arange(kPermutedLength, at::kInt).view({1, 1, -1});
     part.positions.causal = part.positions.not_self = true;
   }
   const at::Tensor output = attention::permuted_attention(call);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // With o_r and l_r the output and the log-sum-exp of part r, and w_r = softmax_r(l) of a row,
 //   o = sum_r w_r o_r,   dV_r = P_r^T (w_r dO),   dS_r = P_r ((w_r dO) V_r^T - (w_r dO) . o),   P_r = exp(S_r - l_r),
-// so that the backward pass of part r, given o in place of o_r and w_r dO in place of dO, makes exactly its share of the
-// gradients. The weights are apart from P_r because scores near -1e5 leave a log-sum-exp two digits in float32.
+// so that the backward pass of part r, given o in place of o_r and w_r dO in place of dO, makes exactly its share of
+// the gradients. The weights are apart from P_r because scores near -1e5 leave a log-sum-exp two digits in float32.
 #include "weft/attention/permuted/permuted_attention.h"
 
 #include <ATen/TensorOperators.h>
@@ -120,7 +120,8 @@ Gradients backward_of(const PermutedCall& all, const PermutedForward& forward, c
     const at::Tensor& log_sum_exp = forward.log_sum_exp[number];
     // Weight 0 keeps what a place that no row reads sees out of the gradients.
     const at::Tensor places = part.places.expand(weights[number].sizes());
-    const at::Tensor weight = at::zeros(log_sum_exp.sizes(), log_sum_exp.options()).scatter_(2, places, weights[number]);
+    const at::Tensor weight =
+        at::zeros(log_sum_exp.sizes(), log_sum_exp.options()).scatter_(2, places, weights[number]);
     const at::Tensor incoming = rows_at(output_gradient, part.queries) * weight.unsqueeze(-1);
     const Forward whole{rows_at(forward.output, part.queries), log_sum_exp};
     const Gradients found = run_backward(call, whole, incoming.to(all.query.scalar_type()));
@@ -159,7 +160,8 @@ struct PermutedFunction : torch::autograd::Function<PermutedFunction> {
     }
     const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
     const variable_list saved = context->get_saved_variables();
-    PermutedCall call = c10::static_intrusive_pointer_cast<PermutedState>(context->saved_data["state"].toCapsule())->call;
+    PermutedCall call =
+        c10::static_intrusive_pointer_cast<PermutedState>(context->saved_data["state"].toCapsule())->call;
     call.query = saved[0];
     call.key = saved[1];
     call.value = saved[2];

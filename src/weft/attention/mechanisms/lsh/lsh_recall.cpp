@@ -53,7 +53,9 @@ at::Tensor recalled_rows(const RecallCall& call) {
   const at::Tensor query = rows.select(-2, rows.size(-2) - 1).unsqueeze(-1);
   at::Tensor scores = at::matmul(keys, query).squeeze(-1).masked_fill(hidden, -kInfinity);
   const std::int64_t width = scores.size(-1);
-  scores = at::cat({scores.narrow(-1, 0, width - 1), at::full_like(scores.narrow(-1, 0, 1), static_cast<double>(kernels::kOwnScore))}, -1);
+  scores = at::cat({scores.narrow(-1, 0, width - 1),
+                    at::full_like(scores.narrow(-1, 0, 1), static_cast<double>(kernels::kOwnScore))},
+                   -1);
   // One softmax over rounds and keys: [B, H, Q, 1, R (w + 1)].
   const auto by_query = [](const at::Tensor& tensor) { return tensor.transpose(2, 3).flatten(3, 4); };
   const at::Tensor weights = at::softmax(by_query(scores), -1).unsqueeze(-2);

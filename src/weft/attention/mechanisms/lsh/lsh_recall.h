@@ -17,7 +17,8 @@ struct RecallCall {
   std::int64_t window = 64;  ///< at most so many keys of a bucket are seen
 };
 
-/// What attention_by_rank() gives the last Q rows: for each round the last keys of the bucket are looked up among all. [B, H, Q, D_v]; memory follows Q R (K + window D).
+/// What attention_by_rank() gives the last Q rows: for each round the last keys of the bucket are looked up among all.
+/// [B, H, Q, D_v]; memory follows Q R (K + window D).
 at::Tensor recalled_rows(const RecallCall& call);
 
 }  // namespace weft::attention
