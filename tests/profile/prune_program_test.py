@@ -3,12 +3,14 @@
 
 import json
 import pathlib
+import shutil
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 import safetensors_profile  # noqa: E402
-from weft_program import Case, weft, weft_json  # noqa: E402
+from encoder_program import TEXT, make_model  # noqa: E402
+from weft_program import TINY, Case, weft, weft_json  # noqa: E402
 
 LENGTH = 64
 
@@ -27,6 +29,9 @@ class PruneCase(Case):
 
     def prune(self, name, *arguments):
         return weft_json("prune", self.profile, *arguments, "-o", self.folder / name)
+
+    def start(self, out, *arguments):
+        return weft("train", "--train-text", self.train_text, "--steps", 2, *TINY, "--out", self.folder / out, *arguments)
 
 
 class PruneTest(PruneCase):
@@ -81,6 +86,56 @@ class ProposeTest(PruneCase):
         process = weft("propose", self.profile, "--mass", 0.9, "--length", 4096)
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual([line.split()[0] for line in process.stdout.splitlines()][:2], ["layers.0.self", "layers.1.self"])
+        process = self.start("run", "--attention", f"@{self.folder / 'proposed.json'}")
+        self.assertEqual(process.returncode, 0, process.stderr)
+
+
+class AttentionFileTest(PruneCase):
+    def test_a_run_keeps_its_graphs(self):
+        patterns = self.prune("prune.json", "--density", 0.3)["attention"]
+        process = self.start("run", "--attention", f"@{self.folder / 'prune.json'}")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        shutil.rmtree(self.folder / "prune")
+        self.assertEqual(json.loads((self.folder / "run/config.json").read_text())["attention"], patterns)
+        self.assertEqual(len(list((self.folder / "run/prune").iterdir())), 4)
+        first = weft_json("eval", self.folder / "run", "--text", self.train_text, "--max-bytes", 2000)
+        self.assertGreater(first["bits_per_byte"], 0)
+
+    def test_evaluation_and_further_training(self):
+        self.assertEqual(self.start("run").returncode, 0)
+        self.prune("prune.json", "--density", 0.2)
+        at = f"@{self.folder / 'prune.json'}"
+        dense = weft_json("eval", self.folder / "run", "--text", self.train_text, "--max-bytes", 2000)
+        process = weft("eval", self.folder / "run", "--text", self.train_text, "--max-bytes", 2000, "--attention", at, "--json")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("made for another model", process.stderr)
+        self.assertNotEqual(json.loads(process.stdout)["bits_per_byte"], dense["bits_per_byte"])
+        process = weft("train", "--model", self.folder / "run", "--train-text", self.train_text, "--steps", 1, "--batch-size", 2, "--attention", at,
+                       "--out", self.folder / "further", "--threads", 1)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertTrue((self.folder / "further/prune/l01h01.mtx").is_file())
+
+    def test_an_encoder_with_these_patterns(self):
+        model, pruned = make_model(self.folder / "bert", "bert", "none"), self.folder / "pruned"
+        patterns = self.prune("prune.json", "--density", 0.2)["attention"]
+        process = weft("convert", model, "--attention", f"@{self.folder / 'prune.json'}", "--out", pruned)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(json.loads((pruned / "config.json").read_text())["attention"], patterns)
+        self.assertEqual(len(list((pruned / "prune").iterdir())), 4)
+        before, after = (weft("embed", directory, TEXT, "--json").stdout for directory in (model, pruned))
+        self.assertNotEqual(before, after)
+        self.assertEqual(len(after), len(after.strip()) + 1)
+
+    def test_what_does_not_fit_is_said(self):
+        self.prune("prune.json", "--density", 0.2)
+        at = f"@{self.folder / 'prune.json'}"
+        self.assert_fails(self.start("run", "--attention", at, "--layers", 3), 1, "for 2 layers of 2 heads, and the model has 3 layers")
+        (self.folder / "prune/l01h01.mtx").unlink()
+        process = self.start("run", "--attention", at)  # an error of an expression shows the place below
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("cannot open 'prune/l01h01.mtx'", process.stderr.splitlines()[0])
+        self.assert_fails(self.start("run", "--attention", f"@{self.folder / 'none.json'}"), 1, "none.json")
+        self.assert_fails(self.start("run", "--attention", f"@{self.train_text}"), 1, self.train_text.name)
 
 
 if __name__ == "__main__":

@@ -286,5 +286,34 @@ TEST(Prune, WritesPatternsThatMeanWhatWasKept) {
   expect_error(ErrorKind::kFormat, {"other.json"}, [&] { profile::read_prune(directory.path() / "other.json"); });
 }
 
+TEST(Prune, PartsOfAnEncoderDecoderApart) {
+  const TemporaryDirectory directory;
+  const auto profile_path = directory.path() / "profile.safetensors";
+  const auto mass = [](std::int64_t head, std::int64_t query, std::int64_t key) { return 1 + head + query * key % 5; };
+  AttentionProfile profile = make_profile({
+      make_part({.name = "encoder.layers.0.self", .expression = "full", .queries = 9, .keys = 9, .maximum_length = 20},
+                mass),
+      make_part({.name = "decoder.layers.0.self", .queries = 7, .keys = 7, .maximum_length = 12}, mass),
+      make_part({.name = "decoder.layers.0.cross", .expression = "full", .queries = 7, .keys = 9, .maximum_length = 12},
+                mass),
+  });
+  profile.model.kind = "encoder-decoder";
+  profile::write_profile(profile_path, profile);
+  const PruneSettings settings{.density = 0.4, .attend = "cross"};
+  const auto results = pruned(profile, settings);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].kept_units, 50);  // of 2 * 63; each row keeps its best
+  EXPECT_EQ(results[0].emptied_rows, 0);
+  const auto path = directory.path() / "cross.json";
+  profile::write_prune(path, {profile, profile_path, directory.path(), settings}, results);
+  const profile::PrunedPatterns read = profile::read_prune(path);
+  EXPECT_EQ(read.find("encoder_attention")->expressions, std::vector<std::string>{"full"});
+  EXPECT_EQ(read.find("decoder_attention")->expressions, std::vector<std::string>{"causal"});
+  const auto cross = pattern::Pattern::parse(read.find("cross_attention")->expressions[0], read.directory);
+  pattern::Site site{.query_length = 12, .key_length = 20, .heads = 2};  // the longest target and source
+  EXPECT_EQ(pattern::compile(cross, site, {}).edges(), 2 * (12 * 20 - 7 * 9) + 50);
+  EXPECT_EQ(pruned(profile, {.density = 0.4, .attend = "both"}).size(), 3U);
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -4,6 +4,7 @@
 
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/own_config_json.h"
+#include "weft/checkpoint/patterns/load_with_attention.h"
 #include "weft/checkpoint/published_decoders.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
@@ -71,12 +72,10 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
   write_files(directory, model, tokenizer);
 }
 
-models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions& options) {
-  TransformerConfig config = directory.own_config();
-  if (!options.attention.empty()) {
-    config.attention = options.attention;
-    validate(config, quote(directory.path().string(), 4096));
-  }
+namespace {
+
+models::LanguageModel load_as(const OpenedModel& directory, const TransformerConfig& config,
+                              const LoadOptions& options) {
   const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
   const formats::TensorFile& file = *opened;
   const PublishedDecoder* const published = directory.published_decoder();
@@ -87,6 +86,26 @@ models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions
   read_weights(*model, file, options.check_finite, map);
   model->eval();
   return model;
+}
+
+}  // namespace
+
+models::LanguageModel load_model(const OpenedModel& directory, const LoadOptions& options) {
+  TransformerConfig config = directory.own_config();
+  if (!options.attention.empty()) {
+    config.attention = options.attention;
+    validate(config, quote(directory.path().string(), 4096));
+  }
+  return load_as(directory, config, options);
+}
+
+models::LanguageModel load_with_attention(const OpenedModel& directory, const std::vector<std::string>& attention,
+                                          const std::filesystem::path& graphs) {
+  TransformerConfig config = directory.own_config();
+  config.attention = attention;
+  config.directory = graphs;
+  validate(config, quote(directory.path().string(), 4096));
+  return load_as(directory, config, {});
 }
 
 models::LanguageModel load_model(const std::filesystem::path& directory, const LoadOptions& options) {

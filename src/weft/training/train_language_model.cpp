@@ -5,6 +5,7 @@
 #include <ATen/Context.h>
 
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/patterns/load_with_attention.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/formats/json_members.h"
@@ -66,10 +67,15 @@ TrainResult train_language_model(const std::filesystem::path& run, const TextRun
   return Trainer::start(run, made.trainer, std::move(task)).run();
 }
 
-TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model) {
+TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model,
+                          const FirstPatterns& patterns) {
   const TextRun made = ready(run, given);
-  auto task = std::make_shared<LanguageModelTask>(checkpoint::load_model(model), text::load_tokenizer(model),
-                                                  made.trainer, made.text, absolute_path(model));
+  const models::LanguageModel loaded =
+      patterns.attention.empty()
+          ? checkpoint::load_model(model)
+          : checkpoint::load_with_attention(checkpoint::open_model(model), patterns.attention, patterns.directory);
+  auto task = std::make_shared<LanguageModelTask>(loaded, text::load_tokenizer(model), made.trainer, made.text,
+                                                  absolute_path(model));
   return Trainer::start(run, made.trainer, std::move(task)).run();
 }
 

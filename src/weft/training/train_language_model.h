@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
@@ -26,9 +28,16 @@ TrainResult train_language_model(const std::filesystem::path& run, const TextRun
                                  const models::TransformerConfig& model,
                                  std::shared_ptr<const text::Tokenizer> tokenizer);
 
+/// Mechanisms in place of those of the model that a run goes on from, and where files that they name lie.
+struct FirstPatterns {
+  std::vector<std::string> attention;  ///< empty: the model's own
+  std::filesystem::path directory;
+};
+
 /// The same from the weights and with the tokeniser of a directory of Weft's own, such as another run. The optimiser
 /// begins anew. Errors: as checkpoint::load_model.
-TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model);
+TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model,
+                          const FirstPatterns& patterns = {});
 
 /// Goes on with a run. `given` holds the fields a user has set again, of TrainerConfig, TextConfig and
 /// TransformerConfig alike; each must be what the run has, but for those that resumed_trainer() and resumed_text() let

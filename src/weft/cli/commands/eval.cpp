@@ -6,17 +6,20 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/attention/mechanisms/span/learned_spans.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/patterns/load_with_attention.h"
 #include "weft/cli/commands/eval_task.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/prune/attention_file.h"
 #include "weft/cli/threads.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/cli/watched_progress.h"
@@ -78,7 +81,8 @@ struct EvalConfig {
                 "fewer than it learned with; -1 for as many as it learned with, 0 for none"}
               .range(-1, 1 << 30));
     visit(Field{"attention", &C::attention,
-                "pattern or mechanism to use instead of the one in config.json: one, or one a layer"});
+                "pattern or mechanism to use instead of the one in config.json: one, or one a layer, or @FILE of weft "
+                "prune or weft propose"});
     visit(Field{"compressed_memory", &C::compressed_memory,
                 "rows of the compressed memory of a decoder that has one, more or fewer than it learned with; -1 for "
                 "as many as it learned with"}
@@ -199,6 +203,18 @@ Json evaluate_own(const models::LanguageModel& model, const std::string& run, co
   return training::to_json(training::evaluate_masked(model, *tokenizer, text, masking, options));
 }
 
+// With the patterns of --attention, where they are given.
+models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const EvalConfig& config) {
+  const std::optional<AttentionFile> file = attention_file(config.attention);
+  if (!file) {
+    return checkpoint::load_model(opened, {.attention = config.attention});
+  }
+  const models::TransformerConfig& own = opened.own_config();
+  warn_of_other_model(*file, opened.path());
+  return checkpoint::load_with_attention(opened, file->of_stack(own.num_hidden_layers, own.num_attention_heads),
+                                         file->patterns.directory);
+}
+
 Json evaluate(const std::string& run, const std::string& task, const EvalConfig& config) {
   training::EvaluateOptions options;
   options.context = config.context;
@@ -213,7 +229,7 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
     require(!config.text.empty(), "--images and --audio are for decoders, and ", quote(run, 4096), " is an encoder");
     return evaluate_encoder(opened, config, options);
   }
-  models::LanguageModel model = checkpoint::load_model(opened, {.attention = config.attention});
+  models::LanguageModel model = load_own(opened, config);
   check_task(run, task, model->config().is_decoder);
   if (config.memory >= 0) {
     model->set_memory_length(config.memory, "--memory");

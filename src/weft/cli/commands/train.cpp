@@ -152,7 +152,8 @@ void add_train(CLI::App& parent) {
                    {"memory_length", "memory"},
                    {"compressed_memory_length", "compressed_memory"},
                    {"chunk_size_feed_forward", "feed_forward_chunk"}},
-       .left_out = {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"}},
+       .left_out = {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"},
+       .remarks = {{"attention", "@FILE takes those of weft prune or weft propose"}}},
       options->given);
   app.callback([options] { run_train(*options); });
 }

@@ -8,11 +8,13 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/patterns/encoder_with_attention.h"
 #include "weft/checkpoint/published_decoders.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/prune/attention_file.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/watched_progress.h"
 
@@ -25,6 +27,7 @@ constexpr const char* kConvertExamples =
     "  weft convert roberta-base --attention linear --length 8192 --out roberta-linear-8192\n"
     "  weft convert bart-base --to led --length 16384 --out led-base-16384\n"
     "  weft convert opus-mt-de-en --attention \"window(128) | global(1)\" --out long-de-en\n"
+    "  weft convert bert-base-uncased --attention @prune.json --out pruned-bert\n"
     "  weft convert run --to transfo-xl --out transformer-xl\n"
     "  weft convert run --to reformer --out reformer\n"
     "  weft train --task mlm --model roberta-longformer-4096 --train-text books/train --steps 3000 --out trained";
@@ -53,7 +56,8 @@ struct ConvertConfig {
     visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks that each block of queries attends to"}
               .range(0, 1 << 16));
     visit(Field{"attention", &C::attention,
-                "mechanism or pattern to use instead of the family's: one, or one for each layer"});
+                "mechanism or pattern to use instead of the family's: one, or one for each layer; @FILE of weft prune "
+                "or weft propose makes the same encoder with these patterns"});
   }
 };
 
@@ -100,11 +104,34 @@ void convert_decoder(const ConvertCommand& command, const checkpoint::PublishedD
   print_new_model(command.out, model, form.type, command.json);
 }
 
+// An encoder of any family with the patterns of weft prune or weft propose.
+void convert_attention(const ConvertCommand& command, const AttentionFile& file,
+                       const checkpoint::OpenedModel& directory) {
+  require(command.given.size() == 1, "weft convert: --attention @FILE changes nothing but the patterns: expected no ",
+          "other option");
+  require(directory.is_encoder(),
+          "weft convert: --attention @FILE is for encoders; `weft train --attention @FILE` and ",
+          "`weft eval --attention @FILE` take the patterns of other models");
+  warn_of_other_model(file, directory.path());
+  const models::EncoderConfig& config = directory.encoder_config();
+  const auto& patterns = file.of_stack(config.num_hidden_layers, config.num_attention_heads);
+  std::optional<BusyBar> bar("converting");
+  const models::EncoderModel model =
+      checkpoint::encoder_with_attention(checkpoint::load_encoder(directory), patterns, file.patterns.directory);
+  checkpoint::save_encoder(command.out, model, command.directory);
+  bar.reset();
+  print_new_model(command.out, model, command.json);
+}
+
 void run_convert(const ConvertCommand& command) {
   ConvertConfig config;
   formats::update_from_json(config, command.given, "weft convert");
   require_no_model(command.out);
   const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
+  if (const std::optional<AttentionFile> file = attention_file(config.attention)) {
+    convert_attention(command, *file, directory);
+    return;
+  }
   if (const checkpoint::PublishedDecoder* const form = checkpoint::published_decoder(config.to)) {
     convert_decoder(command, *form, directory);
     return;

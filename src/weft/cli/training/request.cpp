@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/field_flags.h"
+#include "weft/cli/prune/attention_file.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -171,6 +174,37 @@ TrainRequest run_request(const TrainOptions& options, const std::string& task, c
   return request;
 }
 
+// The folder of the graphs that the patterns of --attention @FILE name, which are then in `fields`; empty without one.
+fs::path read_attention_file(Json& fields, const std::string& task) {
+  const bool pairs = fine_tuning::is_pair_task(task);
+  const std::optional<AttentionFile> file = take_attention_file(fields, pairs);
+  if (!file) {
+    return {};
+  }
+  if (fine_tuning::is_fine_tuning_task(task) ||
+      (!model_of(fields).empty() && checkpoint::is_encoder_directory(model_of(fields)))) {
+    throw UsageError(
+        "--attention @FILE is for models of weft train; an encoder of Hugging Face keeps one list of "
+        "patterns in its config.json",
+        "make an encoder with these patterns first: weft convert DIR --attention @FILE --out NEW");
+  }
+  if (!model_of(fields).empty()) {
+    warn_of_other_model(*file, model_of(fields));
+  } else if (!pairs) {
+    const models::TransformerConfig defaults;
+    file->of_stack(formats::value_or(fields, "num_hidden_layers", "weft train", defaults.num_hidden_layers),
+                   formats::value_or(fields, "num_attention_heads", "weft train", defaults.num_attention_heads));
+  }
+  const fs::path directory = file->patterns.directory;
+  return directory.empty() ? fs::path(".") : directory;
+}
+
+TrainRequest with_graphs(TrainRequest request, const fs::path& graphs) {
+  request.is_pruned = !graphs.empty();
+  request.beside = request.is_pruned ? graphs : request.beside;
+  return request;
+}
+
 }  // namespace
 
 bool is_resumed(Training training) {
@@ -182,8 +216,9 @@ std::vector<TrainRequest> decide(const TrainOptions& options) {
   const std::string task = task_of(options);
   check_flags_of_task(task, options.given);
   Json fields = merged_fields(options.config_file, options.given);
+  const std::filesystem::path graphs = read_attention_file(fields, task);
   if (options.seeds == 1) {
-    return {run_request(options, task, fields, options.out)};
+    return {with_graphs(run_request(options, task, fields, options.out), graphs)};
   }
   const auto first = formats::value_or(fields, "seed", "weft train", std::int64_t{0});
   if (first > std::numeric_limits<std::int64_t>::max() - options.seeds) {
@@ -192,7 +227,7 @@ std::vector<TrainRequest> decide(const TrainOptions& options) {
   std::vector<TrainRequest> requests;
   for (std::int64_t seed = first; seed < first + options.seeds; ++seed) {
     fields["seed"] = seed;
-    requests.push_back(run_request(options, task, fields, seed_directory(options, seed)));
+    requests.push_back(with_graphs(run_request(options, task, fields, seed_directory(options, seed)), graphs));
   }
   return requests;
 }

@@ -49,6 +49,7 @@ struct TrainRequest {
   formats::Json fields;  ///< of every config that the run has; those that were given
   std::string tokenizer_file;
   std::filesystem::path beside;  ///< directory of the files that the attention names
+  bool is_pruned = false;        ///< the attention is of --attention @FILE
 };
 
 /// The runs that the options ask for: one, or one a seed, in the order of the seeds. Errors: UsageError for flags that

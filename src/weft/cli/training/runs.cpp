@@ -6,6 +6,8 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/run_summary.h"
@@ -107,20 +109,28 @@ void require_task(const TrainRequest& request, const std::string& fits) {
 
 training::TrainResult train_further_model(const TrainRequest& request, std::int64_t threads) {
   const auto directory = request.fields.at("model").get<std::string>();
-  const models::TransformerConfig model = checkpoint::load_config(directory);
+  models::TransformerConfig model = checkpoint::load_config(directory);
   require_task(request, model.is_decoder ? "lm" : "mlm");
   for (const char* field : {"attention", "gradient_checkpointing"}) {
-    if (request.fields.contains(field)) {
+    if (request.fields.contains(field) && !(request.is_pruned && field == std::string_view("attention"))) {
       throw UsageError(
           concat(flag_name(field),
                  " is for new models and for encoders of Hugging Face, not for a model that weft train made"),
-          "leave it out: the directory of --model decides it");
+          "leave it out: the directory of --model decides it, or --attention @FILE with a file of weft prune");
     }
   }
   Json all = fine_tuning::further_training_defaults();
   all.update(request.fields);
   all.erase("model");
   all.erase("task");
+  training::FirstPatterns patterns;
+  if (request.is_pruned) {
+    patterns = {all.at("attention").get<std::vector<std::string>>(), request.beside};
+    model.attention = patterns.attention;
+    model.directory = patterns.directory;
+    models::validate(model, "weft train");
+    all.erase("attention");
+  }
   training::TextRun run;
   run.text.context = model.max_position_embeddings;
   formats::update_from_json(run.text, training::take_fields<training::TextConfig>(all), "weft train");
@@ -129,7 +139,7 @@ training::TrainResult train_further_model(const TrainRequest& request, std::int6
   check_config(run.text, "weft train");
   check_free(request.out);
   announce(run, model, threads);
-  return training::train_further(request.out, run, directory);
+  return training::train_further(request.out, run, directory, patterns);
 }
 
 training::TrainResult train_further_encoder(const TrainRequest& request, std::int64_t threads) {
