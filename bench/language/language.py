@@ -23,7 +23,7 @@ TABLES = {"Operators": "written", "Primitives": "name", "Names of published mode
 
 # What the letters of the document stand for here.
 LETTERS = {"P": "window(9)", "Q": "stride(5)", "a": 7, "b": 16, "beta": 0.2, "c": 2, "columns": 128, "d": 3, "g": 3, "i": 3,
-           "j": 40, "k": 6, "l": 12, "n": 2, "p": 0.05, "r": 4, "rows": 64, "s": 3, "w": 9}
+           "j": 40, "k": 6, "l": 12, "m": 8, "n": 2, "p": 0.05, "r": 4, "rows": 64, "s": 3, "w": 9}
 PLAN = 'block(16, global(first=1, last=1) | window(3) | random(3, plan="{}", seed=5))'
 # Rows that leave something to the reader, and forms that only their text tells of.
 SPELLED_OUT = {

@@ -32,7 +32,8 @@ struct HashCase {
   std::int64_t left = 1;
   std::int64_t right = 0;
   bool by_position = false;
-  std::int64_t window = 0;  // of causal=rank
+  std::int64_t window = 0;    // of causal=rank
+  std::int64_t multiple = 1;  // of chunks
 };
 
 const std::vector<HashCase> kHashCases = {
@@ -45,7 +46,8 @@ const std::vector<HashCase> kHashCases = {
     {"lsh(causal=rank, window=1, buckets=4)", 0, 0, 0, false, 1},
     {"lsh(causal=rank, window=5, buckets=2x4, rounds=3)", 0, 0, 0, false, 5},
     {"lsh(causal=rank, window=20, buckets=2, rounds=1)", 0, 0, 0, false, 20},
-    {"lsh(causal=rank, window=300, buckets=4, rounds=2)", 0, 0, 0, false, 300}};
+    {"lsh(causal=rank, window=300, buckets=4, rounds=2)", 0, 0, 0, false, 300},
+    {"lsh(buckets=4, rounds=2, chunk=4, right=1, multiple=12)", 4, 1, 1, false, 0, 3}};
 
 MechanismSite hashing_site(std::int64_t heads, std::int64_t width) {
   MechanismSite site;
@@ -175,7 +177,8 @@ at::Tensor by_the_equations(const Tensors& tensors, at::Tensor buckets, const at
     hash.left = hash.right = 0;
     buckets = buckets.narrow(2, 0, 1);
   }
-  const std::int64_t added = by_rank ? 0 : (hash.chunk - length % hash.chunk) % hash.chunk;
+  const std::int64_t whole = hash.chunk * (length <= hash.chunk ? 1 : hash.multiple);
+  const std::int64_t added = by_rank ? 0 : (whole - length % whole) % whole;
   at::Tensor output = at::zeros(tensors.value.sizes(), at::kDouble);
   for (std::int64_t b = 0; b < buckets.size(0); ++b) {
     for (std::int64_t h = 0; h < buckets.size(1); ++h) {
@@ -434,7 +437,8 @@ TEST(LshAttention, SettingsAreReadOrRefused) {
   for (const char* expression :
        {"lsh(buckets=3)", "lsh(buckets=64x)", "lsh(buckets=x64)", "lsh(buckets=0)", "lsh(buckets=2x-4)",
         "lsh(buckets=1000000x1000000)", "lsh(causal=yes)", "lsh(window=4)", "lsh(causal=rank, chunk=64)",
-        "lsh(rounds=0)", "lsh(chunk=0)", "lsh | window(3)", "lsh(bucket=64)"}) {
+        "lsh(rounds=0)", "lsh(chunk=0)", "lsh | window(3)", "lsh(bucket=64)", "lsh(chunk=8, multiple=12)",
+        "lsh(causal=rank, multiple=64)"}) {
     expect_error(ErrorKind::kExpression, {"lsh"}, [&] { attention::parse_mechanism(expression); });
   }
   MechanismSite site = hashing_site(2, 4);

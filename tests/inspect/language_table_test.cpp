@@ -24,6 +24,7 @@ const std::multimap<std::string, std::string>& examples() {
       {"window", "window(8)"},
       {"window", "window(left=7, right=2, dilation=3)"},
       {"ring", "ring(6)"},
+      {"circle", "circle(left=7, right=2, multiple=8)"},
       {"global", "global(2)"},
       {"global", "global(first=1, last=2, at=[9, 40], input, side=keys)"},
       {"random", "random(4, seed=3)"},

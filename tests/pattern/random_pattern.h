@@ -59,6 +59,7 @@ class RandomPattern {
         "window(" + number(1, 20) + ", dilation=" + number(1, 9) + ")",
         "window(right=" + number(0, 30) + ", dilation=" + number(1, 80) + ")",
         "ring(" + number(1, 50) + ")",
+        "circle(left=" + number(0, 70) + ", right=" + number(0, 9) + ", multiple=" + number(1, 9) + ")",
         "global(first=" + number(0, 3) + ", last=" + number(0, 3) + side() + ")",
         "global(at=[" + number(0, 90) + ", " + number(0, 9) + "]" + side() + ")",
         "global(input" + side() + ")",

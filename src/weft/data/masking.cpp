@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/text/hugging_face.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::data {
@@ -151,6 +153,19 @@ MaskedUnit masked_unit(const std::string& name) {
   }
   require(name == "words" || name == "spans", "masked units are tokens, words or spans, found ", quote(name));
   return name == "words" ? MaskedUnit::kWords : MaskedUnit::kSpans;
+}
+
+std::int64_t mask_id_of(const text::Tokenizer& tokenizer, std::int64_t vocabulary) {
+  const std::int64_t needed = model_vocabulary(tokenizer, false);
+  if (vocabulary < needed) {
+    const auto* const published = dynamic_cast<const text::HuggingFaceTokenizer*>(&tokenizer);
+    const std::optional<std::int64_t> own =
+        published == nullptr ? std::nullopt : published->special(text::SpecialRole::kMask);
+    require(own && *own < vocabulary, "vocab_size must be at least ", needed, " (", tokenizer.vocabulary_size(),
+            " ids of the tokeniser and the mask), found ", vocabulary);
+    return *own;
+  }
+  return vocabulary - 1;
 }
 
 MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t mask_id, double probability,

@@ -35,8 +35,11 @@ struct MaskingOptions {
   std::shared_ptr<const std::vector<bool>> begins_word = nullptr;  ///< text::word_beginnings(), for words and spans
 };
 
-/// Options for texts of `tokenizer`. The mask of a model over model_vocabulary(tokenizer, false) ids, or more, is its
-/// last id; a tokeniser of Hugging Face's has one of its own.
+/// The id of the mask of an encoder over `vocabulary` ids: its last one, or, where the tokeniser has as many, the
+/// tokeniser's own. Errors: kArgument for a model that has no such id.
+std::int64_t mask_id_of(const text::Tokenizer& tokenizer, std::int64_t vocabulary);
+
+/// Options for texts of `tokenizer`, with the mask that mask_id_of() says.
 MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t mask_id, double probability,
                                const std::string& unit, std::int64_t seed);
 

@@ -159,7 +159,8 @@ struct TransformerConfig {
               .one_of({"normal", "fan_in"}));
     visit(Field{"initializer_range", &C::initializer_range, "standard deviation of initial weights"}.range(0.0, 10.0));
     visit(Field{"tie_word_embeddings", &C::tie_word_embeddings, "the head uses the token embeddings"});
-    visit(Field{"lm_head_bias", &C::lm_head_bias, "a decoder's head has a bias"});
+    visit(Field{"lm_head_bias", &C::lm_head_bias,
+                "a decoder's head has a bias; an encoder's, which has one anyway, has no layer before the product"});
     visit(Field{"span_boundary_objective", &C::span_boundary_objective,
                 "an encoder learns to predict masked spans from the tokens around them, too (SpanBERT)"});
     visit(Field{"layer_norm_eps", &C::layer_norm_eps, "added to the variance in layer norms"}.range(1e-12, 1.0));

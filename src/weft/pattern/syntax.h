@@ -57,8 +57,8 @@ struct ListedKeys {
   double least = 0;
 };
 
-/// What a node is to those who walk a tree.
-enum class NodeKind { kPrimitive, kUnion, kIntersection, kComplement, kBlock, kHeads, kPlan, kName };
+/// What a node is to those who walk a tree. Of kPlan and kCounted multiplicities may exceed 1.
+enum class NodeKind { kPrimitive, kCounted, kUnion, kIntersection, kComplement, kBlock, kHeads, kPlan, kName };
 
 using Signature = std::vector<std::int64_t>;
 
@@ -150,6 +150,12 @@ bool any_node(const Node& node, const Predicate& predicate) {
     }
   }
   return false;
+}
+
+/// Whether a multiplicity below `node` may exceed 1.
+inline bool is_counted(const Node& node) {
+  return any_node(node,
+                  [](const Node& each) { return each.kind() == NodeKind::kPlan || each.kind() == NodeKind::kCounted; });
 }
 
 /// Builds the canonical text of a tree.

@@ -46,9 +46,9 @@ std::shared_ptr<const data::TokenSource> source_of(const TextConfig& config, con
 }
 
 void check_vocabulary(const models::TransformerConfig& model, const text::Tokenizer& tokenizer) {
-  const std::int64_t needed = data::model_vocabulary(tokenizer, model.is_decoder);
-  require(model.vocab_size >= needed, "vocab_size must be at least ", needed, " (", tokenizer.vocabulary_size(),
-          " ids of the tokeniser", model.is_decoder ? "" : " and the mask", "), found ", model.vocab_size);
+  const std::int64_t needed = tokenizer.vocabulary_size();
+  require(!model.is_decoder || model.vocab_size >= needed, "vocab_size must be at least ", needed, " (", needed,
+          " ids of the tokeniser), found ", model.vocab_size);
 }
 
 }  // namespace
@@ -75,8 +75,8 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
     data::warn_of_unknown_tokens(sampler_.source(), *tokenizer_, where, "of the training text");
   }
   if (!model_->config().is_decoder) {
-    masking_ = data::masking_options(*tokenizer_, model_->config().vocab_size - 1, config.mask_probability,
-                                     config.masking, trainer.seed);
+    masking_ = data::masking_options(*tokenizer_, data::mask_id_of(*tokenizer_, model_->config().vocab_size),
+                                     config.mask_probability, config.masking, trainer.seed);
   }
   subwords_ = subword_sampler(trainer, *tokenizer_);
   if (model_->config().memory_length > 0) {

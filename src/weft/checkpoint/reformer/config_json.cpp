@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two lists of fields for one architecture: decoders with a head, of which local layers are patterns.
+// Two lists of fields for one architecture with a head: a decoder, or an encoder for masked tokens. Local layers are
+// patterns.
 #include "weft/checkpoint/reformer/config_json.h"
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "weft/attention/mechanisms/settings.h"
+#include "weft/attention/mechanisms/spec.h"
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
@@ -22,8 +26,13 @@ namespace {
 using formats::Json;
 using models::TransformerConfig;
 
-constexpr const char* kClass = "ReformerModelWithLMHead";
-constexpr std::int64_t kByteVocabulary = 258;
+constexpr const char* kDecoderClass = "ReformerModelWithLMHead";
+constexpr const char* kEncoderClass = "ReformerForMaskedLM";
+constexpr std::int64_t kByteVocabulary = 258;  // an encoder may have a mask behind them
+
+bool is_of_bytes(std::int64_t vocabulary, bool is_decoder) {
+  return vocabulary == kByteVocabulary || (!is_decoder && vocabulary == kByteVocabulary + 1);
+}
 
 /// The fields that say what the model is, with the defaults of ReformerConfig; hash_seed and num_buckets have several
 /// forms and are read by themselves.
@@ -100,15 +109,19 @@ void reformer_needs(bool holds, const Parts&... parts) {
 /// A decoder's chunks see none behind them: transformers refuses them, and its circle of chunks would lead to the
 /// first.
 void check_chunks(const ReformerFields& fields, const std::string& where) {
-  reformer_needs(fields.local_num_chunks_after == 0 && fields.lsh_num_chunks_after == 0, where,
+  const bool behind = fields.local_num_chunks_after > 0 || fields.lsh_num_chunks_after > 0;
+  reformer_needs(!fields.is_decoder || !behind, where,
                  ": local_num_chunks_after and lsh_num_chunks_after must be 0 in a decoder, found ",
                  fields.local_num_chunks_after, " and ", fields.lsh_num_chunks_after);
 }
 
-void check_class(const Json& json, const std::string& where) {
+const char* architecture_for(bool is_decoder) { return is_decoder ? kDecoderClass : kEncoderClass; }
+
+void check_class(const Json& json, bool is_decoder, const std::string& where) {
   const auto found = json.find("architectures");
-  const bool fits = found == json.end() || *found == Json::array({kClass}) || found->is_null();
-  reformer_needs(fits, where, ": architectures must be [\"", kClass, "\"], found ",
+  const bool fits = found == json.end() || *found == Json::array({architecture_for(is_decoder)}) || found->is_null();
+  reformer_needs(fits, where, ": architectures must be [\"", architecture_for(is_decoder), "\"] with is_decoder ",
+                 is_decoder ? "true" : "false", ", found ",
                  found == json.end() ? "none" : quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));
 }
 
@@ -140,58 +153,83 @@ std::int64_t hash_seed(const Json& json, const std::string& where) {
   return seed;
 }
 
+/// Tokens that transformers pads a text to a multiple of: whole chunks of every kind that the model has.
+std::int64_t whole_chunks(const ReformerFields& fields) {
+  std::int64_t tokens = 1;
+  for (const std::string& layer : fields.attn_layers) {
+    tokens = std::lcm(tokens, layer == "lsh" ? fields.lsh_attn_chunk_length : fields.local_attn_chunk_length);
+  }
+  return tokens;
+}
+
+/// Chunks of an encoder lie on a circle. In a decoder the way round the circle leads to later positions alone.
 std::string local_expression(const ReformerFields& fields) {
-  return concat("block(", fields.local_attn_chunk_length, ", window(left=", fields.local_num_chunks_before, "))");
+  const std::int64_t chunk = fields.local_attn_chunk_length;
+  const std::int64_t multiple = whole_chunks(fields) / chunk;
+  const std::string seen = fields.is_decoder
+                               ? concat("window(left=", fields.local_num_chunks_before)
+                               : concat("circle(left=", fields.local_num_chunks_before,
+                                        ", right=", fields.local_num_chunks_after, ", multiple=", multiple);
+  return concat("block(", chunk, ", ", seen, "))");
 }
 
 std::string hashed_expression(const ReformerFields& fields, const std::string& buckets, std::int64_t seed) {
-  return concat("lsh(causal=position", buckets.empty() ? "" : ", buckets=", buckets, ", rounds=", fields.num_hashes,
-                ", chunk=", fields.lsh_attn_chunk_length, ", left=", fields.lsh_num_chunks_before,
-                ", right=", fields.lsh_num_chunks_after, ", seed=", seed, ")");
+  return concat("lsh(causal=", fields.is_decoder ? "position" : "none", buckets.empty() ? "" : ", buckets=", buckets,
+                ", rounds=", fields.num_hashes, ", chunk=", fields.lsh_attn_chunk_length,
+                ", left=", fields.lsh_num_chunks_before, ", right=", fields.lsh_num_chunks_after,
+                ", multiple=", whole_chunks(fields), ", seed=", seed, ")");
 }
 
 std::vector<std::string> layer_expressions(const ReformerFields& fields, const Json& json, const std::string& where) {
-  const std::string local = local_expression(fields);
-  const std::string hashed = hashed_expression(fields, buckets_text(json, where), hash_seed(json, where));
-  std::vector<std::string> expressions;
   for (const std::string& layer : fields.attn_layers) {
     if (layer != "local" && layer != "lsh") {
       fail(ErrorKind::kFormat, where, ": attn_layers must hold local and lsh, found ", quote(layer));
     }
+  }
+  const std::string local = local_expression(fields);
+  const std::string hashed = hashed_expression(fields, buckets_text(json, where), hash_seed(json, where));
+  std::vector<std::string> expressions;
+  expressions.reserve(fields.attn_layers.size());
+  for (const std::string& layer : fields.attn_layers) {
     expressions.push_back(layer == "local" ? local : hashed);
   }
   return expressions;
 }
 
-/// The number between `before` and `behind` in `text`, all of it; -1 where it reads otherwise.
-std::int64_t number_between(std::string_view text, std::string_view before, std::string_view behind) {
-  if (text.size() <= before.size() + behind.size() || !text.starts_with(before) || !text.ends_with(behind)) {
-    return -1;
-  }
-  text.remove_prefix(before.size());
-  text.remove_suffix(behind.size());
-  return integer_of(text).value_or(-1);
+/// `block(N, NAME(...))`: N, and what stands before the last bracket.
+struct LocalChunks {
+  std::int64_t chunk = 0;
+  std::string seen;
+};
+
+LocalChunks local_chunks(const std::string& expression, std::string_view name) {
+  constexpr std::string_view kBlock = "block(";
+  const std::size_t comma = expression.find(", ");
+  const bool fits = expression.starts_with(kBlock) && comma != std::string::npos && expression.ends_with("))") &&
+                    std::string_view(expression).substr(comma + 2).starts_with(name);
+  const auto chunk =
+      fits ? integer_of(std::string_view(expression).substr(kBlock.size(), comma - kBlock.size())) : std::nullopt;
+  reformer_needs(chunk.value_or(0) > 0, "reformer: attention must be `block(N, ", name,
+                 "(...))` or `lsh(...)`, found `", expression, "`");
+  return {*chunk, expression.substr(comma + 2, expression.size() - comma - 3)};
 }
 
-void read_local(std::string_view expression, ReformerFields& fields) {
-  const std::size_t comma = expression.find(',');
-  const std::int64_t chunk =
-      comma == std::string_view::npos ? -1 : number_between(expression.substr(0, comma + 1), "block(", ",");
-  const std::int64_t before =
-      comma == std::string_view::npos ? -1 : number_between(expression.substr(comma), ", window(left=", "))");
-  reformer_needs(chunk > 0 && before >= 0,
-                 "reformer: attention must be `block(N, window(left=N))` or `lsh(causal=", "position, ...)`, found `",
-                 expression, "`");
-  fields.local_attn_chunk_length = chunk;
-  fields.local_num_chunks_before = before;
+void read_local(const std::string& expression, ReformerFields& fields) {
+  const char* const name = fields.is_decoder ? "window" : "circle";
+  const LocalChunks found = local_chunks(expression, name);
+  attention::MechanismSettings given(found.seen, name);
+  fields.local_attn_chunk_length = found.chunk;
+  fields.local_num_chunks_before = given.number("left", 0, 0, 64);
+  fields.local_num_chunks_after = given.number("right", 0, 0, 64);
 }
 
 /// Of the hashed layers, which have all the same settings: what config.json says about buckets and the seed.
 Json read_hashed(const std::string& expression, ReformerFields& fields) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   attention::MechanismSettings given(expression, "lsh");
-  reformer_needs(given.word("causal", {"none", "position", "rank"}) == "position",
-                 "reformer: lsh must have causal=position, found `", expression, "`");
+  const char* const causal = fields.is_decoder ? "position" : "none";
+  reformer_needs(given.word("causal", {"none", "position", "rank"}) == causal,
+                 "reformer: lsh must have causal=", causal, ", found `", expression, "`");
   Json buckets = nullptr;
   const std::string text = given.text("buckets");
   if (!text.empty()) {
@@ -209,6 +247,19 @@ Json read_hashed(const std::string& expression, ReformerFields& fields) {
   fields.lsh_num_chunks_after = given.number("right", 0, 0, 64);
   return {{"num_buckets", buckets},
           {"hash_seed", given.number("seed", 0, 0, std::numeric_limits<std::int64_t>::max())}};
+}
+
+/// What was read must say all of the expressions: texts are padded to whole chunks of both kinds, for example.
+void check_read(const TransformerConfig& config, const ReformerFields& fields, const Json& others) {
+  const std::vector<std::string> said = layer_expressions(fields, others, "reformer");
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const auto canonical = [&](const std::string& text) {
+      return attention::parse_mechanism(text, config.directory).description;
+    };
+    const std::string& expected = said[static_cast<std::size_t>(layer)];
+    reformer_needs(canonical(config.attention_of(layer)) == canonical(expected), "reformer: attention of layer ", layer,
+                   " must be `", canonical(expected), "`, found `", config.attention_of(layer), "`");
+  }
 }
 
 /// attn_layers and what each kind of layer has; returns the fields of several forms.
@@ -238,7 +289,6 @@ Json read_layers(const TransformerConfig& config, ReformerFields& fields) {
 
 void check_written(const TransformerConfig& config) {
   const auto needs = [](bool holds, const char* rule) { reformer_needs(holds, "reformer: ", rule); };
-  needs(config.is_decoder, "is_decoder must be true");
   needs(config.joins_streams(), "residual must be reversible, and tie_word_embeddings false");
   needs(!config.attention_bias, "attention_bias must be false");
   needs(config.lm_head_bias, "lm_head_bias must be true");
@@ -247,8 +297,8 @@ void check_written(const TransformerConfig& config) {
   needs(config.key_value_heads() == config.num_attention_heads, "num_key_value_heads must be num_attention_heads");
   needs(config.hidden_act != "swiglu", "hidden_act must have no gate");
   needs(config.tokenizer_class == "huggingface" ||
-            (config.tokenizer_class == "bytes+2" && config.vocab_size == kByteVocabulary),
-        "the tokeniser must be huggingface, or bytes+2 with a vocabulary of 258");
+            (config.tokenizer_class == "bytes+2" && is_of_bytes(config.vocab_size, config.is_decoder)),
+        "the tokeniser must be huggingface, or bytes+2 with a vocabulary of 258 (an encoder: or 259)");
 }
 
 }  // namespace
@@ -258,9 +308,8 @@ TransformerConfig reformer_from_json(const Json& json, const std::filesystem::pa
   ReformerFields fields;
   formats::update_from_json(fields, formats::only_fields_of<ReformerFields>(json), where);
   check_fields(fields, where);
-  check_class(json, where);
+  check_class(json, fields.is_decoder, where);
   check_chunks(fields, where);
-  reformer_needs(fields.is_decoder, where, ": is_decoder must be true, found false");
   reformer_needs(!fields.tie_word_embeddings, where, ": tie_word_embeddings must be false: the head has 2 hidden_size ",
                  "columns");
   TransformerConfig config;
@@ -276,6 +325,7 @@ TransformerConfig reformer_from_json(const Json& json, const std::filesystem::pa
     config.axial_pos_shape = fields.axial_pos_shape;
     config.axial_pos_embds_dim = fields.axial_pos_embds_dim;
   }
+  config.is_decoder = fields.is_decoder;
   config.residual = "reversible";
   config.hidden_act = fields.hidden_act;
   config.attention = layer_expressions(fields, json, where);
@@ -291,7 +341,8 @@ TransformerConfig reformer_from_json(const Json& json, const std::filesystem::pa
   config.layer_norm_eps = fields.layer_norm_eps;
   config.chunk_size_feed_forward = fields.chunk_size_feed_forward;
   config.loss_chunk_size = fields.chunk_size_lm_head;
-  const bool bytes = fields.vocab_size == kByteVocabulary && !text::HuggingFaceTokenizer::present_in(directory);
+  const bool bytes =
+      is_of_bytes(fields.vocab_size, fields.is_decoder) && !text::HuggingFaceTokenizer::present_in(directory);
   config.tokenizer_class = bytes ? "bytes+2" : "huggingface";
   config.directory = directory;
   models::validate(config, where);
@@ -301,8 +352,10 @@ TransformerConfig reformer_from_json(const Json& json, const std::filesystem::pa
 Json reformer_to_json(const TransformerConfig& config) {
   check_written(config);
   ReformerFields fields;
+  fields.is_decoder = config.is_decoder;
   const Json others = read_layers(config, fields);
   check_chunks(fields, "reformer");
+  check_read(config, fields, others);
   fields.vocab_size = config.vocab_size;
   fields.hidden_size = config.hidden_size;
   fields.num_attention_heads = config.num_attention_heads;
@@ -323,10 +376,12 @@ Json reformer_to_json(const TransformerConfig& config) {
   fields.layer_norm_eps = config.layer_norm_eps;
   fields.chunk_size_feed_forward = config.chunk_size_feed_forward;
   fields.chunk_size_lm_head = config.loss_chunk_size;
-  fields.is_decoder = true;
   Json json = formats::to_json(fields);
   json.update(others);
-  json.update({{"architectures", {kClass}}, {"model_type", kReformer}, {"pad_token_id", 0}, {"eos_token_id", 2}});
+  json.update({{"architectures", {architecture_for(config.is_decoder)}},
+               {"model_type", kReformer},
+               {"pad_token_id", 0},
+               {"eos_token_id", 2}});
   return json;
 }
 

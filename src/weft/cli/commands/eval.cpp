@@ -14,6 +14,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
+#include "weft/checkpoint/reformer/like_transformers.h"
 #include "weft/cli/commands/eval_task.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
@@ -55,6 +56,7 @@ struct EvalConfig {
   std::int64_t memory = -1;
   std::int64_t compressed_memory = -1;
   std::vector<std::string> attention;
+  bool like_transformers = false;
   std::int64_t max_bytes = 0;
   std::string dtype = "auto";
   double mask_probability = 0.15;
@@ -83,6 +85,9 @@ struct EvalConfig {
     visit(Field{"attention", &C::attention,
                 "pattern or mechanism to use instead of the one in config.json: one, or one a layer, or @FILE of weft "
                 "prune or weft propose"});
+    visit(Field{"like_transformers", &C::like_transformers,
+                "compute a Reformer as transformers 5 does, where that is wrong: without the bias of the head, and "
+                "keys of a short text twice"});
     visit(Field{"compressed_memory", &C::compressed_memory,
                 "rows of the compressed memory of a decoder that has one, more or fewer than it learned with; -1 for "
                 "as many as it learned with"}
@@ -198,13 +203,19 @@ Json evaluate_own(const models::LanguageModel& model, const std::string& run, co
     return evaluate_decoder(model, *tokenizer, text, config, options);
   }
   require_no_token_scores(run, config);
-  const data::MaskingOptions masking = data::masking_options(*tokenizer, model->config().vocab_size - 1,
-                                                             config.mask_probability, config.masking, config.seed);
+  const data::MaskingOptions masking =
+      data::masking_options(*tokenizer, data::mask_id_of(*tokenizer, model->config().vocab_size),
+                            config.mask_probability, config.masking, config.seed);
   return training::to_json(training::evaluate_masked(model, *tokenizer, text, masking, options));
 }
 
 // With the patterns of --attention, where they are given.
 models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const EvalConfig& config) {
+  if (config.like_transformers) {
+    require(config.attention.empty(), "--attention is Weft's own, and --like-transformers asks for that of ",
+            "transformers");
+    return checkpoint::load_like_transformers(opened);
+  }
   const std::optional<AttentionFile> file = attention_file(config.attention);
   if (!file) {
     return checkpoint::load_model(opened, {.attention = config.attention});
@@ -238,6 +249,9 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
     model->set_compressed_memory_length(config.compressed_memory, "--compressed-memory");
   }
   Json result = evaluate_own(model, run, config, options);
+  if (result.contains("memory") && model->config().compressed_memory_length > 0) {
+    result["compressed_memory"] = model->config().compressed_memory_length;
+  }
   if (Json spans = spans_json(model); !spans.empty()) {
     result["spans"] = std::move(spans);
   }
@@ -268,6 +282,10 @@ std::string figures_text(const Json& result) {
   rows.emplace_back("context", digits(result.at("context").get<std::int64_t>()) + " tokens");
   if (result.contains("memory")) {
     rows.emplace_back("memory", digits(result["memory"].get<std::int64_t>()) + " tokens before each segment");
+  }
+  if (result.contains("compressed_memory")) {
+    rows.emplace_back("compressed",
+                      digits(result["compressed_memory"].get<std::int64_t>()) + " rows before the memory");
   }
   for (const Json& layer : result.value("spans", Json::array())) {
     std::string spans;

@@ -28,7 +28,8 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, co
   if (!config.is_decoder || config.lm_head_bias) {
     bias = register_parameter("bias", at::empty({config.vocab_size}, options));
   }
-  if (!config.is_decoder) {
+  // An encoder whose config gives the head a bias has nothing else in it (Reformer).
+  if (!config.is_decoder && !config.lm_head_bias) {
     transform = register_module("transform", layers::Linear(width, width, true, options));
     transform_norm = register_module("transform_norm", layers::LayerNorm(width, config.layer_norm_eps, options));
   }

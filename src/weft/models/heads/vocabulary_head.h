@@ -54,7 +54,7 @@ class LanguageModelHeadImpl : public torch::nn::Module {
 
   at::Tensor weight;                  ///< [V, D] unless tied or in clusters
   at::Tensor bias;                    ///< [V], encoders and decoders whose config has it
-  layers::Linear transform{nullptr};  ///< D -> D, encoders
+  layers::Linear transform{nullptr};  ///< D -> D, encoders; null with lm_head_bias: then their head is one product
   layers::LayerNorm transform_norm{nullptr};
   SpanBoundaryHead span_boundary{nullptr};  ///< where the config has the objective
   layers::AdaptiveHead clusters{nullptr};   ///< named `vocabulary`, where the vocabulary is in clusters

@@ -40,7 +40,7 @@ std::size_t SignatureHash::operator()(const Signature& numbers) const noexcept {
 RowCompiler::RowCompiler(const Node& root, const Context& context, BlockLayout& layout, TileStore& store)
     : root_(root), context_(context), layout_(layout), store_(store) {
   const Tile& tile = layout_.tile;
-  weighted_ = any_node(root, [](const Node& node) { return node.kind() == NodeKind::kPlan; });
+  weighted_ = is_counted(root);
   const std::int64_t shift = common_shift(root.period(context), tile, context.query_length);
   shift_queries_ = shift / tile.query;
   shift_keys_ = shift / tile.key;

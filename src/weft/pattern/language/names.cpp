@@ -30,6 +30,7 @@ constexpr Parameter kCount{"c", Kind::kInteger, kPositional, 1};
 
 constexpr Parameter kWindow[] = {kWidth, {"left"}, {"right"}, {"dilation", Kind::kInteger, false, 1}};
 constexpr Parameter kRing[] = {kWidth};
+constexpr Parameter kCircle[] = {{"left"}, {"right"}, {"multiple", Kind::kInteger, false, 1}};
 constexpr Parameter kGlobal[] = {{"first", Kind::kInteger, kPositional},
                                  {"last"},
                                  {"at", Kind::kList},
@@ -57,6 +58,8 @@ constexpr Name kNames[] = {
     {"window", "window(w), window(left=a, right=b), either with dilation=d",
      "keys near the query: floor(w/2) on each side, or a before and b after", kWindow, build_window},
     {"ring", "ring(w)", "window(w) on a circle", kRing, build_ring},
+    {"circle", "circle(left=a, right=b), with multiple=m",
+     "a window on a circle that counts a key once for each way to it", kCircle, build_circle},
     {"global", "global(n), global(first=a, last=b, at=[i, j]), global(input), any with side=keys or side=queries",
      "positions that see all and that all see", kGlobal, build_global},
     {"random", "random(r, seed=s), with share=heads or plan=\"released\" or plan=\"hf-eval\"",

@@ -87,6 +87,7 @@ NodePtr build_full(const Call& call);
 NodePtr build_causal(const Call& call);
 NodePtr build_window(const Call& call);
 NodePtr build_ring(const Call& call);
+NodePtr build_circle(const Call& call);
 NodePtr build_global(const Call& call);
 NodePtr build_stride(const Call& call);
 NodePtr build_segment(const Call& call);

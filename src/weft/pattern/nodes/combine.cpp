@@ -47,9 +47,7 @@ EdgeKind strongest_kind(const Context& context, std::span<const NodePtr> nodes, 
 /// What unions and intersections share.
 class Terms : public Node {
  public:
-  explicit Terms(std::vector<NodePtr> terms) : terms_(std::move(terms)) {
-    weighted_ = any_node(*this, [](const Node& node) { return node.kind() == NodeKind::kPlan; });
-  }
+  explicit Terms(std::vector<NodePtr> terms) : terms_(std::move(terms)) { weighted_ = is_counted(*this); }
   std::span<const NodePtr> children() const override { return terms_; }
   std::int64_t period(const Context& context) const override { return common_period(context, terms_); }
   void signature(const Context& context, const Range& query, const Range& key, Signature& numbers) const override {

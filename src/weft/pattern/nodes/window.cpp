@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns that depend on key - query alone: full, causal, window, ring and stride. Moving both positions by one
-// changes nothing, which is what makes them cheap to compile.
+// Patterns that depend on key - query alone: full, causal, window, ring, circle and stride. Moving both positions by
+// one changes nothing, which is what makes them cheap to compile.
 #include "weft/pattern/language/names.h"
 
 namespace weft::pattern {
@@ -169,6 +169,82 @@ class Ring final : public Difference {
   Size width_;
 };
 
+struct CircleShape {
+  Size left;
+  Size right;
+  Size multiple{1};
+};
+
+/// What Reformer's chunks see, as released: those beside their own, counted once for each way to them. A circle of at
+/// most left + right cells is walked round more than once.
+class Circle final : public Difference {
+ public:
+  explicit Circle(const CircleShape& shape) : Difference(EdgeKind::kWindow), shape_(shape) {}
+
+  int cover(const Context& context, const Range& range) const override {
+    const Steps steps = steps_of(context);
+    const int more = periodic_cover(range, steps.cells, steps.first, steps.rest);
+    return more == kMixed ? kMixed : steps.rounds + more;
+  }
+  std::int64_t phase(const Context& context, std::int64_t difference) const override {
+    return floor_modulo(difference, steps_of(context).cells);
+  }
+  std::uint64_t bits(const Context& context, std::int64_t first, int count) const override {
+    const Steps steps = steps_of(context);
+    return steps.rounds > 0 ? low_bits(count) : periodic_bits(steps.cells, steps.first, steps.rest, first, count);
+  }
+  std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
+    const Steps steps = steps_of(context);
+    return steps.rounds > 0
+               ? key.begin
+               : periodic_first(key, steps.cells, query.begin + steps.first, steps.rest + query.size() - 1);
+  }
+  NodeKind kind() const override { return NodeKind::kCounted; }
+  void check(const Context& context) const override {
+    check_size(context, shape_.multiple, 1, *this, "multiple");
+    constexpr std::int64_t kMostSteps = 1 << 20;  // a multiplicity is an int
+    for (const auto& [size, name] : {std::pair(shape_.left, "left"), std::pair(shape_.right, "right")}) {
+      if (size.at(context) > kMostSteps) {
+        fail(ErrorKind::kExpression, "pattern: ", to_string(*this), ": ", name, " must be at most ", kMostSteps,
+             ", found ", size.at(context));
+      }
+    }
+  }
+  void print(Printer& printer) const override {
+    printer.open("circle");
+    if (shape_.left != Size{} || shape_.right == Size{}) {
+      printer.argument("left").number(shape_.left);
+    }
+    if (shape_.right != Size{}) {
+      printer.argument("right").number(shape_.right);
+    }
+    if (shape_.multiple != Size{1}) {
+      printer.argument("multiple").number(shape_.multiple);
+    }
+    printer.close();
+  }
+
+ private:
+  /// left + 1 + right steps on a circle of `cells`: so many whole rounds, and `rest` steps from `first` on.
+  struct Steps {
+    std::int64_t cells;
+    std::int64_t first;
+    std::int64_t rest;
+    int rounds;
+  };
+  Steps steps_of(const Context& context) const {
+    // One cell is a text that fits into a chunk: nobody pads it.
+    const std::int64_t given = std::max<std::int64_t>(context.key_length, 1);
+    const std::int64_t multiple = shape_.multiple.at(context);
+    const std::int64_t cells = given == 1 ? 1 : saturating_product(ceil_divide(given, multiple), multiple);
+    const std::int64_t left = shape_.left.at(context);
+    const std::int64_t total = cells == 1 ? 1 : left + 1 + shape_.right.at(context);
+    return {cells, -left, total % cells, static_cast<int>(total / cells)};
+  }
+
+  CircleShape shape_;
+};
+
 class Stride final : public Difference {
  public:
   explicit Stride(const Size& length) : Difference(EdgeKind::kStride), length_(length) {}
@@ -200,6 +276,10 @@ class Stride final : public Difference {
 NodePtr build_full(const Call&) { return make_node<Full>(); }
 NodePtr build_causal(const Call&) { return make_node<Causal>(); }
 NodePtr build_ring(const Call& call) { return make_node<Ring>(call.integer("w")); }
+NodePtr build_circle(const Call& call) {
+  return make_node<Circle>(CircleShape{
+      .left = call.integer("left", 0), .right = call.integer("right", 0), .multiple = call.integer("multiple", 1)});
+}
 NodePtr build_stride(const Call& call) { return make_node<Stride>(call.integer("l")); }
 
 NodePtr build_window(const Call& call) {

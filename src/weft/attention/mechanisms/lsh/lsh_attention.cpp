@@ -77,7 +77,12 @@ HashAttentionSettings hash_attention_settings(const std::string& expression) {
     settings.chunk = given.number("chunk", settings.chunk, 1, kLongestChunk);
     settings.left = given.number("left", settings.left, 0, kMostChunks);
     settings.right = given.number("right", settings.right, 0, kMostChunks);
-    given.check_all_taken({"causal", "buckets", "rounds", "chunk", "left", "right", "seed"});
+    settings.multiple = given.number("multiple", settings.chunk, settings.chunk, kLongestChunk * kMostChunks);
+    if (settings.multiple % settings.chunk != 0) {
+      fail(ErrorKind::kExpression, "attention: multiple of `lsh` must be a multiple of chunk ", settings.chunk,
+           ", found ", settings.multiple);
+    }
+    given.check_all_taken({"causal", "buckets", "rounds", "chunk", "left", "right", "multiple", "seed"});
   }
   return settings;
 }
@@ -104,6 +109,7 @@ std::string lsh_description(const HashAttentionSettings& settings) {
     add_number("chunk", settings.chunk, plain.chunk);
     add_number("left", settings.left, plain.left);
     add_number("right", settings.right, plain.right);
+    add_number("multiple", settings.multiple, settings.chunk);
   }
   add_number("seed", static_cast<std::int64_t>(settings.hash.seed), 0);
   return inside.empty() ? "lsh" : concat("lsh(", inside, ")");
@@ -127,10 +133,10 @@ double hash_operations(const HashAttentionSettings& settings, const MechanismSit
 
 at::Tensor hidden_positions(const at::Tensor& keep) { return keep.logical_not().unsqueeze(1).unsqueeze(1); }
 
-/// Whole chunks: what is added and what is padded goes into the bucket behind all others.
-HashedRows in_whole_chunks(const HashedRows& given, std::int64_t chunk, std::int64_t last_bucket) {
+/// A whole number of times `places`: what is added and what is padded goes into the bucket behind all others.
+HashedRows made_whole(const HashedRows& given, std::int64_t places, std::int64_t last_bucket) {
   const std::int64_t length = given.rows.size(2);
-  const std::int64_t added = (chunk - length % chunk) % chunk;
+  const std::int64_t added = (places - length % places) % places;
   HashedRows whole = given;
   whole.rows = without_padding(given.rows, given.keep);
   whole.value = without_padding(given.value, given.keep);
@@ -154,16 +160,17 @@ at::Tensor hashed_attention(const HashedRows& given, const HashAttentionSettings
   const std::int64_t length = given.rows.size(2);
   const std::int64_t padding = bucket_count(settings.hash.factors);
   if (settings.form == HashForm::kRank) {
-    return without_padding(attention_by_rank(in_whole_chunks(given, 1, padding), settings.window), given.keep);
+    return without_padding(attention_by_rank(made_whole(given, 1, padding), settings.window), given.keep);
   }
   HashChunks chunks{settings.chunk, settings.left, settings.right, settings.form == HashForm::kChunksByPosition};
   HashedRows rows = given;
+  std::int64_t places = settings.multiple;
   if (length <= settings.chunk) {  // every token sees every token, in one round
-    chunks.chunk = length;
+    chunks.chunk = places = length;
     chunks.left = chunks.right = 0;
     rows.buckets = at::zeros_like(given.buckets.narrow(2, 0, 1));
   }
-  rows = in_whole_chunks(rows, chunks.chunk, padding);
+  rows = made_whole(rows, places, padding);
   return without_padding(attention_in_chunks(rows, chunks).narrow(2, 0, length), given.keep);
 }
 

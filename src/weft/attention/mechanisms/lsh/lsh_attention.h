@@ -22,16 +22,17 @@ enum class HashForm {
 /// What the brackets say.
 struct HashAttentionSettings {
   HashForm form = HashForm::kChunks;
-  HashSettings hash;         ///< without factors where they follow from the longest text
-  std::int64_t chunk = 64;   ///< rows of a chunk; of kRank, that are computed together
-  std::int64_t left = 1;     ///< chunks before its own that a row sees
-  std::int64_t right = 0;    ///< and behind
-  std::int64_t window = 64;  ///< of kRank: earlier rows of its bucket that a row sees
+  HashSettings hash;          ///< without factors where they follow from the longest text
+  std::int64_t chunk = 64;    ///< rows of a chunk; of kRank, that are computed together
+  std::int64_t left = 1;      ///< chunks before its own that a row sees
+  std::int64_t right = 0;     ///< and behind
+  std::int64_t multiple = 0;  ///< places of a round are a multiple of it, and it is one of `chunk`; 0: of the chunk
+  std::int64_t window = 64;   ///< of kRank: earlier rows of its bucket that a row sees
 };
 
-/// `lsh(causal=none|position, buckets=64x128, rounds=2, chunk=64, left=1, right=0, seed=0)` or `lsh(causal=rank,
-/// window=64, buckets=..., rounds=2, seed=0)`, all optional; buckets that are not set follow from the model's maximum
-/// length. Errors: kExpression.
+/// `lsh(causal=none|position, buckets=64x128, rounds=2, chunk=64, left=1, right=0, multiple=64, seed=0)` or
+/// `lsh(causal=rank, window=64, buckets=..., rounds=2, seed=0)`, all optional; buckets that are not set follow from the
+/// model's maximum length. Errors: kExpression.
 MechanismSpec parse_lsh(const std::string& expression);
 
 /// Queries and keys are one projection x: query and key of a call hold the same rows, of which `query` may be the last,
