@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
@@ -73,6 +74,14 @@ at::Tensor pairwise_span(const SpanAttention& module, const at::Tensor& spans, c
   }
   at::Tensor scores = at::einsum("bhid,bhjd->bhij", {wide(tensors.query), wide(tensors.key)}) /
                       std::sqrt(static_cast<double>(tensors.query.size(3)));
+  if (const at::Tensor* const positions = module.named_parameters().find("positions")) {
+    const at::Tensor rows =
+        positions->to(at::kDouble)
+            .index_select(0, distances.to(at::kLong).clamp_max(module.longest() - 1).flatten());  // [Q K, D]
+    const at::Tensor pairs = rows.view({distances.size(0), distances.size(1), -1});
+    scores = scores + at::einsum("bhid,ijd->bhij", {wide(tensors.query), pairs}) /
+                          std::sqrt(static_cast<double>(tensors.query.size(3)));
+  }
   if (module.site().alibi) {
     scores = scores - attention::alibi_slopes(heads).to(at::kDouble).view({heads, 1, 1}) * distances;
   }
@@ -108,7 +117,8 @@ TEST(SpanAttention, EqualsTheEquations) {
     if (pick({0, 1}) == 1) {
       context.key_keep = at::rand({batch, keys}) < 0.7;
     }
-    const auto module = span(concat("span(max=", pick({1, 40, 100}), ", ramp=", pick({1, 7, 32}), ")"), site);
+    const char* const positions = !site.alibi && pick({0, 1}) == 1 ? ", positions=shared)" : ")";
+    const auto module = span(concat("span(max=", pick({1, 40, 100}), ", ramp=", pick({1, 7, 32}), positions), site);
     std::vector<double> shares;
     shares.reserve(static_cast<std::size_t>(site.heads));
     for (std::int64_t head = 0; head < site.heads; ++head) {
@@ -131,8 +141,11 @@ TEST(SpanAttention, EqualsTheEquations) {
 // Spans that are no whole numbers, away from the ramp's ends: there the equations have derivatives.
 TEST(SpanAttention, GradientsOfSpansAndOfEveryFactor) {
   at::manual_seed(5);
-  for (const bool causal : {true, false}) {
-    const auto module = span("span(max=10, ramp=4)", span_site(2, 3, causal));
+  for (const auto& [causal, expression] :
+       {std::pair{true, "span(max=10, ramp=4)"}, std::pair{false, "span(max=10, ramp=4)"},
+        std::pair{true, "span(max=10, ramp=4, positions=shared)"},
+        std::pair{false, "span(max=10, ramp=4, positions=shared)"}}) {
+    const auto module = span(expression, span_site(2, 3, causal));
     set_spans(*module, {0.113, 0.427});
     Tensors tensors{at::randn({2, 2, 13, 3}, at::kDouble), at::randn({2, 1, 13, 3}, at::kDouble),
                     at::randn({2, 1, 13, 2}, at::kDouble)};
@@ -147,9 +160,15 @@ TEST(SpanAttention, GradientsOfSpansAndOfEveryFactor) {
     module->zero_grad();
     value().backward();
     const at::Tensor found = spans.grad().clone();
+    at::Tensor* const positions = module->named_parameters().find("positions");
+    const at::Tensor of_positions = positions != nullptr ? positions->grad().clone() : at::Tensor();
+    module->zero_grad();
     const at::Tensor own = spans.detach().clone().requires_grad_();
     (pairwise_span(*module, own, tensors) * direction).sum().backward();
-    EXPECT_LT(span_gap(found, own.grad()), 1e-11) << "causal " << causal;
+    EXPECT_LT(span_gap(found, own.grad()), 1e-11) << expression << " causal " << causal;
+    if (of_positions.defined()) {
+      EXPECT_LT(span_gap(of_positions, positions->grad()), 1e-11) << "causal " << causal;
+    }
     for (const std::int64_t head : {0, 1}) {
       const at::NoGradGuard without_gradients;
       constexpr double kStep = 1e-6;
@@ -180,37 +199,88 @@ TEST(SpanAttention, GradientsAtTheEndsOfTheRampAreFinite) {
 
 TEST(SpanAttention, SumsAreFloat32) {
   const at::NoGradGuard without_gradients;
-  const auto module = span("span(max=200)", span_site(2, 8), at::kFloat);
-  set_spans(*module, {0.3, 0.9});
-  for (const auto& [type, tolerance] : {std::pair{at::kFloat, 1e-5}, std::pair{at::kBFloat16, 0.0157}}) {
-    const Tensors tensors = random_tensors({2, 2, 300, 8}, type);
-    const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
-    EXPECT_EQ(output.scalar_type(), type);
-    EXPECT_LT(span_gap(output, pairwise_span(*module, module->named_parameters()["spans"], tensors)), tolerance);
+  for (const char* expression : {"span(max=200)", "span(max=200, positions=shared)"}) {
+    const auto module = span(expression, span_site(2, 8), at::kFloat);
+    set_spans(*module, {0.3, 0.9});
+    for (const auto& [type, tolerance] : {std::pair{at::kFloat, 1e-5}, std::pair{at::kBFloat16, 0.0157}}) {
+      const Tensors tensors = random_tensors({2, 2, 300, 8}, type);
+      const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+      EXPECT_EQ(output.scalar_type(), type);
+      EXPECT_LT(span_gap(output, pairwise_span(*module, module->named_parameters()["spans"], tensors)), tolerance);
+    }
   }
+}
+
+// The kernel in float32 against LibTorch's products in float64: gradients of spans, positions and every factor.
+TEST(SpanAttention, PositionsLearnInFloat32) {
+  const Tensors wide = random_tensors({2, 2, 150, 8}, at::kDouble);
+  const at::Tensor direction = at::randn({2, 2, 150, 8}, at::kDouble);
+  std::vector<std::vector<at::Tensor>> gradients;
+  at::Tensor positions;
+  for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
+    const auto module = span("span(max=64, ramp=8, positions=shared)", span_site(2, 8), type);
+    set_spans(*module, {0.113, 0.727});
+    {
+      const at::NoGradGuard without_gradients;
+      at::Tensor own = module->named_parameters()["positions"];
+      positions = positions.defined() ? positions : own.clone();
+      own.copy_(positions);
+    }
+    const auto leaf = [&](const at::Tensor& tensor) { return tensor.to(type).detach().requires_grad_(); };
+    const Tensors tensors{leaf(wide.query), leaf(wide.key), leaf(wide.value)};
+    (module->forward(tensors.query, tensors.key, tensors.value, {}) * direction.to(type)).sum().backward();
+    gradients.push_back({tensors.query.grad(), tensors.key.grad(), tensors.value.grad(),
+                         module->named_parameters()["spans"].grad(), module->named_parameters()["positions"].grad()});
+  }
+  for (std::size_t i = 0; i < gradients[0].size(); ++i) {
+    EXPECT_LT(span_gap(gradients[0][i], gradients[1][i]), 1e-4 * (1 + gradients[0][i].abs().max().item<double>())) << i;
+  }
+}
+
+TEST(SpanAttention, LayersShareTheirPositions) {
+  const std::string expression = "span(max=40, ramp=5, positions=shared)";
+  const auto first = span(expression, span_site(2, 8), at::kFloat);
+  MechanismSite site = span_site(2, 8);
+  site.layer = 1;
+  const auto second = span(expression, site, at::kFloat);
+  EXPECT_EQ(second->named_parameters().find("positions"), nullptr);
+  const Tensors tensors = random_tensors({1, 2, 50, 8});
+  expect_error(ErrorKind::kArgument, {"layer 1", "positions of layer 0"},
+               [&] { second->forward(tensors.query, tensors.key, tensors.value, {}); });
+  second->share(*first);
+  EXPECT_TRUE(second->shared_parameters().front().is_same(first->named_parameters()["positions"]));
+  const at::NoGradGuard without_gradients;
+  EXPECT_TRUE(at::equal(first->forward(tensors.query, tensors.key, tensors.value, {}),
+                        second->forward(tensors.query, tensors.key, tensors.value, {})));
+  expect_error(ErrorKind::kArgument, {"layer 1", "max=40", "span(max=64, ramp=32)"},
+               [&] { second->share(*span("span(max=64)", span_site(2, 8))); });
 }
 
 TEST(SpanAttention, LaterKeysReachNoEarlierRowAndFarOnesNone) {
   const at::NoGradGuard without_gradients;
   const Tensors tensors = random_tensors({1, 2, 150, 8});
-  const auto module = span("span(max=64, ramp=8)", span_site(2, 8), at::kFloat);
-  set_spans(*module, {0.25, 0.5});  // 16 + 8 and 32 + 8 keys
-  const at::Tensor before = module->forward(tensors.query, tensors.key, tensors.value, {});
-  Tensors changed{tensors.query, tensors.key.clone(), tensors.value.clone()};
-  changed.key.select(2, 100).fill_(std::numeric_limits<double>::quiet_NaN());
-  changed.value.select(2, 100).fill_(std::numeric_limits<double>::infinity());
-  const at::Tensor after = module->forward(changed.query, changed.key, changed.value, {});
-  EXPECT_TRUE(at::equal(before.narrow(2, 0, 100), after.narrow(2, 0, 100)));
-  EXPECT_FALSE(at::isfinite(after[0][0][123]).any().item<bool>());
-  EXPECT_TRUE(at::equal(before[0][0].narrow(0, 124, 26), after[0][0].narrow(0, 124, 26)));
-  EXPECT_FALSE(at::isfinite(after[0][1][139]).any().item<bool>());
-  EXPECT_TRUE(at::equal(before[0][1].narrow(0, 140, 10), after[0][1].narrow(0, 140, 10)));
+  for (const char* expression : {"span(max=64, ramp=8)", "span(max=64, ramp=8, positions=shared)"}) {
+    const auto module = span(expression, span_site(2, 8), at::kFloat);
+    set_spans(*module, {0.25, 0.5});  // 16 + 8 and 32 + 8 keys
+    const at::Tensor before = module->forward(tensors.query, tensors.key, tensors.value, {});
+    Tensors changed{tensors.query, tensors.key.clone(), tensors.value.clone()};
+    changed.key.select(2, 100).fill_(std::numeric_limits<double>::quiet_NaN());
+    changed.value.select(2, 100).fill_(std::numeric_limits<double>::infinity());
+    const at::Tensor after = module->forward(changed.query, changed.key, changed.value, {});
+    EXPECT_TRUE(at::equal(before.narrow(2, 0, 100), after.narrow(2, 0, 100)));
+    EXPECT_FALSE(at::isfinite(after[0][0][123]).any().item<bool>());
+    EXPECT_TRUE(at::equal(before[0][0].narrow(0, 124, 26), after[0][0].narrow(0, 124, 26)));
+    EXPECT_FALSE(at::isfinite(after[0][1][139]).any().item<bool>());
+    EXPECT_TRUE(at::equal(before[0][1].narrow(0, 140, 10), after[0][1].narrow(0, 140, 10)));
+  }
 }
 
 TEST(SpanAttention, RowsOfABatchAreWhatTheyAreAlone) {
   const at::NoGradGuard without_gradients;
-  for (const bool causal : {true, false}) {
-    const auto module = span("span(max=64, ramp=8, init=20)", span_site(2, 8, causal), at::kFloat);
+  for (const auto& [causal, expression] :
+       {std::pair{true, "span(max=64, ramp=8, init=20)"}, std::pair{false, "span(max=64, ramp=8, init=20)"},
+        std::pair{false, "span(max=64, ramp=8, init=20, positions=shared)"}}) {
+    const auto module = span(expression, span_site(2, 8, causal), at::kFloat);
     Tensors tensors = random_tensors({2, 2, 90, 8});
     tensors.key[0].narrow(1, 71, 19).fill_(std::numeric_limits<double>::quiet_NaN());
     tensors.value[0].narrow(1, 71, 19).fill_(std::numeric_limits<double>::quiet_NaN());
@@ -231,8 +301,11 @@ TEST(SpanAttention, RowsOfABatchAreWhatTheyAreAlone) {
 TEST(SpanAttention, StepsGiveWhatTheWholeGivesAndRememberWhatSpansNeed) {
   const at::NoGradGuard without_gradients;
   const Tensors tensors = random_tensors({2, 2, 141, 8});
-  for (const std::vector<double>& shares : {std::vector{0.0, 0.25}, std::vector{0.1, 1.0}}) {
-    const auto module = span("span(max=40, ramp=5)", span_site(2, 8), at::kFloat);
+  for (const auto& [shares, expression] :
+       {std::pair{std::vector{0.0, 0.25}, "span(max=40, ramp=5)"},
+        std::pair{std::vector{0.1, 1.0}, "span(max=40, ramp=5)"},
+        std::pair{std::vector{0.1, 1.0}, "span(max=40, ramp=5, positions=shared)"}}) {
+    const auto module = span(expression, span_site(2, 8), at::kFloat);
     set_spans(*module, shares);
     const at::Tensor whole = module->forward(tensors.query, tensors.key, tensors.value, {});
     const auto state = module->initial_state();
@@ -291,10 +364,12 @@ TEST(SpanAttention, WindowsAreWrittenShortly) {
 TEST(SpanAttention, SettingsAreReadOrRefused) {
   const auto description = [](const char* expression) { return attention::parse_mechanism(expression).description; };
   EXPECT_EQ(description(" span( max = 64 )"), "span(max=64, ramp=32)");
+  EXPECT_EQ(description("span(positions=shared, max=64)"), "span(max=64, ramp=32, positions=shared)");
+  EXPECT_EQ(description("span(positions=no, max=64)"), "span(max=64, ramp=32)");
   EXPECT_EQ(description("span(ramp=1, init=64, max=64)"), "span(max=64, ramp=1, init=64)");
-  for (const char* expression :
-       {"span", "span()", "span(max=0)", "span(max=x)", "span(max=8, ramp=0)", "span(max=8, init=9)", "span(8)",
-        "span(max=8, far=3)", "span(max=8) | window(3)", "span(max=99999999999999999999)"}) {
+  for (const char* expression : {"span", "span()", "span(max=0)", "span(max=x)", "span(max=8, ramp=0)",
+                                 "span(max=8, init=9)", "span(8)", "span(max=8, far=3)", "span(max=8, positions=own)",
+                                 "span(max=8) | window(3)", "span(max=99999999999999999999)"}) {
     expect_error(ErrorKind::kExpression, {"span"}, [&] { attention::parse_mechanism(expression); });
   }
   MechanismSite site = span_site(2, 4);

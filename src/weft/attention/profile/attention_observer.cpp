@@ -23,6 +23,10 @@ void show_call(const AttentionImpl& mechanism, const AttentionContext& context, 
 }
 
 std::string why_not_observed(const MechanismSpec& spec) {
+  if (spec.name == "span" && spec.brings_positions) {
+    return "span(positions=shared) has a table of distances and products with distances, and a profile knows one of "
+           "them";
+  }
   if (spec.pattern || spec.name == "relative" || spec.name == "span") {
     return {};
   }

@@ -127,6 +127,8 @@ void run_spans(const SpansOptions& options) {
           ": no layer learns spans; attention `span(max=1024)` does, docs/spans.md says how");
   const std::vector<std::string> attention = frozen_attention(model->config(), layers);
   if (!options.out.empty()) {
+    require(!attention::span_layers(*model).front()->has_positions(), "--out: windows know no distances, and ",
+            quote(options.run, 4096), " has span(positions=shared); without --out the spans are printed");
     require(model->config().memory_length == 0, "--out: windows cannot go on behind a memory, and ",
             quote(options.run, 4096), " has memory_length ", model->config().memory_length);
     write_frozen(model, attention, options);

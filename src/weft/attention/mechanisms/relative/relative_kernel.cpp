@@ -17,6 +17,9 @@ namespace {
 
 // What `left` and `causal` leave of all pairs.
 std::string seen_by_relative(const RelativeCall& call) {
+  if (!call.seen.empty()) {
+    return call.seen;
+  }
   if (call.left < 0) {
     return call.causal ? "causal" : "full";
   }
@@ -44,6 +47,7 @@ Call kernel_call_of(const RelativeCall& given) {
           .layout = layout_of_relative(given),
           .scale = 1.0 / std::sqrt(static_cast<double>(given.query.size(3))),
           .dropout = {static_cast<float>(given.dropout), given.seed, 0},
+          .distances = given.added,
           .relative = {with_bias(given.distance_bias), given.distances.to(given.query.scalar_type()), -given.nearest}};
 }
 
@@ -74,8 +78,10 @@ Forward relative_kernel_forward(const RelativeCall& call) {
 
 RelativeGradients relative_kernel_backward(const RelativeCall& call, const Forward& forward,
                                            const at::Tensor& output_gradient) {
-  const Gradients found = kernel_backward(kernel_call_of(call), kernels::chosen_isa(), forward,
-                                          output_gradient.to(call.query.scalar_type()));
+  Call kernel_call = kernel_call_of(call);
+  kernel_call.asks_distances = call.added.scores.defined();
+  const Gradients found =
+      kernel_backward(kernel_call, kernels::chosen_isa(), forward, output_gradient.to(call.query.scalar_type()));
   const auto of_bias = [](const at::Tensor& gradient, const at::Tensor& bias) {
     return gradient.sum({0, 2}, false, accumulation_type(gradient)).to(bias.scalar_type());
   };
@@ -84,7 +90,8 @@ RelativeGradients relative_kernel_backward(const RelativeCall& call, const Forwa
           found.value,
           found.relative_rows.to(call.distances.scalar_type()),
           of_bias(found.query, call.content_bias),
-          of_bias(found.relative_query, call.distance_bias)};
+          of_bias(found.relative_query, call.distance_bias),
+          found.distances};
 }
 
 }  // namespace weft::attention

@@ -29,6 +29,7 @@ struct RelativeGradients {
   at::Tensor distances;
   at::Tensor content_bias;
   at::Tensor distance_bias;
+  at::Tensor added;  ///< undefined where the call adds nothing
 };
 RelativeGradients relative_kernel_backward(const RelativeCall& call, const Forward& forward,
                                            const at::Tensor& output_gradient);

@@ -11,6 +11,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -19,7 +20,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "weft/attention/distance_table.h"
 #include "weft/attention/mechanisms/relative/relative_kernel.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
@@ -135,7 +138,7 @@ at::Tensor shifted(const at::Tensor& products, const Operands& all, const Chunk&
                              {all.batch * of_row, of_row, distances - 1, 1}, chunk.count - 1);
 }
 
-/// bool [1 or B, 1, n, m], true where a query does not see a key; undefined where all see all.
+/// bool [1 or B, 1 or H, n, m], true where a query does not see a key; undefined where all see all.
 at::Tensor hidden_pairs(const Operands& all, const Chunk& chunk) {
   const RelativeCall& call = all.call;
   const auto options = at::TensorOptions(all.key.device()).dtype(at::kLong);
@@ -147,7 +150,11 @@ at::Tensor hidden_pairs(const Operands& all, const Chunk& chunk) {
     const at::Tensor far = distance > call.left;
     hidden = hidden.defined() ? hidden | far : far;
   }
-  hidden = hidden.defined() ? hidden.unsqueeze(0).unsqueeze(0) : hidden;
+  if (!call.reaches.empty()) {
+    const at::Tensor beyond = distance.abs() > at::tensor(call.reaches, options).view({-1, 1, 1});  // [H, n, m]
+    hidden = hidden.defined() ? hidden | beyond : beyond;
+  }
+  hidden = hidden.defined() ? hidden.view({1, -1, chunk.count, chunk.keys}) : hidden;
   if (call.keep.defined()) {
     const at::Tensor padded = call.keep.narrow(1, chunk.first_key, chunk.keys).logical_not().unsqueeze(1).unsqueeze(1);
     hidden = hidden.defined() ? hidden | padded : padded;
@@ -155,10 +162,23 @@ at::Tensor hidden_pairs(const Operands& all, const Chunk& chunk) {
   return hidden;
 }
 
-/// The product with distances, [B, H, n, m] beside `scores`: the term that the equations of Vaswani et al. lack.
+/// Of the queries [1, n] and the keys [1, m] of a chunk.
+std::pair<at::Tensor, at::Tensor> chunk_positions(const Operands& all, const Chunk& chunk) {
+  const auto options = at::TensorOptions(all.key.device()).dtype(at::kLong);
+  const std::int64_t first = chunk.begin + all.call.query_offset;
+  return {at::arange(first, first + chunk.count, options).unsqueeze(0),
+          at::arange(chunk.first_key, chunk.first_key + chunk.keys, options).unsqueeze(0)};
+}
+
+/// What distances alone and distances with queries add, [B, H, n, m] beside `scores`: the term that the equations of
+/// Vaswani et al. lack.
 void add_distance_scores(const at::Tensor& scores, const Pair& pair, const Operands& all, const Chunk& chunk) {
   const at::Tensor products = at::bmm(pair.distance, pair.table.transpose(1, 2));
   scores.add_(shifted(products, all, chunk).transpose(0, 1));
+  if (all.call.added.scores.defined()) {
+    const auto [queries, keys] = chunk_positions(all, chunk);
+    scores.add_(distance_scores(all.call.added, queries, keys));
+  }
 }
 
 /// Softmax of a chunk [B, H, n, m], zeros in rows that see nothing.
@@ -218,13 +238,15 @@ struct GradientSums {
         value(at::zeros_like(all.value)),
         table(at::zeros_like(all.table)),
         content_bias(at::zeros_like(all.content_bias)),
-        distance_bias(at::zeros_like(all.distance_bias)) {}
+        distance_bias(at::zeros_like(all.distance_bias)),
+        added(all.call.added.scores.defined() ? at::zeros_like(all.call.added.scores) : at::Tensor()) {}
   at::Tensor query;  // [B, H, Q, D]
   at::Tensor key;
   at::Tensor value;
   at::Tensor table;
   at::Tensor content_bias;
   at::Tensor distance_bias;
+  at::Tensor added;
 };
 
 /// Of scores [B, H, n, m], into both factors of each product.
@@ -242,6 +264,10 @@ void backward_products(const Operands& all, const Chunk& chunk, const Pair& pair
   sums.query.narrow(2, chunk.begin, chunk.count).add_(content).add_(distance);
   sums.content_bias.add_(content.sum({0, 2}).unsqueeze(1));
   sums.distance_bias.add_(distance.sum({0, 2}).unsqueeze(1));
+  if (sums.added.defined()) {
+    const auto [queries, keys] = chunk_positions(all, chunk);
+    sums.added.add_(distance_gradient(all.call.added, queries, keys, scores.sum(0, true)));
+  }
 }
 
 /// `gradient` [B, H, Q, D_v] of the output.
@@ -293,9 +319,12 @@ struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
     const Forward found =
         has_relative_kernel(call) ? relative_kernel_forward(call) : Forward{computed_output(call), at::Tensor()};
     context->save_for_backward({call.query, call.key, call.value, call.distances, call.content_bias, call.distance_bias,
-                                call.keep, found.output, found.log_sum_exp});
+                                call.keep, found.output, found.log_sum_exp, call.added.scores});
+    context->saved_data["reaches"] = call.reaches;
+    context->saved_data["seen"] = call.seen;
     context->saved_data["numbers"] = std::vector<std::int64_t>{
-        call.nearest, call.query_offset, call.left, call.causal ? 1 : 0, static_cast<std::int64_t>(call.seed)};
+        call.nearest,   call.query_offset, call.left, call.causal ? 1 : 0, static_cast<std::int64_t>(call.seed),
+        call.added.zero};
     context->saved_data["dropout"] = call.dropout;
     return found.output;
   }
@@ -320,11 +349,14 @@ struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
                             .left = numbers[2],
                             .causal = numbers[3] == 1,
                             .dropout = context->saved_data["dropout"].toDouble(),
-                            .seed = static_cast<std::uint64_t>(numbers[4])};
+                            .seed = static_cast<std::uint64_t>(numbers[4]),
+                            .added = {saved[9], numbers[5]},
+                            .reaches = context->saved_data["reaches"].toIntVector(),
+                            .seen = context->saved_data["seen"].toStringRef()};
     if (saved[8].defined()) {  // of the kernel
       const RelativeGradients found = relative_kernel_backward(call, {saved[7], saved[8]}, gradients[0]);
-      return {found.query,        found.key,           found.value, found.distances,
-              found.content_bias, found.distance_bias, at::Tensor()};
+      return as_asked({found.query, found.key, found.value, found.distances, found.content_bias, found.distance_bias},
+                      found.added);
     }
     const Operands all(call);
     GradientSums sums(all);
@@ -332,13 +364,21 @@ struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
     const auto unflat = [&](const at::Tensor& sum, const at::Tensor& like) {
       return sum_key_heads(sum.view({all.batch, all.heads, sum.size(1), sum.size(2)}), like);
     };
-    return {sums.query.to(call.query.scalar_type()),
-            unflat(sums.key, call.key),
-            unflat(sums.value, call.value),
-            sums.table.to(call.distances.scalar_type()),
-            sums.content_bias.squeeze(1).to(call.content_bias.scalar_type()),
-            sums.distance_bias.squeeze(1).to(call.distance_bias.scalar_type()),
-            at::Tensor()};
+    return as_asked(
+        {sums.query.to(call.query.scalar_type()), unflat(sums.key, call.key), unflat(sums.value, call.value),
+         sums.table.to(call.distances.scalar_type()), sums.content_bias.squeeze(1).to(call.content_bias.scalar_type()),
+         sums.distance_bias.squeeze(1).to(call.distance_bias.scalar_type())},
+        sums.added);
+  }
+
+ private:
+  /// A gradient for each tensor that the call has, and nothing for the call itself.
+  static variable_list as_asked(variable_list found, const at::Tensor& added) {
+    if (added.defined()) {
+      found.push_back(added);
+    }
+    found.emplace_back();
+    return found;
   }
 };
 
@@ -360,10 +400,13 @@ at::Tensor relative_attention(const RelativeCall& call) {
     }
   }
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
-  const std::initializer_list<at::Tensor> tensors = {call.query,     call.key,          call.value,
-                                                     call.distances, call.content_bias, call.distance_bias};
+  std::vector<at::Tensor> tensors = {call.query,     call.key,          call.value,
+                                     call.distances, call.content_bias, call.distance_bias};
+  if (call.added.scores.defined()) {
+    tensors.push_back(call.added.scores);
+  }
   // A list of another type would be no tensors to autograd.
-  if (any_is_followed(tensors)) {
+  if (std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) { return any_is_followed({tensor}); })) {
     return RelativeFunction::apply(at::TensorList(tensors), call);
   }
   return has_relative_kernel(call) ? relative_kernel_forward(call).output : computed_output(call);

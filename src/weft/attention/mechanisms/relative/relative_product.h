@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
+
+#include "weft/attention/attention.h"
 
 namespace weft::attention {
 
@@ -26,11 +30,15 @@ struct RelativeCall {
   bool causal = true;      ///< no later key is seen
   double dropout = 0.0;    ///< on the probabilities
   std::uint64_t seed = 0;
+  DistanceTable added = {};                ///< to scores, [H, 1, span] in the dtype of the sums; undefined: nothing
+  std::vector<std::int64_t> reaches = {};  ///< of each head: no key farther away, on either side; empty: all may be
+  std::string seen = {};                   ///< a pattern that says the same as `reaches` and `causal`
 };
 
-/// softmax_j(((q_i + u) . k_j + (q_i + v) . R[i - j]) / sqrt(D)) V -> [B, H, Q, D_v] in the dtype of query, sums in
-/// float32 (float64 for float64). Rows that see no key are zeros. NaN or infinity in a value makes the rows NaN that
-/// see it, and no others. Gradients reach query, key, value, R, u and v; double backward is an error.
+/// softmax_j(((q_i + u) . k_j + (q_i + v) . R[i - j]) / sqrt(D) + added[i - j]) V -> [B, H, Q, D_v] in the dtype of
+/// query, sums in float32 (float64 for float64). Rows that see no key are zeros. NaN or infinity in a value makes the
+/// rows NaN that see it, and no others. Gradients reach query, key, value, R, u, v and `added`; double backward is an
+/// error.
 at::Tensor relative_attention(const RelativeCall& call);
 
 }  // namespace weft::attention

@@ -9,6 +9,8 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <bit>
@@ -17,9 +19,13 @@
 #include <utility>
 
 #include "weft/attention/mechanisms/pattern_attention.h"
+#include "weft/attention/mechanisms/relative/relative_product.h"
+#include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
+#include "weft/attention/operator/checks.h"
 #include "weft/attention/profile/attention_observer.h"
 #include "weft/attention/state/keys_and_values.h"
+#include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/random.h"
 
@@ -34,14 +40,15 @@ struct SpanSettings {
   std::int64_t longest;
   std::int64_t ramp;
   std::int64_t first;
+  bool positions;
 };
 
 SpanSettings span_settings(const std::string& expression) {
   MechanismSettings given(expression, "span");
-  const SpanSettings settings{given.number("max", 0, 1, kLongestSpan),
-                              given.number("ramp", kUsualRamp, 1, kLongestSpan),
-                              given.number("init", 0, 0, kLongestSpan)};
-  given.check_all_taken({"max", "ramp", "init"});
+  const SpanSettings settings{
+      given.number("max", 0, 1, kLongestSpan), given.number("ramp", kUsualRamp, 1, kLongestSpan),
+      given.number("init", 0, 0, kLongestSpan), given.word("positions", {"no", "shared"}) == "shared"};
+  given.check_all_taken({"max", "ramp", "init", "positions"});
   if (settings.longest == 0) {
     fail(ErrorKind::kExpression,
          "attention: `span` needs max, the longest span that a head can learn, for example span(max=1024)");
@@ -77,9 +84,15 @@ MechanismSpec parse_span(const std::string& expression) {
   MechanismSpec spec;
   spec.name = "span";
   spec.description = concat("span(max=", settings.longest, ", ramp=", settings.ramp,
-                            settings.first > 0 ? concat(", init=", settings.first) : std::string(), ")");
+                            settings.first > 0 ? concat(", init=", settings.first) : std::string(),
+                            settings.positions ? ", positions=shared" : "", ")");
   spec.keeps_memory = true;
   spec.parameters = {"spans"};
+  if (settings.positions) {
+    spec.brings_positions = true;
+    spec.parameters.emplace_back("positions");
+    spec.limits.alibi = "its own scores know the distance";
+  }
   spec.limits.cross = "positions of two texts have no distance";
   spec.operations = span_operations;
   return spec;
@@ -112,6 +125,65 @@ SpanAttention::SpanAttention(MechanismSpec spec, const MechanismSite& site, cons
   const at::NoGradGuard without_gradients;
   spans_ = register_parameter("spans", at::empty({site.heads}, options));
   spans_.fill_(static_cast<double>(settings.first) / static_cast<double>(longest_));
+  shares_ = settings.positions;
+  if (shares_ && site.layer == 0) {
+    positions_ = register_parameter("positions", at::empty({longest_, site.head_dim}, options));
+    positions_.normal_(0.0, 1.0);
+  }
+}
+
+void SpanAttention::share(AttentionImpl& first) {
+  if (!shares_ || site().layer == 0) {
+    return;
+  }
+  auto* const owner = first.as<SpanAttention>();
+  require(owner != nullptr && owner->shares_ && owner->longest_ == longest_, "attention of layer ", site().layer, ": `",
+          description(),
+          "` takes its positions from layer 0, which must be `span(positions=shared)` with max=", longest_,
+          " too, found `", first.description(), "`");
+  positions_ = owner->positions_;
+}
+
+std::vector<at::Tensor> SpanAttention::shared_parameters() const {
+  return shares_ && site().layer > 0 ? std::vector<at::Tensor>{positions_} : std::vector<at::Tensor>();
+}
+
+at::Tensor SpanAttention::with_positions(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                         const AttentionContext& context, const Kept& spans) const {
+  check_tensors(query, key, value, context.key_keep);
+  require(positions_.defined() && query.size(3) == site().head_dim, "attention: `", description(), "` of layer ",
+          site().layer, " needs the positions of layer 0 and queries of ", site().head_dim, " columns, found ",
+          query.sizes());
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+  const std::int64_t reach = *std::max_element(spans.lefts.begin(), spans.lefts.end());
+  const std::int64_t farthest = std::clamp<std::int64_t>(context.query_offset + query.size(2) - 1, 0, reach);
+  const std::int64_t nearest =
+      site().causal ? 0 : -std::clamp<std::int64_t>(key.size(2) - 1 - context.query_offset, 0, reach);
+  const at::Tensor rows =
+      positions_.index_select(0, at::arange(nearest, farthest + 1, positions_.options().dtype(at::kLong)).abs());
+  const at::Tensor none = at::zeros({site().heads, site().head_dim}, positions_.options().requires_grad(false));
+  const at::Tensor keep = kept_queries(context, query);
+  const at::Tensor kept = kept_keys(context, key);
+  const at::Tensor table = spans.table.scores.to(accumulation_type(query)).unsqueeze(1);
+  RelativeCall call{.query = without_padding(query, keep),
+                    .key = without_padding(key, kept),
+                    .value = without_padding(value, kept),
+                    .distances = rows.unsqueeze(0).expand({site().heads, -1, -1}),
+                    .content_bias = none,
+                    .distance_bias = none,
+                    .keep = kept,
+                    .nearest = nearest,
+                    .query_offset = context.query_offset,
+                    .left = reach,
+                    .causal = site().causal,
+                    .added = {table, spans.table.zero},
+                    .reaches = spans.lefts,
+                    .seen = spans.pattern->to_string()};
+  if (is_training() && site().dropout > 0 && !context.without_dropout) {
+    call.dropout = site().dropout;
+    call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
+  }
+  return without_padding(relative_attention(call), keep);
 }
 
 at::Tensor SpanAttention::spans() const {
@@ -194,6 +266,9 @@ at::Tensor SpanAttention::forward(const at::Tensor& query, const at::Tensor& key
           " heads of queries, found ", query.sizes(), " and ", key.sizes());
   const std::int64_t positions = std::max({context.query_offset + query.size(2), key.size(2), std::int64_t{1}});
   const Kept spans = kept_for(positions);
+  if (shares_) {
+    return with_positions(query, key, value, context, spans);
+  }
   AttentionOptions options;
   options.key_keep = context.key_keep;
   options.distances = spans.table;

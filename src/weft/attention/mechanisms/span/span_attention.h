@@ -14,8 +14,8 @@
 
 namespace weft::attention {
 
-/// `span(max=L, ramp=R, init=Z)`: no span exceeds L tokens, a head's sight ends in a ramp of R tokens (32), spans begin
-/// at Z tokens (0). Errors: kExpression.
+/// `span(max=L, ramp=R, init=Z, positions=no|shared)`: no span exceeds L tokens, a head's sight ends in a ramp of R
+/// tokens (32), spans begin at Z tokens (0); `shared`: scores know distances. Errors: kExpression.
 MechanismSpec parse_span(const std::string& expression);
 
 /// A pattern in which head h sees the keys at most lefts[h] tokens away: before it where `causal`, else on both sides.
@@ -25,7 +25,8 @@ std::string window_of_heads(const std::vector<std::int64_t>& lefts, bool causal)
 ///   m(d) = clamp((z + R - d) / R, 0, 1),   weights_ij ~ m(d) exp(q_i k_j / sqrt(D))   (equations 4 and 5),
 /// over d < L: scores get log m, and where m is 0 there is no edge. With ALiBi its slopes are added. It learns `spans`
 /// z / L [heads], float, in [0, 1]; numbers outside count as the nearest inside. The gradient of z is that of m within
-/// the ramp, 0 < m < 1, and 0 at its ends.
+/// the ramp, 0 < m < 1, and 0 at its ends. With positions=shared scores are q_i (k_j + p_d) / sqrt(D), and layer 0
+/// learns `positions` p [L, D] for all heads of all layers, drawn from normal(0, 1) as released.
 class SpanAttention : public AttentionImpl {
  public:
   SpanAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options);
@@ -34,6 +35,8 @@ class SpanAttention : public AttentionImpl {
                      const AttentionContext& context) override;
   /// Keys and values of the tokens that some head still sees. Spans must not grow while a state is in use.
   std::unique_ptr<AttentionState> initial_state() const override;
+  void share(AttentionImpl& first) override;
+  std::vector<at::Tensor> shared_parameters() const override;
 
   /// z of each head in tokens, float64 [heads]; differentiable.
   at::Tensor spans() const;
@@ -43,6 +46,8 @@ class SpanAttention : public AttentionImpl {
   std::int64_t longest() const noexcept { return longest_; }
   /// R.
   std::int64_t ramp() const noexcept { return ramp_; }
+  /// Whether scores know distances beyond the mask.
+  bool has_positions() const noexcept { return shares_; }
   /// Puts the spans back into [0, 1], where an optimiser moved them out.
   void constrain();
 
@@ -51,10 +56,15 @@ class SpanAttention : public AttentionImpl {
   /// log m for distances below `length` and the layouts' pattern.
   Kept computed(std::int64_t length) const;
   Kept kept_for(std::int64_t length);
+  /// The call with p, through the products of `relative`.
+  at::Tensor with_positions(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                            const AttentionContext& context, const Kept& spans) const;
 
   std::int64_t longest_ = 0;
   std::int64_t ramp_ = 0;
+  bool shares_ = false;
   at::Tensor spans_;
+  at::Tensor positions_;  // of layer 0 in all layers; undefined without
   std::mutex mutex_;
   std::shared_ptr<Kept> kept_;  // of calls without gradients: a decoded token costs its edges and not a table
 };
