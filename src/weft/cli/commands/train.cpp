@@ -21,6 +21,7 @@
 #include "weft/core/progress.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/processes/process_group.h"
+#include "weft/training/run/offload.h"
 #include "weft/training/text_config.h"
 
 namespace weft::cli {
@@ -42,6 +43,8 @@ constexpr std::string_view kTrainExamples =
     "    --eval-target val.en --minutes 20 --out run\n"
     "  weft train --config run/training.json --steps 2000 --out other\n"
     "  weft train --resume --out run\n"
+    "  weft train --train-text books/train --residual reversible --layers 48 --width 2048 --offload /mnt/disk \\\n"
+    "    --steps 1000 --out run\n"
     "  torchrun --no-python --nproc-per-node 2 weft train --train-text books/train --steps 1000 --out run";
 
 // One run a seed, in seed-N of the directory; with --resume those that are there go on, and the others begin.
@@ -82,7 +85,11 @@ void train_one(const TrainOptions& options, const TrainRequest& request, std::in
     return;
   }
   if (options.json) {
-    print_json(result_json(options.out, result));
+    Json json = result_json(options.out, result);
+    if (!options.offload.empty()) {
+      json["offloaded_bytes"] = training::offloaded_bytes();
+    }
+    print_json(json);
   } else {
     std::cout << result_text(options.out, result, request.task != "lm" && request.task != "mlm");
   }
@@ -96,6 +103,9 @@ void run_train(const TrainOptions& options) {
   }
   try {
     const std::vector<TrainRequest> requests = decide(options);
+    if (!options.offload.empty()) {
+      training::offload_tensors(options.offload);
+    }
     // --threads is a field of the run, which the trainer applies; WEFT_THREADS is applied here.
     const std::int64_t threads = apply_threads(0);
     if (options.seeds > 1) {
@@ -137,6 +147,11 @@ void add_train(CLI::App& parent) {
                  "beginning with --model")
       ->check(one_of("--task", task_names()))
       ->option_text("NAME");
+  app.add_option(
+         "--offload", options->offload,
+         "folder of a disk: tensors lie in a file there, and the system keeps in memory what there is room for, "
+         "so that a model trains that is larger than the memory; results are the same to the last bit")
+      ->option_text("DIR");
   app.add_flag("--encoder", options->encoder, "the same as --task mlm");
   add_json_flag(app, options->json);
   add_fields<training::TrainerConfig>(app, {.title = "Training", .remarks = fine_tuning_remarks()}, options->given);

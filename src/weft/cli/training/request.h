@@ -17,7 +17,8 @@ struct TrainOptions {
   std::string out;
   std::string config_file;
   std::string tokenizer_file;
-  std::string task;  ///< empty where --task was not given
+  std::string task;     ///< empty where --task was not given
+  std::string offload;  ///< folder that tensors lie in; empty: in memory
   formats::Json given = formats::Json::object();
   bool encoder = false;
   std::int64_t seeds = 1;
