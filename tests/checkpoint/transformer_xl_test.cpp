@@ -141,6 +141,11 @@ TEST(TransformerXlDirectory, WhatIsWrittenIsWhatWasRead) {
     }
     const std::unique_ptr<formats::TensorFile> tensors = formats::open_tensor_directory(temporary / "written");
     EXPECT_NE(tensors->find("crit.out_layers.0.weight"), nullptr);
+    const auto frequencies = [](const std::filesystem::path& directory) {
+      const std::unique_ptr<formats::TensorFile> file = formats::open_tensor_directory(directory);
+      return read_tensor(*file, *file->find("transformer.pos_emb.inv_freq"));
+    };
+    EXPECT_TRUE(frequencies(temporary / "written").equal(frequencies(kReleased / name)));
     // In Weft's own form it is the same model.
     const text::HuggingFaceTokenizer words(temporary / "written");
     save_model(temporary / "own", model, words);

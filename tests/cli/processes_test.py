@@ -36,6 +36,16 @@ class ProcessesTest(Case):
         self.train("--batch-size", "4", "--seed", "3", "--steps", STEPS, "--gradient-accumulation", "3", out=alone)
         self.assert_close(losses(parts), losses(alone), 1e-5)
 
+    def test_spans_and_reversible_layers_learn_the_same_together(self):
+        kinds = {"spans": ("--attention", "span(max=32, ramp=8)", "--span-loss", "1e-4", "--position-embedding", "alibi"),
+                 "positions": ("--attention", "span(max=32, ramp=8, positions=shared)", "--position-embedding", "none"),
+                 "reversible": ("--residual", "reversible", "--no-tie-word-embeddings", "--feed-forward-chunk", "20")}
+        for kind, flags in kinds.items():
+            one, two = self.folder / f"{kind}-one", self.folder / f"{kind}-two"
+            self.train("--batch-size", "8", "--seed", "3", "--steps", "8", *flags, out=one)
+            self.together(self.arguments(two, 4, "--steps", "8", *flags))
+            self.assert_close(losses(two), losses(one), 1e-5)
+
     def kill_within(self, out, victim, stop_signal):
         """Two processes of which one is stopped after some steps; the time until the other ended, and what it said."""
         started = self.launch(self.arguments(out, 2, "--steps", "100000", "--checkpoint-every", "5"))

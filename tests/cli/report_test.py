@@ -147,6 +147,16 @@ class ReportTest(Case):
         self.assertNotIn("\x1b", shown)
         self.assertIn("\\x1b[31mred", shown)
 
+    def test_the_command_names_a_tokeniser_of_words(self):
+        words = self.folder / "words"
+        words.mkdir()
+        (words / "vocab.json").write_text(json.dumps({"<eos>": 0, "<unk>": 1, "graph": 2, "token": 3}))
+        (words / "config.json").write_text(json.dumps({"model_type": "transfo-xl"}))
+        self.train("--steps", "1", "--tokenizer", words)
+        command = weft_json("report", self.run_directory, "--out", self.folder / "run.html")["command"]
+        self.assertIn(f"--tokenizer {self.run_directory} ", command)
+        self.assertEqual(weft(*shlex.split(command)[1:]).returncode, 0)
+
     def test_seeds_repeat_a_run(self):
         arguments = self.train_arguments(self.run_directory, "--steps", "5", "--seed", "7", "--seeds", "3", "--eval-text",
                                          self.held_out)

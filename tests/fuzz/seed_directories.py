@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import struct
 import sys
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 
@@ -122,6 +123,32 @@ def task_data_commands(directory, out):
             ["eval", directory / "question-answering", "--task", "answer", "--data", directory / "squad.json", "--dtype", "float32"]]
 
 
+def png(rows):
+    """8-bit RGB, without filters."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = struct.pack(">IIBBBBB", len(rows[0]) // 3, len(rows), 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))) + chunk(b"IEND", b"")
+
+
+def make_pictures(directory, run):
+    rows = [bytes((31 * row + 7 * column) % 256 for column in range(9)) for row in range(4)]
+    pictures = directory / "pictures"
+    pictures.mkdir()
+    (pictures / "one.png").write_bytes(png(rows))
+    (pictures / "two.ppm").write_bytes(b"P6 3 4 255\n" + b"".join(rows))
+    run(["train", "--train-images", pictures, "--position-embedding", "picture", "--attention", "strided(9)", *TINY[2:], "--steps", "2",
+         "--out", directory / "run"])
+
+
+def picture_commands(directory, out):
+    pictures = directory / "pictures"
+    return [["eval", directory / "run", "--images", pictures], ["eval", directory / "run", "--images", pictures / "two.ppm"],
+            ["generate", directory / "run", "--image", pictures / "one.png", "--keep-rows", "2", "--output", out.with_suffix(".png")],
+            ["train", "--train-images", pictures, "--position-embedding", "picture", "--attention", "strided(9)", *TINY[2:], "--steps", "1", "--out", out]]
+
+
 def tokenizer(folder, *flags):
     def make(directory, run):
         for file in folder.iterdir():
@@ -162,6 +189,7 @@ SEEDS = {
     "data": Seed(make_data, data_commands),
     "task-data": Seed(make_task_data, task_data_commands),
     "graph": Seed(make_graph, graph_commands),
+    "pictures": Seed(make_pictures, picture_commands),
     "tensors": Seed(make_tensors, tensor_commands),
     **{f"tokenizer-{name}": tokenizer(TOKENIZERS / name) for name in ("bert", "roberta", "big_bird", "json")},
     **{f"pair-{name}": tokenizer(FIXTURES / "pairs" / name, "--as-target") for name in ("marian-separate", "pegasus")},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
@@ -136,6 +137,73 @@ TEST(CompressiveMemory, DecodingGivesWhatSegmentsGive) {
       changed.narrow(1, 20, 17).copy_(random_ids(2, 17));
       EXPECT_TRUE(in_segments(model, changed).narrow(1, 0, 20).equal(expected.narrow(1, 0, 20)));
     }
+  }
+}
+
+TEST(CompressiveMemory, ABatchChangesNothing) {
+  const at::NoGradGuard without_gradients;
+  const at::Tensor ids = random_ids(3, 45);
+  for (const std::string compression : {"convolution", "max"}) {
+    LanguageModel model = make_model(compressive_config(compression, "pre"));
+    const at::Tensor together = in_segments(model, ids);
+    for (const std::int64_t row : {0, 1, 2}) {
+      const at::Tensor alone = in_segments(model, ids.narrow(0, row, 1));
+      EXPECT_LT((alone[0] - together[row]).abs().max().item<double>(), kSegmentSums) << compression << row;
+    }
+  }
+}
+
+// Rows of the compressed memory are in the dtype of the residual stream: products alone are in half precision.
+TEST(CompressiveMemory, Bfloat16IsNearFloat32) {
+  const at::NoGradGuard without_gradients;
+  TransformerConfig config = compressive_config("convolution", "pre");
+  config.initializer_range = 0.05;
+  LanguageModel model = make_model(config);
+  const at::Tensor ids = random_ids(2, 60);
+  const auto nats = [&] {
+    const auto memory = std::make_shared<SegmentMemory>();
+    double sum = 0.0;
+    for (std::int64_t begin = 0; begin + 8 <= 60; begin += 8) {
+      const at::Tensor piece = ids.narrow(1, begin, 8);
+      sum += model->token_scores(behind(piece, memory), piece).nats.sum().item<double>();
+    }
+    return sum / (2 * 56);
+  };
+  const double exact = nats();
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  const double half = nats();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  EXPECT_NEAR(half, exact, 0.02);
+  EXPECT_NE(half, exact);
+}
+
+TEST(CompressiveMemory, ReversibleLayersHaveOne) {
+  TransformerConfig config = compressive_config("convolution", "pre");
+  config.residual = "reversible";
+  LanguageModel model = make_model(config);
+  const at::Tensor ids = random_ids(2, 37);
+  {
+    const at::NoGradGuard without_gradients;
+    const at::Tensor expected = in_segments(model, ids);
+    layers::DecodingState state = model->initial_state();
+    at::Tensor found = model->decode(ids.narrow(1, 0, 11), state);
+    for (std::int64_t i = 11; i < 37; ++i) {
+      EXPECT_LT((found - expected.select(1, i - 1)).abs().max().item<double>(), kSegmentSums) << "token " << i;
+      found = model->decode(ids.narrow(1, i, 1), state);
+    }
+  }
+  model->train();
+  const auto memory = std::make_shared<SegmentMemory>();
+  at::Tensor total;
+  for (const std::int64_t begin : {0, 8, 16}) {
+    const at::Tensor piece = ids.narrow(1, begin, 8);
+    const at::Tensor loss = model->loss(behind(piece, memory), piece);
+    total = total.defined() ? total + loss : loss;
+  }
+  total.backward();
+  for (const auto& parameter : model->named_parameters()) {
+    EXPECT_TRUE(parameter.value().grad().defined()) << parameter.key();
   }
 }
 

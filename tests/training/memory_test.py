@@ -74,7 +74,8 @@ class MemoryTest(Case):
         self.assertLess(max(each) - min(each), 1e-5)
         more = weft_json("eval", run, *text, "--memory", "12", "--compressed-memory", "50")
         self.assertGreater(abs(more["bits_per_byte"] - each[0]), 1e-6)
-        self.assertEqual(more["memory"], 12)
+        self.assertEqual((more["memory"], more["compressed_memory"]), (12, 50))
+        self.assertIn("6 rows before the memory", weft("eval", run, *text).stdout)
         made = weft_json("generate", run, "--prompt", "graph", "--max-new-tokens", "300", "--compressed-memory", "2", "--seed", "3",
                          "--threads", "1")
         self.assertEqual(made["new_tokens"], 300)

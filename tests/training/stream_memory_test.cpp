@@ -59,5 +59,32 @@ TEST(StreamMemory, RefusesFilesOfOtherRuns) {
   test::expect_error(ErrorKind::kFormat, {"0 layers", "found 2"}, load(1, 1, {0, 1, 4, 3}));
 }
 
+TEST(StreamMemory, RefusesDamagedCompressedRows) {
+  const test::TemporaryDirectory folder;
+  const StreamMemory::Shape shape{1, 2, 4, 3, 5};
+  const auto refused = [&](std::initializer_list<std::string_view> words, const auto& damage) {
+    StreamMemory memory(1);
+    layers::SegmentMemory& left = *memory.begin(0, 0, false);
+    left.layers = {at::full({1, 2, 3}, 1.0), at::full({1, 2, 3}, 1.0)};
+    left.compressed = {at::full({1, 5, 3}, 2.0), at::full({1, 5, 3}, 2.0)};
+    damage(left);
+    memory.save(folder / "rows");
+    const auto load = [&] { StreamMemory(1).load(folder / "rows", 1, shape); };
+    if (words.size() == 0) {
+      EXPECT_NO_THROW(load());
+    } else {
+      test::expect_error(ErrorKind::kFormat, words, load);
+    }
+  };
+  refused({}, [](layers::SegmentMemory&) {});
+  refused({"rows", "parts.0.compressed.1", "up to 5"},
+          [](auto& left) { left.compressed[1] = at::full({1, 6, 3}, 2.0); });
+  refused({"parts.0.compressed.1"}, [](auto& left) { left.compressed[1] = at::full({1, 4, 3}, 2.0); });
+  refused({"parts.0.compressed.0"}, [](auto& left) { left.compressed[0] = at::full({1, 5, 4}, 2.0); });
+  refused({"parts.0.compressed.0"}, [](auto& left) { left.compressed[0] = at::full({1, 5, 3}, 2, at::kLong); });
+  refused({"parts.0.compressed.1"}, [](auto& left) { left.compressed.pop_back(); });
+  refused({"parts.0.layers.0"}, [](auto& left) { left.layers[0] = at::full({2, 2, 3}, 1.0); });
+}
+
 }  // namespace
 }  // namespace weft::training

@@ -2,6 +2,10 @@
 // Names by their beginnings and ends: a layer's by its number, a cluster's by its own.
 #include "weft/checkpoint/transformer_xl/directory.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/pow.h>
+
 #include <array>
 #include <string>
 #include <string_view>
@@ -32,6 +36,7 @@ constexpr std::array<Names, 11> kLayerNames{{{"attention.qkv.weight", "dec_attn.
                                              {"head.vocabulary.cluster_bias", "crit.cluster_bias"}}};
 constexpr std::string_view kEmbeddings = "embeddings.tokens.cluster_";
 constexpr std::string_view kOutputs = "head.vocabulary.cluster_";
+constexpr const char* kFrequencies = "transformer.pos_emb.inv_freq";
 
 /// `name` with the beginning that a row knows replaced; empty where none does.
 std::string by_beginning(std::string_view name) {
@@ -98,7 +103,14 @@ bool may_be_surplus(std::string_view name, bool tied, bool shares) {
   const bool of_head =
       (name.starts_with("crit.out_layers.") && name.ends_with(".weight")) || name.starts_with("crit.out_projs.");
   const bool of_layer = name.ends_with(".r_w_bias") || name.ends_with(".r_r_bias");
-  return name == "transformer.pos_emb.inv_freq" || (tied && of_head) || (shares && of_layer);
+  return name == kFrequencies || (tied && of_head) || (shares && of_layer);
+}
+
+/// What transformers keeps of its waves, in float32 and by the same operators: without it, it warns of a missing
+/// tensor.
+at::Tensor wave_frequencies(std::int64_t width) {
+  const at::Tensor steps = at::arange(0, width, 2, at::kFloat) / static_cast<double>(width);
+  return at::pow(10000.0, steps).reciprocal();
 }
 
 }  // namespace
@@ -120,8 +132,9 @@ void save_transformer_xl(const std::filesystem::path& directory, const models::L
         write_file_atomically(fresh / name, read_file(files_from / name));
       }
     }
-    save_tensors(fresh / "model.safetensors", named_weights(*model, transformer_xl_map(model->config())),
-                 {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
+    NamedTensors tensors = named_weights(*model, transformer_xl_map(model->config()));
+    tensors.emplace_back(kFrequencies, wave_frequencies(model->config().hidden_size));
+    save_tensors(fresh / "model.safetensors", tensors, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
     write_file_atomically(fresh / "config.json", config);
   });
 }

@@ -15,6 +15,7 @@
 #include "weft/formats/json_lines.h"
 #include "weft/formats/json_members.h"
 #include "weft/models/transformer_config.h"
+#include "weft/text/hugging_face.h"
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/text_config.h"
 
@@ -172,7 +173,7 @@ std::string command_to_repeat(const RunFigures& run) {
   }
   if (fs::exists(run.path / "tokenizer.model")) {
     command += " --tokenizer " + shell_word((run.path / "tokenizer.model").string());
-  } else if (fs::exists(run.path / "tokenizer.json")) {
+  } else if (text::HuggingFaceTokenizer::present_in(run.path)) {
     command += " --tokenizer " + shell_word(run.path.string());
   }
   return command + out;
