@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peak memory and time of training steps by the number of layers: plain residual connections, recomputed layers, reversible ones.
 
-    bench/memory/depth.py [--context 4096] [--layers 6 12 24 48]
+    bench/memory/depth.py [--context 4096] [--layers 6 12 24 48] [--attention PATTERN] [--forms FORM...]
+    bench/memory/depth.py --context 65536 --layers 6 12 --heads 2 --attention 'lsh(causal=position, rounds=4)' --forms reversible-chunks
 
 What a run of one layer with a context of 64 takes (the program, LibTorch, its threads) is shown by itself. Parameters, their gradients and the two moments
 of AdamW grow with depth in every form; the table says how much that is.
@@ -16,7 +17,7 @@ import time
 
 WEFT = os.environ.get("WEFT_BINARY", pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/weft")
 FORMS = {"plain": [], "recomputed": ["--gradient-checkpointing"], "reversible": ["--residual", "reversible"],
-         "reversible, chunks": ["--residual", "reversible", "--feed-forward-chunk", "256"]}
+         "reversible-chunks": ["--residual", "reversible", "--feed-forward-chunk", "256"]}
 
 
 def measure(folder, name, flags, steps=3):
@@ -37,20 +38,24 @@ def main():
     parser.add_argument("--context", type=int, default=4096)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, nargs="+", default=[6, 12, 24, 48])
+    parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--attention", default="window(256)")
+    parser.add_argument("--forms", nargs="+", choices=list(FORMS), default=list(FORMS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         source = random.Random(1)
         pathlib.Path(folder, "text").write_text("".join(source.choice("abcdefgh \n") for _ in range(4 * options.context + 64)))
-        shape = ["--width", options.width, "--heads", 4, "--attention", "window(256)"]
+        shape = ["--width", options.width, "--heads", options.heads, "--attention", options.attention]
         alone = measure(folder, "alone", [*shape, "--context", 64, "--layers", 1])[0]
         print(f"the program with one layer and 64 tokens: {alone:.0f} MB")
-        print("| layers | weights, gradients, moments, MB | " + " | ".join(f"{form}, MB" for form in FORMS) + " |")
-        print("|---|---|" + "---|" * len(FORMS))
+        print("| layers | weights, gradients, moments, MB | " + " | ".join(f"{form}, MB" for form in options.forms) + " |")
+        print("|---|---|" + "---|" * len(options.forms))
         for layers in options.layers:
             parameters = 12 * layers * options.width**2
             row = [str(layers), f"{parameters * 16 / 2**20:.0f}"]
-            for number, flags in enumerate(FORMS.values()):
-                peak, seconds = measure(folder, f"{layers}-{number}", [*shape, "--context", options.context, "--layers", layers, *flags])
+            for form in options.forms:
+                flags = ["--context", options.context, "--layers", layers, *FORMS[form]]
+                peak, seconds = measure(folder, f"{layers}-{form}", [*shape, *flags])
                 row.append(f"{peak - alone:.0f} ({seconds:.1f} s)")
             print("| " + " | ".join(row) + " |", flush=True)
 
