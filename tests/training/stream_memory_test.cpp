@@ -61,7 +61,7 @@ TEST(StreamMemory, RefusesFilesOfOtherRuns) {
 
 TEST(StreamMemory, RefusesDamagedCompressedRows) {
   const test::TemporaryDirectory folder;
-  const StreamMemory::Shape shape{1, 2, 4, 3, 5};
+  const StreamMemory::Shape shape{2, 1, 4, 3, 5};
   const auto refused = [&](std::initializer_list<std::string_view> words, const auto& damage) {
     StreamMemory memory(1);
     layers::SegmentMemory& left = *memory.begin(0, 0, false);
