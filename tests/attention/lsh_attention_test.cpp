@@ -414,6 +414,35 @@ TEST(LshAttention, DropoutIsDrawnFromTheSeedAlone) {
   }
 }
 
+TEST(LshAttention, EachTrainingStepCanHaveRotationsOfItsOwn) {
+  const at::NoGradGuard without_gradients;
+  const Tensors tensors = shared_rows({1, 2, 60, 8});
+  for (const std::string setting : {"chunk=8", "causal=rank, window=8"}) {
+    const auto make = [&](const char* seed, std::int64_t layer) {
+      MechanismSite site = hashing_site(2, 8);
+      site.layer = layer;
+      return make_attention("lsh(buckets=8, " + setting + ", seed=" + seed + ")", site);
+    };
+    const auto buckets = [&](AttentionImpl& module, std::uint64_t step_seed) {
+      AttentionContext context;
+      context.seed = step_seed;
+      context.choices = std::make_shared<AttentionChoices>();
+      module.forward(tensors.key, tensors.key, tensors.value, context);
+      return context.choices->buckets;
+    };
+    const auto module = make("step", 0);
+    const at::Tensor first = buckets(*module, 1);
+    EXPECT_TRUE(first.equal(buckets(*make("step", 0), 1))) << "a step that is run again";
+    EXPECT_FALSE(first.equal(buckets(*module, 2))) << "another step";
+    EXPECT_FALSE(first.equal(buckets(*make("step", 1), 1))) << "another layer";
+    module->eval();
+    const at::Tensor evaluated = buckets(*module, 1);
+    EXPECT_FALSE(evaluated.equal(first));
+    EXPECT_TRUE(evaluated.equal(buckets(*module, 2)));
+    EXPECT_TRUE(evaluated.equal(buckets(*make("0", 0), 1))) << "evaluation has those of seed 0";
+  }
+}
+
 TEST(LshAttention, MemoryFollowsTheLength) {
   for (const char* expression : {"lsh(rounds=4, chunk=32)", "lsh(causal=rank, window=32, rounds=4)"}) {
     const auto module = make_attention(expression, hashing_site(2, 8));
@@ -433,12 +462,13 @@ TEST(LshAttention, SettingsAreReadOrRefused) {
   EXPECT_EQ(description("lsh(seed=7, right=1, chunk=128,buckets=64x128, rounds=4)"),
             "lsh(buckets=64x128, rounds=4, chunk=128, right=1, seed=7)");
   EXPECT_EQ(description("lsh(window=32, causal=rank)"), "lsh(causal=rank, window=32)");
+  EXPECT_EQ(description("lsh(seed=step, rounds=4)"), "lsh(rounds=4, seed=step)");
   EXPECT_EQ(description("lsh(causal=position, buckets=512)"), "lsh(causal=position, buckets=512)");
   for (const char* expression :
        {"lsh(buckets=3)", "lsh(buckets=64x)", "lsh(buckets=x64)", "lsh(buckets=0)", "lsh(buckets=2x-4)",
         "lsh(buckets=1000000x1000000)", "lsh(causal=yes)", "lsh(window=4)", "lsh(causal=rank, chunk=64)",
-        "lsh(rounds=0)", "lsh(chunk=0)", "lsh | window(3)", "lsh(bucket=64)", "lsh(chunk=8, multiple=12)",
-        "lsh(causal=rank, multiple=64)"}) {
+        "lsh(rounds=0)", "lsh(chunk=0)", "lsh(seed=-1)", "lsh(seed=steps)", "lsh | window(3)", "lsh(bucket=64)",
+        "lsh(chunk=8, multiple=12)", "lsh(causal=rank, multiple=64)"}) {
     expect_error(ErrorKind::kExpression, {"lsh"}, [&] { attention::parse_mechanism(expression); });
   }
   MechanismSite site = hashing_site(2, 4);

@@ -117,6 +117,18 @@ TEST(Reformer, WritesBackWhatItRead) {
   }
 }
 
+TEST(Reformer, WithoutAHashSeedEachTrainingStepHasItsOwn) {
+  formats::Json json = formats::read_json(reformer_fixture("mixed") / "config.json");
+  json["hash_seed"] = nullptr;
+  const models::TransformerConfig config = reformer_from_json(json, reformer_fixture("mixed"));
+  std::string expressions;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    expressions += config.attention_of(layer);
+  }
+  EXPECT_NE(expressions.find("seed=step"), std::string::npos) << expressions;
+  EXPECT_TRUE(reformer_to_json(config).at("hash_seed").is_null());
+}
+
 TEST(Reformer, DecodesLocalLayersTokenByToken) {
   const at::NoGradGuard without_gradients;
   models::LanguageModel model = load_model(reformer_fixture("local"));

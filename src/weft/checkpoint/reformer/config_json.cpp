@@ -4,7 +4,6 @@
 #include "weft/checkpoint/reformer/config_json.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -144,13 +143,15 @@ std::string buckets_text(const Json& json, const std::string& where) {
   return text;
 }
 
-std::int64_t hash_seed(const Json& json, const std::string& where) {
-  std::int64_t seed = 0;
+/// `step` where it is null: new rotations in each training step.
+std::string hash_seed(const Json& json, const std::string& where) {
   const auto found = json.find("hash_seed");
-  if (found != json.end() && !found->is_null()) {
-    formats::read_value(*found, where + ": hash_seed", seed);
+  if (found == json.end() || found->is_null()) {
+    return "step";
   }
-  return seed;
+  std::int64_t seed = 0;
+  formats::read_value(*found, where + ": hash_seed", seed);
+  return concat(seed);
 }
 
 /// Tokens that transformers pads a text to a multiple of: whole chunks of every kind that the model has.
@@ -173,7 +174,7 @@ std::string local_expression(const ReformerFields& fields) {
   return concat("block(", chunk, ", ", seen, "))");
 }
 
-std::string hashed_expression(const ReformerFields& fields, const std::string& buckets, std::int64_t seed) {
+std::string hashed_expression(const ReformerFields& fields, const std::string& buckets, const std::string& seed) {
   return concat("lsh(causal=", fields.is_decoder ? "position" : "none", buckets.empty() ? "" : ", buckets=", buckets,
                 ", rounds=", fields.num_hashes, ", chunk=", fields.lsh_attn_chunk_length,
                 ", left=", fields.lsh_num_chunks_before, ", right=", fields.lsh_num_chunks_after,
@@ -245,8 +246,8 @@ Json read_hashed(const std::string& expression, ReformerFields& fields) {
   fields.lsh_attn_chunk_length = given.number("chunk", 64, 1, kMost);
   fields.lsh_num_chunks_before = given.number("left", 1, 0, 64);
   fields.lsh_num_chunks_after = given.number("right", 0, 0, 64);
-  return {{"num_buckets", buckets},
-          {"hash_seed", given.number("seed", 0, 0, std::numeric_limits<std::int64_t>::max())}};
+  const std::string seed = given.text("seed");
+  return {{"num_buckets", buckets}, {"hash_seed", seed == "step" ? Json() : Json(integer_of(seed).value_or(0))}};
 }
 
 /// What was read must say all of the expressions: texts are padded to whole chunks of both kinds, for example.

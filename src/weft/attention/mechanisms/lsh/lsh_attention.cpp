@@ -11,7 +11,6 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
 #include <string_view>
 
@@ -34,6 +33,7 @@ namespace {
 constexpr std::int64_t kMostBuckets = std::int64_t{1} << 21;  // three digits of kDigit
 constexpr std::int64_t kDigit = 128;  // every smaller whole number is exact in bfloat16, the narrowest dtype of a state
 constexpr std::int64_t kFewTokens = 8;  // each looks its keys up: more of them sort the whole text instead
+constexpr std::uint64_t kRotationStream = 0x726f74617465;  // "rotate" in ASCII: apart from dropout's draws
 
 std::vector<std::int64_t> factors_of(const std::string& text) {
   std::vector<std::int64_t> factors;
@@ -55,6 +55,20 @@ std::vector<std::int64_t> factors_of(const std::string& text) {
   return factors;
 }
 
+void read_seed(MechanismSettings& given, HashAttentionSettings& settings) {
+  const std::string seed = given.text("seed");
+  settings.anew = seed == "step";
+  if (seed.empty() || settings.anew) {
+    return;
+  }
+  const auto number = integer_of(seed);
+  if (!number || *number < 0) {
+    fail(ErrorKind::kExpression, "attention: seed of `lsh` must be a whole number from 0 on, or `step`, found ",
+         quote(seed));
+  }
+  settings.hash.seed = static_cast<std::uint64_t>(*number);
+}
+
 HashAttentionSettings hash_attention_settings(const std::string& expression) {
   constexpr std::int64_t kLongestChunk = std::int64_t{1} << 16;
   constexpr std::int64_t kMostChunks = 64;
@@ -66,7 +80,7 @@ HashAttentionSettings hash_attention_settings(const std::string& expression) {
                                          : HashForm::kChunks;
   settings.hash.factors = factors_of(given.text("buckets"));
   settings.hash.rounds = given.number("rounds", 2, 1, kMostChunks);
-  settings.hash.seed = static_cast<std::uint64_t>(given.number("seed", 0, 0, std::numeric_limits<std::int64_t>::max()));
+  read_seed(given, settings);
   if (settings.form == HashForm::kRank) {
     settings.window = given.number("window", settings.window, 1, kLongestChunk);
     given.check_all_taken({"causal=rank", "window", "buckets", "rounds", "seed"});
@@ -110,6 +124,9 @@ std::string lsh_description(const HashAttentionSettings& settings) {
     add_number("left", settings.left, plain.left);
     add_number("right", settings.right, plain.right);
     add_number("multiple", settings.multiple, settings.chunk);
+  }
+  if (settings.anew) {
+    add("seed=step");
   }
   add_number("seed", static_cast<std::int64_t>(settings.hash.seed), 0);
   return inside.empty() ? "lsh" : concat("lsh(", inside, ")");
@@ -259,25 +276,39 @@ LshAttention::LshAttention(MechanismSpec spec, const MechanismSite& site)
   }
 }
 
-at::Tensor LshAttention::buckets_for(const at::Tensor& key, const AttentionContext& context) {
-  if (context.choices != nullptr && context.choices->buckets.defined()) {
-    const at::Tensor& buckets = context.choices->buckets;
-    const std::vector<std::int64_t> sizes = {key.size(0), key.size(1), settings_.hash.rounds, key.size(2)};
-    require(buckets.sizes() == at::IntArrayRef(sizes) && buckets.scalar_type() == at::kLong, "attention: `",
-            description(), "` repeats a call with buckets int64 ", at::IntArrayRef(sizes), ", found ",
-            buckets.scalar_type(), " ", buckets.sizes());
-    return buckets;
-  }
+at::Tensor LshAttention::lasting_rotations(const at::Tensor& key) {
   const at::TensorOptions options = key.options().dtype(accumulation_type(key));
-  at::Tensor rotations;
-  {
-    const std::lock_guard<std::mutex> lock(rotations_->mutex);
-    at::Tensor& drawn = rotations_->drawn;
-    if (!drawn.defined() || drawn.scalar_type() != accumulation_type(key) || drawn.device() != key.device()) {
-      drawn = rotations_of(settings_.hash, site().heads, site().head_dim, options);
-    }
-    rotations = drawn;
+  const std::lock_guard<std::mutex> lock(rotations_->mutex);
+  at::Tensor& drawn = rotations_->drawn;
+  if (!drawn.defined() || drawn.scalar_type() != accumulation_type(key) || drawn.device() != key.device()) {
+    drawn = rotations_of(settings_.hash, site().heads, site().head_dim, options);
   }
+  return drawn;
+}
+
+at::Tensor LshAttention::rotations_for(const at::Tensor& key, const AttentionContext& context) {
+  if (!settings_.anew || !is_training()) {
+    return lasting_rotations(key);
+  }
+  HashSettings hash = settings_.hash;
+  hash.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer), kRotationStream);
+  return rotations_of(hash, site().heads, site().head_dim, key.options().dtype(accumulation_type(key)));
+}
+
+at::Tensor LshAttention::repeated_buckets(const at::Tensor& key, const AttentionContext& context) const {
+  if (context.choices == nullptr || !context.choices->buckets.defined()) {
+    return {};
+  }
+  const at::Tensor& buckets = context.choices->buckets;
+  const std::vector<std::int64_t> sizes = {key.size(0), key.size(1), settings_.hash.rounds, key.size(2)};
+  require(buckets.sizes() == at::IntArrayRef(sizes) && buckets.scalar_type() == at::kLong, "attention: `",
+          description(), "` repeats a call with buckets int64 ", at::IntArrayRef(sizes), ", found ",
+          buckets.scalar_type(), " ", buckets.sizes());
+  return buckets;
+}
+
+at::Tensor LshAttention::new_buckets(const at::Tensor& key, const at::Tensor& rotations,
+                                     const AttentionContext& context) const {
   at::Tensor buckets = buckets_of(key.detach(), rotations, settings_.hash.factors);
   if (context.choices != nullptr) {
     context.choices->buckets = buckets;
@@ -304,7 +335,11 @@ at::Tensor LshAttention::forward(const at::Tensor& query, const at::Tensor& key,
   if (key.numel() == 0) {
     return at::zeros_like(value.narrow(2, 0, query.size(2)));
   }
-  HashedRows rows{key, value, buckets_for(key, context), kept_keys(context, key)};
+  at::Tensor buckets = repeated_buckets(key, context);
+  if (!buckets.defined()) {
+    buckets = new_buckets(key, rotations_for(key, context), context);
+  }
+  HashedRows rows{key, value, buckets, kept_keys(context, key)};
   if (is_training() && !context.without_dropout) {
     rows.dropout = site().dropout;
     rows.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
@@ -328,7 +363,9 @@ at::Tensor LshAttention::step(const at::Tensor& query, const at::Tensor& key, co
   check_goes_on(context.query_offset, state);
   check_tensors(query, key, value, {});
   const std::int64_t digits = digits_for(settings_.hash.factors);
-  const at::Tensor added = buckets_for(key, context);
+  // Buckets of earlier tokens are in the state: all have the same rotations, whatever the call's seed.
+  const at::Tensor repeated = repeated_buckets(key, context);
+  const at::Tensor added = repeated.defined() ? repeated : new_buckets(key, lasting_rotations(key), context);
   held.append(at::cat({key, digits_of(added, digits, key)}, -1), value);
   const std::int64_t tokens = held.kept() + key.size(2);
   const at::Tensor all = held.keys(tokens);
