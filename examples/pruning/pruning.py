@@ -3,8 +3,8 @@
 """Attention pruning as in Rugina et al. (2020), in the small: train, profile, prune, train again from the start, score; controls beside it.
 
 A model learns with full attention. `weft profile` sums where its attention goes on the training text, `weft prune` keeps the edges that carry most
-of it, and models with the pruned patterns learn from random weights, once for each density and seed. Two controls show what the profile is worth:
-as many random edges, and a window of as many edges.
+of it, by the mean over positions, and models with the pruned patterns learn from random weights, once for each density and seed. Two controls show
+what the profile is worth: as many random edges, and a window of as many edges.
 
     examples/pruning/pruning.py language --train books/train --held-out books/val --out pruning [--steps 600] [--seeds 3]
     examples/pruning/pruning.py classify --train sst2/train.tsv --held-out sst2/dev.tsv --out pruning-sst2
@@ -91,7 +91,7 @@ class Classify:
         return result["evaluation"]["accuracy"]
 
     def profile(self, run):
-        return [run, "--data", *self.chosen.train, "--truncate"]
+        return [run, "--data", self.chosen.train[0]]
 
 
 class Translate:
@@ -125,7 +125,8 @@ def pruned_patterns(chosen, profile, attend, percentage, control):
     path = chosen.out / "patterns" / f"{attend}-{percentage}-{control}.json"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
-        programs.weft(chosen.weft, "prune", profile, "--density", 1 - percentage / 100, "--attend", attend, *CONTROLS[control], "-o", path)
+        programs.weft(chosen.weft, "prune", profile, "--density", round(1 - percentage / 100, 6), "--rank", "mean", "--attend", attend,
+                      *CONTROLS[control], "-o", path)
     return path
 
 
@@ -145,7 +146,7 @@ def table(task, rows):
         mean = statistics.mean(row["scores"])
         spread = statistics.stdev(row["scores"]) if len(row["scores"]) > 1 else 0.0
         lines.append(f"| {row['attend']} | {row['pruned']}% | {row['control']} | {100 * row['kept_mass']:.1f}% | {100 * row['cost_share']:.0f}% | {mean:.4f} | "
-                     f"{spread:.4f} | {100 * (mean / full - 1):+.1f}% |")
+                     f"{spread:.4f} | {f'{100 * (mean / full - 1):+.1f}%' if full else ''} |")
     return "\n".join(lines) + "\n"
 
 
