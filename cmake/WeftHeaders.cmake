@@ -11,9 +11,10 @@ set(WEFT_PUBLIC_HEADERS
     readers/conll_reader.h readers/fasta_reader.h readers/file_list.h readers/genome_documents.h readers/json_lines_reader.h
     readers/reader.h readers/squad_reader.h readers/table_reader.h readers/text_reader.h
     metrics/answers.h metrics/classification.h metrics/correlation.h metrics/entities.h metrics/likelihood.h metrics/roc_auc.h
-    metrics/summary/rouge.h metrics/translation/alignment_error.h metrics/translation/bleu.h metrics/translation/chrf.h)
+    metrics/summary/rouge.h metrics/translation/alignment_error.h metrics/translation/bleu.h metrics/translation/chrf.h
+    profile/attention_profile.h)
 set(WEFT_PUBLIC_TORCH_HEADERS
-    attention/attend.h attention/attention.h attention/global_projection.h attention/mechanism.h
+    attention/attend.h attention/attention.h attention/global_projection.h attention/mechanism.h attention/profile/attention_observer.h
     layers/attention/cross_attention.h layers/attention/self_attention.h layers/linear.h layers/linear_cross_entropy.h layers/precision.h
     layers/transformer_block.h
     models/encoder_decoder.h models/encoder_model.h models/families/family.h models/language_model.h models/stack/stack.h models/transformer_config.h

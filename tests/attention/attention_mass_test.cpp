@@ -8,6 +8,7 @@
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
+#include "weft/attention/mechanism.h"
 #include "weft/attention/profile/attention_mass.h"
 #include "weft/attention/profile/global_rows.h"
 #include "weft/core/error.h"
@@ -184,6 +185,39 @@ class SumsOfCalls final : public attention::AttentionObserver {
   void observe(const attention::ObservedCall& seen) override { attention::add_mass(sums, seen.call); }
   MassSums sums{{.heads = 2, .tile = 16}};
 };
+
+TEST(AttentionMass, IsShownWhatMechanismsCompute) {
+  constexpr std::int64_t kQueries = 25;
+  constexpr std::int64_t kKeys = 40;
+  for (const char* expression : {"relative", "relative(left=20, clamp=15)", "span(max=40, ramp=8, init=10)",
+                                 "window(left=9) | global(first=2)", "full"}) {
+    for (const bool causal : {true, false}) {
+      SCOPED_TRACE(concat(expression, causal ? ", causal" : ""));
+      at::manual_seed(7);
+      const attention::MechanismSite site{.heads = 2, .head_dim = 8, .maximum_length = kKeys, .causal = causal};
+      const auto mechanism = attention::make_attention(expression, site);
+      mechanism->eval();
+      const at::NoGradGuard without_gradients;
+      for (const at::Tensor& parameter : mechanism->parameters()) {
+        if (parameter.numel() > 2) {  // not the spans
+          parameter.normal_(0.0, 0.5);
+        }
+      }
+      const std::int64_t offset = causal ? kKeys - kQueries : 0;
+      const std::int64_t queries = causal ? kQueries : kKeys;
+      const at::Tensor query = at::randn({2, 2, queries, 8});
+      const at::Tensor key = at::randn({2, 2, kKeys, 8});
+      attention::AttentionContext context;
+      context.query_offset = offset;
+      context.rows = {{{}, queries, kKeys}, {{}, queries - 6, kKeys - 6}};  // the second text is shorter
+      const at::Tensor weights = mechanism->weights(query, key, context);
+      SumsOfCalls watcher;
+      context.observer = &watcher;
+      mechanism->forward(query, key, key, context);
+      expect_sums(watcher.sums, weights.to(at::kDouble), offset);
+    }
+  }
+}
 
 TEST(AttentionMass, ShowsGlobalRowsAsTheyAreComputed) {
   // Values are the columns of the identity, so that the rows of global positions are their probabilities.

@@ -47,7 +47,6 @@ MassSums::MassSums(const MassShape& shape) : shape_(shape) {
   require(shape.heads >= 1 && shape.tile >= 1 && shape.edge_limit >= 0,
           "profile: heads and tile must be at least 1, and the edge limit at least 0, found ", shape.heads, ", ",
           shape.tile, " and ", shape.edge_limit);
-  entropy.resize(static_cast<std::size_t>(shape.heads));
 }
 
 MassSums MassSums::sized(const MassShape& shape, std::int64_t queries, std::int64_t keys) {
@@ -82,6 +81,7 @@ void MassSums::grow(std::int64_t queries, std::int64_t keys) {
   key = moved(key, shape_.heads, {1, keys_}, {1, keys});
   distance = moved(distance, shape_.heads, {1, distances()}, {1, queries + keys - 1}, keys - keys_);
   rows = moved(rows, shape_.heads, {1, queries_}, {1, queries});
+  entropy.resize(static_cast<std::size_t>(shape_.heads));
   edge = keeps_edges ? moved(edge, shape_.heads, old, now) : Numbers();
   queries_ = queries;
   keys_ = keys;
@@ -118,7 +118,7 @@ void MassSums::check(const std::string& where) const {
   const std::int64_t heads = shape_.heads;
   const std::int64_t lines = queries_ > 0 ? heads : 0;
   require(is_whole(tile, entries(lines, query_tiles(), key_tiles())) && is_whole(key, entries(lines, keys_)) &&
-              is_whole(distance, entries(lines, distances())) && is_whole(entropy, entries(heads, 1)) &&
+              is_whole(distance, entries(lines, distances())) && is_whole(entropy, entries(lines, 1)) &&
               is_whole(rows, entries(lines, queries_)) &&
               is_whole(edge, has_edges() ? entries(lines, queries_, keys_) : 0),
           where, ": a sum is negative, or has another size than ", heads, " heads of ", queries_, " queries and ",

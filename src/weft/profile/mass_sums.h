@@ -56,7 +56,7 @@ class MassSums {
   std::vector<std::int64_t> key;       ///< [heads, keys]
   std::vector<std::int64_t> distance;  ///< [heads, queries + keys - 1]: entry d + keys - 1 is the distance d, the
                                        ///< position of the query minus that of the key
-  std::vector<std::int64_t> entropy;   ///< [heads], in kEntropyUnit
+  std::vector<std::int64_t> entropy;   ///< [heads], in kEntropyUnit; empty, as all are, before grow()
   std::vector<std::int64_t> rows;      ///< [heads, queries]: queries with an edge; the probabilities of each sum to 1
   std::vector<std::int64_t> edge;      ///< [heads, queries, keys], or empty
 

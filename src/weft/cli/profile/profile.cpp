@@ -88,7 +88,7 @@ std::pair<std::int64_t, std::int64_t> shard_of(const std::string& text) {
 double mean_entropy(const profile::MassSums& sums) {
   double entropy = 0.0;
   double rows = 0.0;
-  for (std::int64_t head = 0; head < sums.shape().heads; ++head) {
+  for (std::int64_t head = 0; sums.queries() > 0 && head < sums.shape().heads; ++head) {
     entropy += static_cast<double>(sums.entropy[static_cast<std::size_t>(head)]) * profile::kEntropyUnit;
     rows += static_cast<double>(sums.rows_of(head));
   }
