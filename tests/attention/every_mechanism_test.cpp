@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One battery of checks for mechanisms (lsh and span have tests of their own); what a mechanism says about itself
-// decides which of them apply.
+// One battery of checks for mechanisms (lsh, whose queries are its keys, has tests of its own); what a mechanism says
+// about itself decides which of them apply.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -25,12 +25,22 @@ constexpr std::int64_t kBatteryWidth = 8;
 const std::vector<std::string>& battery_expressions() {
   static const std::vector<std::string> all = {
       "linear",
+      "linear(map=relu)",
+      "linear(map=dpfp)",
+      "rfa(features=16, seed=3)",
+      "rfa(features=16, denominator=small, scales=fixed, seed=3)",
+      "rfa(features=16, gate=yes, seed=3)",
+      "linformer(rank=6)",
+      "linformer(rank=6, share=none)",
+      "linformer(rank=6, share=layers, init=lucidrains)",
       "performer(features=24, seed=3)",
       "performer(features=13, orthogonal=no, seed=3)",
       "performer(features=24, map=trigonometric, seed=3)",
       "nystrom(landmarks=4, conv=3)",
       "nystrom(landmarks=16, conv=0)",
+      "nystrom(landmarks=0, conv=3)",
       "relative",
+      "span(max=24, ramp=4, init=6)",
       "window(5)",
   };
   return all;
@@ -51,8 +61,11 @@ class EveryMechanism : public ::testing::TestWithParam<std::string> {
 
   static bool can_be_causal() { return attention::parse_mechanism(GetParam()).limits.causal.empty(); }
   static bool can_go_on() { return attention::parse_mechanism(GetParam()).limits.incremental.empty(); }
-  /// Without and, where it can be, with the past alone.
+  /// Without and, where it can be, with the past alone. What forgets has a past alone.
   static std::vector<bool> sites() {
+    if (GetParam().find("gate=yes") != std::string::npos) {
+      return {true};
+    }
     return can_be_causal() ? std::vector<bool>{false, true} : std::vector<bool>{false};
   }
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear attention against its equations in float64, pair by pair; gradients, the past alone, padding, memory.
+// Linear attention, and random feature attention behind it, against their equations in float64; gradients, the past
+// alone, padding, memory.
 #include <gtest/gtest.h>
 
 #include <ATen/autocast_mode.h>
+#include <cmath>
 
 #include <limits>
 #include <random>
@@ -13,6 +15,7 @@
 #include "support/torch_gradcheck.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/linear/decayed_product.h"
 
 namespace weft::test {
 namespace {
@@ -248,7 +251,7 @@ TEST(LinearAttention, ErrorsNameBothSides) {
   for (const char* expression : {"linear(8)", "linear | window(4)", "linear full"}) {
     expect_error(ErrorKind::kExpression, {"linear", "not combined"}, [&] { make_attention(expression, site); });
   }
-  expect_error(ErrorKind::kExpression, {"linear", "no setting 'window'", "it has none"},
+  expect_error(ErrorKind::kExpression, {"linear", "no setting 'window'", "map"},
                [&] { make_attention("linear(window=8)", site); });
   EXPECT_THROW(make_attention("linears", site), Error);
   EXPECT_EQ(make_attention(" linear() ", site)->description(), "linear");
@@ -256,6 +259,146 @@ TEST(LinearAttention, ErrorsNameBothSides) {
   expect_error(ErrorKind::kArgument, {"3", "2"}, [&] {
     linear(3, false)->forward(tensors.query, tensors.key.narrow(1, 0, 2), tensors.value.narrow(1, 0, 2), {});
   });
+}
+
+std::shared_ptr<attention::AttentionImpl> rfa(const std::string& settings, bool causal,
+                                              const at::TensorOptions& options = at::kDouble) {
+  at::manual_seed(3);
+  MechanismSite site;
+  site.heads = 2;
+  site.head_dim = 8;
+  site.causal = causal;
+  const auto module = make_attention("rfa(" + settings + ")", site, options);
+  const at::NoGradGuard without_gradients;
+  for (auto& parameter : module->named_parameters()) {
+    if (parameter.key() != "projection") {
+      parameter.value().add_(at::randn_like(parameter.value()) * 0.5);  // first values would hide mistakes
+    }
+  }
+  return module;
+}
+
+double rfa_gap(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
+
+/// As the released program writes it: `.1 [sin, cos]` of rows that are sigma times the random ones.
+at::Tensor rfa_features(const at::Tensor& x, const attention::AttentionImpl& module) {
+  const auto learned = module.named_parameters();
+  const at::Tensor* sigma = learned.find("scales");
+  const at::Tensor drawn = learned["projection"];
+  const at::Tensor w = sigma != nullptr ? drawn * sigma->unsqueeze(1) : drawn;
+  const at::Tensor angles = at::einsum("bhnd,hkd->bhnk", {x / (x.norm(2, -1, true) + 1e-3), w});
+  return at::cat({angles.sin(), angles.cos()}, -1) * 0.1;
+}
+
+TEST(RfaAttention, EqualsAllPairs) {
+  for (const bool causal : {false, true}) {
+    for (const double least : {1.0, 1e-3}) {
+      const auto module = rfa(least == 1.0 ? "features=32" : "features=32, denominator=small", causal);
+      for (const std::int64_t length : {1, 5, 64, 131}) {
+        const Tensors tensors = random_tensors({2, 2, length, 8}, at::kDouble);
+        at::Tensor weights =
+            at::matmul(rfa_features(tensors.query, *module), rfa_features(tensors.key, *module).transpose(2, 3));
+        weights = causal ? weights.tril() : weights;
+        const at::Tensor expected = at::matmul(weights, tensors.value) / weights.sum(-1, true).clamp_min(least);
+        const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+        EXPECT_LT(((output - expected).abs() / (expected.abs() + 1)).max().item<double>(), 1e-9) << length;
+      }
+    }
+  }
+}
+
+// Peng et al. 2021, equation 7, token by token.
+TEST(RfaAttention, GatesForgetAsTheEquationsSay) {
+  const auto module = rfa("features=32, gate=yes, denominator=small", true);
+  const auto learned = module->named_parameters();
+  const Tensors tensors = random_tensors({2, 2, 131, 8}, at::kDouble);
+  const at::Tensor rows = rfa_features(tensors.query, *module);
+  const at::Tensor keys = rfa_features(tensors.key, *module);
+  const at::Tensor gates =
+      at::sigmoid(at::einsum("bhnd,hd->bhn", {tensors.key, learned["gate"]}) + learned["gate_level"].unsqueeze(-1));
+  at::Tensor s = at::zeros({2, 2, 32, 8}, at::kDouble);
+  at::Tensor z = at::zeros({2, 2, 32}, at::kDouble);
+  std::vector<at::Tensor> outputs;
+  for (std::int64_t i = 0; i < 131; ++i) {
+    const at::Tensor gate = gates.select(2, i).unsqueeze(-1);
+    const at::Tensor key = keys.select(2, i);
+    s = gate.unsqueeze(-1) * s + ((1 - gate) * key).unsqueeze(-1) * tensors.value.select(2, i).unsqueeze(-2);
+    z = gate * z + (1 - gate) * key;
+    const at::Tensor row = rows.select(2, i);
+    outputs.push_back(at::matmul(row.unsqueeze(-2), s).squeeze(-2) / (row * z).sum(-1, true).clamp_min(1e-3));
+  }
+  const at::Tensor expected = at::stack(outputs, 2);
+  const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+  EXPECT_LT(((output - expected).abs() / (expected.abs() + 1)).max().item<double>(), 1e-9);
+  // Queries of the last tokens alone: the sums before them have to forget too.
+  attention::AttentionContext context;
+  context.query_offset = 100;
+  const at::Tensor last = module->forward(tensors.query.narrow(2, 100, 31), tensors.key, tensors.value, context);
+  EXPECT_LT(rfa_gap(last, output.narrow(2, 100, 31)), 1e-9);
+}
+
+// Gates near 0 and near 1, with sums before the first row: products of exponents would leave the range of float32.
+TEST(RfaAttention, DecayedSumsStayInRange) {
+  at::manual_seed(5);
+  const at::Tensor rows = at::randn({1, 150, 4});
+  const at::Tensor keys = at::randn({1, 150, 4});
+  const at::Tensor values = at::randn({1, 150, 3});
+  const at::Tensor gates = -at::exp(at::randn({1, 150}) * 4);
+  const at::Tensor sums = at::randn({1, 4, 3});
+  at::Tensor s = sums.to(at::kDouble);
+  const at::Tensor output = attention::decayed_product(rows, keys, values, gates, sums);
+  for (std::int64_t i = 0; i < 150; ++i) {
+    const auto row = [&](const at::Tensor& tensor) { return tensor.to(at::kDouble).narrow(1, i, 1); };
+    s = row(gates).exp().unsqueeze(-1) * s + at::matmul(row(keys).transpose(1, 2), row(values));
+    EXPECT_LT(rfa_gap(output.narrow(1, i, 1).to(at::kDouble), at::matmul(row(rows), s)), 1e-4) << i;
+  }
+}
+
+TEST(RfaAttention, ScalesAndGatesAreLearnedAndRowsAreNot) {
+  const auto module = rfa("features=8, gate=yes", true);
+  EXPECT_EQ(module->spec().parameters, (std::vector<std::string>{"projection", "scales", "gate", "gate_level"}));
+  const auto learned = module->named_parameters();
+  EXPECT_FALSE(learned["projection"].requires_grad());
+  const Tensors tensors = random_tensors({1, 2, 70, 8}, at::kDouble);
+  module->forward(tensors.query, tensors.key, tensors.value, {}).square().sum().backward();
+  for (const char* name : {"scales", "gate", "gate_level"}) {
+    EXPECT_GT(learned[name].grad().abs().max().item<double>(), 0) << name;
+  }
+  EXPECT_EQ(rfa("features=8, scales=fixed", false)->parameters().size(), 1);
+}
+
+TEST(RfaAttention, FewerKeyHeadsAreRepeated) {
+  for (const std::string settings : {"features=8", "features=8, gate=yes"}) {
+    const auto module = rfa(settings, true);
+    const Tensors tensors = random_tensors({1, 2, 9, 8}, at::kDouble);
+    const at::Tensor key = tensors.key.narrow(1, 0, 1);
+    const at::Tensor value = tensors.value.narrow(1, 0, 1);
+    EXPECT_TRUE(at::equal(module->forward(tensors.query, key, value, {}),
+                          module->forward(tensors.query, key.repeat({1, 2, 1, 1}), value.repeat({1, 2, 1, 1}), {})));
+  }
+}
+
+TEST(RfaAttention, MemoryIsProportionalToTheLength) {
+  const auto peak = [](std::int64_t length) {
+    const Tensors tensors = random_tensors({1, 2, length, 8});
+    const auto module = rfa("features=16, gate=yes", true, at::kFloat);
+    const at::Tensor query = tensors.query.requires_grad_();
+    const at::Tensor key = tensors.key.requires_grad_();
+    return testing::peak_tensor_bytes([&] { module->forward(query, key, tensors.value, {}).sum().backward(); });
+  };
+  EXPECT_LT(peak(16384), 4 * peak(4096) + (1 << 20));
+}
+
+TEST(RfaAttention, ErrorsNameTheSetting) {
+  EXPECT_EQ(rfa("", false)->description(), "rfa(features=128)");
+  EXPECT_EQ(rfa("seed=2, scales=fixed, denominator=small, gate=yes, features=6", true)->description(),
+            "rfa(features=6, gate=yes, denominator=small, scales=fixed, seed=2)");
+  expect_error(ErrorKind::kExpression, {"even", "7"}, [] { rfa("features=7", false); });
+  expect_error(ErrorKind::kExpression, {"denominator", "small", "two"}, [] { rfa("denominator=two", false); });
+  expect_error(ErrorKind::kArgument, {"decoders alone"}, [] { rfa("gate=yes", false); });
+  const Tensors tensors = random_tensors({1, 3, 4, 8}, at::kDouble);
+  expect_error(ErrorKind::kArgument, {"2 heads"},
+               [&] { rfa("", false)->forward(tensors.query, tensors.key, tensors.value, {}); });
 }
 
 }  // namespace

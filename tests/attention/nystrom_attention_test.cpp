@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nystrom attention against its equations in float64; texts as long as their landmarks; rows of a batch; memory.
+// Nystrom attention, and Linformer behind it, against their equations in float64; Nystrom against the self-attention of
+// Nystromformer in transformers (tests/fixtures/make/nystrom_layer.py); texts as long as their landmarks; rows of a
+// batch; memory.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/linear.h>
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
+#include "support/torch_fixture.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
+#include "weft/core/error.h"
 
 namespace weft::test {
 namespace {
@@ -123,6 +133,54 @@ TEST(NystromAttention, MemoryIsProportionalToTheLength) {
   EXPECT_LT(peak(16384), 4 * peak(4096) + (1 << 20));
 }
 
+std::vector<std::string> nystrom_cases() {
+  std::vector<std::string> cases = {"joint/nystrom_landmarks", "joint/nystrom_one_row_a_landmark",
+                                    "joint/nystrom_released"};
+  if (const char* folder = std::getenv("WEFT_NYSTROM_CASES"); folder != nullptr) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      cases.push_back((entry.path().parent_path() / entry.path().stem()).string());
+    }
+  }
+  return cases;
+}
+
+/// Outputs and gradients. WEFT_NYSTROM_CASES may name a folder of more such files (tests/parity/nystrom_parity.py).
+TEST(JointNystrom, EqualsTransformers) {
+  for (const std::string& name : nystrom_cases()) {
+    const Fixture fixture(name);
+    const auto leaf = [&](const std::string& tensor) { return fixture.float64(tensor).requires_grad_(); };
+    const at::Tensor hidden = leaf("hidden_states");
+    MechanismSite site;
+    site.heads = fixture.integer("heads");
+    site.head_dim = hidden.size(2) / site.heads;
+    const auto by_head = [&](const at::Tensor& weight, const std::string& part) {
+      return at::linear(hidden, weight, fixture.float64(part + ".bias"))
+          .unflatten(-1, {site.heads, site.head_dim})
+          .transpose(1, 2);
+    };
+    const std::string expression = concat("nystrom(landmarks=", fixture.integer("landmarks"),
+                                          ", init=released, conv=", fixture.integer("kernel"), ")");
+    SCOPED_TRACE(concat(name, ": ", expression));
+    const auto module = make_attention(expression, site, at::kDouble);
+    at::Tensor convolution = module->named_parameters()["convolution"];
+    convolution.detach().copy_(fixture.float64("convolution"));
+    const at::Tensor query = leaf("query.weight");
+    const at::Tensor key = leaf("key.weight");
+    const at::Tensor value = leaf("value.weight");
+    const at::Tensor output =
+        module->forward(by_head(query, "query"), by_head(key, "key"), by_head(value, "value"), {});
+    const at::Tensor joined = output.transpose(1, 2).flatten(2);
+    joined.backward(fixture.float64("output_gradient"));
+    EXPECT_LT(largest_difference(joined, fixture.tensor("output")), 1e-10);
+    // Both are float64; six steps of the inverse multiply what was rounded.
+    EXPECT_LT(largest_difference(hidden.grad(), fixture.tensor("hidden_states_gradient")), 1e-9);
+    EXPECT_LT(largest_difference(query.grad(), fixture.tensor("query.weight_gradient")), 1e-9);
+    EXPECT_LT(largest_difference(key.grad(), fixture.tensor("key.weight_gradient")), 1e-9);
+    EXPECT_LT(largest_difference(value.grad(), fixture.tensor("value.weight_gradient")), 1e-9);
+    EXPECT_LT(largest_difference(convolution.grad(), fixture.tensor("convolution_gradient")), 1e-9);
+  }
+}
+
 TEST(NystromAttention, ErrorsNameTheSetting) {
   EXPECT_EQ(nystrom("")->description(), "nystrom(landmarks=64, iterations=6, conv=65)");
   EXPECT_EQ(nystrom("init=released, conv=0")->description(),
@@ -133,9 +191,134 @@ TEST(NystromAttention, ErrorsNameTheSetting) {
   site.causal = true;
   expect_error(ErrorKind::kArgument, {"nystrom", "landmarks are means over the whole text"},
                [&] { make_attention("nystrom", site); });
+  expect_error(ErrorKind::kArgument, {"nystrom", "convolution sees tokens on both sides"},
+               [&] { make_attention("nystrom(landmarks=0)", site); });
   const Tensors tensors = random_tensors({1, 2, 9, 8}, at::kDouble);
   expect_error(ErrorKind::kArgument, {"same text"},
                [&] { nystrom("")->forward(tensors.query.narrow(2, 0, 3), tensors.key, tensors.value, {}); });
+}
+
+constexpr std::int64_t kLongestText = 40;
+
+MechanismSite linformer_site(std::int64_t layer = 0, std::int64_t longest = kLongestText) {
+  MechanismSite site;
+  site.heads = 2;
+  site.head_dim = 8;
+  site.layer = layer;
+  site.maximum_length = longest;
+  return site;
+}
+
+std::shared_ptr<attention::AttentionImpl> linformer(const std::string& settings, std::int64_t layer = 0) {
+  at::manual_seed(3);
+  return make_attention("linformer(" + settings + ")", linformer_site(layer), at::kDouble);
+}
+
+// Wang et al. 2020, equation 7, with the first columns of E and F.
+at::Tensor linformer_equations(const Tensors& tensors, const at::Tensor& e, const at::Tensor& f) {
+  const std::int64_t length = tensors.key.size(2);
+  const at::Tensor keys = at::matmul(e.narrow(2, 0, length), tensors.key);
+  const at::Tensor values = at::matmul(f.narrow(2, 0, length), tensors.value);
+  return at::matmul(at::softmax(at::matmul(tensors.query, keys.transpose(2, 3)) / std::sqrt(8.0), -1), values);
+}
+
+double linformer_gap(const at::Tensor& a, const at::Tensor& b) { return (a - b).abs().max().item<double>(); }
+
+TEST(LinformerAttention, EqualsTheEquationsInEverySharing) {
+  for (const std::string sharing : {"none", "heads", "keys", "layers"}) {
+    const auto module = linformer("rank=6, share=" + sharing);
+    const auto learned = module->named_parameters();
+    EXPECT_EQ(learned.size(), sharing == "none" || sharing == "heads" ? 2 : 1);
+    const at::Tensor e = learned["key_projection"];
+    EXPECT_EQ(e.sizes(), at::IntArrayRef({sharing == "none" ? 2 : 1, 6, kLongestText}));
+    const at::Tensor* f = learned.find("value_projection");
+    for (const std::int64_t length : {std::int64_t{1}, std::int64_t{5}, std::int64_t{33}, kLongestText}) {
+      const Tensors tensors = random_tensors({3, 2, length, 8}, at::kDouble);
+      const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+      EXPECT_LT(linformer_gap(output, linformer_equations(tensors, e, f == nullptr ? e : *f)), 1e-12) << sharing;
+    }
+  }
+}
+
+// fairseq: rows of inputs are summed, projected, and get the bias behind; without one that is the same.
+TEST(LinformerAttention, SumsOfInputsAreSumsOfKeysWithoutABias) {
+  const auto module = linformer("rank=6, share=keys");
+  const at::Tensor e = module->named_parameters()["key_projection"];
+  const at::Tensor x = at::randn({1, 2, 20, 8}, at::kDouble);
+  const at::Tensor weight = at::randn({8, 8}, at::kDouble);
+  const at::Tensor inputs_first = at::matmul(at::matmul(e.narrow(2, 0, 20), x), weight);
+  const at::Tensor expected =
+      at::matmul(at::softmax(at::matmul(x, inputs_first.transpose(2, 3)) / std::sqrt(8.0), -1), inputs_first);
+  const at::Tensor keys = at::matmul(x, weight);
+  EXPECT_LT(linformer_gap(module->forward(x, keys, keys, {}), expected), 1e-12);
+}
+
+TEST(LinformerAttention, LayersTakeTheMatrixOfTheFirst) {
+  const auto first = linformer("rank=6, share=layers");
+  const auto second = linformer("rank=6, share=layers", 1);
+  const Tensors tensors = random_tensors({1, 2, 20, 8}, at::kDouble);
+  expect_error(ErrorKind::kArgument, {"layer 1", "not given"},
+               [&] { second->forward(tensors.query, tensors.key, tensors.value, {}); });
+  second->share(*first);
+  EXPECT_TRUE(second->parameters().empty());
+  EXPECT_EQ(second->shared_parameters().size(), 1);
+  EXPECT_TRUE(at::equal(first->forward(tensors.query, tensors.key, tensors.value, {}),
+                        second->forward(tensors.query, tensors.key, tensors.value, {})));
+  expect_error(ErrorKind::kArgument, {"layer 0", "rank=4"},
+               [&] { linformer("rank=6, share=layers", 1)->share(*linformer("rank=4, share=layers")); });
+}
+
+TEST(LinformerAttention, FirstNumbersHaveThePublishedRange) {
+  const auto largest = [](const std::string& settings) {
+    return linformer(settings)->parameters().front().abs().max().item<double>();
+  };
+  EXPECT_NEAR(largest("rank=8"), std::sqrt(3.0 / (kLongestText + 8)), 0.02);
+  EXPECT_NEAR(largest("rank=8, init=lucidrains"), 1 / std::sqrt(8.0), 0.02);
+}
+
+TEST(LinformerAttention, DropoutFollowsTheSeedOfTheCall) {
+  MechanismSite site = linformer_site();
+  site.dropout = 0.5;
+  const auto module = make_attention("linformer(rank=6)", site, at::kDouble);
+  const Tensors tensors = random_tensors({1, 2, 20, 8}, at::kDouble);
+  const auto output = [&](std::uint64_t seed, bool training) {
+    module->train(training);
+    attention::AttentionContext context;
+    context.seed = seed;
+    return module->forward(tensors.query, tensors.key, tensors.value, context);
+  };
+  EXPECT_TRUE(at::equal(output(1, true), output(1, true)));
+  EXPECT_FALSE(at::equal(output(1, true), output(2, true)));
+  EXPECT_TRUE(at::equal(output(1, false), output(2, false)));
+}
+
+TEST(LinformerAttention, MemoryIsProportionalToTheLength) {
+  const auto peak = [](std::int64_t length) {
+    const Tensors tensors = random_tensors({1, 2, length, 8});
+    const auto module = make_attention("linformer(rank=16)", linformer_site(0, 16384));
+    const at::Tensor query = tensors.query.requires_grad_();
+    const at::Tensor key = tensors.key.requires_grad_();
+    return testing::peak_tensor_bytes([&] { module->forward(query, key, tensors.value, {}).sum().backward(); });
+  };
+  EXPECT_LT(peak(16384), 4 * peak(4096) + (1 << 20));
+}
+
+TEST(LinformerAttention, ErrorsNameTheSetting) {
+  EXPECT_EQ(linformer("")->description(), "linformer(rank=256)");
+  EXPECT_EQ(linformer("init=lucidrains, share=none, rank=2")->description(),
+            "linformer(rank=2, share=none, init=lucidrains)");
+  expect_error(ErrorKind::kExpression, {"share", "heads", "all"}, [] { linformer("share=all"); });
+  expect_error(ErrorKind::kExpression, {"rank", "16384", "0"}, [] { linformer("rank=0"); });
+  MechanismSite site = linformer_site();
+  site.causal = true;
+  expect_error(ErrorKind::kArgument, {"linformer", "sum over the whole text"},
+               [&] { make_attention("linformer", site); });
+  expect_error(ErrorKind::kArgument, {"longest text"}, [] { make_attention("linformer", linformer_site(0, 0)); });
+  expect_error(ErrorKind::kArgument, {"share=heads"},
+               [] { make_attention("linformer(rank=16384)", linformer_site(0, std::int64_t{1} << 30)); });
+  const Tensors tensors = random_tensors({1, 2, kLongestText + 1, 8}, at::kDouble);
+  expect_error(ErrorKind::kArgument, {"40 positions", "41 tokens"},
+               [&] { linformer("")->forward(tensors.query, tensors.key, tensors.value, {}); });
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ sys.path.insert(0, str(FIXTURES / "make"))
 import bigbird_layer  # noqa: E402
 import longformer_layer  # noqa: E402
 import lsh_layer  # noqa: E402
+import nystrom_layer  # noqa: E402
 
 TOLERANCE = 1e-12  # float64 on both sides; another machine may sum in another order
 
@@ -35,7 +36,7 @@ def compare(stored_path, made_path):
 def main():
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        for made in longformer_layer.make(folder) + bigbird_layer.make(folder) + lsh_layer.make(folder):
+        for made in longformer_layer.make(folder) + bigbird_layer.make(folder) + lsh_layer.make(folder) + nystrom_layer.make(folder):
             largest, equal = compare(FIXTURES / "joint" / made.name, made)
             print(f"{'ok' if equal else 'DIFFERS':8} {made.stem}: largest difference {largest:.1e}")
             failed |= not equal

@@ -12,11 +12,13 @@
 
 #include "weft/attention/mechanism.h"
 #include "weft/attention/mechanisms/linear/linear_attention.h"
+#include "weft/attention/mechanisms/linformer/linformer_attention.h"
 #include "weft/attention/mechanisms/lsh/lsh_attention.h"
 #include "weft/attention/mechanisms/nystrom/nystrom_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
 #include "weft/attention/mechanisms/performer/performer_attention.h"
 #include "weft/attention/mechanisms/relative/relative_attention.h"
+#include "weft/attention/mechanisms/rfa/rfa_attention.h"
 #include "weft/attention/mechanisms/span/span_attention.h"
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/state/state_checks.h"
@@ -39,8 +41,9 @@ struct Mechanism {
 
 [[noreturn]] MechanismSpec refuse(const std::string& expression) {
   fail(ErrorKind::kUnsupported, "the mechanism `", expression,
-       "` is known, but this version computes `linear`, `lsh`, `nystrom`, `performer`, `relative`, `span` and "
-       "patterns (`window(512) | global(1)`, `full`, ...) only");
+       "` is known, but this version computes `linear`, `linformer`, `lsh`, `nystrom`, `performer`, `relative`, `rfa`, "
+       "`span` "
+       "and patterns (`window(512) | global(1)`, `full`, ...) only");
 }
 
 template <typename Made>
@@ -62,8 +65,10 @@ constexpr std::array kMechanisms{
     Mechanism{"span", parse_span, build_learned<SpanAttention>},
     Mechanism{"nystrom", parse_nystrom, build_learned<NystromAttention>},
     Mechanism{"performer", parse_performer, build_learned<PerformerAttention>},
-    Mechanism{"random_features", refuse, nullptr},
-    Mechanism{"linformer", refuse, nullptr},
+    Mechanism{"rfa", parse_rfa, build_learned<RfaAttention>},
+    Mechanism{"linformer", parse_linformer, build_learned<LinformerAttention>},
+    Mechanism{"little_bird", refuse, nullptr},
+    Mechanism{"star", refuse, nullptr},
 };
 
 // The identifier that the expression begins with, empty when it begins with anything else.

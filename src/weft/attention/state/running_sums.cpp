@@ -24,13 +24,16 @@ void change_defined(at::Tensor& sums, at::Tensor& appended, const Change& change
 
 }  // namespace
 
-void RunningSums::append(const at::Tensor& keys, const at::Tensor& values) {
+void RunningSums::append(const at::Tensor& keys, const at::Tensor& values) { append(keys, values, {}); }
+
+void RunningSums::append(const at::Tensor& keys, const at::Tensor& values, const at::Tensor& kept) {
   const at::Tensor added = at::matmul(keys.transpose(-2, -1), values);
   require(!sums_.defined() || (sums_.sizes() == added.sizes() && sums_.scalar_type() == added.scalar_type() &&
                                sums_.device() == added.device()),
           "decoding state, layer ", layer_, ": holds sums ", sums_.defined() ? sums_.sizes() : at::IntArrayRef(),
           ", cannot append ", added.sizes(), " in ", added.scalar_type(), " on ", added.device());
-  appended_ = sums_.defined() ? sums_ + added : added;
+  const at::Tensor before = sums_.defined() && kept.defined() ? sums_ * kept : sums_;
+  appended_ = before.defined() ? before + added : added;
   pending_ = keys.size(-2);
 }
 

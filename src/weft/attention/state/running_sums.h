@@ -14,6 +14,8 @@ class RunningSums : public AttentionState {
 
   /// keys [B, H_kv, n, r], values [B, H_kv, n, c].
   void append(const at::Tensor& keys, const at::Tensor& values) override;
+  /// The same for sums that forget: of those before, `kept` [B, H_kv, 1, 1] is left.
+  void append(const at::Tensor& keys, const at::Tensor& values, const at::Tensor& kept);
   void advance() override;
   std::unique_ptr<AttentionState> fresh() const override { return std::make_unique<RunningSums>(layer_); }
   void reorder(const at::Tensor& rows) override;

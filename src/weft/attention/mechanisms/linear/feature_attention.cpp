@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "weft/attention/mechanisms/linear/causal_product.h"
+#include "weft/attention/mechanisms/linear/decayed_product.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/state/running_sums.h"
@@ -38,6 +39,9 @@ at::Tensor take_not_finite(FeatureParts& parts) {
   const at::Tensor value = at::isfinite(parts.value).logical_not();
   parts.key = parts.key.masked_fill(key, 0.0);
   parts.value = parts.value.masked_fill(value, 0.0);
+  if (parts.log_gates.defined()) {  // a gate that is not finite makes its key so
+    parts.log_gates = parts.log_gates.masked_fill(key.squeeze(-1), 0.0);
+  }
   return (key | value).cumsum(-2) > 0;
 }
 
@@ -52,17 +56,27 @@ at::Tensor rows_from(const at::Tensor& tensor, std::int64_t first, std::int64_t 
 /// before.
 at::Tensor mixed_behind(const at::Tensor& sums, FeatureParts parts) {
   const at::Tensor reached = take_not_finite(parts);
-  const at::Tensor mixed = causal_product(parts.query, parts.key, parts.value, sums);
+  const at::Tensor mixed = parts.log_gates.defined()
+                               ? decayed_product(parts.query, parts.key, parts.value, parts.log_gates, sums)
+                               : causal_product(parts.query, parts.key, parts.value, sums);
   return reached.defined() ? mixed.masked_fill(reached, kNotANumber) : mixed;
 }
 
 /// The same for queries at positions from `offset` on, and keys at positions from 0 on.
 at::Tensor causal_mixed(const FeatureParts& parts, std::int64_t offset) {
   const std::int64_t before = std::min(offset, parts.key.size(-2));
-  const at::Tensor sums =
-      before > 0 ? sums_of(parts.key.narrow(-2, 0, before), parts.value.narrow(-2, 0, before)) : at::Tensor();
   const std::int64_t count = parts.query.size(-2);
-  return mixed_behind(sums, {parts.query, rows_from(parts.key, offset, count), rows_from(parts.value, offset, count)});
+  FeatureParts here{parts.query, rows_from(parts.key, offset, count), rows_from(parts.value, offset, count)};
+  const bool forgets = parts.log_gates.defined();
+  if (forgets) {
+    here.log_gates = rows_from(parts.log_gates.unsqueeze(-1), offset, count).squeeze(-1);
+  }
+  if (before == 0) {
+    return mixed_behind({}, here);
+  }
+  const at::Tensor earlier = parts.key.narrow(-2, 0, before);
+  const at::Tensor left = forgets ? decayed_keys(earlier, parts.log_gates.narrow(-1, 0, before)).keys : earlier;
+  return mixed_behind(sums_of(left, parts.value.narrow(-2, 0, before)), here);
 }
 
 }  // namespace
@@ -72,10 +86,16 @@ FeatureParts FeatureAttention::parts_of(const at::Tensor& query, const at::Tenso
   const at::ScalarType type = accumulation_type(query);
   const std::int64_t heads = key.size(1);
   // Padding is cleared before the features, where NaN would survive the gradient, and behind them: phi(0) is not 0.
-  const at::Tensor mapped = without_padding(key_features(without_padding(key, keep).to(type)), keep);
+  const at::Tensor cleared = without_padding(key, keep).to(type);
+  at::Tensor mapped = without_padding(key_features(cleared), keep);
+  at::Tensor gates = log_gates(cleared);
+  if (gates.defined()) {
+    mapped = mapped * -gates.expm1().unsqueeze(-1);
+    gates = without_padding(gates.unsqueeze(-1), keep).transpose(-2, -1);  // [B, H_kv, 1, K]
+  }
   const at::Tensor ones = value.new_ones({value.size(0), heads, value.size(2), 1}, type);
   return {query_features(query.to(type)).unflatten(1, {heads, query.size(1) / heads}), mapped.unsqueeze(2),
-          at::cat({without_padding(value, keep).to(type), ones}, -1).unsqueeze(2)};
+          at::cat({without_padding(value, keep).to(type), ones}, -1).unsqueeze(2), gates};
 }
 
 at::Tensor FeatureAttention::quotient_of(const at::Tensor& mixed, at::ScalarType type, const at::Tensor& keep) const {
@@ -115,7 +135,12 @@ at::Tensor FeatureAttention::step(const at::Tensor& query, const at::Tensor& key
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
   const at::Tensor keep = kept_queries(context, query);
   const FeatureParts parts = parts_of(without_padding(query, keep), key, value, kept_keys(added, key, before));
-  held.append(parts.key.squeeze(2), parts.value.squeeze(2));
+  if (parts.log_gates.defined()) {
+    const Decayed decayed = decayed_keys(parts.key.squeeze(2), parts.log_gates.squeeze(2));
+    held.append(decayed.keys, parts.value.squeeze(2), decayed.kept);
+  } else {
+    held.append(parts.key.squeeze(2), parts.value.squeeze(2));
+  }
   // One token sees all that was appended; several each see a part of it.
   const bool one = query.size(2) == 1;
   const at::Tensor sums = one ? held.appended() : held.sums();

@@ -14,6 +14,8 @@ struct FeatureParts {
   at::Tensor query;  ///< phi(q) [B, H_kv, G, Q, r]
   at::Tensor key;    ///< phi(k) [B, H_kv, 1, K, r], zeros where padded
   at::Tensor value;  ///< v and a column of ones, whose sums are the denominators [B, H_kv, 1, K, D_v + 1]
+  /// log g [B, H_kv, 1, K], 0 where padded: a key leaves the part g of the sums before it. Undefined: all of them.
+  at::Tensor log_gates = {};
 };
 
 /// output_i = phi(q_i) S / d(phi(q_i) . z), S = sum_j phi(k_j) v_j^T, z = sum_j phi(k_j), over all keys j or, where the
@@ -38,6 +40,9 @@ class FeatureAttention : public AttentionImpl {
   virtual at::Tensor key_features(const at::Tensor& x) const = 0;
   /// d: what a numerator is divided by, of phi(q_i) . z. Zeros, those of a row without keys, give no zeros.
   virtual at::Tensor denominators(const at::Tensor& sums) const = 0;
+  /// key [B, H_kv, K, D] in float32 or float64 -> log g [B, H_kv, K] for sums that forget, of a mechanism whose sites
+  /// are all causal: S_j = g_j S_(j-1) + (1 - g_j) phi(k_j) v_j^T, and z likewise. Undefined: sums that do not.
+  virtual at::Tensor log_gates(const at::Tensor& /*key*/) const { return {}; }
 
  private:
   FeatureParts parts_of(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,

@@ -9,18 +9,26 @@
 
 namespace weft::attention {
 
-/// `linear`, which has no settings. Errors: kExpression for anything behind the name.
+/// `linear(map=elu|relu|square|dpfp)`, the map optional. Errors: kExpression.
 MechanismSpec parse_linear(const std::string& expression);
 
-/// FeatureAttention with phi(x) = elu(x) + 1, no scale, and d(s) = s + 1e-6 (equations 5, 7 and 12).
+/// FeatureAttention with d(s) = s + 1e-6, no scale, and the features phi(x) of
+///   elu     elu(x) + 1 (Katharopoulos et al. 2020, equations 5, 7 and 12)
+///   relu    max(x, 0) (Choromanski et al. 2021, section 4.3; no epsilon is added to the features)
+///   square  max(x, 0)^2
+///   dpfp    r_i r_(i-1) of r = [max(x, 0), max(-x, 0)], 2 D features, r_(-1) the last (Schlag, Irie and Schmidhuber
+///           2021, equation 37 with nu = 1).
 class LinearAttention : public FeatureAttention {
  public:
-  using FeatureAttention::FeatureAttention;
+  LinearAttention(MechanismSpec spec, const MechanismSite& site);
 
  protected:
   at::Tensor query_features(const at::Tensor& x) const override;
   at::Tensor key_features(const at::Tensor& x) const override;
   at::Tensor denominators(const at::Tensor& sums) const override;
+
+ private:
+  at::Tensor (*map_)(const at::Tensor& x) = nullptr;
 };
 
 }  // namespace weft::attention

@@ -17,6 +17,8 @@
 #include <cmath>
 #include <utility>
 
+#include "weft/attention/attention.h"
+#include "weft/attention/mechanisms/pattern_attention.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"
@@ -44,7 +46,7 @@ struct NystromSettings {
 
 NystromSettings nystrom_settings(const std::string& expression) {
   MechanismSettings given(expression, "nystrom");
-  const NystromSettings settings{given.number("landmarks", kDefaultLandmarks, 1, kMostLandmarks),
+  const NystromSettings settings{given.number("landmarks", kDefaultLandmarks, 0, kMostLandmarks),
                                  given.number("iterations", kDefaultIterations, 1, kMostIterations),
                                  given.number("conv", kDefaultConvolution, 0, kLongestConvolution),
                                  given.word("init", {"exact", "released"}) == "exact"};
@@ -67,6 +69,9 @@ double nystrom_operations(const NystromSettings& settings, const MechanismSite& 
   const auto width = static_cast<double>(site.head_dim);
   const auto landmarks = static_cast<double>(settings.landmarks);
   const auto tokens = static_cast<double>(length);
+  if (settings.landmarks == 0) {
+    return tokens * width * (4 * tokens + 2 * static_cast<double>(settings.convolution));
+  }
   return tokens * width * (8 * landmarks + 2 * static_cast<double>(settings.convolution)) +
          static_cast<double>(settings.iterations) * 8 * landmarks * landmarks * landmarks;
 }
@@ -109,9 +114,14 @@ MechanismSpec parse_nystrom(const std::string& expression) {
   if (settings.convolution > 0) {
     spec.parameters = {"convolution"};
   }
-  spec.limits.causal = "its landmarks are means over the whole text, so that later tokens reach earlier ones";
-  spec.limits.incremental = "its landmarks move with every token";
-  spec.limits.cross = "its landmarks are stretches of one text";
+  const bool has_landmarks = settings.landmarks > 0;
+  spec.limits.causal = has_landmarks
+                           ? "its landmarks are means over the whole text, so that later tokens reach earlier ones"
+                           : "its convolution sees tokens on both sides";
+  spec.limits.incremental =
+      has_landmarks ? "its landmarks move with every token" : "its convolution sees tokens that come later";
+  spec.limits.cross =
+      has_landmarks ? "its landmarks are stretches of one text" : "its convolution is over the tokens of one text";
   spec.limits.alibi = "it computes no scores that the distance could lower";
   spec.operations = [settings](const MechanismSite& site, std::int64_t length) {
     return nystrom_operations(settings, site, length);
@@ -156,14 +166,32 @@ at::Tensor NystromAttention::forward(const at::Tensor& query, const at::Tensor& 
   const at::ScalarType type = accumulation_type(query);
   const at::Tensor keep = kept_keys(context, key);
   const at::Tensor keep_queries = kept_queries(context, query);
-  const double scale = std::pow(static_cast<double>(query.size(3)), -0.25);
   const auto wide = [&](const at::Tensor& tensor, const at::Tensor& kept) {
     return repeat_key_heads(without_padding(tensor, kept).to(type), site().heads);
   };
-  const at::Tensor queries = wide(query, keep_queries) * scale;
-  const at::Tensor keys = wide(key, keep) * scale;
   const at::Tensor values = wide(value, keep);
+  at::Tensor output = landmarks_ == 0 ? softmax_of_pairs(wide(query, keep_queries), wide(key, keep), values, keep)
+                                      : through_landmarks(wide(query, keep_queries), wide(key, keep), values, keep);
+  if (convolution_.defined()) {
+    const at::Tensor rows = convolution_.to(type).unsqueeze(1).unsqueeze(-1);  // [H, 1, conv, 1]
+    output = output + at::conv2d(values, rows, {}, {1, 1}, {rows.size(2) / 2, 0}, {1, 1}, site().heads);
+  }
+  return without_padding(output, keep_queries).to(query.scalar_type());
+}
 
+at::Tensor NystromAttention::softmax_of_pairs(const at::Tensor& queries, const at::Tensor& keys,
+                                              const at::Tensor& values, const at::Tensor& keep) const {
+  static const pattern::Pattern pairs = pattern::Pattern::parse("full");
+  AttentionOptions options;
+  options.key_keep = keep;
+  return attention(queries, keys, values, layout_for_call(pairs, site(), queries, keys, {}, false), options).output;
+}
+
+at::Tensor NystromAttention::through_landmarks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& values,
+                                               const at::Tensor& keep) const {
+  const double scale = std::pow(static_cast<double>(query.size(3)), -0.25);
+  const at::Tensor queries = query * scale;
+  const at::Tensor keys = key * scale;
   const Stretches stretches = stretches_of(keep, queries, landmarks_);
   const at::Tensor query_marks = at::matmul(stretches.means, without_padding(queries, keep));  // [B, H, l, D]
   const at::Tensor key_marks = at::matmul(stretches.means, keys);
@@ -173,12 +201,7 @@ at::Tensor NystromAttention::forward(const at::Tensor& query, const at::Tensor& 
   const at::Tensor mixed =
       at::where(stretches.few, at::matmul(stretches.means, values),
                 at::matmul(inverse(middle), at::matmul(mark_weights(query_marks, keys, hidden), values)));
-  at::Tensor output = at::matmul(mark_weights(queries, key_marks, stretches.absent), mixed);
-  if (convolution_.defined()) {
-    const at::Tensor rows = convolution_.to(type).unsqueeze(1).unsqueeze(-1);  // [H, 1, conv, 1]
-    output = output + at::conv2d(values, rows, {}, {1, 1}, {rows.size(2) / 2, 0}, {1, 1}, site().heads);
-  }
-  return without_padding(output, keep_queries).to(query.scalar_type());
+  return at::matmul(mark_weights(queries, key_marks, stretches.absent), mixed);
 }
 
 }  // namespace weft::attention
