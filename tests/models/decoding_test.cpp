@@ -41,13 +41,29 @@ void expect_state_equals_whole(const TransformerConfig& config, std::initializer
 }
 
 TEST(Decoding, EqualsTheWholeForEveryPattern) {
-  for (const std::string attention :
-       {"full", "causal", "window(6)", "window(left=9)", "window(8, dilation=3)", "strided(5)",
-        "strided(4, split=true)", "fixed(6, 2)", "fixed(6, 2, split=true)", "window(4) | global(2)",
-        "heads(window(6), stride(3))", "!window(4)", "block(4, window(3))",
-        "block(3, block(2, causal & window(3)) | global(1))", "window(3) | !block(5, window(left=1))",
-        "heads(block(4, causal), stride(3))", "linear", "lsh(causal=rank, window=3, buckets=4)",
-        "span(max=9, ramp=4, init=2)"}) {
+  for (const std::string attention : {"full",
+                                      "causal",
+                                      "window(6)",
+                                      "window(left=9)",
+                                      "window(8, dilation=3)",
+                                      "strided(5)",
+                                      "strided(4, split=true)",
+                                      "fixed(6, 2)",
+                                      "fixed(6, 2, split=true)",
+                                      "window(4) | global(2)",
+                                      "heads(window(6), stride(3))",
+                                      "!window(4)",
+                                      "block(4, window(3))",
+                                      "block(3, block(2, causal & window(3)) | global(1))",
+                                      "window(3) | !block(5, window(left=1))",
+                                      "heads(block(4, causal), stride(3))",
+                                      "linear",
+                                      "linear(map=dpfp)",
+                                      "performer(features=16)",
+                                      "rfa(features=16)",
+                                      "rfa(features=16, gate=yes)",
+                                      "lsh(causal=rank, window=3, buckets=4)",
+                                      "span(max=9, ramp=4, init=2)"}) {
     TransformerConfig config = small_config();
     config.attention = {attention};
     expect_state_equals_whole(config, {5, 1, 1, 3, 1, 1, 1, 7, 1});

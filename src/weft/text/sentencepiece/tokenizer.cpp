@@ -58,9 +58,11 @@ std::int64_t first_byte(const std::filesystem::path& directory) {
     return found != config.end() && *found == value;
   };
   const bool reformer = says("model_type", "reformer");
-  if (reformer && !says("vocab_size", 258)) {
+  // An encoder may have the mask behind the bytes.
+  const bool masked = says("vocab_size", 259) && !says("is_decoder", true);
+  if (reformer && !says("vocab_size", 258) && !masked) {
     fail(ErrorKind::kFormat, quote(directory.native(), 4096), ": has no tokeniser's files, which only a Reformer over ",
-         "bytes (vocab_size 258) goes without; expected tokenizer.json");
+         "bytes (vocab_size 258, of an encoder 259) goes without; expected tokenizer.json");
   }
   return reformer || says("tokenizer_class", "bytes+2") ? 2 : 0;
 }

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// One module a length, its inputs, and an allocator that counts while a call runs.
+#include "weft/cli/bench/mechanism_bench.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/randn.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "weft/attention/mechanism.h"
+#include "weft/cli/bench/timing.h"
+#include "weft/cli/output.h"
+#include "weft/core/error.h"
+#include "weft/kernels/workspace.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::int64_t kStateTokens = 1024;
+
+/// Counts what passes through it on its way to LibTorch's own allocator.
+class CountedMemory : public c10::Allocator {
+ public:
+  explicit CountedMemory(c10::Allocator* inner) : inner_(inner) {}
+
+  c10::DataPtr allocate(std::size_t bytes) override {
+    auto* held = new Held{inner_->allocate(bytes), static_cast<std::int64_t>(bytes), this};
+    add(held->bytes);
+    return {held->data.get(), held, &release, c10::Device(c10::kCPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
+
+  void reset() {
+    const std::lock_guard lock(mutex_);
+    now_ = peak_ = 0;
+  }
+  std::int64_t peak() {
+    const std::lock_guard lock(mutex_);
+    return peak_;
+  }
+  c10::Allocator* inner() const noexcept { return inner_; }
+
+ private:
+  struct Held {
+    c10::DataPtr data;
+    std::int64_t bytes;
+    CountedMemory* owner;
+  };
+
+  static void release(void* context) {
+    auto* held = static_cast<Held*>(context);
+    held->owner->add(-held->bytes);
+    delete held;
+  }
+
+  void add(std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    now_ += bytes;
+    peak_ = std::max(peak_, now_);
+  }
+
+  c10::Allocator* inner_;
+  std::mutex mutex_;
+  std::int64_t now_ = 0;
+  std::int64_t peak_ = 0;
+};
+
+/// The most bytes held at once while `work` runs, those of the fused kernel's workspace too.
+std::int64_t most_bytes_of(const std::function<void()>& work) {
+  // Never freed: a tensor that is made meanwhile may outlive the measurement.
+  static auto* const counted = new CountedMemory(c10::GetCPUAllocator());
+  struct Counting {
+    Counting() { c10::SetCPUAllocator(counted, 255); }
+    ~Counting() { c10::SetCPUAllocator(counted->inner(), 255); }
+    Counting(const Counting&) = delete;
+    Counting& operator=(const Counting&) = delete;
+  };
+  counted->reset();
+  kernels::reset_workspace_peak();
+  {
+    const Counting counting;
+    work();
+  }
+  return counted->peak() + kernels::workspace_peak();
+}
+
+attention::MechanismSite site_for(const MechanismCalls& calls, std::int64_t length) {
+  attention::MechanismSite site;
+  site.heads = calls.heads;
+  site.head_dim = calls.head_dim;
+  site.maximum_length = length;
+  site.causal = calls.causal;
+  return site;
+}
+
+/// Query, key and value [batch, heads, length, head_dim] ~ N(0, 1), the same in every run.
+std::vector<at::Tensor> inputs_for(const MechanismCalls& calls, std::int64_t length) {
+  at::Generator generator = at::detail::createCPUGenerator(1);
+  std::vector<at::Tensor> inputs;
+  inputs.reserve(3);
+  for (int i = 0; i < 3; ++i) {
+    inputs.push_back(at::randn({calls.batch, calls.heads, length, calls.head_dim}, generator).to(calls.dtype));
+  }
+  return inputs;
+}
+
+std::shared_ptr<attention::AttentionImpl> module_for(const std::string& expression, const MechanismCalls& calls,
+                                                     std::int64_t length) {
+  auto module = attention::make_attention(expression, site_for(calls, length), at::TensorOptions(calls.dtype));
+  module->eval();
+  return module;
+}
+
+/// Memory in a call that nobody times, then the median of at least one more: long calls are not made ten times.
+std::pair<double, std::int64_t> measured(const std::function<void()>& work, const MechanismCalls& calls) {
+  const std::int64_t bytes = most_bytes_of(work);
+  const TimingLimits limits{.least_rounds = 1, .most_rounds = 10, .seconds = std::min(1.0, calls.most_seconds)};
+  return {median_milliseconds({work}, limits).front(), bytes};
+}
+
+MechanismTimes measure_length(const std::string& expression, const MechanismCalls& calls, std::int64_t length) {
+  const auto module = module_for(expression, calls, length);
+  std::vector<at::Tensor> inputs = inputs_for(calls, length);
+  const auto call = [&] { return module->forward(inputs[0], inputs[1], inputs[2], {}); };
+  MechanismTimes times;
+  times.length = length;
+  std::tie(times.forward_ms, times.forward_bytes) = measured(
+      [&] {
+        const at::NoGradGuard no_gradient;
+        call();
+      },
+      calls);
+  if (calls.backward) {
+    for (at::Tensor& input : inputs) {
+      input.requires_grad_();
+    }
+    const auto both = measured([&] { torch::autograd::grad({call().sum()}, inputs); }, calls);
+    times.forward_backward_ms = both.first;
+    times.forward_backward_bytes = both.second;
+  }
+  return times;
+}
+
+/// How a quantity is expected to go on: as it grew between the last two lengths, at least in proportion to the length.
+double expected(double last, double before, double growth) {
+  return last * (before > 0 ? std::max(growth, last / before) : growth * growth);
+}
+
+/// Why the next call is not made; empty where it is.
+std::string reason_to_skip(const std::vector<MechanismTimes>& times, std::int64_t length, const MechanismCalls& calls) {
+  if (times.empty()) {
+    return {};
+  }
+  const MechanismTimes& last = times.back();
+  const MechanismTimes none;
+  const MechanismTimes& before = times.size() > 1 ? times[times.size() - 2] : none;
+  const double growth = static_cast<double>(length) / static_cast<double>(last.length);
+  const auto of = [](auto whole, auto part) {
+    return [whole, part](const MechanismTimes& t) { return static_cast<double>((t.*whole).value_or(t.*part)); };
+  };
+  const auto time = of(&MechanismTimes::forward_backward_ms, &MechanismTimes::forward_ms);
+  const auto bytes = of(&MechanismTimes::forward_backward_bytes, &MechanismTimes::forward_bytes);
+  const double seconds = expected(time(last), time(before), growth) / 1e3;
+  if (seconds > calls.most_seconds) {
+    return concat("a call would take about ", duration(seconds), ", --seconds is ", fixed(calls.most_seconds, 1));
+  }
+  const double needed = expected(bytes(last), bytes(before), growth);
+  if (needed > static_cast<double>(calls.most_bytes)) {
+    return concat("a call would need about ", with_unit(needed, "B"), ", --memory is ",
+                  with_unit(static_cast<double>(calls.most_bytes), "B"));
+  }
+  return {};
+}
+
+std::optional<std::int64_t> state_bytes_of(const std::string& expression, const MechanismCalls& calls) {
+  if (!calls.causal || !attention::parse_mechanism(expression).limits.incremental.empty()) {
+    return std::nullopt;
+  }
+  const at::NoGradGuard no_gradient;
+  MechanismCalls one = calls;
+  one.batch = 1;
+  const auto module = module_for(expression, one, kStateTokens);
+  const std::vector<at::Tensor> inputs = inputs_for(one, kStateTokens);
+  const auto state = module->initial_state();
+  module->step(inputs[0], inputs[1], inputs[2], {}, *state);
+  state->advance();
+  return static_cast<std::int64_t>(state->bytes());
+}
+
+double time_of(const MechanismTimes& times) { return times.forward_backward_ms.value_or(times.forward_ms); }
+
+}  // namespace
+
+MechanismReport measure_mechanism(const std::string& expression, const MechanismCalls& calls) {
+  MechanismReport report;
+  report.attention = attention::parse_mechanism(expression).description;
+  try {
+    report.attention =
+        attention::at_site(attention::parse_mechanism(expression), site_for(calls, calls.lengths.back())).description;
+  } catch (const Error& error) {
+    report.refused = error.what();
+    return report;
+  }
+  for (const std::int64_t length : calls.lengths) {
+    report.skipped_why = reason_to_skip(report.times, length, calls);
+    if (!report.skipped_why.empty()) {
+      report.skipped_from = length;
+      break;
+    }
+    report.times.push_back(measure_length(expression, calls, length));
+  }
+  report.state_bytes = state_bytes_of(expression, calls);
+  return report;
+}
+
+std::optional<std::int64_t> faster_from(const MechanismReport& report, const MechanismReport& baseline) {
+  std::optional<std::int64_t> from;
+  for (std::size_t i = 0; i < report.times.size(); ++i) {
+    const bool faster = i >= baseline.times.size() || time_of(report.times[i]) < time_of(baseline.times[i]);
+    from = !faster ? std::nullopt : from ? from : std::optional(report.times[i].length);
+  }
+  return from;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft bench mechanisms`: a table of time and memory by length, from which to choose an attention on this machine.
+#include <unistd.h>
+#include <algorithm>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <ATen/Parallel.h>
+
+#include "weft/cli/bench/mechanism_bench.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/pattern/pattern_site.h"
+#include "weft/cli/threads.h"
+#include "weft/core/cpu.h"
+#include "weft/core/error.h"
+#include "weft/core/fields.h"
+#include "weft/core/progress.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kBenchMechanismsExamples =
+    "  weft bench mechanisms\n"
+    "  weft bench mechanisms --causal --lengths 512,4096,32768 --json\n"
+    "  weft bench mechanisms --attention full 'window(512)' 'performer(features=128)' --no-backward";
+constexpr std::int64_t kLongestCall = std::int64_t{1} << 24;
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+
+struct BenchMechanismsConfig {
+  std::vector<std::string> attention;
+  std::string lengths = "512,2048,8192,32768,131072";
+  std::int64_t batch = 1;
+  std::int64_t heads = 8;
+  std::int64_t head_dim = 64;
+  std::string dtype = "float32";
+  bool causal = false;
+  bool backward = true;
+  double seconds = 10;
+  double memory = 0;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = BenchMechanismsConfig;
+    visit(
+        Field{"attention", &C::attention,
+              "mechanisms and patterns to measure, the first of which is compared with; without it one of each kind"});
+    visit(Field{"lengths", &C::lengths, "lengths in tokens, ascending, with commas"});
+    visit(Field{"batch", &C::batch, "texts in a call"}.range(1, 1 << 16));
+    visit(Field{"heads", &C::heads, "attention heads"}.range(1, 4096));
+    visit(Field{"head_dim", &C::head_dim, "width of a head"}.range(1, 1024));
+    visit(Field{"dtype", &C::dtype, "element type of query, key and value"}.one_of({"float32", "bfloat16"}));
+    visit(Field{"causal", &C::causal, "as in a decoder: each token sees those before it"});
+    visit(Field{"backward", &C::backward, "measure gradients, too"});
+    visit(Field{"seconds", &C::seconds, "leave out calls that would take longer"}.range(0.001, 86400.0));
+    visit(Field{"memory", &C::memory, "leave out calls that would need more GiB; 0: half of the machine's"}.range(
+        0.0, 65536.0));
+  }
+};
+
+struct BenchMechanismsOptions {
+  formats::Json given = formats::Json::object();
+  std::int64_t threads = 0;
+  bool json = false;
+};
+
+std::vector<std::string> one_of_each_kind(bool causal) {
+  return causal ? std::vector<std::string>{"causal",   "window(left=511)", "lsh(causal=rank)",
+                                           "relative", "linear",           "performer",
+                                           "rfa",      "rfa(gate=yes)"}
+                : std::vector<std::string>{"full",      "window(512)", "lsh",     "linear",
+                                           "performer", "rfa",         "nystrom", "linformer"};
+}
+
+std::int64_t half_of_memory() {
+  return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) / 2 * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
+}
+
+MechanismCalls calls_of(const BenchMechanismsConfig& config) {
+  MechanismCalls calls;
+  calls.lengths = number_list("--lengths", config.lengths, ',');
+  const bool rising =
+      std::adjacent_find(calls.lengths.begin(), calls.lengths.end(), std::greater_equal<>()) == calls.lengths.end();
+  if (calls.lengths.empty() || !rising || calls.lengths.front() < 1 || calls.lengths.back() > kLongestCall) {
+    throw UsageError(concat("--lengths must be ascending numbers in [1, ", kLongestCall,
+                            "] with commas, such as 512,2048, found '", config.lengths, "'"));
+  }
+  calls.batch = config.batch;
+  calls.heads = config.heads;
+  calls.head_dim = config.head_dim;
+  calls.causal = config.causal;
+  calls.backward = config.backward;
+  calls.dtype = config.dtype == "float32" ? at::kFloat : at::kBFloat16;
+  calls.most_seconds = config.seconds;
+  calls.most_bytes = config.memory > 0 ? static_cast<std::int64_t>(config.memory * kGibibyte) : half_of_memory();
+  return calls;
+}
+
+formats::Json json_of(const MechanismReport& report, const MechanismReport& baseline) {
+  formats::Json lengths = formats::Json::array();
+  for (const MechanismTimes& times : report.times) {
+    lengths.push_back({{"length", times.length},
+                       {"forward_ms", times.forward_ms},
+                       {"forward_bytes", times.forward_bytes},
+                       {"forward_backward_ms", formats::or_null(times.forward_backward_ms)},
+                       {"forward_backward_bytes", formats::or_null(times.forward_backward_bytes)}});
+  }
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? formats::Json(nullptr) : formats::Json(text);
+  };
+  return {{"attention", report.attention},
+          {"lengths", lengths},
+          {"refused", text_or_null(report.refused)},
+          {"skipped_from", report.skipped_from > 0 ? formats::Json(report.skipped_from) : formats::Json(nullptr)},
+          {"skipped_why", text_or_null(report.skipped_why)},
+          {"faster_from", formats::or_null(faster_from(report, baseline))},
+          {"state_bytes", formats::or_null(report.state_bytes)}};
+}
+
+using Cell = std::function<std::string(const MechanismTimes&)>;
+
+/// A line a mechanism, a column a length.
+std::string length_table(const std::string& title, const std::vector<MechanismReport>& reports,
+                         const std::vector<std::int64_t>& lengths, const Cell& cell) {
+  std::size_t width = title.size();
+  for (const MechanismReport& report : reports) {
+    width = std::max(width, report.attention.size());
+  }
+  std::ostringstream text;
+  text << std::left << std::setw(static_cast<int>(width)) << title << std::right;
+  for (const std::int64_t length : lengths) {
+    text << std::setw(10) << digits(length);
+  }
+  text << '\n';
+  for (const MechanismReport& report : reports) {
+    text << std::left << std::setw(static_cast<int>(width)) << report.attention << std::right;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      text << std::setw(10) << (i < report.times.size() ? cell(report.times[i]) : "-");
+    }
+    text << '\n';
+  }
+  return text.str() + "\n";
+}
+
+std::string milliseconds_text(double milliseconds) { return fixed(milliseconds, milliseconds < 100 ? 2 : 0); }
+
+std::string mebibytes_text(std::int64_t bytes) { return fixed(static_cast<double>(bytes) / (1 << 20), 1); }
+
+/// What the tables do not say.
+void print_notes(const std::vector<MechanismReport>& reports) {
+  const MechanismReport& baseline = reports.front();
+  for (const MechanismReport& report : reports) {
+    std::string note;
+    const auto from = faster_from(report, baseline);
+    if (&report != &baseline && report.refused.empty()) {
+      note += from ? concat("faster than `", baseline.attention, "` from ", digits(*from), " tokens on")
+                   : concat("not faster than `", baseline.attention, "` at these lengths");
+    }
+    if (report.state_bytes) {
+      note += concat(note.empty() ? "" : "; ", "state after 1,024 tokens ",
+                     with_unit(static_cast<double>(*report.state_bytes), "B"));
+    }
+    if (report.skipped_from > 0) {
+      note += concat(note.empty() ? "" : "; ", "left out from ", digits(report.skipped_from),
+                     " tokens on: ", report.skipped_why);
+    }
+    if (!report.refused.empty()) {
+      note = report.refused;
+    }
+    if (!note.empty()) {
+      std::cout << report.attention << ": " << note << '\n';
+    }
+  }
+}
+
+void print_tables(const std::vector<MechanismReport>& reports, const MechanismCalls& calls) {
+  const auto print = [&](const char* title, const Cell& cell) {
+    std::cout << length_table(title, reports, calls.lengths, cell);
+  };
+  print("forward, ms", [](const MechanismTimes& times) { return milliseconds_text(times.forward_ms); });
+  if (calls.backward) {
+    print("forward and backward, ms",
+          [](const MechanismTimes& times) { return milliseconds_text(*times.forward_backward_ms); });
+  }
+  print("forward, MiB", [](const MechanismTimes& times) { return mebibytes_text(times.forward_bytes); });
+  if (calls.backward) {
+    print("forward and backward, MiB",
+          [](const MechanismTimes& times) { return mebibytes_text(*times.forward_backward_bytes); });
+  }
+  print_notes(reports);
+}
+
+void run_bench_mechanisms(const BenchMechanismsOptions& options) {
+  BenchMechanismsConfig config;
+  formats::update_from_json(config, options.given, "weft bench mechanisms");
+  apply_threads(options.threads);
+  const MechanismCalls calls = calls_of(config);
+  const std::vector<std::string> expressions =
+      config.attention.empty() ? one_of_each_kind(config.causal) : config.attention;
+  std::vector<MechanismReport> reports;
+  ProgressBar progress("measuring", static_cast<double>(expressions.size()));
+  for (const std::string& expression : expressions) {
+    progress.update(static_cast<double>(reports.size()), expression);
+    reports.push_back(measure_mechanism(expression, calls));
+  }
+  progress.finish();
+  if (!options.json) {
+    std::cout << cpu_description() << ", " << counted(at::get_num_threads(), "thread") << ", " << config.dtype << ", "
+              << (config.causal ? "causal, " : "") << "batch " << calls.batch << ", " << counted(calls.heads, "head")
+              << " of " << calls.head_dim << " columns; `-` was left out\n\n";
+    print_tables(reports, calls);
+    return;
+  }
+  formats::Json mechanisms = formats::Json::array();
+  for (const MechanismReport& report : reports) {
+    mechanisms.push_back(json_of(report, reports.front()));
+  }
+  print_json({{"processor", cpu_description()},
+              {"threads", at::get_num_threads()},
+              {"dtype", config.dtype},
+              {"causal", config.causal},
+              {"batch", calls.batch},
+              {"heads", calls.heads},
+              {"head_dim", calls.head_dim},
+              {"mechanisms", mechanisms}});
+}
+
+}  // namespace
+
+void add_bench_mechanisms(CLI::App& parent) {
+  auto options = std::make_shared<BenchMechanismsOptions>();
+  CLI::App& app =
+      add_command(parent, "mechanisms", "time and memory of attention mechanisms by length", kBenchMechanismsExamples);
+  add_fields<BenchMechanismsConfig>(app, {.title = "Options"}, options->given);
+  add_threads_flag(app, options->threads);
+  add_json_flag(app, options->json);
+  app.callback([options] { run_bench_mechanisms(*options); });
+}
+
+}  // namespace weft::cli
