@@ -66,7 +66,7 @@ TEST_F(Media, EachPictureBeginsWithItsOwnId) {
 
 TEST_F(Media, AWindowIsOnePicture) {
   const auto tokens = std::make_shared<const PictureTokens>(pictures(5));
-  const SamplerOptions options{18, 2, 1, 1, 3, true};
+  const SamplerOptions options{.context = 18, .batch_size = 2, .parts = 1, .lookahead = 1, .seed = 3, .items = true};
   const WindowSampler sampler(tokens, options);
   EXPECT_EQ(sampler.windows_per_epoch(), 5);
   for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
