@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "weft/attention/mechanism.h"
@@ -29,17 +30,25 @@ namespace {
 
 constexpr std::int64_t kStateTokens = 1024;
 
-/// Counts what passes through it on its way to LibTorch's own allocator.
+/// Counts what passes through it on its way to LibTorch's own allocator. Its pointers are plain ones, since buffers of
+/// products are asked for without an owner.
 class CountedMemory : public c10::Allocator {
  public:
-  explicit CountedMemory(c10::Allocator* inner) : inner_(inner) {}
+  /// One for the process, which is never freed: a tensor that is made meanwhile may outlive the measurement.
+  static CountedMemory& only() {
+    static auto* const counted = new CountedMemory;
+    return *counted;
+  }
 
   c10::DataPtr allocate(std::size_t bytes) override {
-    auto* held = new Held{inner_->allocate(bytes), static_cast<std::int64_t>(bytes), this};
-    add(held->bytes);
-    return {held->data.get(), held, &release, c10::Device(c10::kCPU)};
+    void* const data = inner_->raw_allocate(bytes);
+    const std::lock_guard lock(mutex_);
+    sizes_[data] = static_cast<std::int64_t>(bytes);
+    now_ += static_cast<std::int64_t>(bytes);
+    peak_ = std::max(peak_, now_);
+    return {data, data, &release, c10::Device(c10::kCPU)};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
 
   void reset() {
@@ -53,47 +62,44 @@ class CountedMemory : public c10::Allocator {
   c10::Allocator* inner() const noexcept { return inner_; }
 
  private:
-  struct Held {
-    c10::DataPtr data;
-    std::int64_t bytes;
-    CountedMemory* owner;
-  };
+  CountedMemory() : inner_(c10::GetCPUAllocator()) {}
 
-  static void release(void* context) {
-    auto* held = static_cast<Held*>(context);
-    held->owner->add(-held->bytes);
-    delete held;
-  }
-
-  void add(std::int64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    now_ += bytes;
-    peak_ = std::max(peak_, now_);
+  static void release(void* data) {
+    CountedMemory& memory = only();
+    {
+      const std::lock_guard lock(memory.mutex_);
+      const auto found = memory.sizes_.find(data);
+      if (found != memory.sizes_.end()) {
+        memory.now_ -= found->second;
+        memory.sizes_.erase(found);
+      }
+    }
+    memory.inner_->raw_deallocate(data);
   }
 
   c10::Allocator* inner_;
   std::mutex mutex_;
+  std::unordered_map<void*, std::int64_t> sizes_;
   std::int64_t now_ = 0;
   std::int64_t peak_ = 0;
 };
 
 /// The most bytes held at once while `work` runs, those of the fused kernel's workspace too.
 std::int64_t most_bytes_of(const std::function<void()>& work) {
-  // Never freed: a tensor that is made meanwhile may outlive the measurement.
-  static auto* const counted = new CountedMemory(c10::GetCPUAllocator());
+  CountedMemory& counted = CountedMemory::only();
   struct Counting {
-    Counting() { c10::SetCPUAllocator(counted, 255); }
-    ~Counting() { c10::SetCPUAllocator(counted->inner(), 255); }
+    Counting() { c10::SetCPUAllocator(&CountedMemory::only(), 255); }
+    ~Counting() { c10::SetCPUAllocator(CountedMemory::only().inner(), 255); }
     Counting(const Counting&) = delete;
     Counting& operator=(const Counting&) = delete;
   };
-  counted->reset();
+  counted.reset();
   kernels::reset_workspace_peak();
   {
     const Counting counting;
     work();
   }
-  return counted->peak() + kernels::workspace_peak();
+  return counted.peak() + kernels::workspace_peak();
 }
 
 attention::MechanismSite site_for(const MechanismCalls& calls, std::int64_t length) {
