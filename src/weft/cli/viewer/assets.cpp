@@ -3,25 +3,25 @@
 #include "weft/cli/viewer/assets.h"
 
 asm(".pushsection .rodata,\"a\",@progbits\n"
-    "weft_viewer_script_begin: .incbin \"" WEFT_VIEWER_DIRECTORY
+    "kViewerScriptBegin: .incbin \"" WEFT_VIEWER_DIRECTORY
     "/viewer.js\"\n"
-    "weft_viewer_script_end:\n"
-    "weft_viewer_style_begin: .incbin \"" WEFT_VIEWER_DIRECTORY
+    "kViewerScriptEnd:\n"
+    "kViewerStyleBegin: .incbin \"" WEFT_VIEWER_DIRECTORY
     "/viewer.css\"\n"
-    "weft_viewer_style_end: .byte 0\n"
+    "kViewerStyleEnd: .byte 0\n"
     ".popsection\n");
 
 extern "C" {
-[[gnu::visibility("hidden")]] extern const char weft_viewer_script_begin[];
-[[gnu::visibility("hidden")]] extern const char weft_viewer_script_end[];
-[[gnu::visibility("hidden")]] extern const char weft_viewer_style_begin[];
-[[gnu::visibility("hidden")]] extern const char weft_viewer_style_end[];
+[[gnu::visibility("hidden")]] extern const char kViewerScriptBegin[];
+[[gnu::visibility("hidden")]] extern const char kViewerScriptEnd[];
+[[gnu::visibility("hidden")]] extern const char kViewerStyleBegin[];
+[[gnu::visibility("hidden")]] extern const char kViewerStyleEnd[];
 }
 
 namespace weft::cli {
 
-std::string_view viewer_script() { return {weft_viewer_script_begin, weft_viewer_script_end}; }
+std::string_view viewer_script() { return {kViewerScriptBegin, kViewerScriptEnd}; }
 
-std::string_view viewer_style() { return {weft_viewer_style_begin, weft_viewer_style_end}; }
+std::string_view viewer_style() { return {kViewerStyleBegin, kViewerStyleEnd}; }
 
 }  // namespace weft::cli
