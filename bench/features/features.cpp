@@ -89,8 +89,8 @@ double run(const Options& options, const std::string& expression, Program progra
   at::set_num_threads(options.threads);
   const Call call = drawn(options, backward);
   const auto module = mechanism_of(options, expression);
-  const auto buffers = module->named_buffers();
-  const at::Tensor* projection = buffers.find("projection");
+  const auto parameters = module->named_parameters();
+  const at::Tensor* projection = parameters.find("projection");
   const auto start = std::chrono::steady_clock::now();
   if (program != Program::kNothing) {
     const at::AutoGradMode gradients(backward);
@@ -108,8 +108,8 @@ double difference(const Options& options, const std::string& expression) {
   const at::NoGradGuard without_gradients;
   const Call call = drawn(options, false);
   const auto module = mechanism_of(options, expression);
-  const auto buffers = module->named_buffers();
-  const at::Tensor* projection = buffers.find("projection");
+  const auto parameters = module->named_parameters();
+  const at::Tensor* projection = parameters.find("projection");
   const at::Tensor ours = module->forward(call.query, call.key, call.value, {});
   const at::Tensor theirs = plain(call, projection ? *projection : at::Tensor());
   return ((ours - theirs).abs().max() / theirs.abs().max()).item<double>();
