@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Thin fronts: each target is one script or one cmake call. `make test` is everything; see CONTRIBUTING.md.
-.PHONY: help setup build demo test lint format bench coverage parity clean
+.PHONY: help setup build demo test lint format bench coverage parity restore-model clean
 
 help:
-	@echo "make setup | build | demo [TEXT=path] | test | lint | format | bench | coverage | parity | clean"
+	@echo "make setup | build | demo [TEXT=path] | test | lint | format | bench | coverage | parity | restore-model | clean"
 
 setup:
 	@scripts/setup
@@ -34,6 +34,11 @@ coverage: setup
 parity: build
 	@scripts/setup-parity
 	@scripts/parity
+
+# Hours of training on the texts in WEFT_DATA; goes on where it was stopped.
+restore-model: setup
+	@scripts/build release weft
+	@scripts/restore-model
 
 clean:
 	rm -rf build

@@ -3,7 +3,7 @@
 # Clang brings the fuzzing engine; for other compilers tests/fuzz/driver.cpp stands in.
 function(weft_fuzzers)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)
-  weft_rooms_up_to(metrics rooms)
+  weft_rooms_up_to(server rooms)
   set(options "abort_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=2048")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)

@@ -9,10 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "child.h"
 #include "weft/pattern/pattern.h"
 
 namespace {
@@ -36,28 +33,17 @@ void compile_one(const std::string& expression, std::int64_t length) {
   std::fflush(stdout);
 }
 
-// In a child, so that its peak memory is its own; false where it failed.
+// False where it failed.
 bool measure(const std::string& expression, std::int64_t length) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    try {
-      compile_one(expression, length);
-      ::_exit(0);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s\n", error.what());
-      ::_exit(1);
-    }
+  const weft::bench::ChildRun run = weft::bench::in_child([&] {
+    compile_one(expression, length);
+    return 0.0;
+  });
+  if (run.finished) {
+    std::printf("%.2f | %.0f |\n", run.cpu_seconds, run.peak_gb * 1e3);
+    std::fflush(stdout);
   }
-  int status = 0;
-  rusage usage{};
-  if (child < 0 || ::wait4(child, &status, 0, &usage) != child || status != 0) {
-    return false;
-  }
-  const auto seconds = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                       static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-  std::printf("%.2f | %.0f |\n", seconds, static_cast<double>(usage.ru_maxrss) / 1e3);
-  std::fflush(stdout);
-  return true;
+  return run.finished;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import programs  # noqa: E402
 
-PATTERNS = ["bigbird(block=64)", "window(512)", "causal & window(left=512)", "full", "strided(128)", "longformer(512)"]
+PATTERNS = ["bigbird(block=64)", "window(512)", "causal & window(left=512)", "full", "fixed(128, 1)", "longformer(512)"]
 HEAD_DIM = 64
 PARTS = {"forward": ("forward_ms", "sparse", "inference"), "forward + backward": ("forward_backward_ms", "sparse", "training"),
          "dense forward": ("dense_forward_ms", "dense", "inference"),

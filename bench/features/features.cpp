@@ -5,10 +5,6 @@
 // turns.
 //
 //   bench_features [--tokens 16384] [--heads 4] [--turns 3] [--threads 2] [--json]
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -22,6 +18,7 @@
 #include <torch/types.h>
 #include <CLI/CLI.hpp>
 
+#include "child.h"
 #include "weft/attention/mechanism.h"
 #include "weft/core/cpu.h"
 
@@ -75,14 +72,6 @@ at::Tensor plain(const Call& call, const at::Tensor& projection) {
   return above / ((query * key.cumsum(-2)).sum(-1, true) + 1e-6);
 }
 
-/// What a child measures. `difference`: of its output from Weft's, relative to the largest number.
-struct Measurement {
-  double seconds = 0.0;
-  double difference = 0.0;
-  double peak_gb = 0.0;  // above a process that only drew the tensors
-  bool finished = false;
-};
-
 enum class Program { kNothing, kWeft, kPlain };
 
 double run(const Options& options, const std::string& expression, Program program, bool backward) {
@@ -115,33 +104,6 @@ double difference(const Options& options, const std::string& expression) {
   return ((ours - theirs).abs().max() / theirs.abs().max()).item<double>();
 }
 
-/// In a process of its own: what `work` returns goes to the parent through a pipe, its memory is gone with it.
-Measurement in_child(const std::function<double()>& work) {
-  int ends[2];
-  if (pipe(ends) != 0) {
-    return {};
-  }
-  const pid_t child = fork();
-  if (child == 0) {
-    try {
-      const double number = work();
-      _exit(write(ends[1], &number, sizeof(number)) == sizeof(number) ? 0 : 1);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "features: %s\n", error.what());
-      _exit(1);
-    }
-  }
-  close(ends[1]);
-  Measurement result;
-  const bool told = read(ends[0], &result.seconds, sizeof(result.seconds)) == sizeof(result.seconds);
-  close(ends[0]);
-  int status = 0;
-  rusage usage{};
-  result.finished = child > 0 && wait4(child, &status, 0, &usage) == child && told && status == 0;
-  result.peak_gb = static_cast<double>(usage.ru_maxrss) * 1024.0 / 1e9;
-  return result;
-}
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -150,7 +112,7 @@ double median(std::vector<double> values) {
 /// One line: seconds and memory of both, in turns. False where a run did not finish.
 bool compare(const Options& options, const std::string& expression, bool backward) {
   const auto measure = [&](Program program) {
-    return in_child([&] { return run(options, expression, program, backward); });
+    return weft::bench::in_child([&] { return run(options, expression, program, backward); });
   };
   const double start = measure(Program::kNothing).peak_gb;
   std::vector<double> ours;
@@ -158,14 +120,14 @@ bool compare(const Options& options, const std::string& expression, bool backwar
   double our_memory = 0;
   double their_memory = 0;
   for (int turn = 0; turn < options.turns; ++turn) {
-    const Measurement weft = measure(Program::kWeft);
-    const Measurement peer = measure(Program::kPlain);
+    const weft::bench::ChildRun weft = measure(Program::kWeft);
+    const weft::bench::ChildRun peer = measure(Program::kPlain);
     if (!weft.finished || !peer.finished) {
       std::fprintf(stderr, "features: %s did not finish\n", expression.c_str());
       return false;
     }
-    ours.push_back(weft.seconds);
-    theirs.push_back(peer.seconds);
+    ours.push_back(weft.number);
+    theirs.push_back(peer.number);
     our_memory = weft.peak_gb - start;
     their_memory = peer.peak_gb - start;
   }
@@ -185,10 +147,10 @@ constexpr double kAllowed = 1e-3;
 bool compare_all(const Options& options) {
   for (const std::string& expression :
        {std::string("linear"), "performer(features=" + std::to_string(options.features) + ", seed=1)"}) {
-    const Measurement checked = in_child([&] { return difference(options, expression); });
-    if (!checked.finished || !(checked.seconds < kAllowed)) {
+    const weft::bench::ChildRun checked = weft::bench::in_child([&] { return difference(options, expression); });
+    if (!checked.finished || !(checked.number < kAllowed)) {
       std::fprintf(stderr, "features: the outputs of %s differ by %g of the largest number: nothing is timed\n",
-                   expression.c_str(), checked.seconds);
+                   expression.c_str(), checked.number);
       return false;
     }
     for (const bool backward : {false, true}) {

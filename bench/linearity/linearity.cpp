@@ -2,10 +2,6 @@
 // Memory and time of one training step of a small decoder against the length of its context. Each length runs in a
 // process of its own, whose peak of resident memory the operating system reports; a process that only builds model and
 // optimiser is the start.
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +10,7 @@
 #include <torch/types.h>
 #include <CLI/CLI.hpp>
 
+#include "child.h"
 #include "weft/core/cpu.h"
 #include "weft/models/language_model.h"
 #include "weft/training/optimizers/parameter_groups.h"
@@ -25,12 +22,6 @@ struct Options {
   std::int64_t shortest = 1024;
   std::int64_t longest = 65536;
   double limit_gb = 8.0;
-};
-
-struct Measurement {
-  double seconds = 0.0;
-  double peak_gb = 0.0;
-  bool finished = false;
 };
 
 weft::training::NamedTensors parameters_of(const weft::models::LanguageModel& model) {
@@ -58,51 +49,24 @@ double train_step(const Options& options, std::int64_t length) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// In the child: the seconds go to the parent through `output`; its memory is gone with it.
-[[noreturn]] void run_child(const Options& options, std::int64_t length, int output) {
-  try {
-    const double seconds = train_step(options, length);
-    _exit(write(output, &seconds, sizeof(seconds)) == sizeof(seconds) ? 0 : 1);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "linearity: at %ld tokens: %s\n", static_cast<long>(length), error.what());
-    _exit(1);
-  }
-}
-
-Measurement measure(const Options& options, std::int64_t length) {
-  int ends[2];
-  if (pipe(ends) != 0) {
-    return {};
-  }
-  const pid_t child = fork();
-  if (child == 0) {
-    run_child(options, length, ends[1]);
-  }
-  close(ends[1]);
-  Measurement result;
-  const bool told = read(ends[0], &result.seconds, sizeof(result.seconds)) == sizeof(result.seconds);
-  close(ends[0]);
-  int status = 0;
-  rusage usage{};
-  result.finished = child > 0 && wait4(child, &status, 0, &usage) == child && told && status == 0;
-  result.peak_gb = static_cast<double>(usage.ru_maxrss) * 1024.0 / 1e9;
-  return result;
+weft::bench::ChildRun measure(const Options& options, std::int64_t length) {
+  return weft::bench::in_child([&] { return train_step(options, length); });
 }
 
 /// Prints a row a length. Returns the peak at the longest, or infinity when a length did not finish.
 double print_table(const Options& options) {
-  const Measurement start = measure(options, 0);
+  const weft::bench::ChildRun start = measure(options, 0);
   std::printf("before a step: %.3f GB\n%9s %9s %9s %14s %11s\n", start.peak_gb, "tokens", "seconds", "peak GB",
               "GB over start", "kB a token");
   double peak = 0.0;
   for (std::int64_t length = options.shortest; length <= options.longest; length *= 2) {
-    const Measurement step = measure(options, length);
+    const weft::bench::ChildRun step = measure(options, length);
     if (!step.finished) {
       std::printf("%9ld did not finish\n", static_cast<long>(length));
       return HUGE_VAL;
     }
     const double grown = step.peak_gb - start.peak_gb;
-    std::printf("%9ld %9.2f %9.3f %14.3f %11.1f\n", static_cast<long>(length), step.seconds, step.peak_gb, grown,
+    std::printf("%9ld %9.2f %9.3f %14.3f %11.1f\n", static_cast<long>(length), step.number, step.peak_gb, grown,
                 grown * 1e6 / static_cast<double>(length));
     std::fflush(stdout);
     peak = step.peak_gb;

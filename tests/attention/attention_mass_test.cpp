@@ -18,27 +18,6 @@ namespace {
 
 using profile::MassSums;
 
-struct MassCase {
-  const char* expression;
-  std::int64_t queries;
-  std::int64_t keys;
-  std::int64_t offset;
-  pattern::Tile tile;
-  bool padded;
-  bool table;
-};
-
-// Probabilities [B, H, Q, K]: the oracle's output for the identity as values.
-at::Tensor probabilities(const attention::MassCall& call, const pattern::Pattern& pattern, const pattern::Site& site) {
-  attention::AttentionOptions options;
-  options.scale = call.scale;
-  options.key_keep = call.key_keep;
-  options.distances = call.distances;
-  const at::Tensor identity = at::eye(site.key_length, at::kDouble).expand({2, call.key.size(1), -1, -1});
-  return attention::dense_oracle(call.query.to(at::kDouble), call.key.to(at::kDouble), identity, {pattern, site, {}},
-                                 options);
-}
-
 // Units as float64, in the shape that the numbers have.
 at::Tensor numbers(const std::vector<std::int64_t>& units, at::IntArrayRef shape, double unit = profile::kMassUnit) {
   return at::tensor(units, at::kLong).view(shape).to(at::kDouble) * unit;
@@ -81,7 +60,7 @@ void expect_sums(const MassSums& mass, const at::Tensor& weights, std::int64_t o
 }
 
 TEST(AttentionMass, EqualsTheDenseOracle) {
-  const MassCase cases[] = {
+  const CallCase cases[] = {
       {"causal", 37, 37, 0, {64, 64}, false, false},
       {"full", 70, 45, 0, {64, 64}, true, false},
       {"heads(causal & window(9), global(1) | window(3))", 67, 67, 0, {16, 32}, true, true},
@@ -95,26 +74,11 @@ TEST(AttentionMass, EqualsTheDenseOracle) {
        false,
        false},
   };
-  for (const MassCase& one : cases) {
+  for (const CallCase& one : cases) {
     SCOPED_TRACE(one.expression);
-    at::manual_seed(5);
-    const pattern::Pattern pattern = pattern::Pattern::parse(one.expression);
-    pattern::Site site;
-    site.query_length = one.queries;
-    site.key_length = one.keys;
-    site.query_offset = one.offset;
-    site.heads = 2;
-    attention::MassCall call{.query = at::randn({2, 2, one.queries, 8}), .key = at::randn({2, 1, one.keys, 8})};
-    call.layout = std::make_shared<const attention::Layout>(pattern::compile(pattern, site, one.tile));
-    call.scale = 0.7;
-    if (one.padded) {
-      call.key_keep = at::rand({2, one.keys}) < 0.7;
-      call.query_keep = at::rand({2, one.queries}) < 0.7;
-    }
-    if (one.table) {
-      call.distances = {at::randn({2, 2, 21}), 10};
-    }
-    at::Tensor weights = probabilities(call, pattern, site);
+    PatternCall made = call_of(one, 2);
+    attention::MassCall& call = made.call;
+    at::Tensor weights = probabilities(made);
     if (one.padded) {
       weights = weights * call.query_keep.to(at::kDouble).view({2, 1, -1, 1});
     }

@@ -19,14 +19,8 @@ using attention::PictureOfHead;
 using attention::PictureRequest;
 
 struct PictureCase {
-  const char* expression;
-  std::int64_t queries;
-  std::int64_t keys;
-  std::int64_t offset;
-  pattern::Tile tile;
+  CallCase call;
   PictureRequest request;
-  bool padded;
-  bool table;
 };
 
 struct DenseHead {
@@ -34,24 +28,23 @@ struct DenseHead {
   at::Tensor edges;    // int64 [Q, K]
 };
 
-DenseHead dense_head(const attention::MassCall& call, const pattern::Pattern& pattern, const pattern::Site& site,
-                     const PictureRequest& request) {
-  attention::AttentionOptions options;
-  options.scale = call.scale;
-  options.key_keep = call.key_keep;
-  options.distances = call.distances;
-  const at::Tensor identity = at::eye(site.key_length, at::kDouble).expand({1, call.key.size(1), -1, -1});
-  const at::Tensor all = attention::dense_oracle(call.query.to(at::kDouble), call.key.to(at::kDouble), identity,
-                                                 {pattern, site, {}}, options);
+DenseHead dense_head(const PatternCall& made, const PictureRequest& request) {
+  const attention::MassCall& call = made.call;
   const std::int64_t rows = request.query_end - request.query_begin;
-  const std::int64_t first = request.query_begin - site.query_offset;
-  DenseHead result{all[0][request.head].narrow(0, first, rows), at::zeros({rows, site.key_length}, at::kLong)};
-  for (std::int64_t query = 0; query < rows; ++query) {
+  const std::int64_t first = request.query_begin - made.site.query_offset;
+  DenseHead result{probabilities(made)[0][request.head].narrow(0, first, rows).clone(),
+                   at::zeros({rows, made.site.key_length}, at::kLong)};
+  pattern::Site site = made.site;
+  site.head = request.head;
+  for (std::int64_t query = first; query < first + rows; ++query) {
+    if (call.query_keep.defined() && !call.query_keep[0][query].item<bool>()) {
+      result.weights[query - first].zero_();
+      continue;
+    }
     for (std::int64_t key = 0; key < site.key_length; ++key) {
-      pattern::Site one = site;
-      one.head = request.head;
       const bool kept = !call.key_keep.defined() || call.key_keep[0][key].item<bool>();
-      result.edges[query][key] = static_cast<std::int64_t>(kept && pattern.multiplicity(one, first + query, key) > 0);
+      result.edges[query - first][key] =
+          static_cast<std::int64_t>(kept && made.pattern.multiplicity(site, query, key) > 0);
     }
   }
   return result;
@@ -86,58 +79,31 @@ void expect_top(const HeadPicture& picture, const DenseHead& dense, std::int64_t
 
 TEST(HeadPicture, EqualsTheDenseOracle) {
   const PictureCase cases[] = {
-      {"causal", 150, 150, 0, {64, 64}, {.head = 1, .cell = 4, .query_end = 150, .top = 3}, false, false},
-      {"full", 70, 45, 0, {64, 64}, {.cell = 64, .query_end = 70, .top = 2}, true, false},
-      {"heads(causal & window(9), global(1) | window(3))",
-       67,
-       67,
-       0,
-       {16, 32},
-       {.head = 1, .cell = 16, .query_begin = 16, .query_end = 61, .top = 5},
-       true,
-       true},
-      {"causal & stride(5)",
-       21,
-       50,
-       29,
-       {1, 64},
-       {.cell = 1, .query_begin = 29, .query_end = 50, .top = 60},
-       false,
-       true},
-      {"window(left=4) & !segment(1)", 33, 33, 0, {8, 32}, {.cell = 128, .query_end = 33, .top = 1}, false, false},
-      {"block(4, global(first=1, last=1) | window(3) | random(2, plan=\"hf-eval\"))",
-       64,
-       64,
-       0,
-       {64, 64},
-       {.cell = 2, .query_begin = 8, .query_end = 9, .top = 4},
-       false,
-       false},
+      {{"causal", 150, 150, 0, {64, 64}, false, false}, {.head = 1, .cell = 4, .query_end = 150, .top = 3}},
+      {{"full", 70, 45, 0, {64, 64}, true, false}, {.cell = 64, .query_end = 70, .top = 2}},
+      {{"heads(causal & window(9), global(1) | window(3))", 67, 67, 0, {16, 32}, true, true},
+       {.head = 1, .cell = 16, .query_begin = 16, .query_end = 61, .top = 5}},
+      {{"causal & stride(5)", 21, 50, 29, {1, 64}, false, true},
+       {.cell = 1, .query_begin = 29, .query_end = 50, .top = 60}},
+      {{"window(left=4) & !segment(1)", 33, 33, 0, {8, 32}, false, false}, {.cell = 128, .query_end = 33, .top = 1}},
+      {{"block(4, global(first=1, last=1) | window(3) | random(2, plan=\"hf-eval\"))",
+        64,
+        64,
+        0,
+        {64, 64},
+        false,
+        false},
+       {.cell = 2, .query_begin = 8, .query_end = 9, .top = 4}},
   };
   for (const PictureCase& one : cases) {
-    SCOPED_TRACE(one.expression);
-    at::manual_seed(5);
-    const pattern::Pattern pattern = pattern::Pattern::parse(one.expression);
-    pattern::Site site;
-    site.query_length = one.queries;
-    site.key_length = one.keys;
-    site.query_offset = one.offset;
-    site.heads = 2;
-    attention::MassCall call{.query = at::randn({1, 2, one.queries, 8}), .key = at::randn({1, 1, one.keys, 8})};
-    call.layout = std::make_shared<const attention::Layout>(pattern::compile(pattern, site, one.tile));
-    call.scale = 0.7;
-    if (one.padded) {
-      call.key_keep = at::rand({1, one.keys}) < 0.7;
-    }
-    if (one.table) {
-      call.distances = {at::randn({2, 2, 21}), 10};
-    }
+    SCOPED_TRACE(one.call.expression);
+    const PatternCall made = call_of(one.call, 1);
     PictureRequest request = one.request;
-    request.keys = one.keys;
+    request.keys = one.call.keys;
     PictureOfHead drawn(request);
-    drawn.add(call);
+    drawn.add(scored_call(made.call));
     const HeadPicture picture = drawn.finished();
-    const DenseHead dense = dense_head(call, pattern, site, request);
+    const DenseHead dense = dense_head(made, request);
     expect_cells(picture, dense, one.request.cell);
     expect_top(picture, dense, one.request.top);
     EXPECT_TRUE(at::allclose(picture.key, dense.weights.sum(0), 0.0, 1e-5));
@@ -166,8 +132,8 @@ TEST(HeadPicture, RowsComputedApartTakeTheirPlace) {
       std::make_shared<const attention::Layout>(pattern::compile(pattern::Pattern::parse("full"), site, {64, 64}));
   apart.positions = {7};
   PictureOfHead drawn({.head = 1, .query_end = 40, .keys = 40, .top = 40});
-  drawn.add(local);
-  drawn.add(apart);
+  drawn.add(scored_call(local));
+  drawn.add(scored_call(apart));
   const HeadPicture picture = drawn.finished();
   EXPECT_EQ(picture.edges.sum(1)[7].item<std::int64_t>(), 40);
   EXPECT_EQ(picture.edges.sum(1)[8].item<std::int64_t>(), 3);
@@ -184,7 +150,7 @@ TEST(HeadPicture, RelativeScoresEqualThoseWrittenOut) {
   call.scale = 0.3;
   call.relative = {second, rows, 2};
   PictureOfHead drawn({.head = 1, .query_end = 30, .keys = 30});
-  drawn.add(call);
+  drawn.add(scored_call(call));
   at::Tensor scores = at::matmul(tensors.query[0][1], tensors.key[0][1].transpose(0, 1));
   for (std::int64_t query = 0; query < 30; ++query) {
     for (std::int64_t key = 0; key < 30; ++key) {
@@ -203,7 +169,7 @@ TEST(HeadPicture, SaysWhatDoesNotFit) {
   EXPECT_THROW(PictureOfHead({.query_end = 0, .keys = 20}), Error);
   const Tensors tensors = random_tensors({1, 2, 20, 8});
   attention::MassCall call{.query = tensors.query, .key = tensors.key, .layout = layout_of("full", 20, 2)};
-  const auto draw = [&](const PictureRequest& request) { PictureOfHead(request).add(call); };
+  const auto draw = [&](const PictureRequest& request) { PictureOfHead(request).add(scored_call(call)); };
   EXPECT_NO_THROW(draw({.head = 1, .query_end = 20, .keys = 20}));
   EXPECT_THROW(draw({.head = 2, .query_end = 20, .keys = 20}), Error);
   EXPECT_THROW(draw({.query_end = 20, .keys = 19}), Error);

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several orders of rows against one softmax over the scores of all parts, written out.
+// Several orders of rows against one softmax over the scores of all parts, written out; patterns whose strides are
+// computed in columns against the oracle; and tokens decoded in the order of the text against the whole call.
 #include "weft/attention/permuted/permuted_attention.h"
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <limits>
+#include <string>
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
+#include "support/square_site.h"
+#include "weft/attention/mechanism.h"
 #include "weft/attention/permuted/row_order.h"
+#include "weft/attention/permuted/stride_parts.h"
 
 namespace weft::test {
 namespace {
 
+using attention::AttentionContext;
+using attention::AttentionImpl;
 using attention::PermutedCall;
 using attention::PermutedPart;
 using attention::rows_at;
@@ -118,6 +125,145 @@ TEST(PermutedAttention, PartsThatDoNotFitAreRefused) {
   expect_error(ErrorKind::kArgument, {"permuted", "int64"}, [&] { attention::permuted_attention(call); });
   call.parts.clear();
   expect_error(ErrorKind::kArgument, {"at least one part"}, [&] { attention::permuted_attention(call); });
+}
+
+// Patterns whose strides are computed in columns, against the dense float64 oracle.
+constexpr std::int64_t kStrideHeads = 2;
+constexpr std::int64_t kStrideWidth = 4;
+
+std::shared_ptr<AttentionImpl> strided_module(const std::string& expression) {
+  attention::MechanismSite site;
+  site.heads = kStrideHeads;
+  site.head_dim = kStrideWidth;
+  site.maximum_length = 4096;
+  site.incremental = true;
+  const auto module = attention::make_attention(expression, site);
+  module->eval();
+  return module;
+}
+
+/// [batch, 2, length, 4] with one head of keys for both heads of queries, in float64.
+Tensors strided_tensors(std::int64_t batch, std::int64_t length) {
+  const Tensors tensors = random_tensors({batch, kStrideHeads, length, kStrideWidth}, at::kDouble);
+  return {tensors.query, tensors.key.narrow(1, 0, 1), tensors.value.narrow(1, 1, 1)};
+}
+
+/// Numbers of their own that autograd follows.
+Tensors followed(const Tensors& tensors, at::ScalarType dtype) {
+  const auto copy = [&](const at::Tensor& tensor) { return tensor.detach().to(dtype, false, true).requires_grad_(); };
+  return {copy(tensors.query), copy(tensors.key), copy(tensors.value)};
+}
+
+std::vector<at::Tensor> with_gradients(const Tensors& tensors, const at::Tensor& output) {
+  at::manual_seed(9);
+  const at::Tensor direction = at::randn(output.sizes(), at::kDouble).to(output.scalar_type());
+  std::vector<at::Tensor> all = {output.detach()};
+  for (const at::Tensor& gradient :
+       torch::autograd::grad({(output * direction).sum()}, {tensors.query, tensors.key, tensors.value})) {
+    all.push_back(gradient);
+  }
+  return all;
+}
+
+struct ColumnsCase {
+  const char* expression;
+  std::int64_t length;
+  bool is_padded;
+};
+
+class StridesInColumns : public ::testing::TestWithParam<ColumnsCase> {};
+
+TEST_P(StridesInColumns, EqualTheOracleWithGradients) {
+  const auto& [expression, length, is_padded] = GetParam();
+  const pattern::Pattern pattern = pattern::Pattern::parse(expression);
+  const pattern::Site site = square(length, kStrideHeads);
+  ASSERT_TRUE(attention::StrideParts::find(pattern, site)) << "the case tests nothing";
+  const auto module = strided_module(expression);
+  const Tensors tensors = followed(strided_tensors(is_padded ? 2 : 1, length), at::kDouble);
+  AttentionContext context;
+  attention::AttentionOptions options;
+  if (is_padded) {
+    context.key_keep = options.key_keep = at::rand({2, length}) < 0.7;
+    context.key_keep[1].narrow(0, 0, 40).fill_(false);
+  }
+  const auto wanted = with_gradients(
+      tensors, attention::dense_oracle(tensors.query, tensors.key, tensors.value, {pattern, site}, options));
+  for (const auto& [dtype, tolerance] : {std::pair(at::kDouble, 1e-11), {at::kFloat, 2e-5}, {at::kBFloat16, 0.03}}) {
+    const Tensors own = followed(tensors, dtype);
+    const auto found = with_gradients(own, module->forward(own.query, own.key, own.value, context));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].scalar_type(), dtype);
+      const double most = 1 + wanted[i].abs().max().item<double>();
+      EXPECT_LT((found[i].to(at::kDouble) - wanted[i]).abs().max().item<double>(), tolerance * most)
+          << i << " " << dtype;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Patterns, StridesInColumns,
+                         ::testing::Values(ColumnsCase{"causal & (window(left=40) | stride(64))", 2311, false},
+                                           ColumnsCase{"causal & (window(left=9) | stride(37))", 2300, true},
+                                           ColumnsCase{"stride(100) | window(3)", 1301, false},
+                                           ColumnsCase{"stride(64)", 1088, true},
+                                           ColumnsCase{"heads(window(30), stride(31))", 1801, false},
+                                           ColumnsCase{"heads(stride(50), stride(50) | global(1))", 1300, true}));
+
+// The state decodes in the order of the text.
+TEST(StrideDecoding, EqualsTheWholeCall) {
+  for (const char* expression : {"strided(64)", "heads(causal & window(left=30), causal & stride(31))"}) {
+    const auto module = strided_module(expression);
+    constexpr std::int64_t kWhole = 4003;
+    constexpr std::int64_t kPrompt = 3990;
+    const Tensors all = random_tensors({1, kStrideHeads, kWhole, kStrideWidth});
+    const at::Tensor whole = module->forward(all.query, all.key, all.value, {});
+    const auto state = module->initial_state();
+    std::int64_t done = 0;
+    for (const std::int64_t tokens : {kPrompt, std::int64_t{1}, std::int64_t{1}, kWhole - kPrompt - 2}) {
+      AttentionContext context;
+      context.query_offset = done;
+      const auto piece = [&](const at::Tensor& tensor) { return tensor.narrow(2, done, tokens); };
+      const at::Tensor output = module->step(piece(all.query), piece(all.key), piece(all.value), context, *state);
+      EXPECT_LT((output - piece(whole)).abs().max().item<double>(), 1e-5) << expression << " at " << done;
+      state->advance();
+      done += tokens;
+    }
+  }
+}
+
+// A later token reaches no earlier row, and a padded key nobody, whatever it holds.
+TEST(StrideParts, WhatIsHiddenReachesNothing) {
+  const auto module = strided_module("strided(64)");
+  constexpr std::int64_t kLength = 2563;
+  const Tensors tensors = followed(strided_tensors(2, kLength), at::kFloat);
+  const at::Tensor before = module->forward(tensors.query, tensors.key, tensors.value, {});
+  const at::NoGradGuard without_gradients;
+  Tensors changed{tensors.query.clone(), tensors.key.clone(), tensors.value.clone()};
+  for (const at::Tensor& tensor : {changed.query, changed.key, changed.value}) {
+    tensor.narrow(2, kLength - 1, 1).fill_(std::numeric_limits<double>::quiet_NaN());
+  }
+  const at::Tensor after = module->forward(changed.query, changed.key, changed.value, {});
+  EXPECT_TRUE(at::equal(after.narrow(2, 0, kLength - 1), before.narrow(2, 0, kLength - 1)));
+  EXPECT_TRUE(at::isnan(after.narrow(2, kLength - 1, 1)).all().item<bool>());
+  AttentionContext padded;
+  padded.key_keep = at::ones({2, kLength}, at::kBool);
+  padded.key_keep.narrow(1, kLength - 1, 1).fill_(false);
+  const at::Tensor kept = module->forward(tensors.query, changed.key, changed.value, padded);
+  EXPECT_LT((kept - before).narrow(2, 0, kLength - 1).abs().max().item<double>(), 1e-5);
+  EXPECT_TRUE(at::isfinite(kept).all().item<bool>());
+}
+
+// Gradients too: a row that is not finite spoils what it has edges with, and no column beside its own.
+TEST(StrideParts, ARowThatIsNaNSpoilsItsOwnEdges) {
+  const auto module = strided_module("causal & stride(64)");
+  Tensors tensors = random_tensors({1, kStrideHeads, 2563, kStrideWidth});
+  tensors.query.select(2, 0).fill_(std::numeric_limits<double>::quiet_NaN());
+  for (at::Tensor* tensor : {&tensors.query, &tensors.key, &tensors.value}) {
+    tensor->requires_grad_();
+  }
+  const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+  output.sum().backward();
+  const at::Tensor spoiled = at::isfinite(tensors.key.grad()).logical_not().any(3).sum({0, 1});
+  EXPECT_EQ(spoiled.nonzero().numel(), 1) << "row 0 sees itself alone";
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct Setting {
   std::string expression = "relative";
   std::int64_t left = -1;
   std::int64_t clamp = -1;
+  std::int64_t reach = -1;
 };
 
 MechanismSite relative_site(std::int64_t heads, std::int64_t width, bool causal = true) {
@@ -67,7 +68,8 @@ at::Tensor pairwise(AttentionImpl& module, const Tensors& tensors, const Setting
   for (std::int64_t i = 0; i < queries; ++i) {
     for (std::int64_t j = 0; j < keys; ++j) {
       std::int64_t distance = i + context.query_offset - j;
-      sees[i][j] = (!module.site().causal || distance >= 0) && (setting.left < 0 || distance <= setting.left);
+      sees[i][j] = (!module.site().causal || distance >= 0) && (setting.left < 0 || distance <= setting.left) &&
+                   (setting.reach < 0 || std::abs(distance) <= setting.reach);
       if (setting.clamp >= 0) {
         distance = std::min(std::max(distance, -setting.clamp), setting.clamp);
       }
@@ -142,6 +144,53 @@ TEST(RelativeAttention, EqualsTheEquations) {
         << setting.expression << " causal " << causal << " queries " << queries << " keys " << keys << " offset "
         << context.query_offset;
   }
+}
+
+// In float64 by LibTorch's products, in float32 by the kernel.
+TEST(RelativeAttention, ReachIsOfBothSides) {
+  at::manual_seed(4);
+  for (const Setting& setting :
+       {Setting{"relative(reach=9)", -1, -1, 9}, Setting{"relative(reach=70, clamp=12)", -1, 12, 70},
+        Setting{"relative(reach=0)", -1, -1, 0}}) {
+    SCOPED_TRACE(setting.expression);
+    const auto module = relative(setting.expression, relative_site(2, 8, false));
+    const auto single = relative(setting.expression, relative_site(2, 8, false), at::kFloat);
+    const auto learned = module->named_parameters();
+    {
+      const at::NoGradGuard without_gradients;
+      for (auto& parameter : single->named_parameters()) {
+        parameter.value().copy_(learned[parameter.key()]);
+      }
+    }
+    Tensors wide{at::randn({2, 2, 131, 8}, at::kDouble), at::randn({2, 1, 131, 8}, at::kDouble),
+                 at::randn({2, 1, 131, 8}, at::kDouble)};
+    Tensors narrow{wide.query.to(at::kFloat), wide.key.to(at::kFloat), wide.value.to(at::kFloat)};
+    AttentionContext context;
+    context.key_keep = at::rand({2, 131}) < 0.8;
+    const auto pass = [&](AttentionImpl& of, Tensors& tensors) {
+      for (at::Tensor* tensor : {&tensors.query, &tensors.key, &tensors.value}) {
+        tensor->requires_grad_();
+      }
+      const at::Tensor output = of.forward(tensors.query, tensors.key, tensors.value, context);
+      output.pow(2).sum().backward();
+      return output.detach();
+    };
+    const at::Tensor output = pass(*module, wide);
+    {
+      const at::NoGradGuard without_gradients;
+      EXPECT_LT(gap_between(output, pairwise(*module, wide, setting, context)), 1e-11);
+    }
+    EXPECT_LT(gap_between(pass(*single, narrow), output), 1e-4);
+    EXPECT_LT(gap_between(narrow.query.grad(), wide.query.grad()), 1e-3);
+    EXPECT_LT(gap_between(narrow.key.grad(), wide.key.grad()), 1e-3);
+    EXPECT_LT(gap_between(narrow.value.grad(), wide.value.grad()), 1e-3);
+    for (auto& parameter : single->named_parameters()) {
+      const double size = std::max(1.0, learned[parameter.key()].grad().abs().max().item<double>());
+      EXPECT_LT(gap_between(parameter.value().grad(), learned[parameter.key()].grad()), 1e-4 * size) << parameter.key();
+    }
+  }
+  expect_error(ErrorKind::kArgument, {"relative", "left"},
+               [] { make_attention("relative(reach=3)", relative_site(2, 8)); });
 }
 
 // The same inputs for both: what is left are float32 sums, and one rounding of outputs below 4 to bfloat16.
@@ -339,12 +388,14 @@ TEST(RelativeAttention, SettingsAreReadOrRefused) {
   EXPECT_EQ(description(" relative "), "relative");
   EXPECT_EQ(description("relative()"), "relative");
   EXPECT_EQ(description("relative( clamp = 400,left=63 )"), "relative(left=63, clamp=400)");
+  EXPECT_EQ(description("relative(clamp=8, reach=64)"), "relative(reach=64, clamp=8)");
   EXPECT_EQ(description("relative(biases=layer)"), "relative");
   EXPECT_EQ(description("relative(biases=shared)"), "relative(biases=shared)");
   for (const char* expression :
        {"relative(left)", "relative(left=)", "relative(left=-2)", "relative(left=x)", "relative(far=3)", "relative(3)",
         "relative(biases=all)", "relative(left=3", "relative | window(3)", "relative(left=3, left=3)",
-        "relative(left=3,)", "relative(left=99999999999999999999)"}) {
+        "relative(left=3,)", "relative(left=3, reach=3)", "relative(reach=-1)",
+        "relative(left=99999999999999999999)"}) {
     expect_error(ErrorKind::kExpression, {"relative"}, [&] { attention::parse_mechanism(expression); });
   }
   MechanismSite site = relative_site(2, 4);

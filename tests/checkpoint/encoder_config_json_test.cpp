@@ -46,6 +46,9 @@ TEST(EncoderConfigJson, RefusesWhatWouldChangeTheResult) {
   refuse(ErrorKind::kUnsupported, {"c: is_decoder"}, R"({"model_type": "bert", "is_decoder": true})");
   refuse(ErrorKind::kUnsupported, {"position_embedding_type", "relative_key"},
          R"({"model_type": "bert", "position_embedding_type": "relative_key"})");
+  refuse(ErrorKind::kUnsupported, {"position_embedding_type", "none"},
+         R"({"model_type": "roberta", "position_embedding_type": "none"})");
+  EXPECT_FALSE(read(R"({"model_type": "bert", "position_embedding_type": "none"})").has_position_table());
   refuse(ErrorKind::kUnsupported, {"pruned_heads"}, R"({"model_type": "bert", "pruned_heads": {"0": [1]}})");
   refuse(ErrorKind::kUnsupported, {"c: ", "'t5'"}, R"({"model_type": "t5"})");
   refuse(ErrorKind::kFormat, {"model_type"}, R"({"hidden_size": 3})");

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line as such: help, version, misuse, and what it says then."""
 
+import re
+import shutil
 import subprocess
 import unittest
 
@@ -38,7 +40,7 @@ class HelpTest(Case):
                 self.assertIn("Examples:", text)
 
     def test_version(self):
-        self.assertRegex(weft("--version").stdout, r"^\d+\.\d+\.\d+\n$")
+        self.assertRegex(weft("--version").stdout, r"^weft \d+\.\d+\.\d+\ncompiled by \S+ .* for LibTorch \d+\.\d+.*\n$")
         found = weft_json("version")
         self.assertEqual(set(found), {"weft", "libtorch", "cpu", "fast_bfloat16"})
 
@@ -102,6 +104,47 @@ class MisuseTest(Case):
             process = subprocess.run([BINARY, "version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(process.returncode, 1)
         self.assertIn("weft: error: writing to standard output failed", process.stderr)
+
+
+class ManualTest(Case):
+    def test_pages_and_completions_of_every_command(self):
+        process = weft("manual", self.folder / "share")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        pages = {page.name for page in (self.folder / "share/man/man1").iterdir()}
+        listed = re.findall(r"^  ([a-z-]+)  ", weft("--help").stdout.partition("Commands:")[2], re.MULTILINE)
+        self.assertGreater(len(listed), 25)
+        self.assertLessEqual({f"weft-{name}.1" for name in listed}, pages)
+        self.assertIn("weft-pattern-show.1", pages)
+        page = (self.folder / "share/man/man1/weft-train.1").read_text()
+        self.assertIn(r"\fB\-\-learning\-rate\fR \fIX\fR", page)
+        if shutil.which("mandoc"):
+            wrong = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *sorted((self.folder / "share/man/man1").iterdir())],
+                                   capture_output=True, text=True, check=False).stdout
+            self.assertNotRegex(wrong, "ERROR|UNSUPP")
+        self.assert_fails(weft("completion", "tcsh"), 2, "SHELL", "tcsh")
+
+    def completed(self, *words):
+        """What bash offers behind these words; the last one is begun."""
+        script = f"""source <({BINARY} completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weft; printf '%s\\n' "${{COMPREPLY[@]}}\""""
+        return subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True, cwd=self.folder,
+                              env=environment()).stdout.split()
+
+    def test_bash_completes_commands_flags_choices_and_files(self):
+        self.assertEqual(self.completed("weft", "trai"), ["train"])
+        self.assertEqual(self.completed("weft", "pattern", "sh"), ["show"])
+        self.assertIn("--optimizer", self.completed("weft", "train", "--opt"))
+        self.assertEqual(self.completed("weft", "train", "--optimizer", "a"), ["adamw", "adafactor"])
+        self.assertEqual(self.completed("weft", "train", "--train-text", "held"), ["held-out.txt"])
+        self.assertEqual(self.completed("weft", "eval", "held"), ["held-out.txt"])
+        self.assertIn("--zoom", self.completed("weft", "pattern", "show", "full", "--z"))
+
+    def test_other_shells_can_read_theirs(self):
+        for shell, check in (("zsh", ["zsh", "-n"]), ("fish", ["fish", "--no-execute"])):
+            script = self.folder / shell
+            script.write_text(weft("completion", shell).stdout)
+            self.assertIn("adafactor", script.read_text())
+            if shutil.which(shell):
+                subprocess.run([*check, script], check=True, env=environment(HOME=str(self.folder)))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,14 @@ class StatsTest(Case):
         found = weft_json("pattern", "stats", "longformer(4)", "--length", "64", "--input", "9")
         self.assertTrue(found["contains_star"])
 
+    def test_strides_in_columns(self):
+        columns = weft_json("pattern", "stats", "strided(64)", "--length", "4096", "--exact", "64", "--samples", "2")["columns"]
+        self.assertEqual(columns["strides"], [64])
+        self.assertLess(columns["blocks"] * 4, columns["blocks_in_text"])
+        text = weft("pattern", "stats", "strided(64)", "--length", "4096", "--exact", "64", "--samples", "2").stdout
+        self.assertIn("stride 64: over a whole text rows are sorted into columns", text)
+        self.assertIsNone(weft_json("pattern", "stats", "strided(64)", "--length", "512")["columns"])
+
     def test_misuse(self):
         self.assert_fails(weft("pattern", "stats", "full"), 2, "--length")
         self.assert_fails(weft("pattern", "stats", "longformer(4)", "--length", "64"), 2, "--input")

@@ -7,6 +7,7 @@ set(weft ${prefix}/bin/weft)
 file(REMOVE_RECURSE ${stage})
 set(ENV{CMAKE_PREFIX_PATH} "")
 unset(ENV{LD_LIBRARY_PATH})
+set(ENV{WEFT_LIBTORCH} /nonexistent)  # no LibTorch of a Python of this machine is found
 
 function(step)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
@@ -75,6 +76,9 @@ if(NOT RECORDED)
   build_part(missing)
   said(CODE 1 COMMAND ${weft} version EXPECT "weft: error: cannot open libweft" "hint: .*LibTorch.*docs/installing.md")
 endif()
+
+# The LibTorch of a Python, where the installation has none.
+said(CODE 0 COMMAND ${CMAKE_COMMAND} -E env WEFT_LIBTORCH=${TORCH} ${weft} version EXPECT "libtorch")
 
 # LibTorch linked into the installation, as docs/installing.md says.
 cmake_path(GET TORCH PARENT_PATH packages)

@@ -134,6 +134,27 @@ TEST_F(Shards, LinksStayInTheDirectoryOrTheHubCache) {
   EXPECT_EQ(open_tensor_directory(snapshot)->tensors().size(), 3U);
 }
 
+// huggingface_hub 2 may keep a blob once for all models of the cache: models--o--n/blobs/x links to ../../blobs/ab/x.
+TEST_F(Shards, LinksOfTheHubCacheTakeTwoSteps) {
+  const TemporaryDirectory cache;
+  const auto lay_out = [&](const std::string& model) {
+    const std::filesystem::path snapshot = cache / model / "snapshots/abc";
+    std::filesystem::create_directories(snapshot);
+    std::filesystem::create_directories(cache / model / "blobs");
+    std::filesystem::create_directories(cache / "blobs/ab");
+    for (const char* name : {kFirst, kSecond, kIndex}) {
+      std::filesystem::copy_file(directory_ / name, cache / "blobs/ab" / name,
+                                 std::filesystem::copy_options::overwrite_existing);
+      std::filesystem::create_symlink(std::filesystem::path("../../blobs/ab") / name, cache / model / "blobs" / name);
+      std::filesystem::create_symlink(std::filesystem::path("../../blobs") / name, snapshot / name);
+    }
+    return snapshot;
+  };
+  EXPECT_EQ(open_tensor_directory(lay_out("models--org--name"))->tensors().size(), 3U);
+  const std::filesystem::path other = lay_out("other");
+  expect_error(ErrorKind::kFormat, {"symbolic link that leaves the directory"}, [&] { open_tensor_directory(other); });
+}
+
 TEST_F(Shards, ANameThatNoFileCanHave) {
   std::filesystem::remove(directory_ / kSecond);
   for (const char* ending : {"", "-00001-of-00002.safetensors"}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as RoBERTa's vocab.json, a NUL, its merges.txt, a NUL, and a text: either a one-line error, or a tokeniser
 // that takes the text.
-#include "fuzz/tokenise.h"
+#include "fuzz/support/tokenise.h"
 #include "weft/text/hugging_face/compose.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "fuzz/memory_file.h"
+#include "fuzz/support/memory_file.h"
 #include "weft/readers/conll_reader.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "fuzz/tokenise.h"
+#include "fuzz/support/tokenise.h"
 #include "support/temporary_directory.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/core/log.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include "fuzz/memory_file.h"
+#include "fuzz/support/memory_file.h"
 #include "weft/readers/media/picture.h"
 #include "weft/readers/media/png.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fuzz/tokenise.h"
+#include "fuzz/support/tokenise.h"
 #include "weft/training/processes/environment.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fuzz/tokenise.h"
+#include "fuzz/support/tokenise.h"
 #include "support/temporary_directory.h"
 #include "weft/formats/safetensors.h"
 #include "weft/formats/tensor_file.h"

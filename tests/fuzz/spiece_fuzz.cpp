@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as BigBird's spiece.model, and as Weft's own tokenizer.model: either a one-line error, or a tokeniser that
 // takes a text.
-#include "fuzz/memory_file.h"
-#include "fuzz/tokenise.h"
+#include "fuzz/support/memory_file.h"
+#include "fuzz/support/tokenise.h"
 #include "weft/text/hugging_face/compose.h"
 #include "weft/text/tokenizer.h"
 

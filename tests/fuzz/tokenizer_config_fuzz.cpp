@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as tokenizer_config.json, a NUL, special_tokens_map.json, a NUL, and added_tokens.json, beside a small
 // vocabulary: either a one-line error, or a tokeniser that takes a text.
-#include "fuzz/tokenise.h"
+#include "fuzz/support/tokenise.h"
 #include "weft/text/hugging_face/compose.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a tokenizer.json, a NUL, and a text.
-#include "fuzz/tokenise.h"
+#include "fuzz/support/tokenise.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "fuzz/memory_file.h"
+#include "fuzz/support/memory_file.h"
 #include "weft/readers/media/wav.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call

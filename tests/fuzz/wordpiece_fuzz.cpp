@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as BERT's vocab.txt, a NUL, and a text: either a one-line error, or a tokeniser that takes the text.
-#include "fuzz/tokenise.h"
+#include "fuzz/support/tokenise.h"
 #include "weft/text/hugging_face/compose.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call

@@ -5,6 +5,7 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import json
 import os
 import pathlib
 import random
@@ -17,7 +18,7 @@ from unittest import mock
 ROOT = pathlib.Path(os.environ.get("WEFT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from demonstrating import documents, programs  # noqa: E402
+from demonstrating import documents, programs, restoring  # noqa: E402
 
 
 def load(path):
@@ -32,7 +33,8 @@ scripts_demo = load(ROOT / "scripts/demo")
 
 
 def demo(folder, *arguments, **variables):
-    environment = {**os.environ, "WEFT_DEMO_OUT": str(folder / "out"), "WEFT_THREADS": "1", "WEFT_DEMO_MINUTES": "0.0001", "WEFT_DEMO_LENGTHS": "256,200,250,300,1000", **variables}
+    environment = {**os.environ, "WEFT_DEMO_OUT": str(folder / "out"), "WEFT_THREADS": "1", "WEFT_DEMO_MINUTES": "0.0001", "WEFT_DEMO_LENGTHS": "256,200,250,300,1000",
+                   "WEFT_DEMO_WORDS": "40,120", **variables}
     return subprocess.run([sys.executable, ROOT / "scripts/demo", *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=400)
 
 
@@ -106,6 +108,42 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(programs.reason("note\nweft: error: no room\nhint: make some\n"), "weft: error: no room")
         self.assertIn("out of memory", programs.reason(""))
         self.assertEqual(programs.ending(-9), "signal 9")
+
+
+class RestoringTest(unittest.TestCase):
+    def test_prose_is_whole_sentences(self):
+        with tempfile.TemporaryDirectory() as name:
+            page = pathlib.Path(name) / "page.md"
+            page.write_text("# A heading that has as many words as a sentence needs to be taken as one.\n\n"
+                            "A [link](there.md) and `code` stay in\na paragraph of more than twelve words, whose lines are joined.\n\n"
+                            "| a table of more than twelve words is left out because it is no sentence |\n\n```\nCode of words.\n```\nToo short.\n")
+            self.assertEqual(list(restoring.prose([page])), ["A link and code stay in a paragraph of more than twelve words, whose lines are joined."])
+
+    def test_words_lose_case_and_marks(self):
+        words = restoring.long_words('He said: "Stop, Ada!" (At 10:30.) --', 9)
+        self.assertEqual(restoring.bare(words), ["he", "said", "stop", "ada", "at", "10:30", "he", "said"])
+        with self.assertRaises(documents.Problem):
+            restoring.long_words(" ", 3)
+
+    def test_both_attentions_take_turns_and_the_text_is_kept(self):
+        calls = []
+
+        class Weft:
+            def json(self, *arguments):
+                model, file = pathlib.Path(arguments[2]), pathlib.Path(arguments[4])
+                calls.append((json.loads((model / "config.json").read_text())["attention"], len(file.read_text().split())))
+                return programs.Finished({"result": {"text": file.read_text().upper(), "sentences": [{}]}}, 2.0, 0.5)
+
+        with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()) as printed:
+            folder = pathlib.Path(name)
+            (folder / "model").mkdir()
+            (folder / "model/config.json").write_text('{"attention": ["relative(reach=2)"]}')
+            lines = restoring.show(Weft(), folder / "model", "One. Two.", folder, 3, 5)
+            self.assertEqual((folder / "restored.txt").read_text(), "ONE TWO ONE TWO ONE\n")
+        window, full = ["relative(reach=2)"], ["relative"]
+        self.assertEqual(calls, [(window, 5), *[(window, 3), (full, 3)] * restoring.ROUNDS])
+        self.assertIn("one two one two one", printed.getvalue())
+        self.assertIn("5 words, 1 sentences, in one pass: 2.00 s, 0.50 GB", lines[-1])
 
 
 class DemoTest(unittest.TestCase):

@@ -42,13 +42,29 @@ class AttentionPageTest(Case):
             self.assertEqual(len({key for key, _ in listed}), len(listed))
             yield row, listed
 
+    def check_rollout(self, parts, length):
+        """The last part is the product of (A + I) / 2 over the layers, with A the mean over the heads."""
+        flow = [[float(row == column) for column in range(length)] for row in range(length)]
+        for part in parts[:-1]:
+            step = [[float(row == column) / 2 for column in range(length)] for row in range(length)]
+            for head in part["heads"]:
+                for row, listed in self.check_rows(part, head):
+                    for key, weight in listed:
+                        step[row][key] += weight / len(part["heads"]) / 2
+            flow = [[sum(a * flow[middle][column] for middle, a in enumerate(row)) for column in range(length)] for row in step]
+        (shown,) = parts[-1]["heads"]
+        for row, listed in self.check_rows(parts[-1], shown):
+            for key, weight in listed:
+                self.assertAlmostEqual(weight, flow[row][key], places=5)
+
     def test_a_decoder_looks_at_the_past(self):
         self.train("--steps", "2")
         text = "a row </script><script>alert(1)</script> of words"
         summary, data = self.page(self.run_directory, text, "--top", "64")
         self.assertEqual(summary["source_tokens"], len(text))
         self.assertEqual("".join(data["texts"]["source"]["tokens"]), text)
-        self.assertEqual(len(data["parts"]), 2)
+        self.assertEqual([part["name"] for part in data["parts"]], ["layers.0.self", "layers.1.self", "rollout"])
+        self.check_rollout(data["parts"], len(text))
         for part in data["parts"]:
             self.assertEqual((part["cell"], part["rows"], part["columns"]), (1, len(text), len(text)))
             for head in part["heads"]:
@@ -64,6 +80,9 @@ class AttentionPageTest(Case):
         _, data = self.page(self.run_directory, text, "--cells", "16", "--layers", "1", "--heads", "0")
         (part,) = data["parts"]
         self.assertEqual((part["name"], part["cell"], part["rows"], len(part["heads"])), ("layers.1.self", 4, 16, 1))
+        self.page(self.run_directory, text, "--cells", "16", "--svg", self.folder / "heads.svg", "--png", self.folder / "heads.png")
+        self.assertIn("<svg", (self.folder / "heads.svg").read_text())
+        self.assertTrue((self.folder / "heads.png").read_bytes().startswith(b"\x89PNG"))
 
     def test_an_encoder_and_a_pair_of_texts(self):
         for family in ("bert", "longformer", "big_bird"):
@@ -83,8 +102,10 @@ class AttentionPageTest(Case):
         self.assertEqual(process.returncode, 0, process.stderr)
         _, data = self.page(directory, TEXT, "we see.", "--top", "64")
         sides = {part["name"]: (part["query_text"], part["key_text"]) for part in data["parts"]}
-        self.assertEqual(sides, {"encoder.layers.0.self": ("source", "source"), "decoder.layers.0.self": ("target", "target"),
+        self.assertEqual(sides, {"encoder.layers.0.self": ("source", "source"), "rollout": ("source", "source"), "decoder.layers.0.self": ("target", "target"),
                                  "decoder.layers.0.cross": ("target", "source")})
+        words = data["texts"]["source"]["tokens"]
+        self.assertEqual((words[0], words[-1]), ("<s>", "</s>"), "the encoder reads what it learned from")
         for part in data["parts"]:
             self.assertEqual(part["keys"], len(data["texts"][part["key_text"]]["tokens"]))
             for head in part["heads"]:
@@ -96,7 +117,7 @@ class AttentionPageTest(Case):
         self.assert_fails(weft("attention", self.run_directory, "text", "--out", self.folder / "no.html"), 1, "no layer has weights to show", "linear")
         self.assertFalse((self.folder / "no.html").exists())
         self.assert_fails(weft("attention", self.run_directory), 2, "needs one text")
-        self.assert_fails(weft("attention", self.run_directory, "text", "--layers", "7"), 1, "layers 0 to 1", "layer 7")
+        self.assert_fails(weft("attention", self.run_directory, "text", "--layers", "7"), 2, "--layers", "layers 0 to 1", "found 7")
         self.assert_fails(weft("attention", self.run_directory, ""), 1, "no token")
 
 

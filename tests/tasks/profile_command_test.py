@@ -50,7 +50,8 @@ class ProfileTest(Case):
         for shard in range(2):
             shards.append(self.folder / f"shard{shard}")
             self.profile(self.run_directory, "--text", self.held_out, "--batch-tokens", "256", "--shard", f"{shard}/2", out=shards[-1])
-        merged = weft_json("profile", "--merge", *reversed(shards), "--out", self.folder / "merged")
+        merged = weft_json("profile", "--merge", *reversed(shards), "--out", self.folder / "merged", "--png", self.folder / "heads.png")
+        self.assertTrue((self.folder / "heads.png").read_bytes().startswith(b"\x89PNG"))
         self.assertEqual(merged["tokens"], whole["tokens"])
         self.assertEqual((self.folder / "merged").read_bytes(), self.out.read_bytes())
         self.assert_fails(weft("profile", "--merge", shards[0], "--out", self.out), 1, "shard 1 of 2 is missing")

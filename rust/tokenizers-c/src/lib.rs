@@ -3,6 +3,7 @@
 //! given and reports errors as text; src/weft/text/hugging_face/tokenizers_c.h has the same declarations for C++.
 
 mod answer;
+mod bare_words;
 mod bounded_model;
 mod bounded_regex;
 mod budget;

@@ -2,13 +2,13 @@
 // The front door: says what does not fit, applies autocast, chooses a path, and goes to it.
 #include "weft/attention/attention.h"
 
-#include <ATen/autocast_mode.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <cmath>
 
+#include "weft/attention/autocast.h"
 #include "weft/attention/blocks/decode.h"
 #include "weft/attention/distance_table.h"
 #include "weft/attention/operator/autograd.h"
@@ -21,14 +21,6 @@
 
 namespace weft::attention {
 namespace {
-
-at::Tensor autocast(const at::Tensor& tensor) {
-  const at::DeviceType device = tensor.device().type();
-  if (tensor.scalar_type() == at::kDouble || !at::autocast::is_autocast_enabled(device)) {
-    return tensor;
-  }
-  return tensor.to(at::autocast::get_autocast_dtype(device));
-}
 
 AttentionResult device_dense(const Call& call) {
   const bool grouped = call.query.size(1) != call.key.size(1);
@@ -68,7 +60,7 @@ AttentionResult attention(const at::Tensor& query, const at::Tensor& key, const 
   call.scale = options.scale.value_or(1.0 / std::sqrt(static_cast<double>(query.size(3))));
   check_numbers(call.scale, options.dropout);
   for (at::Tensor* tensor : {&call.query, &call.key, &call.value}) {
-    *tensor = autocast(*tensor);
+    *tensor = in_autocast_type(*tensor);
   }
   if (call.path == Path::kAuto && is_decoding(call) && is_plain(call.query)) {
     RECORD_FUNCTION("weft::attention", c10::ArrayRef<const c10::IValue>());

@@ -20,6 +20,8 @@ void check_request(const EncoderModel& source, const ConvertOptions& options) {
   const EncoderConfig& config = source->config();
   require(config.model_type == "bert" || config.model_type == "roberta",
           "convert takes a bert or roberta model, found ", config.model_type);
+  require(config.has_position_table(), "convert takes a model with position embeddings, found position_embedding_type ",
+          config.position_embedding_type);
   require(options.to == "longformer" || options.to == "big_bird", "convert makes longformer or big_bird, found ",
           quote(options.to));
   require(options.length >= config.maximum_length() && options.length <= (1 << 24), "length must be from the ",

@@ -16,8 +16,10 @@
 #include "weft/cli/commands/table.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/spoken_flags.h"
 #include "weft/cli/tensor_part.h"
+#include "weft/core/cpu.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
@@ -37,7 +39,8 @@ constexpr std::string_view kProgramExamples =
     "  weft eval run --text held-out.txt\n"
     "  weft generate run --prompt 'Once upon a time' --max-new-tokens 200\n\n"
     "`weft COMMAND --help` says more. Exit codes: 0 done, 1 an error, 2 misuse, 130 interrupted with state saved.\n"
-    "Environment: WEFT_THREADS, WEFT_LOG=error|warning|info|debug, WEFT_ISA, NO_COLOR, HF_HUB_DISABLE_PROGRESS_BARS.";
+    "Environment: WEFT_THREADS, WEFT_LOG=error|warning|info|debug, WEFT_ISA, NO_COLOR, HF_HUB_DISABLE_PROGRESS_BARS, "
+    "HF_HOME, HF_TOKEN, HF_HUB_OFFLINE.";
 
 /// The innermost command that was named.
 const CLI::App& current(const CLI::App& app) {
@@ -135,20 +138,28 @@ void add_spans(CLI::App& app) {
   tensor_part().add(pattern, kSpansPart);
 }
 
-/// Adds every command: `named` whole, and those that libweft would have to be opened for only with their names.
+/// Adds every command: `named` whole, and those that libweft would have to be opened for only with their names, unless
+/// `named` describes them all.
 void add_commands(CLI::App& app, const NamedCommand& named) {
+  const bool all = named.name == "completion" || named.name == "manual";
   for (const Command& command : commands()) {
     if (command.add != nullptr) {
       command.add(app);
-    } else if (command.name != named.name) {
+    } else if (command.name != named.name && !all) {
       list_command(app, std::string(command.name));
     } else if (!tensor_part().add(app, command.name)) {
       fail(ErrorKind::kUnsupported, "libweft has no command ", command.name, ": program and library differ in version");
     }
   }
-  if (named.name == "pattern" && named.below == kSpansName) {
+  if (all || (named.name == "pattern" && named.below == kSpansName)) {
     add_spans(app);
   }
+}
+
+/// What `weft version` says beyond this needs LibTorch to be opened.
+std::string build_facts() {
+  return concat("weft ", kVersion, "\ncompiled by GCC ", __VERSION__, " for ", compiled_for(), ", running on ",
+                cpu_description(), "\n");
 }
 
 void parse(CLI::App& app, int count, char** arguments) {
@@ -163,7 +174,7 @@ void parse(CLI::App& app, int count, char** arguments) {
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
   } catch (const CLI::CallForVersion&) {
-    std::cout << kVersion << '\n';
+    std::cout << build_facts();
   } catch (const CLI::ParseError& error) {
     fail_in_own_words(app, error);
   } catch (const UsageError&) {
@@ -187,7 +198,9 @@ int run(int count, char** arguments) {
     app.footer(std::string(kProgramExamples));
     app.set_help_flag("-h,--help", "print this help");
     app.set_version_flag("--version", std::string(kVersion), "print the version");
+    forget_model_arguments();
     add_commands(app, named_command(count, arguments));
+    app.parse_complete_callback(resolve_model_arguments);
     app.require_subcommand(1);
     unmark_values(app);
     parse(app, count, arguments);

@@ -23,6 +23,9 @@ struct TensorPart {
 /// opened.
 const TensorPart& tensor_part();
 
+/// What libweft was compiled for: "LibTorch 2.11.0". Opens nothing.
+std::string_view compiled_for() noexcept;
+
 }  // namespace weft::cli
 
 /// The one symbol of libweft that is looked up by its name.

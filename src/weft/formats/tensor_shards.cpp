@@ -36,7 +36,8 @@ bool is_below(const fs::path& file, const fs::path& directory) {
   return std::mismatch(directory.begin(), directory.end(), file.begin(), file.end()).first == directory.end();
 }
 
-// A shard may be a symbolic link within its directory, or one of the hub cache's, from snapshots/<revision>/ to blobs/.
+// A shard may be a symbolic link within its directory, or one of the hub cache's: from snapshots/<revision>/ to blobs/
+// of the model's folder, and perhaps from there to the blobs/ that all models of the cache share.
 void check_shard_stays(const fs::path& index, const std::string& name) {
   const fs::path directory = fs::absolute(index).lexically_normal().parent_path();
   std::error_code error;
@@ -46,8 +47,10 @@ void check_shard_stays(const fs::path& index, const std::string& name) {
   }
   // The hub cache keeps files under their hashes in blobs/ and links to them.
   const fs::path home = fs::canonical(directory);
-  const bool cached =
-      home.parent_path().filename() == "snapshots" && is_below(target, home.parent_path().parent_path() / "blobs");
+  const fs::path model = home.parent_path().parent_path();
+  const bool shared =
+      model.filename().native().starts_with("models--") && is_below(target, model.parent_path() / "blobs");
+  const bool cached = home.parent_path().filename() == "snapshots" && (shared || is_below(target, model / "blobs"));
   if (!is_below(target, home) && !cached) {
     reject(index, "the shard ", quote(name), " is a symbolic link that leaves the directory");
   }

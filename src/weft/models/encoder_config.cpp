@@ -41,6 +41,8 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
           " is not below vocab_size ", config.vocab_size);
   require(config.pad_token_id >= 0 || !find_family(config.model_type).skip_padding, where, ": ", config.model_type,
           " counts positions after the padding, so it needs a pad_token_id");
+  require(config.has_position_table() || config.model_type == "bert", where, ": position_embedding_type ",
+          config.position_embedding_type, " is for bert, found ", config.model_type);
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
           " leaves no position after those that padding uses (pad_token_id ", config.pad_token_id, ")");
@@ -71,7 +73,7 @@ layers::EmbeddingsConfig encoder_embeddings(const EncoderConfig& config) {
   embeddings.vocab_size = config.vocab_size;
   embeddings.hidden_size = config.hidden_size;
   embeddings.maximum_length = config.max_position_embeddings;
-  embeddings.positions = layers::PositionKind::kLearned;
+  embeddings.positions = config.has_position_table() ? layers::PositionKind::kLearned : layers::PositionKind::kNone;
   embeddings.with_norm = true;
   embeddings.layer_norm_eps = config.layer_norm_eps;
   embeddings.dropout = config.hidden_dropout_prob;

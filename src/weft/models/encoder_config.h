@@ -58,6 +58,7 @@ struct EncoderConfig {
   std::int64_t num_random_blocks = 3;
   bool use_bias = true;
   bool rescale_embeddings = false;
+  std::string position_embedding_type = "absolute";
   std::vector<std::string> attention = {};  ///< empty: the family's own pattern
 
   // Kept beside the field list, because JSON holds them in forms of their own.
@@ -74,6 +75,7 @@ struct EncoderConfig {
   std::optional<std::int64_t> label2id(std::string_view label) const;
   /// Columns of a head.
   std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
+  bool has_position_table() const noexcept { return position_embedding_type == "absolute"; }
   /// Longest input in tokens: RoBERTa and Longformer keep the first rows of their position table for padding.
   std::int64_t maximum_length() const;
   /// Longformer's window of a layer, in tokens over both sides.
@@ -126,6 +128,9 @@ struct EncoderConfig {
     visit(Field{"use_bias", &C::use_bias, "query, key and value projections have a bias (big_bird)"});
     visit(Field{"rescale_embeddings", &C::rescale_embeddings,
                 "multiply token embeddings by the square root of the width (big_bird)"});
+    visit(Field{"position_embedding_type", &C::position_embedding_type,
+                "absolute: each position has an embedding; none: attention alone knows positions (bert)"}
+              .one_of({"absolute", "none"}));
     visit(Field{"attention", &C::attention,
                 "mechanism or pattern to use instead of the family's: one, or one for each layer"});
   }

@@ -102,6 +102,8 @@ class Node {
   /// Appends the queries whose rows may hold far more than those around them, as ranges of the grid in any order, also
   /// beyond its ends: a sample of rows would miss them.
   virtual void odd_queries(const Context& context, std::vector<Range>& ranges) const;
+  /// l where the node is exactly the edges (q - k) mod l = 0 of its grid, else 0.
+  virtual std::int64_t stride(const Context&) const { return 0; }
   /// Whether overlaps inside a union add up: the released plans.
   virtual bool additive(const Context&) const { return false; }
   /// Throws kExpression where the node does not fit the site.

@@ -38,7 +38,7 @@ void order_windows(std::vector<text::Encoding>& windows) {
 [[noreturn]] void fail_on_length(std::string_view where, std::int64_t tokens, const LengthRule& rule) {
   throw Error(ErrorKind::kArgument,
               concat(where, ": ", tokens, " tokens, but ", rule.model, " takes at most ", rule.maximum, " at once"),
-              "--truncate cuts the text there, and says so");
+              rule.hint);
 }
 
 }  // namespace

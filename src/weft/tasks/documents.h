@@ -34,7 +34,8 @@ struct LengthRule {
   std::int64_t stride = 0;   ///< tokens that a window shares with the one before it
   Overflow overflow = Overflow::kError;
   text::Truncation side = text::Truncation::kLongestFirst;
-  std::string model = "the model";  ///< in errors
+  std::string model = "the model";                                   ///< in errors
+  std::string hint = "--truncate cuts the text there, and says so";  ///< of the error about a text that is too long
 };
 
 /// A document's tokens: one window, or several.

@@ -8,7 +8,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
+#include "weft/attention/autocast.h"
+#include "weft/attention/operator/checks.h"
+#include "weft/attention/operator/operator.h"
 #include "weft/attention/profile/attention_observer.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
@@ -20,12 +24,8 @@ namespace {
 // Up to so many queries have a tile of one row: a decoder's step, and a text of so few tokens in training too.
 constexpr std::int64_t kFewQueries = 8;
 
-bool has_own_length(const pattern::RowBinding& row) { return row.query_length || row.key_length; }
-
-}  // namespace
-
-LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& site, const at::Tensor& query,
-                          const at::Tensor& key, const AttentionContext& context, bool rows_differ) {
+pattern::Site site_of_call(const MechanismSite& site, const at::Tensor& query, const at::Tensor& key,
+                           const AttentionContext& context) {
   pattern::Site asked;
   asked.query_length = query.size(2);
   asked.key_length = key.size(2);
@@ -33,6 +33,16 @@ LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& 
   asked.heads = site.heads;
   asked.layer = site.layer;
   asked.maximum_length = std::max(site.maximum_length, site.maximum_key_length);
+  return asked;
+}
+
+bool has_own_length(const pattern::RowBinding& row) { return row.query_length || row.key_length; }
+
+}  // namespace
+
+LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& site, const at::Tensor& query,
+                          const at::Tensor& key, const AttentionContext& context, bool rows_differ) {
+  const pattern::Site asked = site_of_call(site, query, key, context);
   // A decoded token is one query row, and the beams of a search are a few: a taller tile would compute a panel of 32.
   const pattern::Tile tile{asked.query_length <= kFewQueries ? 1 : 64, 64};
   const auto& rows = context.rows;
@@ -60,6 +70,35 @@ DistanceTable PatternAttention::alibi_for(const at::Tensor& query, const at::Ten
   return alibi_;
 }
 
+std::shared_ptr<const StrideParts> PatternAttention::strides_for(const at::Tensor& query, const at::Tensor& key,
+                                                                 const AttentionContext& context) {
+  // Rows of several lengths have a layout each, and a distance table is one of the text.
+  if (context.query_offset != 0 || query.size(2) != key.size(2) || slopes_.defined() || !is_plain(query) ||
+      std::any_of(context.rows.begin(), context.rows.end(), has_own_length)) {
+    return nullptr;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (strides_length_ != query.size(2)) {
+    strides_ = StrideParts::find(*spec().pattern, site_of_call(site(), query, key, context));
+    strides_length_ = query.size(2);
+  }
+  return strides_;
+}
+
+at::Tensor PatternAttention::in_columns(const StrideParts& strides, const at::Tensor& query, const at::Tensor& key,
+                                        const at::Tensor& value, const AttentionOptions& options) const {
+  check_tensors(query, key, value, options.key_keep);
+  PermutedCall call;
+  call.query = in_autocast_type(query);
+  call.key = in_autocast_type(key);
+  call.value = in_autocast_type(value);
+  call.parts = strides.parts(query, options.key_keep);
+  call.scale = 1.0 / std::sqrt(static_cast<double>(query.size(3)));
+  call.dropout = options.dropout;
+  call.seed = options.seed;
+  return permuted_attention(call);
+}
+
 at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                      const AttentionContext& context) {
   require(query.dim() == 4 && key.dim() == 4,
@@ -73,6 +112,10 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
   if (is_training() && this->site().dropout > 0 && !context.without_dropout) {
     options.dropout = this->site().dropout;
     options.seed = random_bits(context.seed, static_cast<std::uint64_t>(this->site().layer));
+  }
+  const std::shared_ptr<const StrideParts> strides = strides_for(query, key, context);
+  if (strides != nullptr && context.observer == nullptr) {
+    return in_columns(*strides, query, key, value, options);
   }
   const LayoutPtr layout = layout_for_call(*spec().pattern, this->site(), query, key, context, spec().needs_input);
   show_call(

@@ -2,10 +2,13 @@
 // The mechanism behind every pattern expression: compiles the pattern for the lengths of a call and runs the operator.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "weft/attention/attention.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/permuted/stride_parts.h"
 
 namespace weft::attention {
 
@@ -23,10 +26,17 @@ class PatternAttention : public AttentionImpl {
                      const AttentionContext& context) override;
 
  private:
+  /// What the call is with its strides in columns; null where it keeps the order of the text.
+  std::shared_ptr<const StrideParts> strides_for(const at::Tensor& query, const at::Tensor& key,
+                                                 const AttentionContext& context);
+  at::Tensor in_columns(const StrideParts& strides, const at::Tensor& query, const at::Tensor& key,
+                        const at::Tensor& value, const AttentionOptions& options) const;
   DistanceTable alibi_for(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context);
 
   at::Tensor slopes_;  // [heads] or undefined
   std::mutex mutex_;
+  std::int64_t strides_length_ = -1;  // the last length that strides_for() was asked for, and its answer
+  std::shared_ptr<const StrideParts> strides_;
   DistanceTable
       alibi_;  // of slopes_, for all distances so far: a decoded token costs its edges, not a table of all keys
 };

@@ -13,7 +13,7 @@
 namespace weft::attention {
 
 /// One order of rows, and who sees whom in it. A place holds a row; tensors of rows and places are int64, with 1 for B
-/// or H where batch rows or heads share them.
+/// or H where batch rows or heads share them. All three undefined: the order of the text, which copies nothing.
 struct PermutedPart {
   at::Tensor queries;      ///< [B, H, P]: the query row at each place; every row once, and places that no row reads
   at::Tensor places;       ///< [B, H, Q]: the place that each query row reads, queries[places[i]] = i

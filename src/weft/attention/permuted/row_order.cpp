@@ -19,16 +19,27 @@ at::Tensor matrix_rows(const at::Tensor& order, at::IntArrayRef sizes) {
 }  // namespace
 
 at::Tensor rows_at(const at::Tensor& rows, const at::Tensor& order) {
+  if (!order.defined()) {
+    return rows;
+  }
+  if (order.size(0) == 1 && order.size(1) == 1) {  // a position's heads lie together in a model: one copy of them all
+    return rows.transpose(1, 2).index_select(1, order.flatten()).transpose(1, 2);
+  }
   const at::Tensor matrix = rows.contiguous().view({-1, rows.size(3)});
   return matrix.index_select(0, matrix_rows(order, rows.sizes()))
       .view({rows.size(0), rows.size(1), order.size(2), rows.size(3)});
 }
 
 at::Tensor numbers_at(const at::Tensor& numbers, const at::Tensor& order) {
-  return numbers.gather(2, order.expand({numbers.size(0), numbers.size(1), order.size(2)}));
+  return !order.defined() ? numbers
+                          : numbers.gather(2, order.expand({numbers.size(0), numbers.size(1), order.size(2)}));
 }
 
 void add_rows_at(const at::Tensor& sums, const at::Tensor& order, const at::Tensor& added) {
+  if (!order.defined()) {
+    sums.add_(added);
+    return;
+  }
   const at::Tensor index = matrix_rows(order, sums.sizes());
   sums.view({-1, sums.size(3)}).index_add_(0, index, added.reshape({-1, sums.size(3)}));
 }

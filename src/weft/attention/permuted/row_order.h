@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of all heads in another order: copies of whole rows, in parallel, with the gradients added back.
+// Rows of all heads in another order: copies of whole rows, in parallel, with the gradients added back. An undefined
+// order is that of the rows themselves, which copies nothing.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "weft/attention/profile/attention_mass.h"
+#include "weft/attention/profile/tile_scores.h"
 
 namespace weft::attention {
 
@@ -40,16 +40,13 @@ class PictureOfHead {
 
   /// Draws the rows of a call of batch 1 that the request asks for and that are no padding. Memory follows the cells
   /// and a tile of rows with its edges, never Q x K. Errors: kArgument where the call does not fit, kNumeric where a
-  /// score is NaN.
-  void add(const MassCall& call);
+  /// score is NaN or infinite.
+  void add(const ScoredCall& call);
 
   HeadPicture finished() const;
 
  private:
-  struct Head;
-  class Rows;
-  static Head head_of(const MassCall& call, std::int64_t head);
-  void add_rows(const Rows& drawn, std::int64_t tile_key);
+  void add_rows(const at::Tensor& row, const at::Tensor& found, const at::Tensor& keys, std::int64_t tile_key);
   void add_cells(const at::Tensor& row_cell, const at::Tensor& keys, const at::Tensor& p, const at::Tensor& edges);
   void add_top(const at::Tensor& row, const at::Tensor& keys, const at::Tensor& p);
 

@@ -11,6 +11,7 @@
 #include "weft/checkpoint/average.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
@@ -95,10 +96,10 @@ void run_average(const AverageCommand& command) {
 void add_average(CLI::App& parent) {
   auto command = std::make_shared<AverageCommand>();
   CLI::App& app = add_command(parent, "average", std::string(kAverageExamples));
-  app.add_option(
-         "DIRS", command->directories,
-         "one run, whose checkpoints are averaged; or several runs, checkpoints or model directories of one shape")
-      ->required();
+  add_model_arguments(
+      app, "DIRS", command->directories,
+      "one run, whose checkpoints are averaged; or several runs, checkpoints or model directories of one shape")
+      .required();
   app.add_option("--out", command->out, "model directory to make")->option_text("OUT")->required();
   app.add_option("--last", command->last, "of one run: how many of its newest checkpoints (default: all that it kept)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))

@@ -9,6 +9,7 @@
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/core/cpu.h"
@@ -157,7 +158,7 @@ void add_bench_model(CLI::App& parent) {
   CLI::App& app =
       add_command(parent, "model", "measure time and memory of an encoder, and compare with its matrix products alone",
                   kBenchModelExamples);
-  app.add_option("DIR", command->directory, "model directory; weft init makes one of any size")->required();
+  add_model_argument(app, "DIR", command->directory, "model directory (weft init makes one of any size)").required();
   add_fields<BenchModelConfig>(app, {.title = "Options"}, command->given);
   app.add_flag("--train", command->train, "time a training step: masked-LM loss over all positions, and its gradients");
   app.add_flag("--profile", command->profile, "list every operator with its own time in one more run");

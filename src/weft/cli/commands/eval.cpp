@@ -19,6 +19,7 @@
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/prune/attention_file.h"
 #include "weft/cli/threads.h"
@@ -346,7 +347,7 @@ void run_eval(const EvalOptions& options) {
 void add_eval(CLI::App& parent) {
   auto options = std::make_shared<EvalOptions>();
   CLI::App& app = add_command(parent, "eval", std::string(kEvalExamples));
-  app.add_option("RUN", options->run, "run or model directory")->required();
+  add_model_argument(app, "RUN", options->run, "run or model directory").required();
   app.add_option(
          "--task", options->task.task,
          "what to measure. A decoder (lm) scores each byte of --text once, after at least half a context; a masked "

@@ -16,6 +16,7 @@
 #include "weft/cli/generation/settings_flags.h"
 #include "weft/cli/generation/tensor_search.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
 #include "weft/core/interrupt.h"
@@ -274,7 +275,7 @@ void run_generate(const GenerateOptions& options) {
 void add_generate(CLI::App& parent) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App& app = add_command(parent, "generate", std::string(kGenerateExamples));
-  app.add_option("RUN", options->run, "run or model directory")->required();
+  add_model_argument(app, "RUN", options->run, "run or model directory").required();
   CLI::Option* prompt = app.add_option("--prompt", options->prompt, "text to continue")->option_text("TEXT");
   CLI::Option* prompt_file = app.add_option("--prompt-file", options->prompt_file,
                                             "file that holds the text to continue, plain or gzip; - is standard input")

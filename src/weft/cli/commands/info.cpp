@@ -17,6 +17,7 @@
 #include "weft/cli/commands/run_summary.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/formats/tensor_file.h"
 
@@ -131,7 +132,7 @@ void add_info(CLI::App& parent) {
   CLI::App& app = add_command(
       parent, "info",
       "  weft info run\n  weft info run --tensors\n  weft info run --check-tensors\n  weft info run --json");
-  app.add_option("DIR", options->directory, "run or model directory")->required();
+  add_model_argument(app, "DIR", options->directory, "run or model directory").required();
   app.add_flag("--tensors", options->tensors, "list every tensor with its dtype and shape");
   app.add_flag("--check-tensors", options->check_tensors, "read every weight and report what is NaN or infinite");
   add_json_flag(app, options->json);

@@ -14,6 +14,7 @@
 #include "weft/attention/mechanisms/span/learned_spans.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -141,7 +142,7 @@ void run_spans(const SpansOptions& options) {
 void add_pattern_spans(CLI::App& parent) {
   auto options = std::make_shared<SpansOptions>();
   CLI::App& app = add_command(parent, std::string(kSpansName), std::string(kSpansAbout), std::string(kSpansExamples));
-  app.add_option("RUN", options->run, "run or model directory of a model with attention `span`")->required();
+  add_model_argument(app, "RUN", options->run, "run or model directory of a model with attention `span`").required();
   app.add_option("--above", options->above,
                  "keep the edges whose mask, 1 up to the span and falling to 0 along the ramp, is above this share; 0 "
                  "keeps all edges that the model has")

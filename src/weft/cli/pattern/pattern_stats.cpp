@@ -18,9 +18,11 @@
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/inspect/cost/computed_orders.h"
 #include "weft/inspect/cost/layout_work.h"
 #include "weft/inspect/graph/statistics.h"
 #include "weft/inspect/picture/picture.h"
+#include "weft/pattern/compile/stride_columns.h"
 
 namespace weft::cli {
 namespace {
@@ -72,7 +74,7 @@ std::optional<PredictedSeconds> predict(const pattern::Pattern& pattern, const p
     return std::nullopt;
   }
   const inspect::AttentionRates rates = attention_rates(*measured, config.dtype, config.head_dim);
-  const inspect::LayoutWork work = inspect::layout_work(compile(pattern, site, {64, 64}), config.head_dim);
+  const inspect::LayoutWork work = inspect::computed_work(pattern, site, config.head_dim);
   const auto heads = static_cast<double>(site.heads);
   const auto length = static_cast<double>(site.key_length);
   PredictedSeconds seconds;
@@ -173,6 +175,32 @@ Rows layout_rows(const inspect::GraphStatistics& stats) {
   return rows;
 }
 
+using Columns = std::optional<pattern::StridesInColumns>;
+
+std::vector<std::int64_t> strides_of(const pattern::StridesInColumns& split) {
+  std::vector<std::int64_t> strides;
+  strides.reserve(split.columns.size());
+  for (const pattern::StrideColumns& columns : split.columns) {
+    strides.push_back(columns.stride);
+  }
+  return strides;
+}
+
+formats::Json columns_json(const Columns& split) {
+  if (!split) {
+    return nullptr;
+  }
+  return {{"strides", strides_of(*split)}, {"blocks", split->blocks}, {"blocks_in_text", split->blocks_in_text}};
+}
+
+/// What attention computes in place of the layout in the order of the text.
+std::string columns_text(const pattern::StridesInColumns& split) {
+  const auto count = [](double blocks) { return inspect::estimated_digits(blocks, true); };
+  return concat("stride ", joined(strides_of(split), ", ", [](std::int64_t stride) { return digits(stride); }),
+                ": over a whole text rows are sorted into columns; ", count(split.blocks), " blocks are computed, not ",
+                count(split.blocks_in_text));
+}
+
 /// What to type instead: a graph has at most as many words as its length times those of a row.
 std::string unmeasured_text(const inspect::GraphStatistics& stats) {
   const double share = static_cast<double>(inspect::kMeasuredWords) / std::max(stats.words, 1.0);
@@ -181,9 +209,12 @@ std::string unmeasured_text(const inspect::GraphStatistics& stats) {
                 std::bit_floor(std::max<std::uint64_t>(length, 64)));
 }
 
-std::string stats_text(const inspect::GraphStatistics& stats, const StatsConfig& config,
+std::string stats_text(const inspect::GraphStatistics& stats, const StatsConfig& config, const Columns& columns,
                        const std::optional<PredictedSeconds>& seconds) {
   Rows rows = layout_rows(stats);
+  if (columns) {
+    rows.emplace_back("columns", columns_text(*columns));
+  }
   if (!stats.is_measured) {
     rows.emplace_back("paths and the rest", unmeasured_text(stats));
     return name_table(rows);
@@ -233,14 +264,16 @@ void show_stats(const StatsOptions& options) {
   const inspect::GraphStatistics found = inspect::graph_statistics(pattern, request);
   const std::optional<PredictedSeconds> seconds =
       found.is_measured ? predict(pattern, bound.site, stats, asked_threads(options.threads)) : std::nullopt;
+  const Columns columns = pattern::strides_in_columns(pattern, bound.site);
   bar.reset();
   if (options.json) {
     formats::Json json = stats_json(pattern.to_string(), found);
+    json["columns"] = columns_json(columns);
     json["seconds"] = seconds_json(seconds);
     print_json(json);
     return;
   }
-  std::cout << pattern.to_string() << '\n' << stats_text(found, stats, seconds);
+  std::cout << pattern.to_string() << '\n' << stats_text(found, stats, columns, seconds);
 }
 
 }  // namespace

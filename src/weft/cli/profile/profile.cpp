@@ -14,9 +14,12 @@
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
+#include "weft/cli/profile/profile_figure.h"
 #include "weft/cli/profile/profile_texts.h"
 #include "weft/cli/threads.h"
+#include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/profile/attention_profile.h"
 #include "weft/profile/model_digest.h"
@@ -28,7 +31,7 @@ namespace {
 using formats::Json;
 
 constexpr const char* kProfileExamples =
-    "  weft profile run --text books --out profile.safetensors\n"
+    "  weft profile run --text books --out profile.safetensors --png heads.png\n"
     "  weft profile run --text books --memory 512 --max-bytes 1000000 --out profile.safetensors\n"
     "  weft profile bert --data reviews.tsv --text-field review --out profile.safetensors\n"
     "  weft profile de-en --source train.de --target train.en --out profile.safetensors --resume\n"
@@ -37,6 +40,8 @@ constexpr const char* kProfileExamples =
 
 struct ProfileConfig {
   std::string out;
+  std::string svg;
+  std::string png;
   std::int64_t tile = 64;
   std::int64_t edges = 1024;
   std::string dtype = "float32";
@@ -47,6 +52,8 @@ struct ProfileConfig {
   static void fields(Visitor&& visit) {
     using C = ProfileConfig;
     visit(Field{"out", &C::out, "file to write, in the format safetensors"});
+    visit(Field{"svg", &C::svg, "draw the mean attention of each head into this SVG file, too"});
+    visit(Field{"png", &C::png, "draw the mean attention of each head into this PNG file, too"});
     visit(Field{"tile", &C::tile, "positions on each side of a tile, whose sums show where long texts look"}.range(
         1, 1 << 16));
     visit(Field{"edges", &C::edges, "every edge is summed where no text is longer than so many tokens; 0 for no edges"}
@@ -143,8 +150,9 @@ std::string summary_text(const Json& summary) {
 }
 
 profile::AttentionProfile merge(const ProfileCommand& command, const ProfileConfig& config) {
-  if (!command.run.empty() || !command.texts.empty() || command.given.size() > 1) {
-    throw UsageError("--merge joins finished shards, and takes --out only",
+  const std::size_t files = command.given.contains("svg") + command.given.contains("png") + std::size_t{1};
+  if (!command.run.empty() || !command.texts.empty() || command.given.size() > files) {
+    throw UsageError("--merge joins finished shards, and takes --out, --svg and --png only",
                      "for example: weft profile --merge shard-0.safetensors shard-1.safetensors --out all.safetensors");
   }
   std::vector<profile::AttentionProfile> shards;
@@ -186,6 +194,12 @@ void run_profile_command(const ProfileCommand& command) {
   }
   const auto start = std::chrono::steady_clock::now();
   const profile::AttentionProfile found = command.merge.empty() ? run(command, config) : merge(command, config);
+  if (!config.svg.empty()) {
+    write_file_atomically(config.svg, inspect::svg_heat(profile_figure(found)));
+  }
+  if (!config.png.empty()) {
+    write_file_atomically(config.png, inspect::png_heat(profile_figure(found)));
+  }
   const Json summary =
       summary_of(found, config.out, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (command.json) {
@@ -200,7 +214,7 @@ void run_profile_command(const ProfileCommand& command) {
 void add_profile(CLI::App& parent) {
   auto command = std::make_shared<ProfileCommand>();
   CLI::App& app = add_command(parent, "profile", kProfileExamples);
-  app.add_option("RUN", command->run, "run or model directory");
+  add_model_argument(app, "RUN", command->run, "run or model directory");
   add_fields<ProfileTexts>(app, {.title = "Texts"}, command->texts);
   add_fields<ProfileConfig>(app, {.title = "Options"}, command->given);
   app.add_option("--merge", command->merge, "join the profiles of all shards into one, equal to that of one process")

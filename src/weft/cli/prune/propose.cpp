@@ -45,9 +45,13 @@ Json layer_json(const profile::LayerProposal& layer) {
   for (const profile::HeadProposal& head : layer.heads) {
     heads.push_back({{"expression", head.expression}, {"kept_mass", head.kept_mass}, {"cost", head.cost}});
   }
-  return {{"name", layer.part->site.name}, {"expression", layer.expression},
-          {"heads", std::move(heads)},     {"cost", layer.cost},
-          {"base_cost", layer.base_cost},  {"rewired", layer.rewired}};
+  return {{"name", layer.part->site.name},
+          {"expression", layer.expression},
+          {"heads", std::move(heads)},
+          {"cost", layer.cost},
+          {"base_cost", layer.base_cost},
+          {"rewired", layer.rewired},
+          {"estimated", !layer.part->sums.has_edges()}};
 }
 
 Json proposal_json(const profile::AttentionProfile& profile, const std::vector<profile::LayerProposal>& layers,
@@ -87,10 +91,13 @@ std::string proposal_text(const Json& result) {
     for (const Json& head : part.at("heads")) {
       least = std::min(least, head.at("kept_mass").get<double>());
     }
-    rows.emplace_back(
-        part.at("name").get<std::string>(),
-        concat(part.at("expression").get<std::string>(), "   at least ", percent(least), " of each head, ",
-               percent(part.at("cost").get<double>() / part.at("base_cost").get<double>()), " of time"));
+    // Without sums of edges, what columns and windows have in common is estimated.
+    const std::string kept = part.at("estimated").get<bool>()
+                                 ? concat("about ", percent(least), " or more of each head, ")
+                                 : concat("at least ", percent(least), " of each head, ");
+    rows.emplace_back(part.at("name").get<std::string>(),
+                      concat(part.at("expression").get<std::string>(), "   ", kept,
+                             percent(part.at("cost").get<double>() / part.at("base_cost").get<double>()), " of time"));
   }
   rows.emplace_back("predicted time", concat(percent(result.at("cost_share").get<double>()), " of before (",
                                              result.at("cost_unit").get<std::string>(), ")"));

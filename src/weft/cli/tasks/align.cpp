@@ -11,6 +11,7 @@
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/score/alignment_figures.h"
 #include "weft/cli/tasks/pair_input.h"
@@ -349,8 +350,9 @@ void add_align(CLI::App& parent) {
   CLI::App& app = add_command(parent, "align", kAlignExamples);
   add_task_directory(app, command->task);
   add_pair_arguments(app, command->pairs);
-  app.add_option("--reverse", command->reverse, "model that translates the other way; both alignments become one")
-      ->option_text("DIR");
+  add_model_argument(app, "--reverse", command->reverse,
+                     "directory of a model that translates the other way; both alignments become one")
+      .option_text("DIR");
   app.add_option("--gold", command->gold,
                  "links that people made, a line for each pair: 0-0 is a sure link, 1p2 or 1?2 a possible one; prints "
                  "the alignment error rate instead of the links")

@@ -13,6 +13,7 @@
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/prune/attention_file.h"
 #include "weft/cli/tasks/encoder_flags.h"
@@ -161,9 +162,9 @@ void run_convert(const ConvertCommand& command) {
 void add_convert(CLI::App& parent) {
   auto command = std::make_shared<ConvertCommand>();
   CLI::App& app = add_command(parent, "convert", kConvertExamples);
-  app.add_option("DIR", command->directory,
-                 "model directory of a BERT, a RoBERTa or an encoder-decoder, which stays as it is")
-      ->required();
+  add_model_argument(app, "DIR", command->directory,
+                     "model directory of a BERT, a RoBERTa or an encoder-decoder, which stays as it is")
+      .required();
   app.add_option("--out", command->out, "model directory to make")->option_text("OUT")->required();
   add_fields<ConvertConfig>(app, {.title = "Options"}, command->given);
   add_json_flag(app, command->json);

@@ -18,6 +18,7 @@
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/watched_progress.h"
@@ -168,7 +169,7 @@ void run_forward(const ForwardCommand& command) {
 void add_forward(CLI::App& parent) {
   auto command = std::make_shared<ForwardCommand>();
   CLI::App& app = add_command(parent, "forward", kForwardExamples);
-  app.add_option("DIR", command->directory, "model directory")->required();
+  add_model_argument(app, "DIR", command->directory, "model directory").required();
   app.add_option("--input", command->input,
                  "safetensors file with input_ids [B, N] and, if you like, attention_mask, token_type_ids, "
                  "global_attention_mask; an encoder-decoder also needs decoder_input_ids and takes "

@@ -12,6 +12,7 @@
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/tasks/init_pair.h"
@@ -170,13 +171,15 @@ void add_init(CLI::App& parent) {
   app.add_option("--config", command->config,
                  "config.json, or a directory that has one, whose shape is taken; flags below change it")
       ->option_text("FILE");
-  app.add_option("--encoder", command->encoder,
-                 "directory of a bert, roberta or big_bird whose weights start both sides of an encoder-decoder, with "
-                 "fresh cross-attention")
-      ->option_text("DIR");
-  app.add_option("--tokenizer", command->tokenizer,
-                 "directory whose tokeniser is copied; its vocabulary decides vocab_size and the ids of special tokens")
-      ->option_text("DIR");
+  add_model_argument(app, "--encoder", command->encoder,
+                     "directory of a bert, roberta or big_bird whose weights start both sides of an encoder-decoder, "
+                     "with fresh cross-attention")
+      .option_text("DIR");
+  add_model_argument(
+      app, "--tokenizer", command->tokenizer,
+      "directory whose tokeniser is copied; its vocabulary decides vocab_size and the ids of special tokens",
+      hub::Need::kTokenizer)
+      .option_text("DIR");
   app.add_option("--out", command->out, "model directory to make")->option_text("OUT")->required();
   add_fields<InitConfig>(app, {.title = "Options"}, command->given);
   add_fields<models::EncoderConfig>(

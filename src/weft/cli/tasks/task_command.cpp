@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/cli/field_flags.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/core/log.h"
 
@@ -21,7 +22,7 @@ std::size_t documents_at_once(const tasks::RunOptions& run) {
 }  // namespace
 
 void add_task_directory(CLI::App& app, TaskFlags& flags) {
-  app.add_option("DIR", flags.directory, "model directory")->required();
+  add_model_argument(app, "DIR", flags.directory, "model directory").required();
 }
 
 void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {

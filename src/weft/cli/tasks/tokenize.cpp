@@ -11,6 +11,7 @@
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"
@@ -248,7 +249,8 @@ void run_tokenize(const TokenizeOptions& options) {
 void add_tokenize(CLI::App& parent) {
   auto options = std::make_shared<TokenizeOptions>();
   CLI::App& app = add_command(parent, "tokenize", kTokenizeExamples);
-  app.add_option("DIR", options->directory, "directory with a tokeniser's files")->required();
+  add_model_argument(app, "DIR", options->directory, "directory with a tokeniser's files", hub::Need::kTokenizer)
+      .required();
   add_text_arguments(app, options->source, true);
   add_fields<TokenizeConfig>(app, {.title = "Options"}, options->given);
   app.add_flag("--decode", options->decode, "the arguments are ids; print their text");

@@ -17,6 +17,7 @@
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/json_members.h"
+#include "weft/hub/models.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/run_directory.h"
@@ -216,6 +217,9 @@ std::vector<TrainRequest> decide(const TrainOptions& options) {
   const std::string task = task_of(options);
   check_flags_of_task(task, options.given);
   Json fields = merged_fields(options.config_file, options.given);
+  if (!options.resume && !model_of(fields).empty()) {  // a run that is resumed has its model in itself
+    fields["model"] = hub::local_model(model_of(fields)).string();
+  }
   const std::filesystem::path graphs = read_attention_file(fields, task);
   if (options.seeds == 1) {
     return {with_graphs(run_request(options, task, fields, options.out), graphs)};

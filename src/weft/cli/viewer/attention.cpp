@@ -14,9 +14,11 @@
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/text_input.h"
 #include "weft/cli/threads.h"
+#include "weft/cli/viewer/figure.h"
 #include "weft/cli/viewer/page.h"
 #include "weft/core/files.h"
 #include "weft/core/log.h"
@@ -33,13 +35,15 @@ using formats::Json;
 constexpr const char* kAttentionExamples =
     "  weft attention run 'The loom weaves the thread.'\n"
     "  weft attention bert-base-uncased --file chapter.txt --layers 0 11 --out chapter.html\n"
-    "  weft attention de-en 'Der Hund schläft.' 'The dog sleeps.'";
+    "  weft attention de-en 'Der Hund schläft.' 'The dog sleeps.' --png figure.png";
 
 /// What a page may weigh: browsers open more, but slowly.
 constexpr std::int64_t kMostRowBytes = std::int64_t{64} << 20;
 
 struct AttentionPageConfig {
   std::string out = "attention.html";
+  std::string svg;
+  std::string png;
   std::string file;
   std::vector<std::int64_t> layers;
   std::vector<std::int64_t> heads;
@@ -50,6 +54,8 @@ struct AttentionPageConfig {
   static void fields(Visitor&& visit) {
     using C = AttentionPageConfig;
     visit(Field{"out", &C::out, "page to write"});
+    visit(Field{"svg", &C::svg, "write the heads as a figure to this SVG file, too"});
+    visit(Field{"png", &C::png, "write the heads as a figure to this PNG file, too"});
     visit(Field{"file", &C::file, "file that holds the text, in place of TEXT; - is standard input"});
     visit(Field{"layers", &C::layers, "layers to show, counted from 0; without it all"});
     visit(Field{"heads", &C::heads, "heads of each layer to show, counted from 0; without it all"});
@@ -172,6 +178,12 @@ void write_attention(const AttentionCommand& command) {
   tasks::AttentionView view = view_of(checkpoint::open_model(command.run), document, options);
   const Json summary = summary_of_view(view, config.out);
   require_something(summary, command.run);
+  if (!config.svg.empty()) {
+    write_file_atomically(config.svg, inspect::svg_heat(attention_figure(view, command.run)));
+  }
+  if (!config.png.empty()) {
+    write_file_atomically(config.png, inspect::png_heat(attention_figure(view, command.run)));
+  }
   leave_out_heavy_rows(view);
   write_file_atomically(config.out, attention_page(view, command.run));
   if (command.json) {
@@ -186,7 +198,7 @@ void write_attention(const AttentionCommand& command) {
 void add_attention(CLI::App& parent) {
   auto command = std::make_shared<AttentionCommand>();
   CLI::App& app = add_command(parent, "attention", kAttentionExamples);
-  app.add_option("RUN", command->run, "run or model directory")->required();
+  add_model_argument(app, "RUN", command->run, "run or model directory").required();
   app.add_option("TEXT", command->texts,
                  "the text; two for an encoder-decoder (source, target) and for encoders that read pairs");
   add_fields<AttentionPageConfig>(app, {.title = "Options"}, command->given);

@@ -121,7 +121,9 @@ async function showRow() {
   panel.append(title);
   if (part.top === 0) {
     const note = document.createElement("p");
-    note.textContent = "This page holds no rows: its text is too long for all its heads. Choose fewer with --layers and --heads.";
+    note.textContent = part.name === "rollout" && part.cell > 1
+      ? "Rollout of a long text is computed from cells of several tokens, which have no rows of tokens."
+      : "This page holds no rows: its text is too long for all its heads. Choose fewer with --layers and --heads.";
     panel.append(note);
     return;
   }

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "weft/core/error.h"
+#include "weft/inspect/cost/computed_orders.h"
 #include "weft/inspect/survey/survey.h"
 #include "weft/pattern/syntax.h"
 
 namespace weft::inspect {
 namespace {
 
-constexpr pattern::Tile kPricedTile{64, 64};
 constexpr double kForwardProducts = 2;   // scores, and their product with the values
 constexpr double kBackwardProducts = 5;  // scores again, dP, dV, dQ, dK
 constexpr double kStateHidden = 18;  // [length, width] read or written between products: 2 norms, 2 residuals, heads
@@ -224,7 +224,7 @@ std::vector<LayoutWork> layer_works(const pattern::Pattern& pattern, const Model
     pattern.check(site);
     std::string text = heads_text(pattern, site);
     if (works.empty() || text != known) {
-      works.push_back(layout_work(compile(pattern, site, kPricedTile), shape.head_dim()));
+      works.push_back(computed_work(pattern, site, shape.head_dim()));
       known = std::move(text);
     } else {
       works.push_back(works.back());
@@ -246,21 +246,23 @@ std::optional<LayerEstimates> estimated_works(const pattern::Pattern& pattern, c
   double masks = 0;
   double listed = 0;
   std::string known;
-  LayoutSurvey survey;
+  LayoutWork work;
   pattern::Site site = site_at(shape, length);
+  const double questions = kSurveyQuestions / static_cast<double>(std::min<std::int64_t>(shape.layers, 16));
   for (site.layer = 0; site.layer < shape.layers; ++site.layer) {
     std::string text = heads_text(pattern, site);
     if (text != known) {
-      survey = survey_layout(pattern, site, {},
-                             kSurveyQuestions / static_cast<double>(std::min<std::int64_t>(shape.layers, 16)));
-      blocks += survey.blocks_stored;
-      masks = std::max(masks, survey.masks);
-      listed += survey.listed_keys;
-      known = std::move(text);
+      work = {};
+      for (const ComputedOrder& order : computed_orders(pattern, site)) {
+        const LayoutSurvey survey = survey_layout(order.pattern, order.site, {}, questions);
+        blocks += survey.blocks_stored;
+        masks = std::max(masks, survey.masks);
+        listed += survey.listed_keys;
+        work.slots += static_cast<double>(survey.layout.slots);
+        work.layout_bytes += survey.blocks_stored * 8 + survey.masks * 512;
+      }
+      known = text;
     }
-    LayoutWork work;
-    work.slots = static_cast<double>(survey.layout.slots);
-    work.layout_bytes = survey.blocks_stored * 8 + survey.masks * 512;
     works.push_back(work);
   }
   const bool is_small = blocks <= kBuiltBlocks && masks <= kBuiltMasks && listed <= kListedKeys;

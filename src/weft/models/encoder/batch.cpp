@@ -30,8 +30,9 @@ void check_token_ids(const EncoderConfig& config, Head head, const at::Tensor& i
           "input_ids must be int64 ", choices ? "[batch, choices, length]" : "[batch, length]",
           " with at least one token, found ", ids.defined() ? concat(ids.scalar_type(), " ", ids.sizes()) : "none");
   check_range(ids, config.vocab_size, "input_ids", "vocab_size");
-  require(ids.size(-1) <= config.maximum_length(), "the input has ", ids.size(-1), " tokens, but the model's ",
-          config.max_position_embeddings, " position embeddings are for ", config.maximum_length());
+  require(ids.size(-1) <= config.maximum_length(), "the input has ", ids.size(-1),
+          " tokens, but the model's max_position_embeddings ", config.max_position_embeddings, " are for ",
+          config.maximum_length());
 }
 
 /// Longformer's masks in one: 2 in attention_mask, or a nonzero global_attention_mask, where a token is kept.

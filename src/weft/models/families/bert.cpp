@@ -30,7 +30,7 @@ EncoderFamily make_bert() {
   family.defaults = family.base;
   family.names = bert_names();
   family.head_prefixes = {"cls.", "classifier.", "qa_outputs.", "qa_classifier."};
-  family.own_fields = {"classifier_dropout"};
+  family.own_fields = {"classifier_dropout", "position_embedding_type"};
   family.has_pooler = bert_has_pooler;
   return family;
 }

@@ -261,6 +261,7 @@ class Stride final : public Difference {
   std::int64_t first_key(const Context& context, const Range& query, const Range& key) const override {
     return periodic_first(key, length_.at(context), query.begin, query.size());
   }
+  std::int64_t stride(const Context& context) const override { return length_.at(context); }
   void check(const Context& context) const override { check_size(context, length_, 1, *this, "l"); }
   void print(Printer& printer) const override {
     printer.open("stride");

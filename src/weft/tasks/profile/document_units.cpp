@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "weft/core/error.h"
 #include "weft/tasks/profile/profile_units.h"
+#include "weft/tasks/sequences/taught_pair.h"
 
 namespace weft::tasks {
 namespace {
@@ -119,16 +119,13 @@ class PairUnits final : public ProfileUnits {
     Rows targets;
     std::vector<std::int64_t> lengths;
     UnitCounts counts{std::ssize(pairs_), 0};
-    for (const Document& pair : pairs_) {
-      sources.push_back(encoded(pair, pair.first, text::Side::kSource, config.vocab_size, texts_.longest));
-      std::vector<std::int64_t> target = encoded(pair, pair.second.value_or(""), text::Side::kTarget,
-                                                 config.target_vocab_size(), config.max_target_positions);
-      // What it learns to write, one step later: it is shown all but the last token.
-      target.insert(target.begin(), start_);
-      target.pop_back();
-      targets.push_back(std::move(target));
-      lengths.push_back(std::max(std::ssize(sources.back()), std::ssize(targets.back())));
-      counts.tokens += std::ssize(sources.back()) + std::ssize(targets.back());
+    for (const Document& document : pairs_) {
+      TaughtPair pair =
+          taught_pair(texts_, config, document, {start_, options_.truncate, "--truncate cuts such texts"});
+      lengths.push_back(std::max(std::ssize(pair.source), std::ssize(pair.target)));
+      counts.tokens += std::ssize(pair.source) + std::ssize(pair.target);
+      sources.push_back(std::move(pair.source));
+      targets.push_back(std::move(pair.target));
     }
     const std::int64_t padding = std::max<std::int64_t>(0, config.pad_token_id);
     for (const std::vector<std::size_t>& batch : batches_by_length(lengths, options_.batch)) {
@@ -143,28 +140,6 @@ class PairUnits final : public ProfileUnits {
   }
 
  private:
-  std::vector<std::int64_t> encoded(const Document& pair, const std::string& text, text::Side side, std::int64_t rows,
-                                    std::int64_t longest) const {
-    std::vector<std::int64_t> ids;
-    try {
-      ids = texts_.tokenizer->frame().around(texts_.tokenizer->encode_plain(text, side));
-    } catch (const Error& error) {
-      throw Error(error.kind(), concat(pair.name, ": ", error.what()), error.hint());
-    }
-    texts_.tokenizer->check_rows(ids, side, rows, texts_.name);
-    require(!ids.empty(), pair.name, ": the tokeniser of ", texts_.name, " makes nothing of an empty text");
-    if (std::ssize(ids) > longest && options_.truncate) {
-      ids.resize(static_cast<std::size_t>(longest));
-    }
-    if (std::ssize(ids) > longest) {
-      throw Error(ErrorKind::kArgument,
-                  concat(pair.name, ": the ", side == text::Side::kSource ? "source" : "target", " has ", ids.size(),
-                         " tokens, but ", texts_.name, " reads ", longest),
-                  "--truncate cuts such texts");
-    }
-    return ids;
-  }
-
   SequenceModel texts_;
   models::EncoderDecoder model_;
   std::int64_t start_;

@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part is named by where its layer lies in the module tree, which names its weights in a checkpoint too.
+// A part for each attention of a layer, which the calls of its mechanisms are added to.
 #include "weft/tasks/profile/model_profile.h"
 
-#include <algorithm>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include "weft/attention/mechanism.h"
 #include "weft/core/error.h"
+#include "weft/tasks/profile/observed_layers.h"
 
 namespace weft::tasks {
 namespace {
 
-// "decoder.layers.3" of "decoder.layers.3.attention.mechanism".
-std::string layer_of(const std::string& path) {
-  constexpr std::string_view kLayers = "layers.";
-  const std::size_t begin = path.find(kLayers);
-  const std::size_t end = begin == std::string::npos ? begin : path.find('.', begin + kLayers.size());
-  return path.substr(0, end);
-}
-
-profile::PartSite site_of_part(const std::string& path, const attention::AttentionImpl& mechanism) {
-  const attention::MechanismSite& site = mechanism.site();
+profile::PartSite site_of_part(const ObservedLayer& layer) {
+  const attention::AttentionImpl& mechanism = *layer.mechanisms.front();
+  const attention::MechanismSite& site = layer.site();
   profile::PartSite part;
-  part.name = layer_of(path) + (site.cross ? ".cross" : ".self");
+  part.name = layer.name;
   part.layer = site.layer;
   part.cross = site.cross;
   part.causal = site.causal;
@@ -36,36 +24,17 @@ profile::PartSite site_of_part(const std::string& path, const attention::Attenti
   return part;
 }
 
-// Where there is one stack, what it is called tells nothing.
-void shorten(std::vector<profile::Part>& parts) {
-  const auto is_of_decoder = [](const profile::Part& part) { return part.site.name.starts_with("decoder."); };
-  if (std::none_of(parts.begin(), parts.end(), is_of_decoder)) {
-    for (profile::Part& part : parts) {
-      part.site.name.erase(0, std::min(part.site.name.find("layers."), part.site.name.size()));
-    }
-  }
-}
-
 }  // namespace
 
-ModelProfile::ModelProfile(torch::nn::Module& model, const profile::MassShape& sums) {
-  std::map<std::string, std::size_t> named;
-  for (const auto& entry : model.named_modules()) {
-    const auto* const mechanism = dynamic_cast<const attention::AttentionImpl*>(entry.value().get());
-    if (mechanism == nullptr) {
-      continue;
+ModelProfile::ModelProfile(const torch::nn::Module& model, const profile::MassShape& sums) {
+  for (const ObservedLayer& layer : observed_layers(model)) {
+    for (const attention::AttentionImpl* const mechanism : layer.mechanisms) {
+      part_of_.emplace(&mechanism->site(), parts_.size());
     }
-    profile::PartSite site = site_of_part(entry.key(), *mechanism);
-    // A layer may have a second mechanism, for texts that are too short for its first.
-    const auto [found, is_new] = named.emplace(site.name, parts_.size());
-    if (is_new) {
-      profile::MassShape shape = sums;
-      shape.heads = site.heads;
-      parts_.push_back({std::move(site), profile::MassSums(shape)});
-    }
-    part_of_.emplace(&mechanism->site(), found->second);
+    profile::MassShape shape = sums;
+    shape.heads = layer.site().heads;
+    parts_.push_back({site_of_part(layer), profile::MassSums(shape)});
   }
-  shorten(parts_);
 }
 
 void ModelProfile::observe(const attention::ObservedCall& seen) {

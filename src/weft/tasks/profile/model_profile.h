@@ -16,7 +16,7 @@ namespace weft::tasks {
 class ModelProfile final : public attention::AttentionObserver {
  public:
   /// Finds the attention of `model`, which must outlive this. `sums`: tile and edge limit of all parts.
-  ModelProfile(torch::nn::Module& model, const profile::MassShape& sums);
+  ModelProfile(const torch::nn::Module& model, const profile::MassShape& sums);
 
   /// Errors: those of attention::add_mass with the name of the part.
   void observe(const attention::ObservedCall& seen) override;

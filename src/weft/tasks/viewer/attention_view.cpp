@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part is named by where its layer lies in the module tree, as in a profile.
+// A layer's calls go to its part, whichever of its mechanisms made them.
 #include "weft/tasks/viewer/attention_view.h"
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/eye.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <set>
-#include <string_view>
+#include <utility>
 
 #include "weft/attention/mechanism.h"
 #include "weft/core/error.h"
+#include "weft/tasks/profile/observed_layers.h"
 
 namespace weft::tasks {
 namespace {
@@ -20,23 +16,27 @@ namespace {
 using attention::AttentionImpl;
 using attention::HeadPicture;
 
-// "decoder.layers.3" of "decoder.layers.3.attention.mechanism".
-std::string place_of_layer(const std::string& path) {
-  constexpr std::string_view kLayers = "layers.";
-  const std::size_t begin = path.find(kLayers);
-  const std::size_t end = begin == std::string::npos ? begin : path.find('.', begin + kLayers.size());
-  return path.substr(0, end);
-}
-
 bool is_asked(const std::vector<std::int64_t>& wanted, std::int64_t number) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), number) != wanted.end();
 }
 
 void require_known(const std::vector<std::int64_t>& wanted, const std::set<std::int64_t>& known, const char* what) {
   for (const std::int64_t number : wanted) {
-    require(known.contains(number), "attention: the model has ", what, "s ", *known.begin(), " to ", *known.rbegin(),
-            ", found ", what, " ", number);
+    require(known.contains(number), what, ": the model has ", what, " ", *known.begin(), " to ", *known.rbegin(),
+            ", found ", number);
   }
+}
+
+ViewedPart part_of(const ObservedLayer& layer) {
+  const AttentionImpl& mechanism = *layer.mechanisms.front();
+  ViewedPart part;
+  part.name = layer.name;
+  part.expression = mechanism.description();
+  part.reason = attention::why_not_observed(mechanism.spec());
+  part.from_target = layer.name.starts_with("decoder.");
+  part.to_target = part.from_target && !layer.site().cross;
+  part.all_heads = layer.site().heads;
+  return part;
 }
 
 at::Tensor cut(const at::Tensor& cells, std::int64_t rows, std::int64_t columns) {
@@ -56,46 +56,30 @@ HeadPicture cut(const HeadPicture& picture, std::int64_t queries, std::int64_t k
 
 }  // namespace
 
-AttentionViewer::AttentionViewer(torch::nn::Module& model, const ViewOptions& options) : options_(options) {
-  std::map<std::string, std::size_t> named;
+AttentionViewer::AttentionViewer(const torch::nn::Module& model, const ViewOptions& options) : options_(options) {
   std::set<std::int64_t> layers;
   std::set<std::int64_t> heads;
-  for (const auto& entry : model.named_modules()) {
-    const auto* const mechanism = dynamic_cast<const AttentionImpl*>(entry.value().get());
-    if (mechanism == nullptr) {
-      continue;
-    }
-    const attention::MechanismSite& site = mechanism->site();
+  for (const ObservedLayer& layer : observed_layers(model)) {
+    const attention::MechanismSite& site = layer.site();
     layers.insert(site.layer);
+    Drawn drawn{part_of(layer), {}};
     for (std::int64_t head = 0; head < site.heads; ++head) {
       heads.insert(head);
+      if (is_asked(options.heads, head)) {
+        drawn.heads.push_back(head);
+      }
     }
-    ViewedPart part;
-    part.name = place_of_layer(entry.key()) + (site.cross ? ".cross" : ".self");
-    part.expression = mechanism->description();
-    part.reason = attention::why_not_observed(mechanism->spec());
-    part.from_target = part.name.starts_with("decoder.");
-    part.to_target = part.from_target && !site.cross;
-    part.all_heads = site.heads;
     if (!is_asked(options.layers, site.layer)) {
       continue;
     }
-    // A layer may have a second mechanism, for texts that are too short for its first.
-    const auto [found, is_new] = named.emplace(part.name, drawn_.size());
-    if (is_new) {
-      Drawn drawn{std::move(part), {}};
-      for (std::int64_t head = 0; head < site.heads; ++head) {
-        if (is_asked(options.heads, head)) {
-          drawn.heads.push_back(head);
-        }
-      }
-      drawn_.push_back(std::move(drawn));
+    for (const attention::AttentionImpl* const mechanism : layer.mechanisms) {
+      drawn_of_.emplace(&mechanism->site(), drawn_.size());
     }
-    drawn_of_.emplace(&site, found->second);
+    drawn_.push_back(std::move(drawn));
   }
   require(!layers.empty(), "attention: the model has no attention");
-  require_known(options.layers, layers, "layer");
-  require_known(options.heads, heads, "head");
+  require_known(options.layers, layers, "layers");
+  require_known(options.heads, heads, "heads");
 }
 
 void AttentionViewer::observe(const attention::ObservedCall& seen) {
@@ -115,8 +99,9 @@ void AttentionViewer::observe(const attention::ObservedCall& seen) {
     }
   }
   try {
+    const attention::ScoredCall scored = attention::scored_call(seen.call);
     for (attention::PictureOfHead& picture : drawn.pictures) {
-      picture.add(seen.call);
+      picture.add(scored);
     }
   } catch (const Error& error) {
     throw Error(error.kind(), concat(drawn.part.name, ": ", error.what()), error.hint());
@@ -135,28 +120,6 @@ std::vector<ViewedPart> AttentionViewer::finished(std::int64_t source, std::int6
     parts.push_back(std::move(part));
   }
   return parts;
-}
-
-at::Tensor rollout(const std::vector<ViewedPart>& parts) {
-  at::Tensor flow;
-  for (const ViewedPart& part : parts) {
-    if (part.from_target || part.to_target) {
-      continue;
-    }
-    if (part.heads.empty()) {
-      return {};
-    }
-    at::Tensor mass = at::zeros(part.heads.front().picture.mean.sizes(), at::kDouble);
-    for (const ViewedHead& head : part.heads) {
-      mass += head.picture.mean.to(at::kDouble) * head.picture.edges;
-    }
-    // Each row of tokens gave 1 for each head; a row without an edge hands on itself alone.
-    const at::Tensor rows = mass.sum(1, true);
-    const at::Tensor even = at::eye(mass.size(0), at::kDouble);
-    const at::Tensor step = (mass / rows.clamp_min(1e-30) + even) / 2 + (rows == 0).to(at::kDouble) * even / 2;
-    flow = flow.defined() ? at::matmul(step, flow) : step;
-  }
-  return flow;
 }
 
 }  // namespace weft::tasks

@@ -58,7 +58,7 @@ struct AttentionView {
 class AttentionViewer final : public attention::AttentionObserver {
  public:
   /// `model` must outlive this. Errors: kArgument for a layer or a head that it does not have.
-  AttentionViewer(torch::nn::Module& model, const ViewOptions& options);
+  AttentionViewer(const torch::nn::Module& model, const ViewOptions& options);
 
   /// Errors: those of PictureOfHead, with the name of the part.
   void observe(const attention::ObservedCall& seen) override;
@@ -77,10 +77,5 @@ class AttentionViewer final : public attention::AttentionObserver {
   std::vector<Drawn> drawn_;
   std::map<const attention::MechanismSite*, std::size_t> drawn_of_;
 };
-
-/// Rollout (Abnar and Zuidema 2020) of the source's self-attention: the product over the layers of (A + I) / 2, where A
-/// is the mean over the heads that were drawn, in cells. float64 [cells, cells]; rows of cells with tokens sum to 1.
-/// Undefined where no head of a layer was drawn.
-at::Tensor rollout(const std::vector<ViewedPart>& parts);
 
 }  // namespace weft::tasks

@@ -7,10 +7,13 @@
 #include <ATen/ops/tensor.h>
 
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/layers/attention/watched.h"
+#include "weft/tasks/sequences/taught_pair.h"
+#include "weft/tasks/viewer/rollout.h"
 
 namespace weft::tasks {
 namespace {
@@ -29,6 +32,11 @@ AttentionView watched(torch::nn::Module& model, const ViewOptions& options, View
   }
   AttentionView view{std::move(source), std::move(target), {}};
   view.parts = viewer.finished(std::ssize(view.source.tokens), std::ssize(view.target.tokens));
+  if (options.layers.empty() && options.heads.empty()) {
+    if (std::optional<ViewedPart> flow = rollout(view.parts, options.top)) {
+      view.parts.push_back(std::move(*flow));
+    }
+  }
   return view;
 }
 
@@ -38,17 +46,6 @@ ViewedText words_of(const text::PairTokenizer& tokenizer, const std::vector<std:
     words.tokens.push_back(tokenizer.token(id, side));
   }
   return words;
-}
-
-Ids ids_of(const SequenceModel& texts, const Document& pair, const std::string& text, text::Side side,
-           std::int64_t rows, std::int64_t longest) {
-  const char* const name = side == text::Side::kSource ? "source" : "target";
-  Ids ids = texts.tokenizer->encode_plain(text, side);
-  texts.tokenizer->check_rows(ids, side, rows, texts.name);
-  require(!ids.empty(), pair.name, ": the ", name, " has no token");
-  require(std::ssize(ids) <= longest, pair.name, ": the ", name, " has ", ids.size(), " tokens, but ", texts.name,
-          " reads ", longest, "; give a shorter text");
-  return ids;
 }
 
 }  // namespace
@@ -73,6 +70,7 @@ AttentionView view_document(TaskModel& task, const Document& document, const Vie
   LengthRule rule;
   rule.maximum = task.maximum;
   rule.model = task.name;
+  rule.hint = "give a shorter text";
   const text::Encoding window = encode_document(*task.tokenizer, document, rule).windows.front();
   take_note(task, window, document.name);
   ViewedText words;
@@ -92,22 +90,14 @@ AttentionView view_document(TaskModel& task, const Document& document, const Vie
 
 AttentionView view_pair(const SequenceModel& texts, models::EncoderDecoder model, std::int64_t start,
                         const Document& document, const ViewOptions& options) {
-  const models::EncoderDecoderConfig& config = model->config();
-  const Ids source = ids_of(texts, document, document.first, text::Side::kSource, config.vocab_size, texts.longest);
-  Ids target = ids_of(texts, document, document.second.value_or(""), text::Side::kTarget, config.target_vocab_size(),
-                      config.max_target_positions);
-  // What it learns to write, one step later: it is shown all but the last token.
-  target.insert(target.begin(), start);
-  target.pop_back();
+  const auto [source, target] = taught_pair(texts, model->config(), document, {start, false, "give a shorter text"});
+  models::SequencePair pair;
+  pair.input_ids = row_of_ids(source);
+  pair.attention_mask = at::ones({1, std::ssize(source)}, at::kLong);
+  pair.decoder_input_ids = row_of_ids(target);
+  pair.decoder_attention_mask = at::ones({1, std::ssize(target)}, at::kLong);
   return watched(*model, options, words_of(*texts.tokenizer, source, text::Side::kSource),
-                 words_of(*texts.tokenizer, target, text::Side::kTarget), [&] {
-                   models::SequencePair pair;
-                   pair.input_ids = row_of_ids(source);
-                   pair.attention_mask = at::ones({1, std::ssize(source)}, at::kLong);
-                   pair.decoder_input_ids = row_of_ids(target);
-                   pair.decoder_attention_mask = at::ones({1, std::ssize(target)}, at::kLong);
-                   model->hidden_states(pair);
-                 });
+                 words_of(*texts.tokenizer, target, text::Side::kTarget), [&] { model->hidden_states(pair); });
 }
 
 }  // namespace weft::tasks

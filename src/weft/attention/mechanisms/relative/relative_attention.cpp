@@ -30,15 +30,21 @@ constexpr double kInitialRange = 0.02;  // as released
 
 struct Settings {
   std::int64_t left;
+  std::int64_t reach;
   std::int64_t clamp;
   bool shares;
 };
 
 Settings settings_of(const std::string& expression) {
   MechanismSettings given(expression, "relative");
-  const Settings settings{given.number("left", -1, 0, kLongest), given.number("clamp", -1, 0, kLongest),
+  const Settings settings{given.number("left", -1, 0, kLongest), given.number("reach", -1, 0, kLongest),
+                          given.number("clamp", -1, 0, kLongest),
                           given.word("biases", {"layer", "shared"}) == "shared"};
-  given.check_all_taken({"left", "clamp", "biases"});
+  given.check_all_taken({"left", "reach", "clamp", "biases"});
+  if (settings.left >= 0 && settings.reach >= 0) {
+    fail(ErrorKind::kExpression,
+         "attention: `relative` has either left, of keys before the query, or reach, of keys on both sides");
+  }
   return settings;
 }
 
@@ -47,6 +53,9 @@ std::string description_of(const Settings& settings) {
   const auto add = [&](const auto&... parts) { inside += concat(inside.empty() ? "" : ", ", parts...); };
   if (settings.left >= 0) {
     add("left=", settings.left);
+  }
+  if (settings.reach >= 0) {
+    add("reach=", settings.reach);
   }
   if (settings.clamp >= 0) {
     add("clamp=", settings.clamp);
@@ -59,10 +68,16 @@ std::string description_of(const Settings& settings) {
 
 // Keys that a query sees on the average, three products each (content, distance, values), and the row of R of each
 // distance.
-double relative_operations(const MechanismSite& site, std::int64_t length) {
+double relative_operations(const Settings& settings, const MechanismSite& site, std::int64_t length) {
   const auto width = static_cast<double>(site.head_dim);
   const auto tokens = static_cast<double>(length);
-  const double keys = site.causal ? tokens / 2 : tokens;
+  double keys = site.causal ? tokens / 2 : tokens;
+  if (settings.reach >= 0) {
+    keys = std::min(keys, 2 * static_cast<double>(settings.reach) + 1);
+  }
+  if (settings.left >= 0 && site.causal) {
+    keys = std::min(keys, static_cast<double>(settings.left) + 1);
+  }
   return tokens * keys * 6 * width + 2 * tokens * width * width * static_cast<double>(site.heads);
 }
 
@@ -79,13 +94,19 @@ struct RelativeAttention::Kept {
 MechanismSpec parse_relative(const std::string& expression) {
   MechanismSpec spec;
   spec.name = "relative";
-  spec.description = description_of(settings_of(expression));
+  const Settings settings = settings_of(expression);
+  spec.description = description_of(settings);
   spec.brings_positions = true;
   spec.keeps_memory = true;
   spec.parameters = {"distances", "content_bias", "distance_bias"};
   spec.limits.cross = "positions of two texts have no distance";
   spec.limits.alibi = "its own scores know the distance";
-  spec.operations = relative_operations;
+  if (settings.reach >= 0) {
+    spec.limits.causal = "reach is of keys on both sides; left is of keys before the query";
+  }
+  spec.operations = [settings](const MechanismSite& site, std::int64_t length) {
+    return relative_operations(settings, site, length);
+  };
   return spec;
 }
 
@@ -93,6 +114,7 @@ RelativeAttention::RelativeAttention(MechanismSpec spec, const MechanismSite& si
     : AttentionImpl(std::move(spec), site), kept_(std::make_shared<Kept>()) {
   const Settings settings = settings_of(this->spec().description);
   left_ = settings.left;
+  reach_ = settings.reach;
   clamp_ = settings.clamp;
   shares_ = settings.shares;
   const at::NoGradGuard without_gradients;
@@ -160,6 +182,10 @@ at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor&
   std::int64_t farthest = std::max<std::int64_t>(context.query_offset + query.size(2) - 1, 0);
   std::int64_t nearest = site().causal ? 0 : std::min<std::int64_t>(context.query_offset - key.size(2) + 1, 0);
   farthest = left_ >= 0 ? std::min(farthest, left_) : farthest;
+  if (reach_ >= 0) {
+    farthest = std::min(farthest, reach_);
+    nearest = std::max(nearest, -reach_);
+  }
   if (clamp_ >= 0) {
     farthest = std::min(farthest, clamp_);
     nearest = std::max(nearest, -clamp_);
@@ -176,6 +202,11 @@ at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor&
                     .query_offset = context.query_offset,
                     .left = left_,
                     .causal = site().causal};
+  if (reach_ >= 0) {
+    call.left = reach_;
+    call.reaches.assign(static_cast<std::size_t>(site().heads), reach_);
+    call.seen = concat("window(left=", reach_, ", right=", reach_, ")");
+  }
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     call.dropout = site().dropout;
     call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));

@@ -11,8 +11,9 @@
 
 namespace weft::attention {
 
-/// `relative(left=N, clamp=C, biases=layer|shared)`, all optional. `left`: no key farther back is seen (same_length of
-/// the released programs with a memory of M is left = M - 1). `clamp`: keys farther than C are as if C away
+/// `relative(left=N, reach=R, clamp=C, biases=layer|shared)`, all optional. `left`: no key farther back is seen
+/// (same_length of the released programs with a memory of M is left = M - 1). `reach`, of encoders in place of left: no
+/// key farther away is seen, on either side. `clamp`: keys farther than C are as if C away
 /// (clamp_len). `biases=shared`: u and v are those of layer 0 in all layers (untie_r false). Errors: kExpression.
 MechanismSpec parse_relative(const std::string& expression);
 
@@ -35,6 +36,7 @@ class RelativeAttention : public AttentionImpl {
   at::Tensor table(std::int64_t nearest, std::int64_t count);
 
   std::int64_t left_ = -1;
+  std::int64_t reach_ = -1;
   std::int64_t clamp_ = -1;
   bool shares_ = false;
   at::Tensor distances_;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translation and summaries. A translation may be asked for in three shapes, each answered in its own: {"source_lang",
+// "target_lang", "text"}, LibreTranslate's {"q", "source", "target"}, and huggingface_hub's {"inputs", "parameters"}.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "weft/cli/serve/served_model.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/tasks/sequences/languages.h"
+#include "weft/tasks/sequences/summarize.h"
+#include "weft/tasks/sequences/translate.h"
+#include "weft/text/sentences/sentences.h"
+
+namespace weft::cli {
+namespace {
+
+using SharedPair = std::shared_ptr<OpenSequenceTask>;
+using Documents = std::span<const tasks::Document>;
+using TaskResults = std::vector<formats::Json>;
+
+struct TranslateParameters {
+  std::string src_lang;
+  std::string tgt_lang;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = TranslateParameters;
+    visit(Field{"src_lang", &C::src_lang, "language of the texts"});
+    visit(Field{"tgt_lang", &C::tgt_lang, "language to write"});
+  }
+};
+
+struct SummarizeParameters {
+  bool truncation = false;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"truncation", &SummarizeParameters::truncation, "cut texts that are too long"});
+  }
+};
+
+// A request in any of the shapes.
+struct TranslateRequest {
+  TextInputs inputs;
+  std::string source;
+  std::string target;
+  std::function<formats::Json(TaskResults results)> shape;
+};
+
+// The best translation of each text; only it where the texts were no list.
+formats::Json best_texts(const TaskResults& results, bool list) {
+  formats::Json texts = formats::Json::array();
+  for (const formats::Json& result : results) {
+    texts.push_back(result.front()["translation_text"]);
+  }
+  return list ? texts : formats::Json(texts.front());
+}
+
+TranslateRequest plain_shape(const formats::Json& body) {
+  require_known_members(body, {"source_lang", "target_lang", "text"});
+  TranslateRequest request{.inputs = read_texts(body, "text"),
+                           .source = string_member(body, "source_lang"),
+                           .target = string_member(body, "target_lang")};
+  request.shape = [source = request.source, target = request.target, list = request.inputs.list](TaskResults results) {
+    return formats::Json{{"source_lang", source}, {"target_lang", target}, {"translation", best_texts(results, list)}};
+  };
+  return request;
+}
+
+// Weft recognises no language: "auto" is a language that the model is not asked about.
+TranslateRequest libre_shape(const formats::Json& body) {
+  require_known_members(body, {"q", "source", "target", "format", "alternatives", "api_key"});
+  const std::string format = string_member(body, "format");
+  require(format.empty() || format == "text", "'format' is ", quote(format), "; expected 'text'");
+  TranslateRequest request{.inputs = read_texts(body, "q"),
+                           .source = string_member(body, "source"),
+                           .target = string_member(body, "target")};
+  request.source = request.source == "auto" ? "" : request.source;
+  request.shape = [list = request.inputs.list](TaskResults results) {
+    return formats::Json{{"translatedText", best_texts(results, list)}};
+  };
+  return request;
+}
+
+TranslateRequest hub_shape(const formats::Json& body) {
+  require_known_members(body, {"inputs", "parameters"});
+  const auto parameters = read_parameters<TranslateParameters>(body);
+  TranslateRequest request{
+      .inputs = read_texts(body, "inputs"), .source = parameters.src_lang, .target = parameters.tgt_lang};
+  request.shape = [](TaskResults results) {
+    formats::Json all = formats::Json::array();
+    for (const formats::Json& result : results) {
+      for (const formats::Json& text : result) {
+        all.push_back({{"translation_text", text["translation_text"]}});
+      }
+    }
+    return all;
+  };
+  return request;
+}
+
+TranslateRequest read_translate(const formats::Json& body) {
+  if (body.contains("q")) {
+    return libre_shape(body);
+  }
+  if (body.contains("inputs")) {
+    return hub_shape(body);
+  }
+  require(body.contains("text"), "the request has no 'text', 'q' or 'inputs'");
+  return plain_shape(body);
+}
+
+// Line ends end sentences, as in the texts of `weft translate`.
+std::vector<text::SentencePlace> sentences_of(std::string_view document) {
+  return text::find_sentences(document, text::SentenceRules{.lines = true});
+}
+
+// The pair of languages of a request, as far as the model's directory names its own: what it does not name cannot be
+// checked, and a line in the log for each request would say no more.
+std::optional<std::string> checked_code(const tasks::SequenceModel& model, const TranslateRequest& request) {
+  const bool many = !model.tokenizer->language_codes().empty();
+  return tasks::language_code(model, model.source_language.empty() ? "" : request.source,
+                              !many && model.target_language.empty() ? "" : request.target);
+}
+
+server::Work translate_work(const SharedPair& task, const std::string& name, const server::Request& request) {
+  TranslateRequest asked = read_translate(server::json_object(request));
+  for (const server::Text& text : asked.inputs.texts) {
+    require(!text.second, "a text to translate must be a string, found an object with 'text_pair'");
+  }
+  const tasks::TranslateOptions options{
+      .code = checked_code(*task->model, asked), .split = sentences_of, .batch = task->run.batch};
+  server::Work work =
+      task_work(concat(name, "/translate ", options.code.value_or("")), std::move(asked.inputs),
+                [task, options](Documents documents) { return tasks::translate(*task->model, documents, options); });
+  work.finish = std::move(asked.shape);
+  return work;
+}
+
+server::Work summarize_work(const SharedPair& task, const std::string& name, const server::Request& request) {
+  const formats::Json body = server::json_object(request);
+  require_known_members(body, {"inputs", "parameters"});
+  const tasks::SummarizeOptions options{.truncate = read_parameters<SummarizeParameters>(body).truncation,
+                                        .batch = task->run.batch};
+  return task_work(concat(name, "/summarize ", options.truncate), read_texts(body, "inputs"),
+                   [task, options](Documents documents) { return tasks::summarize(*task->model, documents, options); });
+}
+
+}  // namespace
+
+ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags) {
+  const auto task = std::make_shared<OpenSequenceTask>(open_sequence_task(flags, false, "weft serve"));
+  ServedModel model{.name = name, .kind = "encoder-decoder"};
+  model.tasks["translate"] = [task, name](const server::Request& request) -> server::Answer {
+    return translate_work(task, name, request);
+  };
+  model.tasks["summarize"] = [task, name](const server::Request& request) -> server::Answer {
+    return summarize_work(task, name, request);
+  };
+  return model;
+}
+
+}  // namespace weft::cli

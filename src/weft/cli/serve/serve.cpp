@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft serve`: models behind HTTP. This file opens them and says which path is which task; server/ knows HTTP.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/serve/served_model.h"
+#include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/core/quote.h"
+#include "weft/hub/models.h"
+#include "weft/server/http_error.h"
+#include "weft/server/server.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kServeExamples =
+    "  weft serve opus-mt-cs-en\n"
+    "  weft serve cs-en=runs/translate sentiment --port 8080 --api-key-file keys.txt\n"
+    "  curl localhost:4321/translate --data '{\"source_lang\": \"cs\", \"target_lang\": \"en\", \"text\": \"Ahoj!\"}'";
+
+struct ServeCommand {
+  SequenceFlags flags;
+  std::vector<std::string> models;
+  formats::Json given = formats::Json::object();
+};
+
+struct NamedDirectory {
+  std::string name;
+  std::string directory;
+};
+
+// "NAME=DIR", or a directory whose own name is the model's.
+NamedDirectory named_directory(const std::string& argument) {
+  const std::size_t equals = argument.find('=');
+  NamedDirectory model;
+  if (equals != std::string::npos && argument.find('/') > equals) {
+    model = {argument.substr(0, equals), argument.substr(equals + 1)};
+  } else {
+    const std::filesystem::path path = std::filesystem::path(argument).lexically_normal();
+    model = {(path.has_filename() ? path : path.parent_path()).filename().string(), argument};
+    if (!std::filesystem::exists(path)) {  // a name of the Hub: ORG/NAME@REVISION
+      model.name.resize(std::min(model.name.find('@'), model.name.size()));
+    }
+  }
+  constexpr const char* kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  if (model.name.empty() || model.name.find_first_not_of(kLetters) != std::string::npos ||
+      model.name.starts_with('.')) {
+    throw UsageError(
+        concat("the model ", quote(argument), " has no name for a path: letters, digits, '.', '_' and '-'"),
+        "give it one: NAME=DIR");
+  }
+  return model;
+}
+
+std::vector<NamedDirectory> named_directories(const std::vector<std::string>& arguments) {
+  std::vector<NamedDirectory> models;
+  std::set<std::string> names;
+  for (const std::string& argument : arguments) {
+    models.push_back(named_directory(argument));
+    if (!names.insert(models.back().name).second) {
+      throw UsageError(concat("two models have the name ", quote(models.back().name)), "give one another: NAME=DIR");
+    }
+  }
+  return models;
+}
+
+formats::Json model_list(const std::vector<ServedModel>& models) {
+  formats::Json data = formats::Json::array();
+  for (const ServedModel& model : models) {
+    formats::Json tasks = formats::Json::array();
+    for (const auto& [task, handler] : model.tasks) {
+      tasks.push_back(task);
+    }
+    data.push_back({{"id", model.name}, {"object", "model"}, {"kind", model.kind}, {"tasks", tasks}});
+  }
+  return {{"object", "list"}, {"data", data}};
+}
+
+// A task's own path where one model has it; where several do, it says which.
+server::Handler short_path(const std::string& task, const std::vector<std::string>& names,
+                           const server::Handler& only) {
+  if (names.size() == 1) {
+    return only;
+  }
+  return [task, names](const server::Request&) -> server::Answer {
+    throw server::HttpError(
+        server::status::kNotFound, "not_found",
+        concat("several models can ", task, ": post to /v1/models/NAME/", task, ", NAME one of ", joined(names, ", ")));
+  };
+}
+
+server::Router routes_of(const std::vector<ServedModel>& models) {
+  server::Router router;
+  std::map<std::string, std::vector<std::string>> names;
+  for (const ServedModel& model : models) {
+    for (const auto& [task, handler] : model.tasks) {
+      names[task].push_back(model.name);
+      router.add("POST", concat("/v1/models/", model.name, "/", task), handler);
+    }
+  }
+  for (const ServedModel& model : models) {
+    for (const auto& [task, handler] : model.tasks) {
+      router.add("POST", "/" + task, short_path(task, names[task], handler));
+    }
+  }
+  router.add("GET", "/v1/models", [list = model_list(models)](const server::Request&) -> server::Answer {
+    return server::json_reply(list);
+  });
+  return router;
+}
+
+void run_serve(const ServeCommand& command) {
+  server::ServerConfig config;
+  formats::update_from_json(config, command.given, "weft serve");
+  SequenceFlags flags = command.flags;
+  flags.task.run = {{"batch_size", config.max_batch_texts}};
+  std::vector<ServedModel> models;
+  for (const NamedDirectory& model : named_directories(command.models)) {
+    flags.task.directory = hub::local_model(model.directory, hub::Need::kModel).string();
+    models.push_back(open_served_model(model.name, flags));
+  }
+  server::run_server(config, routes_of(models), [&](const std::string& where) {
+    if (command.flags.task.json) {
+      print_json({{"listening", where}, {"models", model_list(models)["data"]}});
+    } else {
+      std::cout << "listening on " << where << '\n';
+    }
+    std::cout.flush();
+  });
+}
+
+}  // namespace
+
+void add_serve(CLI::App& parent) {
+  auto command = std::make_shared<ServeCommand>();
+  CLI::App& app = add_command(parent, "serve", kServeExamples);
+  app.add_option(
+         "MODEL", command->models,
+         "model directories, or names of the Hub: ORG/NAME[@REVISION]; NAME=DIR gives one another name than its own")
+      ->required();
+  add_fields<server::ServerConfig>(app, {.title = "Server"}, command->given);
+  add_encoder_flags(app, command->flags.task.encoder);
+  add_json_flag(app, command->flags.task.json);
+  app.callback([command] { run_serve(*command); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the tasks read requests: types are checked here, so that a client's mistake is one line with status 400.
+#include "weft/cli/serve/served_model.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::cli {
+namespace {
+
+std::string string_of(const formats::Json& value, const std::string& where) {
+  require(value.is_string(), where, " must be a string, found ", value.type_name());
+  return value.get<std::string>();
+}
+
+server::Text read_text(const formats::Json& value, const std::string& where, const std::string& first,
+                       const std::string& second) {
+  if (!value.is_object()) {
+    return {.first = string_of(value, where)};
+  }
+  server::Text text;
+  bool found_first = false;
+  for (const auto& [key, member] : value.items()) {
+    require(key == first || key == second, where, " has the member ", quote(key), "; expected '", first, "' and '",
+            second, "'");
+    if (key == first) {
+      text.first = string_of(member, concat(where, ".", key));
+      found_first = true;
+    } else {
+      text.second = string_of(member, concat(where, ".", key));
+    }
+  }
+  require(found_first, where, " has no '", first, "'");
+  return text;
+}
+
+}  // namespace
+
+TextInputs read_texts(const formats::Json& body, const std::string& key, const std::string& first,
+                      const std::string& second) {
+  const auto found = body.find(key);
+  require(found != body.end(), "the request has no '", key, "'");
+  TextInputs inputs;
+  inputs.list = found->is_array();
+  if (!inputs.list) {
+    inputs.texts.push_back(read_text(*found, "'" + key + "'", first, second));
+    return inputs;
+  }
+  require(!found->empty(), "'", key, "' is an empty list; expected at least one text");
+  for (const formats::Json& value : *found) {
+    inputs.texts.push_back(read_text(value, concat(key, "[", inputs.texts.size(), "]"), first, second));
+  }
+  return inputs;
+}
+
+void require_known_members(const formats::Json& body, const std::vector<std::string_view>& known) {
+  for (const auto& [key, member] : body.items()) {
+    require(std::ranges::find(known, key) != known.end(), "the request has the unknown member ", quote(key), " ",
+            did_you_mean(key, known));
+  }
+}
+
+std::string string_member(const formats::Json& body, const std::string& key) {
+  const auto found = body.find(key);
+  return found == body.end() ? "" : string_of(*found, "'" + key + "'");
+}
+
+std::vector<tasks::Document> named_documents(std::span<const server::Text> texts) {
+  std::vector<tasks::Document> documents;
+  documents.reserve(texts.size());
+  for (const server::Text& text : texts) {
+    documents.push_back({.first = text.first,
+                         .second = text.second,
+                         .name = texts.size() == 1 ? "the text" : concat("text ", documents.size() + 1)});
+  }
+  return documents;
+}
+
+std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results) {
+  std::vector<formats::Json> all;
+  for (tasks::TaskResult& result : results) {
+    all.push_back(std::move(result.result));
+  }
+  return all;
+}
+
+server::Work task_work(std::string group, TextInputs inputs,
+                       std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run) {
+  server::Work work;
+  work.group = std::move(group);
+  work.texts = std::move(inputs.texts);
+  work.compute = [run = std::move(run)](std::span<const server::Text> texts) {
+    return plain_results(run(named_documents(texts)));
+  };
+  work.finish = [list = inputs.list](std::vector<formats::Json> results) {
+    return list ? formats::Json(std::move(results)) : std::move(results.front());
+  };
+  return work;
+}
+
+ServedModel open_served_model(const std::string& name, const SequenceFlags& flags) {
+  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
+  if (directory.is_encoder_decoder()) {
+    return serve_encoder_decoder(name, flags);
+  }
+  if (!directory.is_encoder()) {
+    fail(ErrorKind::kUnsupported, "weft serve: ", flags.task.directory,
+         " is a decoder; expected an encoder or an encoder-decoder");
+  }
+  return serve_encoder(name, flags.task);
+}
+
+}  // namespace weft::cli

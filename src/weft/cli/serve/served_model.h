@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model of `weft serve`: what it can do, each task as a handler of requests. The handlers share one model, which
+// computes on one thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/cli/tasks/sequence_command.h"
+#include "weft/server/message.h"
+
+namespace weft::cli {
+
+struct ServedModel {
+  std::string name;  ///< in paths
+  std::string kind;  ///< "encoder" or "encoder-decoder"
+  std::map<std::string, server::Handler> tasks;
+};
+
+/// Opens the directory that `flags` name. Errors: those of open_task() and open_sequence_task(); kUnsupported for a
+/// decoder.
+ServedModel open_served_model(const std::string& name, const SequenceFlags& flags);
+
+/// The tasks of an encoder's head, and `embed`.
+ServedModel serve_encoder(const std::string& name, const TaskFlags& flags);
+/// `translate` and `summarize`.
+ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags);
+
+/// The texts of a request, and whether they came as a list, so that results go back as one.
+struct TextInputs {
+  std::vector<server::Text> texts;
+  bool list = false;
+};
+
+/// The texts of member `key`: a string, an object with the members `first` and `second`, or a list of these. Errors:
+/// kArgument for anything else, and for no text at all.
+TextInputs read_texts(const formats::Json& body, const std::string& key, const std::string& first = "text",
+                      const std::string& second = "text_pair");
+
+/// Errors: kArgument naming a member of `body` that is none of `known`.
+void require_known_members(const formats::Json& body, const std::vector<std::string_view>& known);
+
+/// The member `key`, a string, or "" where there is none. Errors: kArgument for another type.
+std::string string_member(const formats::Json& body, const std::string& key);
+
+/// The member "parameters" as `Config`. Errors: those of update_from_json; kArgument where it is no object.
+template <typename Config>
+Config read_parameters(const formats::Json& body) {
+  Config config;
+  if (const auto found = body.find("parameters"); found != body.end()) {
+    require(found->is_object(), "'parameters' must be an object, found ", found->type_name());
+    formats::update_from_json(config, *found, "parameters");
+  }
+  return config;
+}
+
+/// The texts as documents, named by their places.
+std::vector<tasks::Document> named_documents(std::span<const server::Text> texts);
+
+/// The results without their metadata.
+std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results);
+
+/// Work of one task: results as a list where the texts were one, else the only one.
+server::Work task_work(std::string group, TextInputs inputs,
+                       std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run);
+
+}  // namespace weft::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of models on a Hub: "organisation/name", with "@revision" behind it where another revision than main is meant.
+// A name becomes part of addresses and of paths, so that only what the Hub itself allows is a name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weft::hub {
+
+/// What "organisation/name@revision" says.
+struct ModelName {
+  std::string repository;         ///< "organisation/name"
+  std::string revision = "main";  ///< a branch, a tag, "refs/pr/1" or a commit
+
+  /// As a user writes it: without "@main".
+  std::string text() const;
+  /// The folder of the cache: "models--organisation--name".
+  std::string folder() const;
+};
+
+/// The name that `text` is, or nothing where it can be none: a path, a word without a slash, a revision with "..".
+std::optional<ModelName> parse_model_name(std::string_view text);
+
+/// The repository of a folder of the cache, or nothing where the folder is not one of a model with an organisation.
+std::optional<std::string> repository_of_folder(std::string_view folder);
+
+/// Whether `text` has `digits` hexadecimal digits in lower case: 40 for commits and SHA-1, 64 for SHA-256.
+bool is_hex(std::string_view text, std::size_t digits);
+
+}  // namespace weft::hub

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parser of Beast 1.81 behind guards of ours: what it accepts is checked again (guards.h), all bytes of a body
+// count, those of chunk headers too, and after an error the connection ends.
+#include "weft/server/connection.h"
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include <sys/socket.h>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
+#include "weft/server/head_fields.h"
+#include "weft/server/http_error.h"
+
+namespace weft::server {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::redirect_error;
+using asio::use_awaitable;
+using boost::system::error_code;
+
+constexpr unsigned kVersion = 11;             // of an answer to bytes that are no request
+constexpr std::size_t kChunkHeaders = 65536;  // bytes around the content of a body, beside twice its length
+
+std::chrono::nanoseconds time_of(double seconds) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+
+// What the client is told about bytes that are no request; nothing where nobody listens any more.
+std::optional<Reply> reply_to(const error_code& error, const ServerConfig& config) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return error_reply(
+        status::kHeadTooLarge, "too_large",
+        concat("the head of the request is longer than ", config.max_header_bytes, " bytes (max_header_bytes)"));
+  }
+  if (error == http::error::body_limit) {
+    return error_reply(status::kTooLarge, "too_large",
+                       concat("the body is longer than ", config.max_body_bytes, " bytes (max_body_bytes)"));
+  }
+  const bool malformed = error.category() == make_error_code(http::error::bad_method).category() &&
+                         error != http::error::end_of_stream && error != http::error::partial_message;
+  if (!malformed) {
+    return std::nullopt;
+  }
+  return error_reply(status::kBadRequest, "bad_request", concat("this is no request of HTTP: ", error.message()));
+}
+
+}  // namespace
+
+// A request that the queue has, and the timer that wakes its connection.
+struct Connection::Pending {
+  explicit Pending(asio::io_context& io) : timer(io) {}
+  asio::steady_timer timer;
+  std::optional<Reply> reply;
+  std::shared_ptr<Ticket> ticket;
+};
+
+Connection::Connection(Service& service, Socket socket)
+    : service_(service),
+      stream_(std::move(socket)),
+      buffer_(static_cast<std::size_t>(service.config.max_header_bytes) + kChunkHeaders),
+      place_(service.connections.insert(service.connections.end(), this)) {
+  service_.metrics.connections(static_cast<std::int64_t>(service_.connections.size()));
+}
+
+Connection::~Connection() {
+  service_.connections.erase(place_);
+  service_.metrics.connections(static_cast<std::int64_t>(service_.connections.size()));
+}
+
+asio::awaitable<void> Connection::run() {
+  const auto self = shared_from_this();
+  bool more = true;
+  while (more) {
+    more = co_await exchange();
+  }
+  co_await linger();
+}
+
+bool Connection::idle() {
+  error_code error;
+  return reading_ && stream_.socket().is_open() && buffer_.size() == 0 && stream_.socket().available(error) == 0;
+}
+
+void Connection::close() { stream_.close(); }
+
+// Reads one request and answers it. False: the connection ends.
+asio::awaitable<bool> Connection::exchange() {
+  const ServerConfig& config = service_.config;
+  RequestParser parser;
+  limit_parser(parser, config);
+  stream_.expires_after(time_of(config.header_seconds));
+  error_code error;
+  reading_ = true;
+  co_await http::async_read_header(stream_, buffer_, parser, redirect_error(use_awaitable, error));
+  reading_ = false;
+  const auto since = std::chrono::steady_clock::now();
+  std::optional<Reply> reply;
+  Request request;
+  bool keep = false;
+  if (error) {
+    reply = reply_to(error, config);
+  } else if (const Route* route = admit(parser, request, reply); route != nullptr) {
+    const bool whole = co_await read_body(parser, parser.get().count(http::field::expect) > 0);
+    if (!whole) {
+      co_return false;
+    }
+    keep = parser.keep_alive();
+    request.body = std::move(parser.get().body());
+    reply = co_await answer(*route, request);
+  }
+  if (!reply) {
+    co_return false;
+  }
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since;
+  service_.metrics.answered(service_.router.label(request.path), reply->status, taken.count());
+  log_info(quote(request.method), " ", quote(request.path), ": ", reply->status, " after ", taken.count(), " s");
+  const unsigned version = parser.is_header_done() ? parser.get().version() : kVersion;
+  co_return co_await write(std::move(*reply), keep && !service_.draining, version);
+}
+
+// The route of a head that passes every check; otherwise null, and why.
+const Route* Connection::admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal) const {
+  try {
+    const Head head = head_of(parser.get());
+    check_framing(head);
+    check_sender(head, service_.config);
+    request.method = std::string(view(parser.get().method_string()));
+    request.path = path_of(head.target);
+    // Without a key nobody learns which paths there are.
+    if (!service_.router.is_open(request.path)) {
+      service_.keys.check(head);
+    }
+    return &service_.router.find(request.method, request.path);
+  } catch (const std::exception& failure) {
+    refusal = error_reply(failure);
+    refusal->allow = refusal->status == status::kNoMethod ? service_.router.methods(request.path) : "";
+    return nullptr;
+  }
+}
+
+// What a handler says, at once or after its work; nothing where the client left.
+asio::awaitable<std::optional<Reply>> Connection::answer(const Route& route, const Request& request) {
+  std::optional<Reply> reply;
+  std::optional<Work> work;
+  try {
+    Answer given = route.handle(request);
+    if (auto* at_once = std::get_if<Reply>(&given)) {
+      reply = std::move(*at_once);
+    } else {
+      work = std::move(std::get<Work>(given));
+    }
+  } catch (const std::exception& failure) {
+    reply = error_reply(failure);
+  }
+  if (work) {
+    reply = co_await computed(std::move(*work));
+  }
+  co_return reply;
+}
+
+// Reads the rest of the body within its bounds. False: the connection ends, and the client was told why.
+asio::awaitable<bool> Connection::read_body(RequestParser& parser, bool asked) {
+  const ServerConfig& config = service_.config;
+  stream_.expires_after(time_of(config.body_seconds));
+  error_code error;
+  if (asked && !parser.is_done()) {
+    http::response<http::empty_body> go_on(http::status::continue_, parser.get().version());
+    co_await http::async_write(stream_, go_on, redirect_error(use_awaitable, error));
+  }
+  std::size_t bytes = 0;
+  const std::size_t most = 2 * static_cast<std::size_t>(config.max_body_bytes) + kChunkHeaders;
+  while (!error && !parser.is_done()) {
+    bytes += co_await http::async_read_some(stream_, buffer_, parser, redirect_error(use_awaitable, error));
+    if (!error && bytes > most) {
+      error = http::error::body_limit;
+    }
+  }
+  if (!error) {
+    co_return true;
+  }
+  std::optional<Reply> reply = reply_to(error, config);
+  if (reply) {
+    service_.metrics.answered("other", reply->status, 0);
+    co_await write(std::move(*reply), false, parser.get().version());
+  }
+  co_return false;
+}
+
+// Waits for the models; nothing where the client left.
+asio::awaitable<std::optional<Reply>> Connection::computed(Work work) {
+  auto pending = std::make_shared<Pending>(service_.io);
+  pending->timer.expires_after(time_of(service_.config.answer_seconds));
+  std::optional<Reply> refused;
+  try {
+    pending->ticket = service_.queue.submit(std::move(work), [pending, &io = service_.io](Reply reply) {
+      asio::post(io, [pending, reply = std::move(reply)]() mutable {
+        pending->reply = std::move(reply);
+        pending->timer.cancel();
+      });
+    });
+  } catch (const std::exception& failure) {
+    refused = error_reply(failure);
+  }
+  if (refused) {
+    co_return refused;
+  }
+  stream_.expires_never();
+  stream_.socket().async_wait(Socket::wait_read, [pending, self = shared_from_this()](const error_code& error) {
+    if (!error && self->client_left()) {
+      pending->ticket->gone = true;
+      pending->timer.cancel();
+    }
+  });
+  error_code error;
+  co_await pending->timer.async_wait(redirect_error(use_awaitable, error));
+  stream_.socket().cancel(error);
+  if (!pending->reply && !pending->ticket->gone) {
+    pending->reply = error_reply(
+        status::kUnavailable, "timeout",
+        concat("the answer was not ready after ", service_.config.answer_seconds, " seconds (answer_seconds)"));
+  }
+  pending->ticket->gone = true;
+  co_return std::move(pending->reply);
+}
+
+// Whether the other side has closed, as far as the system knows.
+bool Connection::client_left() {
+  char byte = 0;
+  const ssize_t got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+asio::awaitable<bool> Connection::write(Reply reply, bool keep, unsigned version) {
+  http::response<http::string_body> response(static_cast<http::status>(reply.status), version == 10 ? 10 : kVersion);
+  response.set(http::field::content_type, reply.type);
+  response.set(http::field::cache_control, "no-store");
+  response.set("X-Content-Type-Options", "nosniff");
+  if (reply.status == status::kTooMany || reply.status == status::kUnavailable) {
+    response.set(http::field::retry_after, "1");
+  }
+  if (reply.status == status::kUnauthorized) {
+    response.set(http::field::www_authenticate, "Bearer");
+  }
+  if (!reply.allow.empty()) {
+    response.set(http::field::allow, reply.allow);
+  }
+  response.keep_alive(keep);
+  response.body() = std::move(reply.body);
+  response.prepare_payload();
+  stream_.expires_after(time_of(service_.config.body_seconds));
+  error_code error;
+  co_await http::async_write(stream_, response, redirect_error(use_awaitable, error));
+  co_return keep && !error;
+}
+
+// A socket that is closed with unread bytes resets the connection, and the client may not see the answer: what comes is
+// read and forgotten for a moment.
+asio::awaitable<void> Connection::linger() {
+  constexpr double kSeconds = 1;
+  constexpr std::size_t kMost = 1 << 22;
+  error_code error;
+  stream_.socket().shutdown(Socket::shutdown_send, error);
+  stream_.expires_after(time_of(kSeconds));
+  std::array<char, 16384> forgotten{};
+  for (std::size_t bytes = 0; !error && bytes < kMost && !service_.draining;) {
+    bytes += co_await stream_.async_read_some(asio::buffer(forgotten), redirect_error(use_awaitable, error));
+  }
+  stream_.close();
+}
+
+}  // namespace weft::server

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// One client's connection: it reads a request within its bounds and deadlines, has it answered, and reads the next.
+// Everything here runs on the thread of the connections.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+
+#include "weft/server/head_fields.h"
+#include "weft/server/router.h"
+#include "weft/server/work_queue.h"
+
+namespace weft::server {
+
+using Socket = boost::asio::generic::stream_protocol::socket;
+
+class Connection;
+
+/// What all connections share.
+struct Service {
+  const ServerConfig& config;
+  const Router& router;
+  const ApiKeys& keys;
+  Metrics& metrics;
+  WorkQueue& queue;
+  boost::asio::io_context& io;
+  std::list<Connection*> connections = {};  ///< the oldest first
+  bool draining = false;
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Service& service, Socket socket);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Serves requests until the client, an error or draining ends it.
+  boost::asio::awaitable<void> run();
+  /// Whether it waits for a request of which nothing has come.
+  bool idle();
+  /// Ends it at once.
+  void close();
+
+ private:
+  struct Pending;
+
+  boost::asio::awaitable<bool> exchange();
+  const Route* admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal) const;
+  boost::asio::awaitable<bool> read_body(RequestParser& parser, bool asked);
+  boost::asio::awaitable<std::optional<Reply>> answer(const Route& route, const Request& request);
+  boost::asio::awaitable<std::optional<Reply>> computed(Work work);
+  boost::asio::awaitable<bool> write(Reply reply, bool keep, unsigned version);
+  boost::asio::awaitable<void> linger();
+  bool client_left();
+
+  Service& service_;
+  boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
+  boost::beast::flat_buffer buffer_;
+  std::list<Connection*>::iterator place_;
+  bool reading_ = false;  // the head of a request
+};
+
+}  // namespace weft::server

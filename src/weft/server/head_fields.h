@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parser of Beast as connections use it, and the fields of its head that the guards look at.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <boost/beast/core/string_type.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "weft/server/guards.h"
+#include "weft/server/limits.h"
+
+namespace weft::server {
+
+using RequestParser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+
+inline std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+/// Gives the parser the sizes of `config`.
+inline void limit_parser(RequestParser& parser, const ServerConfig& config) {
+  parser.header_limit(static_cast<std::uint32_t>(config.max_header_bytes));
+  parser.body_limit(static_cast<std::uint64_t>(config.max_body_bytes));
+}
+
+/// The head of a request, whose text `fields` holds.
+template <typename Fields>
+Head head_of(const Fields& fields) {
+  using Name = boost::beast::http::field;
+  const auto values = [&](Name name) {
+    std::vector<std::string_view> all;
+    const auto range = fields.equal_range(name);
+    for (auto field = range.first; field != range.second; ++field) {
+      all.push_back(view(field->value()));
+    }
+    return all;
+  };
+  return {.version = static_cast<int>(fields.version()),
+          .target = view(fields.target()),
+          .hosts = values(Name::host),
+          .origins = values(Name::origin),
+          .lengths = values(Name::content_length),
+          .transfers = values(Name::transfer_encoding),
+          .encodings = values(Name::content_encoding),
+          .keys = values(Name::authorization),
+          .expects = values(Name::expect)};
+}
+
+}  // namespace weft::server

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of kinds, and replies of JSON.
+#include "weft/server/http_error.h"
+
+#include <new>
+
+#include "weft/core/log.h"
+#include "weft/core/one_line.h"
+
+namespace weft::server {
+namespace {
+
+struct Row {
+  ErrorKind kind;
+  int status;
+  const char* type;
+};
+
+constexpr Row kTable[] = {
+    {ErrorKind::kArgument, 400, "validation"},     {ErrorKind::kExpression, 400, "validation"},
+    {ErrorKind::kFormat, 400, "validation"},       {ErrorKind::kIo, 500, "backend"},
+    {ErrorKind::kNumeric, 424, "backend"},         {ErrorKind::kUnsupported, 422, "unsupported"},
+    {ErrorKind::kInterrupted, 503, "unavailable"},
+};
+
+const Row& row_of(ErrorKind kind) {
+  for (const Row& row : kTable) {
+    if (row.kind == kind) {
+      return row;
+    }
+  }
+  return kTable[0];
+}
+
+}  // namespace
+
+Reply json_reply(const formats::Json& json) { return {.body = formats::print_json(json) + "\n"}; }
+
+formats::Json json_object(const Request& request) {
+  if (request.body.empty()) {
+    fail(ErrorKind::kFormat, "the request has no body; expected a JSON object");
+  }
+  formats::Json json = formats::parse_json(request.body, "the request's body");
+  if (!json.is_object()) {
+    fail(ErrorKind::kFormat, "the request's body is JSON of type ", json.type_name(), "; expected an object");
+  }
+  return json;
+}
+
+Reply error_reply(int status, const std::string& type, const std::string& message) {
+  // Foreign bytes may stand in a message; those that are no UTF-8 become U+FFFD.
+  const formats::Json json = {{"error", message}, {"error_type", type}};
+  return {.status = status, .body = json.dump(-1, ' ', false, formats::Json::error_handler_t::replace) + "\n"};
+}
+
+Reply error_reply(const std::exception& failure) {
+  if (const auto* http = dynamic_cast<const HttpError*>(&failure)) {
+    return error_reply(http->status(), http->type(), http->what());
+  }
+  if (const auto* error = dynamic_cast<const Error*>(&failure)) {
+    const Row& row = row_of(error->kind());
+    const std::string hint = error->hint().empty() ? "" : "; " + error->hint();
+    return error_reply(row.status, row.type, error->what() + hint);
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
+    return error_reply(status::kUnavailable, "overloaded", "not enough memory for this request");
+  }
+  log_error("a request failed: ", one_line(failure.what()));
+  return error_reply(status::kInternal, "internal", "the request failed inside the server; its log says why");
+}
+
+}  // namespace weft::server

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failures as a client sees them: a status and {"error", "error_type"}. One table turns the kinds of weft::Error into
+// statuses.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "weft/core/error.h"
+#include "weft/server/message.h"
+
+namespace weft::server {
+
+/// Statuses of HTTP that the server itself gives.
+namespace status {
+inline constexpr int kBadRequest = 400;
+inline constexpr int kUnauthorized = 401;
+inline constexpr int kForbidden = 403;
+inline constexpr int kNotFound = 404;
+inline constexpr int kNoMethod = 405;
+inline constexpr int kTooLarge = 413;
+inline constexpr int kMediaType = 415;
+inline constexpr int kExpectation = 417;
+inline constexpr int kTooMany = 429;
+inline constexpr int kHeadTooLarge = 431;
+inline constexpr int kInternal = 500;
+inline constexpr int kNotImplemented = 501;
+inline constexpr int kUnavailable = 503;
+inline constexpr int kVersion = 505;
+}  // namespace status
+
+/// A failure that has a status of its own. `type` is a word that a program may look at.
+class HttpError : public std::runtime_error {
+ public:
+  HttpError(int status, std::string type, const std::string& message)
+      : std::runtime_error(message), status_(status), type_(std::move(type)) {}
+  int status() const noexcept { return status_; }
+  const std::string& type() const noexcept { return type_; }
+
+ private:
+  int status_;
+  std::string type_;
+};
+
+/// {"error": message, "error_type": type}; 429 and 503 say when to come again.
+Reply error_reply(int status, const std::string& type, const std::string& message);
+
+/// The reply for any failure. What is no Error or HttpError is logged and says nothing about its reason: it may name
+/// files of this machine.
+Reply error_reply(const std::exception& failure);
+
+}  // namespace weft::server

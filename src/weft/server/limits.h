@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the server listens, and the bounds on what a client may ask of it. Every bound has a deadline or a size, so
+// that no client can hold memory or a connection for longer than these say.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/core/fields.h"
+
+namespace weft::server {
+
+struct ServerConfig {
+  std::string address = "127.0.0.1";
+  std::int64_t port = 4321;
+  std::string unix_socket;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_origins;
+  std::string api_key_file;
+  std::int64_t max_header_bytes = 8192;
+  std::int64_t max_body_bytes = 2 << 20;
+  std::int64_t max_connections = 1024;
+  std::int64_t max_in_flight = 512;
+  std::int64_t max_batch_bytes = 16384;
+  std::int64_t max_batch_texts = 32;
+  double header_seconds = 20;
+  double body_seconds = 30;
+  double answer_seconds = 600;
+  double drain_seconds = 30;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = ServerConfig;
+    constexpr double kDay = 86400;
+    visit(Field{"address", &C::address, "address to listen on; others than this machine reach 0.0.0.0 and ::"});
+    visit(Field{"port", &C::port, "port to listen on; 0 for a free one, which is printed"}.range(0, 65535));
+    visit(Field{"unix_socket", &C::unix_socket, "listen on this socket file in place of an address and a port"});
+    visit(Field{"allowed_hosts", &C::allowed_hosts,
+                "names that a request's Host may have beside localhost and addresses in digits"});
+    visit(Field{"allowed_origins", &C::allowed_origins,
+                "pages of other servers that browsers may send requests from, such as https://example.org"});
+    visit(Field{"api_key_file", &C::api_key_file,
+                "file with a key a line; requests must then have the header 'Authorization: Bearer KEY'"});
+    visit(Field{"max_header_bytes", &C::max_header_bytes, "longest head of a request"}.range(256, 1 << 20));
+    visit(Field{"max_body_bytes", &C::max_body_bytes, "longest body of a request"}.range(1, 1 << 30));
+    visit(Field{"max_connections", &C::max_connections, "connections at once; more are closed"}.range(1, 1 << 16));
+    visit(Field{"max_in_flight", &C::max_in_flight,
+                "requests that wait for a model or are computed; more are answered with 429"}
+              .range(1, 1 << 16));
+    visit(Field{"max_batch_bytes", &C::max_batch_bytes,
+                "bytes of text from several requests that are computed together; a longer text goes alone"}
+              .range(1, 1 << 30));
+    visit(Field{"max_batch_texts", &C::max_batch_texts, "texts from several requests that are computed together"}.range(
+        1, 1 << 16));
+    visit(Field{"header_seconds", &C::header_seconds,
+                "time for the whole head of a request, and longest rest of a connection between two"}
+              .range(0.01, kDay));
+    visit(Field{"body_seconds", &C::body_seconds, "time for the whole body of a request, and for reading an answer"}
+              .range(0.01, kDay));
+    visit(Field{"answer_seconds", &C::answer_seconds, "time for waiting and computing; then the answer is 503"}.range(
+        0.01, kDay));
+    visit(Field{"drain_seconds", &C::drain_seconds,
+                "time that requests have after SIGTERM until their connections are closed"}
+              .range(0, kDay));
+  }
+};
+
+}  // namespace weft::server

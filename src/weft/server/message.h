@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request as handlers see it, and what they give back: a reply at once, or work for the models.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "weft/formats/config_json.h"
+
+namespace weft::server {
+
+struct Request {
+  std::string method;
+  std::string path;  ///< without the query; a slash at its end is left out
+  std::string body;
+};
+
+struct Reply {
+  int status = 200;
+  std::string body = {};
+  std::string type = "application/json";
+  std::string allow = {};  ///< methods, with status 405
+};
+
+/// A text for a model, or two that it sees together.
+struct Text {
+  std::string first;
+  std::optional<std::string> second = {};
+};
+
+/// What a model has to compute for one request. Work of several requests with one `group` is computed by one call of
+/// `compute`, which gives a result for each text; a text's result must not depend on the others.
+struct Work {
+  std::string group;
+  std::vector<Text> texts;
+  std::function<std::vector<formats::Json>(std::span<const Text>)> compute;
+  std::function<formats::Json(std::vector<formats::Json>)> finish;  ///< the body, from the results of `texts`
+};
+
+using Answer = std::variant<Reply, Work>;
+using Handler = std::function<Answer(const Request& request)>;
+
+/// `json` as a reply with status 200.
+Reply json_reply(const formats::Json& json);
+
+/// The body as a JSON object. Errors: kFormat for what is no JSON, is nested too deep, has lone surrogates, names a
+/// member twice, or is no object.
+formats::Json json_object(const Request& request);
+
+}  // namespace weft::server

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which handler answers a path: paths are compared byte by byte, and none is ever a name of a file.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "weft/server/message.h"
+
+namespace weft::server {
+
+struct Route {
+  Handler handle;
+};
+
+class Router {
+ public:
+  /// A path has no slash at its end, "/" aside. A later route takes the place of an earlier one.
+  void add(const std::string& method, const std::string& path, Handler handle);
+  /// Lets requests of `path` in without a key.
+  void open(const std::string& path) { open_.insert(path); }
+  bool is_open(const std::string& path) const { return open_.contains(path); }
+  /// Errors: HttpError 404 for a path without a route, 405 for another method.
+  const Route& find(const std::string& method, const std::string& path) const;
+  /// `path` if it has a route, else "other": a label for metrics.
+  std::string label(const std::string& path) const;
+  /// The methods of a path, "GET, POST"; empty without a route.
+  std::string methods(const std::string& path) const;
+
+ private:
+  std::map<std::string, std::map<std::string, Route>> routes_;
+  std::set<std::string> open_;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layer is named by its path, which names its weights in a checkpoint too.
+#include "weft/tasks/profile/observed_layers.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace weft::tasks {
+namespace {
+
+// "decoder.layers.3" of "decoder.layers.3.attention.mechanism".
+std::string layer_of(const std::string& path) {
+  constexpr std::string_view kLayers = "layers.";
+  const std::size_t begin = path.find(kLayers);
+  const std::size_t end = begin == std::string::npos ? begin : path.find('.', begin + kLayers.size());
+  return path.substr(0, end);
+}
+
+// Where there is one stack, what it is called tells nothing.
+void shorten(std::vector<ObservedLayer>& layers) {
+  const auto is_of_decoder = [](const ObservedLayer& layer) { return layer.name.starts_with("decoder."); };
+  if (std::none_of(layers.begin(), layers.end(), is_of_decoder)) {
+    for (ObservedLayer& layer : layers) {
+      layer.name.erase(0, std::min(layer.name.find("layers."), layer.name.size()));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ObservedLayer> observed_layers(const torch::nn::Module& model) {
+  std::vector<ObservedLayer> layers;
+  for (const auto& entry : model.named_modules()) {
+    const auto* const mechanism = dynamic_cast<const attention::AttentionImpl*>(entry.value().get());
+    if (mechanism == nullptr) {
+      continue;
+    }
+    const std::string name = layer_of(entry.key()) + (mechanism->site().cross ? ".cross" : ".self");
+    const auto found =
+        std::find_if(layers.begin(), layers.end(), [&](const auto& layer) { return layer.name == name; });
+    if (found == layers.end()) {
+      layers.push_back({name, {mechanism}});
+    } else {
+      found->mechanisms.push_back(mechanism);
+    }
+  }
+  shorten(layers);
+  return layers;
+}
+
+}  // namespace weft::tasks

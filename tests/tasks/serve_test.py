@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft serve` with tiny models: answers equal the command line's, and clients that break the rules are refused while others are served."""
+
+import concurrent.futures
+import http.client
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from encoder_program import TEXT, make_model, results  # noqa: E402
+from sequence_tasks_test import make_marian  # noqa: E402
+from weft_program import BINARY, Case, environment, weft  # noqa: E402
+
+LIMITS = ["--max-body-bytes", "20000", "--max-header-bytes", "1000", "--max-connections", "64", "--body-seconds", "2", "--header-seconds", "2"]
+
+
+class Server:
+    """A running `weft serve`; `stop` gives its exit code and what it wrote to standard error."""
+
+    def __init__(self, *arguments):
+        self.errors = tempfile.TemporaryFile(mode="w+")
+        self.process = subprocess.Popen([BINARY, "serve", *map(str, arguments), "--port", "0", "--threads", "1", "--json"],
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment())
+        line = self.process.stdout.readline()
+        if not line:
+            self.errors.seek(0)
+            raise AssertionError(f"the server ended: {self.errors.read()}")
+        self.started = json.loads(line)
+        self.where = self.started["listening"]
+        self.port = int(self.where.rsplit(":", 1)[1]) if self.where.startswith("http") else 0
+
+    def ask(self, method, path, body=None, headers=None):
+        """(status, JSON or text, headers); a body that is no text is sent as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+            connection.request(method, path, text, headers or {})
+            answer = connection.getresponse()
+            content = answer.read().decode()
+            is_json = answer.headers["Content-Type"] == "application/json"
+            return answer.status, json.loads(content) if is_json else content, answer.headers
+        finally:
+            connection.close()
+
+    def connect(self):
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return client
+
+    def send(self, data):
+        """The first line of the answer to raw bytes, and all after it; "" where the connection ends without one."""
+        with self.connect() as client:
+            try:
+                client.sendall(data)
+            except OSError:
+                pass  # refused while still sending: the answer is there
+            return read_all(client)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.errors.seek(0)
+        return code, self.errors.read()
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.errors.close()
+
+
+def read_all(client):
+    received = b""
+    try:
+        while piece := client.recv(65536):
+            received += piece
+    except OSError:
+        pass
+    return received.decode(errors="replace")
+
+
+def request(path="/translate", body=b"", head=b"", method=b"POST", version=b"HTTP/1.1"):
+    return b"%s %s %s\r\nHost: localhost\r\n%s\r\n%s" % (method, path.encode(), version, head, body)
+
+
+def sized(body):
+    return b"Content-Length: %d\r\n" % len(body)
+
+
+class ServeTest(Case):
+    def serve(self, *arguments):
+        server = Server(*arguments)
+        self.addCleanup(server.end)
+        return server
+
+    def assert_refused(self, answer, status, *parts):
+        self.assertRegex(answer, rf"^HTTP/1\.[01] {status} ")
+        found = json.loads(answer.split("\r\n\r\n", 1)[1])
+        self.assertEqual(list(found), ["error", "error_type"])
+        for part in parts:
+            self.assertIn(part, found["error"])
+
+    def assert_close(self, found, wanted):
+        """The same to rounding: padding and threads change the last digits of scores."""
+        if isinstance(wanted, float):
+            self.assertAlmostEqual(found, wanted, places=4)
+        elif isinstance(wanted, (list, dict)):
+            pairs = wanted.items() if isinstance(wanted, dict) else enumerate(wanted)
+            self.assertEqual(len(found), len(wanted))
+            for key, value in pairs:
+                self.assert_close(found[key], value)
+        else:
+            self.assertEqual(found, wanted)
+
+    def test_translations(self):
+        model = make_marian(self.folder / "marian")
+        server = self.serve(model)
+        text = 'The loom said: "A man called \'hello\' walks." Hello, world!\nA man.'
+        (wanted,) = results("translate", model, "--target-lang", "de", text)
+        wanted = wanted["result"][0]["translation_text"]
+        for path in ("/translate", "/translate/", "/v1/models/marian/translate"):
+            status, found, _ = server.ask("POST", path, {"source_lang": "en", "target_lang": "de", "text": text})
+            self.assertEqual((status, found), (200, {"source_lang": "en", "target_lang": "de", "translation": wanted}))
+        self.assertEqual(server.ask("POST", "/translate", {"q": text, "source": "auto", "target": "de"})[1], {"translatedText": wanted})
+        self.assertEqual(server.ask("POST", "/translate", {"q": [text, "hello"], "source": "en", "target": "de"})[1]["translatedText"][0], wanted)
+        self.assertEqual(server.ask("POST", "/translate", {"inputs": text, "parameters": {"tgt_lang": "de"}})[1], [{"translation_text": wanted}])
+        for body, part in (({"text": text, "target_lang": "xx"}, "'xx'"), ({"text": 1}, "'text' must be a string, found number"), ({}, "no 'text'"),
+                           ({"text": text, "target_lang": "de", "txet": 1}, "'txet'"), ({"q": "a", "target": "de", "format": "html"}, "'html'"),
+                           ({"inputs": "a", "parameters": {"tgt_lang": 3}}, "tgt_lang"), ({"inputs": "a", "parameters": []}, "object"),
+                           ({"inputs": [], "parameters": {"tgt_lang": "de"}}, "empty"), ({"text": [1], "target_lang": "de"}, "text[0]")):
+            status, found, _ = server.ask("POST", "/translate", body)
+            self.assertEqual((status, found["error_type"]), (400, "validation"), found)
+            self.assertIn(part, found["error"])
+        self.assertEqual(server.ask("POST", "/summarize", {"inputs": "a man " * 200})[0], 400)
+        long = {"inputs": "a man " * 200, "parameters": {"truncation": True}}
+        (cut,) = results("summarize", model, "--truncate", long["inputs"])
+        self.assertEqual(server.ask("POST", "/summarize", long)[1], cut["result"])
+        self.many_at_once(server, model)
+        self.assertEqual(server.stop(), (0, ""))
+
+    def many_at_once(self, server, model):
+        texts = ["a man", "hello world", "the loom weaves the thread", "no", ""] * 8
+        wanted = {text: results("translate", model, "--target-lang", "de", text)[0]["result"][0]["translation_text"] for text in set(texts)}
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            found = pool.map(lambda text: server.ask("POST", "/translate", {"text": text, "target_lang": "de"})[1]["translation"], texts)
+            self.assertEqual(list(found), [wanted[text] for text in texts])
+
+    def test_encoders(self):
+        models = {head: make_model(self.folder / name, "bert", head) for name, head in (
+            ("labels", "sequence-classification"), ("entities", "token-classification"), ("reader", "question-answering"), ("masks", "masked-lm"))}
+        server = self.serve(*models.values(), f"again={models['masked-lm']}")
+        status, listed, _ = server.ask("GET", "/v1/models")
+        self.assertEqual(status, 200)
+        self.assertEqual({entry["id"]: entry["tasks"] for entry in listed["data"]},
+                         {"labels": ["classify", "embed"], "entities": ["embed", "tag"], "reader": ["answer", "embed"],
+                          "masks": ["embed", "fill-mask"], "again": ["embed", "fill-mask"]})
+        command = ("classify", models["sequence-classification"], "--top-k", "0")
+        labels = [results(*command, text)[0]["result"] for text in (TEXT, "hello")]
+        self.assert_close(server.ask("POST", "/classify", {"inputs": TEXT})[1], labels[0])
+        self.assert_close(server.ask("POST", "/classify", {"inputs": [TEXT, "hello"], "parameters": {"top_k": 0}})[1], labels)
+        tagged = results("tag", models["token-classification"], "--aggregation-strategy", "simple", TEXT)[0]["result"]
+        self.assert_close(server.ask("POST", "/v1/models/entities/tag", {"inputs": TEXT})[1], tagged)
+        asked = {"inputs": {"question": "who weaves?", "context": TEXT}, "parameters": {"top_k": 2}}
+        status, answers, _ = server.ask("POST", "/answer", asked)
+        self.assertEqual((status, len(answers)), (200, 2))
+        self.assertTrue(all(TEXT[answer["start"]:answer["end"]] == answer["answer"] for answer in answers))
+        filled = results("fill-mask", models["masked-lm"], "the [MASK] weaves", "--top-k", "2")[0]["result"]
+        self.assert_close(server.ask("POST", "/v1/models/again/fill-mask", {"inputs": "the [MASK] weaves", "parameters": {"top_k": 2}})[1], filled)
+        status, several, _ = server.ask("POST", "/fill-mask", {"inputs": "the [MASK]"})
+        self.assertEqual((status, "masks, again" in several["error"]), (404, True))
+        (vector,) = server.ask("POST", "/v1/models/masks/embed", {"inputs": TEXT})[1]
+        self.assert_close(vector, results("embed", models["masked-lm"], "--normalize", TEXT)[0]["result"])
+        for path, body in (("/classify", {"inputs": TEXT, "parameters": {"top_k": -1}}), ("/classify", {"inputs": TEXT, "parameters": {"top_k": 1e99}}),
+                           ("/answer", {"inputs": TEXT}), ("/v1/models/masks/embed", {"inputs": TEXT, "normalize": "yes"}),
+                           ("/v1/models/masks/fill-mask", {"inputs": "no mask"}), ("/classify", {"inputs": "long " * 200})):
+            self.assertEqual(server.ask("POST", path, body)[0], 400, path)
+        self.assertEqual(server.stop()[0], 0)
+
+    def test_abuse(self):
+        model = make_marian(self.folder / "marian")
+        server = self.serve(model, *LIMITS)
+        good = json.dumps({"text": "a man", "target_lang": "de"}).encode()
+        wanted = server.ask("POST", "/translate", good)[1]
+        chunked = b"Transfer-Encoding: chunked\r\n"
+        self.assertIn(" 200 ", server.send(request(head=chunked + b"Connection: close\r\n", body=b"%x;a=b\r\n%s\r\n0\r\n\r\n" % (len(good), good))))
+        for data, status, part in (
+            (request(head=b"Content-Length: 2000000000\r\n", body=b"x" * 100000), 413, "max_body_bytes"),
+            (request(head=chunked, body=b"ffffff\r\n" + b"x" * 100000), 413, "max_body_bytes"),
+            (request(head=b"X: " + b"y" * 2000 + b"\r\n"), 431, "max_header_bytes"),
+            (request("/" + "y" * 200000), 431, "max_header_bytes"),
+            (request(head=sized(good) + chunked, body=good), 400, ""),
+            (request(head=sized(good) + b"Content-Length: 3\r\n", body=good), 400, ""),
+            (request(head=b"Content-Length: -1\r\n"), 400, ""),
+            (request(head=b"Content-Length: 99999999999999999999999\r\n"), 400, ""),
+            (request(head=chunked, body=b"-2\r\n" + good), 400, ""),
+            (request(head=chunked, body=b"zz\r\n" + good), 400, ""),
+            (request(head=chunked, body=b"fffffffffffffffff\r\n" + good), 400, ""),
+            (request(head=b"Transfer-Encoding: xchunked\r\n", body=good), 501, "xchunked"),
+            (request(head=chunked, body=good, version=b"HTTP/1.0"), 400, ""),
+            (request(head=b"Host: localhost\r\n" + sized(good), body=good), 400, "Host"),
+            (b"POST /translate HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403, "evil.example"),
+            (request(head=b"Origin: http://evil.example\r\n"), 403, "Origin"),
+            (request(head=b"Content-Encoding: gzip\r\n" + sized(good), body=good), 415, "gzip"),
+            (b"GET http://localhost/health HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "target"),
+            (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 50, 400, ""),
+            (request("/../../etc/passwd", method=b"GET"), 404, ""),
+            (request("/%2e%2e/etc/passwd", method=b"GET"), 404, ""),
+            (request("/v1/models/none/translate", head=sized(good), body=good), 404, "/v1/models"),
+            (request(method=b"DELETE"), 405, "POST")):
+            with self.subTest(data=data[:80]):
+                self.assert_refused(server.send(data), status, part)
+        for body in (b"", b"{", b"[1]", b"nul", b"[" * 10000, b'{"text": "\\ud800"}', b'{"text": "\xff"}', b'{"text": NaN}', b'{"text": 1, "text": 2}'):
+            with self.subTest(body=body[:40]):
+                self.assertEqual(server.ask("POST", "/translate", body)[0], 400)
+        self.slow_and_gone(server, good)
+        self.assertEqual(server.ask("POST", "/translate", good)[1], wanted)
+        figures = server.ask("GET", "/metrics")[1]
+        self.assertIn('weft_requests_total{route="/translate",code="200"} ', figures)
+        self.assertNotIn("passwd", figures)
+        self.assertEqual(server.stop()[0], 0)
+
+    def slow_and_gone(self, server, good):
+        """Connections that send nothing, half a head, half a body, or leave: they end, and others are served meanwhile."""
+        silent = [server.connect() for _ in range(100)]  # more than there is room for
+        self.assertEqual(server.ask("GET", "/health")[1], {"status": "ok"})
+        half = server.connect()
+        half.sendall(request()[:20])
+        body = server.connect()
+        body.sendall(request(head=b"Content-Length: 100\r\n", body=b"x"))
+        for client in [*silent, half, body]:
+            self.assertEqual(read_all(client), "", "the server ended the connection")
+            client.close()
+        for _ in range(20):
+            with server.connect() as client:
+                client.sendall(request(head=sized(good), body=good))
+        pipelined = server.send(request(head=sized(good), body=good) + request("/health", method=b"GET", head=b"Connection: close\r\n"))
+        self.assertEqual(pipelined.count("HTTP/1.1 200 OK"), 2)
+
+    def test_keys_limits_and_draining(self):
+        model = make_marian(self.folder / "marian")
+        keys = self.folder / "keys.txt"
+        keys.write_text("# mine\nopen sesame\n")
+        server = self.serve(model, "--api-key-file", keys, "--max-in-flight", "1")
+        body, key = {"text": "a man", "target_lang": "de"}, {"Authorization": "Bearer open sesame"}
+        for headers in ({}, {"Authorization": "Bearer open"}, {"Authorization": "Basic open sesame"}):
+            for path in ("/translate", "/v1/models", "/nothing"):
+                status, found, answered = server.ask("POST", path, body, headers)
+                self.assertEqual((status, found["error_type"], answered["WWW-Authenticate"]), (401, "unauthorized", "Bearer"))
+        self.assertEqual(server.ask("POST", "/translate", body, key)[0], 200)
+        self.assertEqual([server.ask("GET", path)[0] for path in ("/health", "/ready", "/metrics")], [200, 200, 200])
+        with server.connect() as idle, concurrent.futures.ThreadPoolExecutor(16) as pool:
+            long = {"text": "a man walks. " * 400, "target_lang": "de"}
+            answers = list(pool.map(lambda _: server.ask("POST", "/translate", long, key), range(16)))
+            self.assertEqual({status for status, _, _ in answers} - {200, 429}, set())
+            self.assertTrue(any(status == 200 for status, _, _ in answers))
+            refused = [(found, headers) for status, found, headers in answers if status == 429]
+            for found, headers in refused:
+                self.assertEqual((found["error_type"], headers["Retry-After"]), ("overloaded", "1"))
+            with server.connect() as client:  # a request that the server has when the signal comes is answered
+                text = json.dumps(long).encode()
+                client.sendall(request(head=b"Authorization: Bearer open sesame\r\n" + sized(text), body=text))
+                for _ in range(1000):
+                    if "weft_requests_running 1" in server.ask("GET", "/metrics")[1]:
+                        break
+                code, said = server.stop()
+                self.assertEqual((code, said), (0, ""))
+                self.assertRegex(read_all(client), "^HTTP/1.1 200 OK")
+            self.assertEqual(read_all(idle), "")
+
+    def test_what_cannot_be_served(self):
+        model = make_marian(self.folder / "marian")
+        self.assert_fails(weft("serve", model, model), 2, "two models", "NAME=DIR")
+        self.assert_fails(weft("serve", f"a b={model}"), 2, "'a b=", "letters")
+        self.assert_fails(weft("serve", model, "--port", "65536"), 2, "--port")
+        self.assert_fails(weft("serve", model, "--address", "localhost"), 1, "'localhost'", "127.0.0.1")
+        self.assert_fails(weft("serve", model, "--api-key-file", "/nonexistent"), 1, "/nonexistent")
+        path = self.folder / "socket"
+        server = Server(model, "--unix-socket", path)
+        self.addCleanup(server.end)
+        self.assertEqual(server.where, f"unix:{path}")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            client.sendall(request("/health", method=b"GET", head=b"Connection: close\r\n"))
+            self.assertIn('{"status":"ok"}', read_all(client))
+        self.assert_fails(weft("serve", model, "--unix-socket", path), 1, "socket", "in use")
+        self.assertEqual(server.stop()[0], 0)
+        self.assertFalse(path.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
