@@ -26,7 +26,8 @@ class Server:
     def __init__(self, *arguments):
         self.errors = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen([BINARY, "serve", *map(str, arguments), "--port", "0", "--threads", "1", "--json"],
-                                        stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment())
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True,
+                                        env=environment(WEFT_PROGRESS_SECONDS="0"))  # no request shows its progress, however long it takes
         line = self.process.stdout.readline()
         if not line:
             self.errors.seek(0)

@@ -15,6 +15,7 @@
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/hub/models.h"
 #include "weft/server/http_error.h"
@@ -129,6 +130,8 @@ void run_serve(const ServeCommand& command) {
     flags.task.directory = hub::local_model(model.directory, hub::Need::kModel).string();
     models.push_back(open_served_model(model.name, flags));
   }
+  // Many clients wait for many requests at a time: /metrics shows them, and bars of single ones would fill the log.
+  silence_progress();
   server::run_server(config, routes_of(models), [&](const std::string& where) {
     if (command.flags.task.json) {
       print_json({{"listening", where}, {"models", model_list(models)["data"]}});
