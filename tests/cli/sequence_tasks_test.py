@@ -9,7 +9,7 @@ import struct
 import unittest
 
 from encoder_program import FIXTURES, results
-from weft_program import Case, weft
+from weft_program import Case, environment, weft
 
 TEXT = "The loom weaves the thread. Hello, world!\n\n\tA man walks over the bridge.\n"
 WIDTH, INNER, POSITIONS = 8, 16, 64
@@ -161,7 +161,7 @@ class SequenceTasksTest(Case):
     def test_each_result_is_one_line(self):
         text = "a man\n\nwalks"
         arguments = ("translate", self.model, "--target-lang", "de")
-        alone = weft(*arguments, text)
+        alone = weft(*arguments, text, env=environment(HF_HUB_DISABLE_PROGRESS_BARS="1"))
         self.assertEqual(alone.stdout.count("\n"), 3, alone.stdout)
         self.assertEqual(alone.stderr, "")
         several = weft(*arguments, text, text)

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from weft_program import Case, weft, weft_json  # noqa: E402
+from weft_program import Case, environment, weft, weft_json  # noqa: E402
 
 HYPOTHESES = "The weaver sits at the loom.\nIt rains, again: 3.5 hours!\n\nA thread is a thread .\n"
 FIRST = "The weaver sat down at her loom.\nIt has been raining for 3.5 hours!\nnothing\nA thread is only a thread.\n"
@@ -22,7 +22,7 @@ class ScoreCase(Case):
             (self.folder / name).write_text(text)
 
     def line(self, *arguments):
-        process = weft("score", *arguments, cwd=self.folder)
+        process = weft("score", *arguments, cwd=self.folder, env=environment(HF_HUB_DISABLE_PROGRESS_BARS="1"))
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(process.stderr, "")
         return process.stdout
