@@ -92,8 +92,8 @@ TEST(Guards, KeysAreAskedFor) {
 TEST(Router, PathsAndMethods) {
   Router router;
   const Handler handler = [](const Request&) -> Answer { return Reply{}; };
-  router.add("GET", "/a", handler);
-  router.add("POST", "/a", handler);
+  router.add("GET", "/a", handler, {});
+  router.add("POST", "/a", handler, {});
   router.open("/a");
   EXPECT_NO_THROW(router.find("GET", "/a"));
   EXPECT_TRUE(router.is_open("/a"));

@@ -8,8 +8,8 @@
 
 namespace weft::server {
 
-void Router::add(const std::string& method, const std::string& path, Handler handle) {
-  routes_[path][method] = {std::move(handle)};
+void Router::add(const std::string& method, const std::string& path, Handler handle, Operation operation) {
+  routes_[path][method] = {std::move(handle), std::move(operation)};
 }
 
 const Route& Router::find(const std::string& method, const std::string& path) const {

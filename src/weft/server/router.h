@@ -7,17 +7,19 @@
 #include <string>
 
 #include "weft/server/message.h"
+#include "weft/server/operation.h"
 
 namespace weft::server {
 
 struct Route {
   Handler handle;
+  Operation operation;
 };
 
 class Router {
  public:
   /// A path has no slash at its end, "/" aside. A later route takes the place of an earlier one.
-  void add(const std::string& method, const std::string& path, Handler handle);
+  void add(const std::string& method, const std::string& path, Handler handle, Operation operation);
   /// Lets requests of `path` in without a key.
   void open(const std::string& path) { open_.insert(path); }
   bool is_open(const std::string& path) const { return open_.contains(path); }
@@ -27,6 +29,8 @@ class Router {
   std::string label(const std::string& path) const;
   /// The methods of a path, "GET, POST"; empty without a route.
   std::string methods(const std::string& path) const;
+  /// By path, then by method.
+  const std::map<std::string, std::map<std::string, Route>>& routes() const { return routes_; }
 
  private:
   std::map<std::string, std::map<std::string, Route>> routes_;

@@ -26,6 +26,8 @@
 #include "weft/core/quote.h"
 #include "weft/server/connection.h"
 #include "weft/server/http_error.h"
+#include "weft/server/openapi.h"
+#include "weft/server/schemas.h"
 
 namespace weft::server {
 namespace {
@@ -38,6 +40,7 @@ using boost::system::error_code;
 // Files beside connections: models, libraries, logs.
 constexpr rlim_t kOtherFiles = 256;
 constexpr std::chrono::milliseconds kRetry{100};
+constexpr const char* kMetricsType = "text/plain; version=0.0.4";
 
 void allow_connections(std::int64_t count) {
   rlimit limit{};
@@ -86,17 +89,24 @@ class Server {
 
  private:
   void add_own_routes() {
-    router_.add("GET", "/health", [](const Request&) -> Answer { return json_reply({{"status", "ok"}}); });
-    router_.add("GET", "/ready", [this](const Request&) -> Answer {
-      return service_.draining ? error_reply(status::kUnavailable, "unavailable", "the server is stopping")
-                               : json_reply({{"status", "ready"}});
-    });
-    router_.add("GET", "/metrics", [this](const Request&) -> Answer {
-      return Reply{.body = metrics_.text(), .type = "text/plain; version=0.0.4"};
-    });
+    const formats::Json said = object_schema({{"status", string_schema("ok, or ready")}}, {"status"});
+    router_.add("GET", "/health", [](const Request&) -> Answer { return json_reply({{"status", "ok"}}); },
+                {.summary = "Whether the program runs.", .answer = said});
+    router_.add("GET", "/ready",
+                [this](const Request&) -> Answer {
+                  return service_.draining ? error_reply(status::kUnavailable, "unavailable", "the server is stopping")
+                                           : json_reply({{"status", "ready"}});
+                },
+                {.summary = "Whether it takes requests; 503 once it is stopping.", .answer = said});
+    router_.add("GET", "/metrics",
+                [this](const Request&) -> Answer { return Reply{.body = metrics_.text(), .type = kMetricsType}; },
+                {.summary = "Figures for Prometheus.", .type = kMetricsType});
+    router_.add("GET", "/openapi.json", [this](const Request&) -> Answer { return json_reply(description_); },
+                {.summary = "This description.", .answer = {{"type", "object"}}});
     for (const char* path : {"/health", "/ready", "/metrics"}) {
       router_.open(path);
     }
+    description_ = openapi(router_, !config_.api_key_file.empty());
   }
 
   // What one connection throws, for want of memory, ends that one.
@@ -231,6 +241,7 @@ class Server {
 
   const ServerConfig& config_;
   Router router_;
+  formats::Json description_;
   ApiKeys keys_;
   Metrics metrics_;
   WorkQueue queue_;

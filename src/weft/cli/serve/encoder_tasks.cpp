@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weft/checkpoint/open_model.h"
+#include "weft/cli/serve/encoder_parameters.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/tasks/answer.h"
@@ -18,75 +19,6 @@ namespace {
 
 using SharedEncoder = std::shared_ptr<OpenTask>;
 using Documents = std::span<const tasks::Document>;
-
-constexpr std::int64_t kMostResults = 1 << 20;
-
-struct ClassifyParameters {
-  std::int64_t top_k = 0;
-  std::string function_to_apply = "default";
-  bool truncation = false;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = ClassifyParameters;
-    visit(Field{"top_k", &C::top_k, "labels, best first; 0 for all"}.range(0, kMostResults));
-    visit(Field{"function_to_apply", &C::function_to_apply, "from logits to scores"}.one_of(
-        {"default", "softmax", "sigmoid", "none"}));
-    visit(Field{"truncation", &C::truncation, "cut texts that are too long"});
-  }
-};
-
-struct TagParameters {
-  std::string aggregation_strategy = "simple";
-  std::vector<std::string> ignore_labels = {"O"};
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = TagParameters;
-    visit(Field{"aggregation_strategy", &C::aggregation_strategy, "how tokens become entities"}.one_of(
-        {"none", "simple", "first", "average", "max"}));
-    visit(Field{"ignore_labels", &C::ignore_labels, "labels to leave out"});
-  }
-};
-
-struct AnswerParameters {
-  std::int64_t top_k = 1;
-  std::int64_t max_answer_len = 15;
-  bool handle_impossible_answer = false;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = AnswerParameters;
-    constexpr std::int64_t kMostTokens = 1 << 12;
-    visit(Field{"top_k", &C::top_k, "answers, best first"}.range(1, kMostTokens));
-    visit(Field{"max_answer_len", &C::max_answer_len, "tokens of an answer"}.range(1, kMostTokens));
-    visit(Field{"handle_impossible_answer", &C::handle_impossible_answer, "no answer may win"});
-  }
-};
-
-struct FillMaskParameters {
-  std::int64_t top_k = 5;
-  std::vector<std::string> targets;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = FillMaskParameters;
-    visit(Field{"top_k", &C::top_k, "tokens, best first"}.range(1, kMostResults));
-    visit(Field{"targets", &C::targets, "tokens to choose from"});
-  }
-};
-
-struct EmbedMembers {
-  bool normalize = true;
-  bool truncate = false;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = EmbedMembers;
-    visit(Field{"normalize", &C::normalize, "vectors of length 1"});
-    visit(Field{"truncate", &C::truncate, "cut texts that are too long"});
-  }
-};
 
 // A body {"inputs", "parameters"}, and what its work is called: requests of one model, task and parameters.
 template <typename Parameters>
@@ -156,18 +88,20 @@ server::Work embed_work(const SharedEncoder& task, const std::string& name, cons
 }
 
 using MakeWork = server::Work (*)(const SharedEncoder&, const std::string&, const server::Request&);
+using MakeOperation = server::Operation (*)();
 
 struct TaskOfHead {
   models::Head head;
   const char* task;
   MakeWork make;
+  MakeOperation describe;
 };
 
 constexpr TaskOfHead kTasks[] = {
-    {models::Head::kSequenceClassification, "classify", classify_work},
-    {models::Head::kTokenClassification, "tag", tag_work},
-    {models::Head::kQuestionAnswering, "answer", answer_work},
-    {models::Head::kMaskedLanguageModel, "fill-mask", fill_mask_work},
+    {models::Head::kSequenceClassification, "classify", classify_work, classify_operation},
+    {models::Head::kTokenClassification, "tag", tag_work, tag_operation},
+    {models::Head::kQuestionAnswering, "answer", answer_work, answer_operation},
+    {models::Head::kMaskedLanguageModel, "fill-mask", fill_mask_work, fill_mask_operation},
 };
 
 }  // namespace
@@ -175,16 +109,17 @@ constexpr TaskOfHead kTasks[] = {
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   const models::Head head = checkpoint::open_model(flags.directory).head();
   const auto task = std::make_shared<OpenTask>(open_task(flags, std::nullopt, "weft serve"));
-  const auto handler = [&](MakeWork make) {
-    return [task, name, make](const server::Request& request) -> server::Answer { return make(task, name, request); };
+  const auto served = [&](MakeWork make, MakeOperation describe) -> ServedTask {
+    return {[task, name, make](const server::Request& request) -> server::Answer { return make(task, name, request); },
+            describe()};
   };
   ServedModel model{.name = name, .kind = "encoder"};
   for (const TaskOfHead& one : kTasks) {
     if (one.head == head) {
-      model.tasks[one.task] = handler(one.make);
+      model.tasks[one.task] = served(one.make, one.describe);
     }
   }
-  model.tasks["embed"] = handler(embed_work);
+  model.tasks["embed"] = served(embed_work, embed_operation);
   return model;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/cli/serve/sequence_parameters.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -19,27 +20,6 @@ namespace {
 using SharedPair = std::shared_ptr<OpenSequenceTask>;
 using Documents = std::span<const tasks::Document>;
 using TaskResults = std::vector<formats::Json>;
-
-struct TranslateParameters {
-  std::string src_lang;
-  std::string tgt_lang;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = TranslateParameters;
-    visit(Field{"src_lang", &C::src_lang, "language of the texts"});
-    visit(Field{"tgt_lang", &C::tgt_lang, "language to write"});
-  }
-};
-
-struct SummarizeParameters {
-  bool truncation = false;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    visit(Field{"truncation", &SummarizeParameters::truncation, "cut texts that are too long"});
-  }
-};
 
 // A request in any of the shapes.
 struct TranslateRequest {
@@ -153,12 +133,14 @@ server::Work summarize_work(const SharedPair& task, const std::string& name, con
 ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags) {
   const auto task = std::make_shared<OpenSequenceTask>(open_sequence_task(flags, false, "weft serve"));
   ServedModel model{.name = name, .kind = "encoder-decoder"};
-  model.tasks["translate"] = [task, name](const server::Request& request) -> server::Answer {
+  const auto translates = [task, name](const server::Request& request) -> server::Answer {
     return translate_work(task, name, request);
   };
-  model.tasks["summarize"] = [task, name](const server::Request& request) -> server::Answer {
+  const auto summarizes = [task, name](const server::Request& request) -> server::Answer {
     return summarize_work(task, name, request);
   };
+  model.tasks["translate"] = {translates, translate_operation()};
+  model.tasks["summarize"] = {summarizes, summarize_operation()};
   return model;
 }
 

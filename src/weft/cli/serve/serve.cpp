@@ -19,6 +19,7 @@
 #include "weft/core/quote.h"
 #include "weft/hub/models.h"
 #include "weft/server/http_error.h"
+#include "weft/server/schemas.h"
 #include "weft/server/server.h"
 
 namespace weft::cli {
@@ -79,7 +80,7 @@ formats::Json model_list(const std::vector<ServedModel>& models) {
   formats::Json data = formats::Json::array();
   for (const ServedModel& model : models) {
     formats::Json tasks = formats::Json::array();
-    for (const auto& [task, handler] : model.tasks) {
+    for (const auto& [task, served] : model.tasks) {
       tasks.push_back(task);
     }
     data.push_back({{"id", model.name}, {"object", "model"}, {"kind", model.kind}, {"tasks", tasks}});
@@ -88,35 +89,48 @@ formats::Json model_list(const std::vector<ServedModel>& models) {
 }
 
 // A task's own path where one model has it; where several do, it says which.
-server::Handler short_path(const std::string& task, const std::vector<std::string>& names,
-                           const server::Handler& only) {
+ServedTask short_path(const std::string& task, const std::vector<std::string>& names, const ServedTask& only) {
   if (names.size() == 1) {
     return only;
   }
-  return [task, names](const server::Request&) -> server::Answer {
-    throw server::HttpError(
-        server::status::kNotFound, "not_found",
-        concat("several models can ", task, ": post to /v1/models/NAME/", task, ", NAME one of ", joined(names, ", ")));
+  const std::string message =
+      concat("several models can ", task, ": post to /v1/models/NAME/", task, ", NAME one of ", joined(names, ", "));
+  const auto refuse = [message](const server::Request&) -> server::Answer {
+    throw server::HttpError(server::status::kNotFound, "not_found", message);
   };
+  return {refuse, {.summary = message, .body = formats::Json::object(), .status = server::status::kNotFound}};
+}
+
+server::Operation model_list_operation() {
+  const formats::Json model = server::object_schema({{"id", server::string_schema("the model's name in paths")},
+                                                     {"object", {{"const", "model"}}},
+                                                     {"kind", {{"type", "string"}}},
+                                                     {"tasks", server::array_schema({{"type", "string"}})}},
+                                                    {"id", "object", "kind", "tasks"});
+  return {.summary = "The models and their tasks.",
+          .answer = server::object_schema({{"object", {{"const", "list"}}}, {"data", server::array_schema(model)}},
+                                          {"object", "data"})};
 }
 
 server::Router routes_of(const std::vector<ServedModel>& models) {
   server::Router router;
   std::map<std::string, std::vector<std::string>> names;
   for (const ServedModel& model : models) {
-    for (const auto& [task, handler] : model.tasks) {
+    for (const auto& [task, served] : model.tasks) {
       names[task].push_back(model.name);
-      router.add("POST", concat("/v1/models/", model.name, "/", task), handler);
+      router.add("POST", concat("/v1/models/", model.name, "/", task), served.handle, served.operation);
     }
   }
   for (const ServedModel& model : models) {
-    for (const auto& [task, handler] : model.tasks) {
-      router.add("POST", "/" + task, short_path(task, names[task], handler));
+    for (const auto& [task, served] : model.tasks) {
+      const ServedTask found = short_path(task, names[task], served);
+      router.add("POST", "/" + task, found.handle, found.operation);
     }
   }
-  router.add("GET", "/v1/models", [list = model_list(models)](const server::Request&) -> server::Answer {
-    return server::json_reply(list);
-  });
+  router.add(
+      "GET", "/v1/models",
+      [list = model_list(models)](const server::Request&) -> server::Answer { return server::json_reply(list); },
+      model_list_operation());
   return router;
 }
 

@@ -10,13 +10,20 @@
 
 #include "weft/cli/tasks/sequence_command.h"
 #include "weft/server/message.h"
+#include "weft/server/operation.h"
 
 namespace weft::cli {
+
+/// A task: what answers its requests, and what the server says about it.
+struct ServedTask {
+  server::Handler handle;
+  server::Operation operation;
+};
 
 struct ServedModel {
   std::string name;  ///< in paths
   std::string kind;  ///< "encoder" or "encoder-decoder"
-  std::map<std::string, server::Handler> tasks;
+  std::map<std::string, ServedTask> tasks;
 };
 
 /// Opens the directory that `flags` name. Errors: those of open_task() and open_sequence_task(); kUnsupported for a

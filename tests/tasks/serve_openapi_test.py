@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`/openapi.json` of `weft serve`: valid by the specification's own validator, true of every path, and of what requests and answers hold."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from encoder_program import TEXT, make_model  # noqa: E402
+from sequence_tasks_test import make_marian  # noqa: E402
+from serve_test import Server  # noqa: E402
+from weft_program import Case  # noqa: E402
+
+try:
+    from jsonschema import Draft202012Validator
+    from openapi_spec_validator import OpenAPIV31SpecValidator
+except ImportError:
+    print("skipped: this Python has no openapi-spec-validator (scripts/setup installs it into .venv)")
+    sys.exit(0)
+
+ASKED = {"question": "who weaves?", "context": TEXT}
+# Requests that are answered with 200, by task.
+REQUESTS = {
+    "translate": ({"text": "a man", "source_lang": "en", "target_lang": "de"}, {"text": ["a man", "hello"], "target_lang": "de"},
+                  {"q": "a man", "source": "auto", "target": "de", "format": "text", "api_key": ""}, {"q": ["a man"], "target": "de"},
+                  {"inputs": ["a man"], "parameters": {"tgt_lang": "de"}}),
+    "summarize": ({"inputs": "a man"}, {"inputs": ["a man", "hello"], "parameters": {"truncation": True}}),
+    "classify": ({"inputs": TEXT}, {"inputs": [TEXT, {"text": TEXT, "text_pair": "hello"}], "parameters": {"top_k": 1}}),
+    "tag": ({"inputs": TEXT}, {"inputs": [TEXT], "parameters": {"aggregation_strategy": "none", "ignore_labels": []}}),
+    "answer": ({"inputs": ASKED}, {"inputs": ASKED, "parameters": {"top_k": 2}}, {"inputs": [ASKED, ASKED], "parameters": {"top_k": 3}}, {"inputs": [ASKED]}),
+    "fill-mask": ({"inputs": "the [MASK]"}, {"inputs": ["the [MASK]", "[MASK] [MASK]"], "parameters": {"top_k": 2, "targets": ["loom"]}}),
+    "embed": ({"inputs": TEXT}, {"inputs": [TEXT, "hello"], "normalize": False, "truncate": True}),
+}
+# Requests that are refused, by the schema too.
+WRONG = ({}, {"inputs": 1}, {"inputs": []}, {"inputs": TEXT, "inptus": 1}, {"text": [3]}, {"q": {}})
+
+
+class OpenApiTest(Case):
+    def serve(self, *arguments):
+        server = Server(*arguments)
+        self.addCleanup(server.end)
+        return server
+
+    def models(self):
+        heads = {"labels": "sequence-classification", "entities": "token-classification", "reader": "question-answering", "masks": "masked-lm"}
+        return [make_marian(self.folder / "marian"), *(make_model(self.folder / name, "bert", head) for name, head in heads.items())]
+
+    def test_description(self):
+        server = self.serve(*self.models())
+        status, found, headers = server.ask("GET", "/openapi.json")
+        self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
+        OpenAPIV31SpecValidator(found).validate()
+        listed = {f"/v1/models/{model['id']}/{task}" for model in server.ask("GET", "/v1/models")[1]["data"] for task in model["tasks"]}
+        self.assertLessEqual(listed, set(found["paths"]))
+        for path, methods in found["paths"].items():
+            for method, operation in methods.items():
+                with self.subTest(path=path, method=method):
+                    self.assertTrue(operation["summary"])
+                    self.check_operation(server, found, path, method, operation)
+        self.assertEqual(server.stop()[0], 0)
+
+    def check_operation(self, server, found, path, method, operation):
+        if method == "get":
+            status, answer, headers = server.ask("GET", path)
+            self.check_answer(found, operation, status, answer, headers)
+            self.assertEqual(status, 200)
+            return
+        asked = operation["requestBody"]["content"]["application/json"]["schema"]
+        if "200" not in operation["responses"]:  # several models have the task
+            self.assertEqual(server.ask("POST", path, {})[0], 404)
+            return
+        for body in REQUESTS[path.rsplit("/", 1)[1]]:
+            Draft202012Validator(asked).validate(body)
+            status, answer, headers = server.ask("POST", path, body)
+            self.assertEqual(status, 200, answer)
+            self.check_answer(found, operation, status, answer, headers)
+        for body in WRONG:
+            self.assertFalse(Draft202012Validator(asked).is_valid(body), body)
+            status, answer, headers = server.ask("POST", path, body)
+            self.assertEqual(status, 400, body)
+            self.check_answer(found, operation, status, answer, headers)
+
+    def check_answer(self, found, operation, status, answer, headers):
+        content = operation["responses"][str(status)]["content"]
+        self.assertIn(headers["Content-Type"], content)
+        schema = {**content[headers["Content-Type"]]["schema"], "components": found["components"]}
+        Draft202012Validator(schema).validate(answer)
+
+    def test_keys(self):
+        keys = self.folder / "keys.txt"
+        keys.write_text("sesame\n")
+        server = self.serve(make_marian(self.folder / "marian"), "--api-key-file", keys)
+        self.assertEqual(server.ask("GET", "/openapi.json")[0], 401)
+        found = server.ask("GET", "/openapi.json", headers={"Authorization": "Bearer sesame"})[1]
+        OpenAPIV31SpecValidator(found).validate()
+        for path, methods in found["paths"].items():
+            for method, operation in methods.items():
+                status = server.ask(method.upper(), path, None if method == "get" else {})[0]
+                self.assertEqual(status == 401, "security" in operation, path)
+        self.assertEqual(server.stop()[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
