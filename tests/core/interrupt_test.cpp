@@ -43,6 +43,24 @@ TEST(Interrupt, EarlierHandlersComeBack) {
   EXPECT_TRUE(seen_by_earlier_handler);
 }
 
+TEST(Interrupt, AProgramKeepsItsOwnHandlers) {
+  seen_by_earlier_handler = false;
+  const auto before = std::signal(SIGTERM, [](int) { seen_by_earlier_handler = true; });
+  {
+    const SignalsHandledElsewhere own;
+    const InterruptGuard guard;
+    std::raise(SIGTERM);
+    EXPECT_TRUE(seen_by_earlier_handler);
+    EXPECT_FALSE(interrupted());
+  }
+  {
+    const InterruptGuard guard;
+    std::raise(SIGTERM);
+    EXPECT_TRUE(interrupted());
+  }
+  std::signal(SIGTERM, before);
+}
+
 TEST(InterruptDeathTest, SecondInterruptEndsTheProcess) {
   EXPECT_EXIT(
       {

@@ -264,7 +264,7 @@ class ServeTest(Case):
             for found, headers in refused:
                 self.assertEqual((found["error_type"], headers["Retry-After"]), ("overloaded", "1"))
             with server.connect() as client:  # a request that the server has when the signal comes is answered
-                text = json.dumps(long).encode()
+                text = json.dumps(long | {"text": "a man walks. " * 4000}).encode()
                 client.sendall(request(head=b"Authorization: Bearer open sesame\r\n" + sized(text), body=text))
                 for _ in range(1000):
                     if "weft_requests_running 1" in server.ask("GET", "/metrics")[1]:

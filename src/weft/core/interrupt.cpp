@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include "weft/core/error.h"
+
 namespace weft {
 namespace {
 
@@ -70,6 +72,19 @@ InterruptGuard::~InterruptGuard() {
   }
   ::sigaction(SIGINT, &previous_interrupt, nullptr);
   ::sigaction(SIGTERM, &previous_terminate, nullptr);
+}
+
+// Counts as a guard that installed no handlers: those within it install none either.
+SignalsHandledElsewhere::SignalsHandledElsewhere() {
+  const std::lock_guard lock(guards_mutex);
+  require(guards == 0, "a guard waits for SIGINT and SIGTERM already");
+  ++guards;
+  arrived.store(false);
+}
+
+SignalsHandledElsewhere::~SignalsHandledElsewhere() {
+  const std::lock_guard lock(guards_mutex);
+  --guards;
 }
 
 bool interrupted() noexcept { return arrived.load(); }

@@ -21,6 +21,17 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 };
 
+/// While one lives, SIGINT and SIGTERM belong to the program's own handlers: guards leave them alone, and interrupted()
+/// is false. For a server, which finishes its requests at a signal, where a guard within a request would take the
+/// signal and end that request instead.
+class SignalsHandledElsewhere {
+ public:
+  SignalsHandledElsewhere();
+  ~SignalsHandledElsewhere();
+  SignalsHandledElsewhere(const SignalsHandledElsewhere&) = delete;
+  SignalsHandledElsewhere& operator=(const SignalsHandledElsewhere&) = delete;
+};
+
 /// True once a signal arrived under a guard.
 bool interrupted() noexcept;
 

@@ -22,6 +22,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "weft/core/interrupt.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/server/connection.h"
@@ -239,6 +240,8 @@ class Server {
     }
   }
 
+  // A guard within a request would take the signal that ends the server, and end that request.
+  const SignalsHandledElsewhere signals_are_ours_;
   const ServerConfig& config_;
   Router router_;
   formats::Json description_;
