@@ -304,5 +304,24 @@ TEST(LanguageModel, RefusesWrongInput) {
                      [&] { model->loss(input_of(ids), ids.narrow(1, 0, 3)); });
 }
 
+TEST(LanguageModel, RotationsOfEachStepNeedNoDropout) {
+  const at::NoGradGuard without_gradients;
+  TransformerConfig config = small_config();
+  config.is_decoder = false;
+  config.attention = {"lsh(seed=step, buckets=4, chunk=4)"};
+  LanguageModel model = make_model(config);
+  const at::Tensor ids = random_ids(1, 32);
+  const auto hidden = [&](std::uint64_t seed) {
+    ModelInput input = input_of(ids);
+    input.seed = seed;
+    return model->hidden_states(input);
+  };
+  model->train();
+  EXPECT_TRUE(hidden(1).equal(hidden(1)));
+  EXPECT_FALSE(hidden(1).allclose(hidden(2)));
+  model->eval();
+  EXPECT_TRUE(hidden(1).equal(hidden(2)));
+}
+
 }  // namespace
 }  // namespace weft::models

@@ -3,7 +3,8 @@
 """Reformers against the installed transformers.
 
 The fixtures of tests/fixtures/reformer are made anew and compared with the stored ones. Then `weft eval` scores texts with directories that transformers
-wrote, of the shapes of google/reformer-enwik8 and -crime-and-punishment but narrower and with random weights; ids are bytes + 2.
+wrote, of the shapes of google/reformer-enwik8 and -crime-and-punishment but narrower and with random weights; ids are bytes + 2. Encoders of the same
+shapes with heads for classes and for answers are computed by `weft forward`.
 """
 import json
 import os
@@ -14,9 +15,9 @@ import sys
 import tempfile
 
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
-from transformers import ReformerConfig, ReformerModelWithLMHead
+from transformers import ReformerConfig, ReformerForQuestionAnswering, ReformerForSequenceClassification, ReformerModelWithLMHead
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/fixtures"
@@ -44,7 +45,7 @@ NATS = 1e-4
 def check_fixtures():
     with tempfile.TemporaryDirectory() as folder:
         reformer.make(folder)
-        for name in reformer.CASES:
+        for name in (*reformer.CASES, *reformer.TASKS):
             made = load_file(f"{folder}/{name}/expected.safetensors")
             stored = load_file(FIXTURES / "reformer" / name / "expected.safetensors")
             assert made.keys() == stored.keys(), name
@@ -82,12 +83,35 @@ def check_shape(folder, name, fields):
             shared.report(len(found) == length and largest <= NATS, f"{name}, {length} tokens {flags}: largest difference {largest:.1e} nats")
 
 
+def check_task(folder, name, kind):
+    torch.manual_seed(6)
+    model = kind(ReformerConfig(**{**COMMON, **SHAPES[name], "is_decoder": False}, num_labels=2)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape).mul(0.2 if parameter.dim() == 1 else 0.1))
+    directory = pathlib.Path(folder) / f"{kind.__name__}-{name.replace(' ', '-')}"
+    model.save_pretrained(directory)
+    model.double()
+    for length in (1, 64, 300, 1000, 2048):
+        ids = torch.randint(2, model.config.vocab_size, (1, length))
+        save_file({"input_ids": ids}, directory / "in.safetensors")
+        subprocess.run([WEFT, "forward", directory, "--input", directory / "in.safetensors", "--output", directory / "out.safetensors", "--dtype", "float32"],
+                       check=True, stdout=subprocess.PIPE)
+        with torch.no_grad(), reformer.float32_rotations():
+            expected = reformer.outputs_of(model(ids))
+        found = load_file(directory / "out.safetensors")
+        largest = max((found[key].double() - value).abs().max().item() for key, value in expected.items())
+        shared.report(largest <= NATS, f"{kind.__name__}, {name}, {length} tokens: largest difference {largest:.1e}")
+
+
 def main():
     torch.set_num_threads(2)
     check_fixtures()
     with tempfile.TemporaryDirectory() as folder:
         for name, fields in SHAPES.items():
             check_shape(folder, name, fields)
+            for kind in (ReformerForSequenceClassification, ReformerForQuestionAnswering):
+                check_task(folder, name, kind)
     return 1 if shared.report.failed else 0
 
 

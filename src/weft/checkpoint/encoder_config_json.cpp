@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "weft/checkpoint/config/hugging_face_fields.h"
+#include "weft/checkpoint/config/labels.h"
+#include "weft/checkpoint/reformer/encoder_config_json.h"
 #include "weft/core/error.h"
-#include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
 
@@ -63,48 +64,6 @@ void read_fields(EncoderConfig& config, const Json& json, std::string_view where
   });
 }
 
-/// {"0": "NEGATIVE", "1": "POSITIVE"}: every id from 0 on, in any order.
-std::vector<std::string> read_labels(const Json& json, std::string_view where) {
-  constexpr std::size_t kMostLabels = 1 << 20;
-  if (!json.is_object() || json.empty() || json.size() > kMostLabels) {
-    fail(ErrorKind::kFormat, where, ": id2label must be an object of 1 to ", kMostLabels, " labels");
-  }
-  std::vector<std::string> labels(json.size());
-  std::vector<bool> seen(json.size(), false);
-  for (const auto& [key, label] : json.items()) {
-    // What is no id becomes the largest one, which does not fit.
-    const auto id = static_cast<std::size_t>(integer_of(key).value_or(-1));
-    const bool fits = id < labels.size() && !seen[id];
-    if (!fits || !label.is_string()) {
-      fail(ErrorKind::kFormat, where, ": id2label must name each id from 0 to ", labels.size() - 1,
-           " once, by a string, found ", quote(key));
-    }
-    seen[id] = true;
-    labels[id] = label.get<std::string>();
-  }
-  return labels;
-}
-
-void read_labels(EncoderConfig& config, const Json& json, std::string_view where) {
-  if (const auto found = json.find("id2label"); found != json.end() && !found->is_null()) {
-    config.id2label = read_labels(*found, where);
-  } else if (const auto count = json.find("num_labels"); count != json.end() && !count->is_null()) {
-    std::int64_t labels = 0;
-    formats::read_value(*count, concat(where, ": num_labels"), labels);
-    require(labels >= 1 && labels <= (1 << 20), where, ": num_labels must be from 1 to 1048576, found ", labels);
-    config.id2label.clear();
-    for (std::int64_t id = 0; id < labels; ++id) {
-      config.id2label.push_back(concat("LABEL_", id));
-    }
-  }
-  if (const auto found = json.find("problem_type"); found != json.end() && !found->is_null()) {
-    formats::read_value(*found, concat(where, ": problem_type"), config.problem_type);
-  }
-  if (const auto found = json.find("architectures"); found != json.end() && !found->is_null()) {
-    formats::read_value(*found, concat(where, ": architectures"), config.architectures);
-  }
-}
-
 /// The config that the model runs by, its options included.
 EncoderConfig settled(const models::EncoderModelImpl& model) {
   EncoderConfig config = model.config();
@@ -122,20 +81,6 @@ EncoderConfig settled(const models::EncoderModelImpl& model) {
     config.num_random_blocks = options.random_blocks;
   }
   return config;
-}
-
-void write_labels(Json& json, const EncoderConfig& config) {
-  Json names = Json::object();
-  Json ids = Json::object();
-  for (std::size_t id = 0; id < config.id2label.size(); ++id) {
-    names[std::to_string(id)] = config.id2label[id];
-    ids[config.id2label[id]] = id;
-  }
-  json["id2label"] = names;
-  json["label2id"] = ids;
-  if (!config.problem_type.empty()) {
-    json["problem_type"] = config.problem_type;
-  }
 }
 
 }  // namespace
@@ -160,6 +105,13 @@ EncoderConfig encoder_config_from_json(const Json& json, std::string_view where)
 
 Json encoder_config_to_json(const models::EncoderModelImpl& model) {
   const EncoderConfig config = settled(model);
+  const auto parameters = model.parameters();
+  const char* const dtype = dtype_text(parameters.empty() ? at::kFloat : parameters.front().scalar_type());
+  if (config.body) {
+    Json json = reformer_encoder_to_json(config, model.head());
+    json["dtype"] = dtype;
+    return json;
+  }
   Json json = {{"architectures", {models::architecture_name(config.model_type, model.head())}}};
   EncoderConfig::fields([&](const auto& field) {
     const auto& value = config.*field.member;
@@ -175,11 +127,8 @@ Json encoder_config_to_json(const models::EncoderModelImpl& model) {
       json[name] = config.attention_window.front();  // transformers takes a list only when it has one for each layer
     }
   });
-  if (model.head() == Head::kSequenceClassification || model.head() == Head::kTokenClassification) {
-    write_labels(json, config);
-  }
-  const auto parameters = model.parameters();
-  json["dtype"] = dtype_text(parameters.empty() ? at::kFloat : parameters.front().scalar_type());
+  write_labels(json, config, model.head());
+  json["dtype"] = dtype;
   return json;
 }
 

@@ -27,7 +27,7 @@ void add_others(HuggingFaceNames& names, const EncoderConfig& config) {
   } else if (name == "cls.predictions.bias" || name == "lm_head.bias") {
     const std::string of_decoder = with_end("bias", "decoder.bias");
     names.alternatives.push_back(of_decoder);
-    if (!config.tie_word_embeddings) {
+    if (!config.tie_word_embeddings && !config.body) {
       // Untied, transformers adds the decoder's own bias, and keeps the other one without using it.
       std::swap(names.parts.front(), names.alternatives.back());
       names.copies = names.alternatives;
@@ -58,7 +58,8 @@ bool is_passed_over(const EncoderConfig& config, std::string_view name) {
   const std::string_view bare = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
   return bare == "embeddings.position_ids" || bare == "embeddings.token_type_ids" || bare.starts_with("pooler.") ||
          starts_with_any(name, {"cls.seq_relationship.", "cls.predictions.decoder.", "lm_head.decoder."}) ||
-         (!config.tie_word_embeddings && (name == "cls.predictions.bias" || name == "lm_head.bias"));
+         (config.body && name.find("mask_value_float") != std::string_view::npos) ||  // constants in old files
+         (!config.tie_word_embeddings && !config.body && (name == "cls.predictions.bias" || name == "lm_head.bias"));
 }
 
 bool is_of_a_head(const EncoderConfig& config, std::string_view name) {

@@ -37,7 +37,8 @@ bool has_pooler(const EncoderFile& file, const EncoderConfig& config) {
   const auto has = [&](const char* parameter) {
     return file.file.find(hugging_face_names(config, Head::kNone, parameter, file.prefixed).parts.front()) != nullptr;
   };
-  return has("head.pooler.weight") && has("head.pooler.bias");
+  return models::find_family(config.model_type).has_pooler(Head::kNone) && has("head.pooler.weight") &&
+         has("head.pooler.bias");
 }
 
 bool has_untied_decoder(const EncoderFile& file, const EncoderConfig& config) {

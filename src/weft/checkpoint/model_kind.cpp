@@ -112,7 +112,22 @@ const char* made_by(const std::string& type) { return type == kOwnPairType ? " t
 }  // namespace
 
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
+
+bool is_reformer_encoder(const Json& config) {
+  return type_of(config) == kReformer && config.value("is_decoder", Json(false)) == false;
+}
+
+bool is_reformer_with_task(const Json& config) {
+  const Json classes = config.value("architectures", Json());
+  const auto is = [&](const char* name) { return classes == Json::array({name}); };
+  return is_reformer_encoder(config) &&
+         (is("ReformerForSequenceClassification") || is("ReformerForQuestionAnswering") || is("ReformerModel"));
+}
+
 const PublishedDecoderType* published_decoder_type(const Json& config) {
+  if (is_reformer_with_task(config)) {
+    return nullptr;
+  }
   const std::string type = type_of(config);
   const auto* const found = std::find_if(kPublishedDecoderTypes.begin(), kPublishedDecoderTypes.end(),
                                          [&](const PublishedDecoderType& decoder) { return decoder.type == type; });
@@ -133,6 +148,9 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
                 concat(file, ": is an encoder-decoder", made_by(type), " (model_type ", type,
                        "); expected an encoder of the types ", models::encoder_types(" or ")),
                 std::string(kOpensPairs));
+  }
+  if (is_reformer_encoder(config)) {
+    return;
   }
   if (const PublishedDecoderType* const decoder = published_decoder_type(config)) {
     throw Error(ErrorKind::kUnsupported,
@@ -184,8 +202,9 @@ void require_own_model(const Json& config, const std::filesystem::path& director
   throw Error(ErrorKind::kFormat,
               concat((directory / "config.json").string(),
                      ": model_type must be weft, a model that weft train made, found ", quote(type)),
-              is_encoder(type) ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
-                               : what_opens());
+              is_encoder(type) || is_reformer_with_task(config)
+                  ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
+                  : what_opens());
 }
 
 }  // namespace weft::checkpoint

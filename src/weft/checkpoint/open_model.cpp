@@ -9,6 +9,7 @@
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/own_config_json.h"
 #include "weft/checkpoint/published_decoders.h"
+#include "weft/checkpoint/reformer/encoder_config_json.h"
 
 namespace weft::checkpoint {
 
@@ -26,8 +27,12 @@ bool OpenedModel::is_encoder() const {
 const models::EncoderConfig& OpenedModel::encoder_config() const {
   if (!encoder_) {
     require_encoder(json_, path_);
-    encoder_ = encoder_config_from_json(json_, (path_ / "config.json").string());
-    encoder_->directory = path_;
+    if (is_reformer_encoder(json_)) {
+      encoder_ = reformer_encoder_from_json(json_, path_);
+    } else {
+      encoder_ = encoder_config_from_json(json_, (path_ / "config.json").string());
+      encoder_->directory = path_;
+    }
   }
   return *encoder_;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "weft/core/joined.h"
@@ -35,8 +36,8 @@ const HeadName& row_of(Head head) {
 }
 
 void check_sizes(const EncoderConfig& config, std::string_view where) {
-  require(config.hidden_size % config.num_attention_heads == 0, where, ": hidden_size ", config.hidden_size,
-          " is not divisible by num_attention_heads ", config.num_attention_heads);
+  require(config.body || config.hidden_size % config.num_attention_heads == 0, where, ": hidden_size ",
+          config.hidden_size, " is not divisible by num_attention_heads ", config.num_attention_heads);
   require(config.pad_token_id < config.vocab_size, where, ": pad_token_id ", config.pad_token_id,
           " is not below vocab_size ", config.vocab_size);
   require(config.pad_token_id >= 0 || !find_family(config.model_type).skip_padding, where, ": ", config.model_type,
@@ -117,7 +118,22 @@ std::string replacing_attention(const EncoderConfig& config, const EncoderOption
   return config.attention.size() == 1 ? config.attention.front() : config.attention.at(static_cast<std::size_t>(layer));
 }
 
+TransformerConfig body_of(const EncoderConfig& config, const EncoderOptions& options) {
+  TransformerConfig body = config.body.value();
+  if (!options.attention.empty()) {
+    body.attention = {options.attention};
+    body.directory.clear();
+  } else if (!config.attention.empty()) {
+    body.attention = config.attention;
+    body.directory = config.directory;
+  }
+  return body;
+}
+
 StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& options) {
+  if (config.body) {
+    return stack_config(body_of(config, options));
+  }
   StackConfig stack;
   stack.embeddings = encoder_embeddings(config);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
@@ -158,12 +174,15 @@ Head EncoderConfig::head(const std::string& where) const {
     return Head::kMaskedLanguageModel;
   }
   const auto full = [&](const HeadName& row) { return concat(prefix, row.suffix); };
-  for (const HeadName& row : kHeads) {
+  std::vector<HeadName> known_heads;
+  std::copy_if(kHeads.begin(), kHeads.end(), std::back_inserter(known_heads),
+               [&](const HeadName& row) { return find_family(model_type).has_head(row.head); });
+  for (const HeadName& row : known_heads) {
     if (full(row) == name) {
       return row.head;
     }
   }
-  const std::string known = joined(kHeads, ", ", full);
+  const std::string known = joined(known_heads, ", ", full);
   fail(ErrorKind::kUnsupported, where, " names ", quote(name), ", but for ", model_type, " Weft has ", known);
 }
 
@@ -174,10 +193,14 @@ std::string architecture_name(std::string_view model_type, Head head) {
 EncoderConfig base_config(std::string_view model_type) { return find_family(model_type).base; }
 
 void validate(const EncoderConfig& config, std::string_view where) {
+  find_family(config.model_type);
   check_fields(config, where);
   check_sizes(config, where);
   check_label_names(config, where);
   find_family(config.model_type).check(config, where);
+  if (config.body) {
+    validate(body_of(config, {}), where);
+  }
 }
 
 }  // namespace weft::models

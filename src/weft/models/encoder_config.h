@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration of the published encoder families: BERT, RoBERTa, Longformer and BigBird, with the field names of
-// their config.json. One struct serves all four: a family is a set of defaults and of rules (families/family.h).
+// their config.json. One struct serves all four: a family is a set of defaults and of rules (families/family.h). A
+// Reformer's layers are described by the config of Weft's own models instead, which this one holds.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "weft/core/fields.h"
 #include "weft/models/encoder_types.h"
+#include "weft/models/transformer_config.h"
 
 namespace weft::models {
 
@@ -33,7 +35,7 @@ Head parse_head(std::string_view name);
 /// Shape and behaviour of an encoder; the field list says what each field means. Fields that a family does not have
 /// keep their defaults and are not written for it.
 struct EncoderConfig {
-  std::string model_type = "bert";  ///< one of kEncoderTypes
+  std::string model_type = "bert";  ///< one of kEncoderTypes, or that of a family with a `body`
   std::int64_t vocab_size = 30522;
   std::int64_t hidden_size = 768;
   std::int64_t num_hidden_layers = 12;
@@ -67,6 +69,9 @@ struct EncoderConfig {
   std::string problem_type = {};  ///< regression, single_label_classification, multi_label_classification; empty: guess
   /// Where the config was read: files that `attention` names lie below; empty is the working directory.
   std::filesystem::path directory = {};
+  /// The stack, where the family is one of Weft's own models with another head (reformer): sizes and dropout above are
+  /// copies of its own. `attention` above comes before that of the body.
+  std::optional<TransformerConfig> body = {};
   bool with_pooler = true;  ///< false: a file without one, under a head that does not read it; not in config.json
 
   /// Labels of a classification head.
@@ -75,6 +80,8 @@ struct EncoderConfig {
   std::optional<std::int64_t> label2id(std::string_view label) const;
   /// Columns of a head.
   std::int64_t head_dim() const noexcept { return hidden_size / num_attention_heads; }
+  /// Columns of the last hidden states.
+  std::int64_t output_size() const { return body ? body->output_size() : hidden_size; }
   bool has_position_table() const noexcept { return position_embedding_type == "absolute"; }
   /// Longest input in tokens: RoBERTa and Longformer keep the first rows of their position table for padding.
   std::int64_t maximum_length() const;
@@ -90,7 +97,7 @@ struct EncoderConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = EncoderConfig;
-    visit(Field{"model_type", &C::model_type, "family"}.one_of({kEncoderTypes.begin(), kEncoderTypes.end()}));
+    visit(Field{"model_type", &C::model_type, "family"});
     visit(Field{"vocab_size", &C::vocab_size, "number of token ids"}.range(1, 1 << 24));
     visit(Field{"hidden_size", &C::hidden_size, "width of the hidden states"}.range(1, 1 << 18));
     visit(Field{"num_hidden_layers", &C::num_hidden_layers, "number of layers"}.range(0, 4096));

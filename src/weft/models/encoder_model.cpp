@@ -24,8 +24,11 @@ struct EncoderCall {
 
 namespace {
 
-EncoderConfig checked(const EncoderConfig& config, const EncoderOptions& options) {
+EncoderConfig checked(const EncoderConfig& config, Head head, const EncoderOptions& options) {
   validate(config, "model config");
+  if (!find_family(config.model_type).has_head(head)) {
+    fail(ErrorKind::kUnsupported, config.model_type, " has no head ", to_string(head), " in transformers");
+  }
   check_options(options);
   const bool for_big_bird = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
   require(!for_big_bird || config.model_type == "big_bird",
@@ -62,7 +65,7 @@ std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {
 
 EncoderModelImpl::EncoderModelImpl(const EncoderConfig& config, Head head, const EncoderOptions& encoder,
                                    const at::TensorOptions& options)
-    : config_(checked(config, encoder)),
+    : config_(checked(config, head, encoder)),
       head_(head),
       options_(encoder),
       stack_(register_module("encoder", std::make_shared<StackImpl>(stack_config(config_, encoder), options))),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An encoder of the families of encoder_config.h with one of their heads: BERT (Devlin et al. 2019), RoBERTa (Liu et
-// al. 2019), Longformer (Beltagy et al. 2020) and BigBird (Zaheer et al. 2020), equal to `transformers` at attended
-// positions.
+// al. 2019), Longformer (Beltagy et al. 2020), BigBird (Zaheer et al. 2020) and Reformer (Kitaev et al. 2020), equal to
+// `transformers` at attended positions.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct EncoderLabels {
 
 /// What a call gives, by the names of `transformers`; a tensor is undefined where the head does not give it.
 struct EncoderOutput {
-  at::Tensor last_hidden_state;  ///< [B, N, hidden]
+  at::Tensor last_hidden_state;  ///< [B, N, hidden]; twice as wide in a Reformer, whose streams end beside each other
   at::Tensor pooler_output;      ///< [B, hidden]
   at::Tensor logits;             ///< shape as Head says
   at::Tensor start_logits;       ///< [B, N]

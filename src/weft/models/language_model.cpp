@@ -127,8 +127,8 @@ LanguageModelImpl::Computed LanguageModelImpl::compute(const ModelInput& input) 
   check_ids(input.input_ids, config_.vocab_size);
   layers::BlockContext context;
   describe_rows(context.attention, input.attention_mask, input.global_positions, input.input_ids);
-  const bool drops = is_training() && (config_.hidden_dropout_prob > 0.0 || config_.attention_probs_dropout_prob > 0.0);
-  if (drops) {
+  const bool drops = config_.hidden_dropout_prob > 0.0 || config_.attention_probs_dropout_prob > 0.0;
+  if (is_training() && (input.seed || drops)) {  // of rotations, too, where there is no dropout
     context.attention.seed = input.seed ? *input.seed : draw_seed();
   }
   return input.memory != nullptr ? run_behind(*input.memory, input.input_ids, context)

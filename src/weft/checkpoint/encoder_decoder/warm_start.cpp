@@ -20,6 +20,10 @@ using models::EncoderDecoderConfig;
 using models::EncoderModel;
 
 void check_encoder(const EncoderConfig& config) {
+  if (config.body) {
+    fail(ErrorKind::kUnsupported, "an encoder-decoder cannot start from a ", config.model_type,
+         ": its residual connections have two streams, and those of an encoder-decoder one");
+  }
   if (config.model_type == "longformer") {
     throw Error(ErrorKind::kUnsupported,
                 "an encoder-decoder cannot start from a longformer: the projections of its global positions have no "

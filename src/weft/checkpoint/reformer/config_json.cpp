@@ -13,6 +13,7 @@
 
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/mechanisms/spec.h"
+#include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
@@ -118,7 +119,8 @@ const char* architecture_for(bool is_decoder) { return is_decoder ? kDecoderClas
 
 void check_class(const Json& json, bool is_decoder, const std::string& where) {
   const auto found = json.find("architectures");
-  const bool fits = found == json.end() || *found == Json::array({architecture_for(is_decoder)}) || found->is_null();
+  const bool fits = found == json.end() || *found == Json::array({architecture_for(is_decoder)}) || found->is_null() ||
+                    is_reformer_with_task(json);
   reformer_needs(fits, where, ": architectures must be [\"", architecture_for(is_decoder), "\"] with is_decoder ",
                  is_decoder ? "true" : "false", ", found ",
                  found == json.end() ? "none" : quote(found->dump(-1, ' ', true, Json::error_handler_t::replace)));

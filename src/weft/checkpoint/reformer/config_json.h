@@ -9,11 +9,9 @@
 
 namespace weft::checkpoint {
 
-/// `model_type` of these directories.
-inline constexpr const char* kReformer = "reformer";
-
 /// Fields that are missing have the defaults of transformers 5.23. Errors: kFormat, kArgument or kUnsupported naming
-/// the file and the field.
+/// the file and the field. Of a Reformer with a head for a task (model_kind.h): its stack, as that of
+/// ReformerForMaskedLM.
 models::TransformerConfig reformer_from_json(const formats::Json& json, const std::filesystem::path& directory);
 
 /// Errors: kUnsupported for a model that such a directory cannot hold, naming the field.

@@ -1,42 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names by the rows of a table; a local layer's three projections lie under each other in Weft's.
+// Names by the rows of the family; a local layer's three projections lie under each other in Weft's.
 #include "weft/checkpoint/reformer/directory.h"
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "weft/checkpoint/name_rows.h"
 #include "weft/checkpoint/reformer/config_json.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/files.h"
 #include "weft/core/version.h"
+#include "weft/models/families/family.h"
 
 namespace weft::checkpoint {
 namespace {
-
-const std::vector<models::NameRow>& reformer_rows() {
-  static const std::vector<models::NameRow> rows = {
-      {"embeddings.tokens", {"~embeddings.word_embeddings.weight"}},
-      {"embeddings.positions", {"~embeddings.position_embeddings.embedding.weight"}},
-      {"embeddings.axial.rows", {"~embeddings.position_embeddings.weights.0"}},
-      {"embeddings.axial.columns", {"~embeddings.position_embeddings.weights.1"}},
-      {"encoder.layers.#.attention_norm", {"~encoder.layers.#.attention.layer_norm"}},
-      {"encoder.layers.#.attention.qkv",
-       {"~encoder.layers.#.attention.self_attention.query", "~encoder.layers.#.attention.self_attention.key",
-        "~encoder.layers.#.attention.self_attention.value"}},
-      {"encoder.layers.#.attention.query_key", {"~encoder.layers.#.attention.self_attention.query_key"}},
-      {"encoder.layers.#.attention.value", {"~encoder.layers.#.attention.self_attention.value"}},
-      {"encoder.layers.#.attention.output", {"~encoder.layers.#.attention.output.dense"}},
-      {"encoder.layers.#.feed_forward_norm", {"~encoder.layers.#.feed_forward.layer_norm"}},
-      {"encoder.layers.#.feed_forward.up", {"~encoder.layers.#.feed_forward.dense.dense"}},
-      {"encoder.layers.#.feed_forward.down", {"~encoder.layers.#.feed_forward.output.dense"}},
-      {"norm", {"~encoder.layer_norm"}},
-      {"head.weight", {"lm_head.decoder.weight"}},
-      {"head.bias", {"lm_head.bias"}},
-  };
-  return rows;
-}
 
 /// The head's bias under the name that it has in transformers 4, too, and constants that old files hold.
 bool is_surplus(std::string_view name) {
@@ -47,8 +24,9 @@ bool is_surplus(std::string_view name) {
 
 WeightMap reformer_map(const models::TransformerConfig&) {
   return {.names = [](const std::string& parameter) -> HuggingFaceNames {
-            const std::string name = parameter.starts_with("layers.") ? "encoder." + parameter : parameter;
-            return {.parts = names_by_rows(reformer_rows(), name, "reformer.")};
+            const std::string name = parameter.starts_with("head.") ? parameter : "encoder." + parameter;
+            return {.parts = names_by_rows(models::reformer_family().names, name, "reformer.",
+                                           models::Head::kMaskedLanguageModel)};
           },
           .may_be_surplus = is_surplus,
           .takes_float64 = true};

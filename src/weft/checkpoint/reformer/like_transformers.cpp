@@ -10,8 +10,8 @@
 
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/published_decoders.h"
-#include "weft/checkpoint/reformer/config_json.h"
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"

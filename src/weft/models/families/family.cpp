@@ -21,6 +21,9 @@ const EncoderFamily& find_family(std::string_view model_type) {
       return *family;
     }
   }
+  if (reformer_family().model_type == model_type) {
+    return reformer_family();
+  }
   const auto name = [](const EncoderFamily* family) { return family->model_type; };
   fail(ErrorKind::kArgument, "model_type must be one of ", joined(encoder_families(), ", ", name), ", found ",
        quote(model_type));
@@ -54,6 +57,7 @@ void check_nothing(const EncoderConfig&, std::string_view) {}
 std::string full_attention(const EncoderConfig&, const EncoderOptions&, std::int64_t) { return "full"; }
 layers::SelfAttentionFactory plain_layer(const EncoderConfig&, const EncoderOptions&, bool) { return {}; }
 std::int64_t never_full(const EncoderConfig&, const EncoderOptions&) { return -1; }
+bool every_head(Head) { return true; }
 at::Tensor no_globals(const EncoderConfig&, Head, const at::Tensor&) { return {}; }
 
 }  // namespace weft::models

@@ -43,6 +43,7 @@ void check_nothing(const EncoderConfig& config, std::string_view where);
 std::string full_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
 layers::SelfAttentionFactory plain_layer(const EncoderConfig& config, const EncoderOptions& options, bool replaced);
 std::int64_t never_full(const EncoderConfig& config, const EncoderOptions& options);
+bool every_head(Head head);
 at::Tensor no_globals(const EncoderConfig& config, Head head, const at::Tensor& ids);
 
 struct EncoderFamily {
@@ -60,9 +61,12 @@ struct EncoderFamily {
   bool zeroes_padding = false;       ///< padded rows of attention are zeros in transformers too: pad_like_hf is idle
   bool drops_by_classifier = true;   ///< has classifier_dropout; otherwise hidden_dropout_prob everywhere
   bool hidden_act_in_heads = true;   ///< heads use hidden_act; otherwise gelu (masked-lm) and tanh (classes)
+  bool dense_vocabulary = true;      ///< the masked-lm head has a dense layer and a norm before the product
   bool deep_answers = false;         ///< question answering has a feed-forward of its own, and hides the question
   Classifier classifier = Classifier::kPooled;
 
+  /// Whether `transformers` has the family with this head.
+  bool (*has_head)(Head head) = every_head;
   /// Whether `transformers` gives the encoder under this head a pooler.
   bool (*has_pooler)(Head head) = nullptr;
   /// Rules of the family beyond check_fields(). Errors: kArgument naming `where`.
@@ -81,16 +85,20 @@ struct EncoderFamily {
   at::Tensor (*globals)(const EncoderConfig& config, Head head, const at::Tensor& ids) = no_globals;
 };
 
-/// All of them.
+/// Those that a config of their own describes, all of its fields: `weft init` makes them.
 std::span<const EncoderFamily* const> encoder_families();
 
-/// The family of that name. Errors: kArgument naming those there are.
+/// The family of that name, one of those or the Reformer. Errors: kArgument naming those there are.
 const EncoderFamily& find_family(std::string_view model_type);
 
 const EncoderFamily& bert_family();
 const EncoderFamily& roberta_family();
 const EncoderFamily& longformer_family();
 const EncoderFamily& big_bird_family();
+const EncoderFamily& reformer_family();
+
+/// A Reformer whose stack is `body`, which reads a text from both sides.
+EncoderConfig reformer_config(const TransformerConfig& body);
 
 /// Rows of the config's position table that hold no position.
 inline std::int64_t padding_rows(const EncoderFamily& family, const EncoderConfig& config) {
@@ -99,6 +107,9 @@ inline std::int64_t padding_rows(const EncoderFamily& family, const EncoderConfi
 
 /// The mechanism that replaces the family's own in a layer; empty: none does.
 std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer);
+
+/// The body as the config and the options have its attention. The config has a body.
+TransformerConfig body_of(const EncoderConfig& config, const EncoderOptions& options);
 
 /// Whether the head computes from the pooled first token, so that it cannot do without a pooler.
 bool reads_pooler(const EncoderFamily& family, Head head);

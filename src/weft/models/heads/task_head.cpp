@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads of the four families.
+// Heads of the families.
 #include "weft/models/heads/task_head.h"
 
 #include <ATen/ops/empty.h>
@@ -48,8 +48,9 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const a
       activation_(layers::parse_activation(family_.hidden_act_in_heads ? config.hidden_act : "gelu")),
       tanh_(!family_.hidden_act_in_heads) {
   const std::int64_t width = config.hidden_size;
+  std::int64_t seen = config.output_size();  // columns of what the projection sees
   const auto linear = [&](const char* name, std::int64_t out) {
-    return register_module(name, layers::Linear(width, out, true, options));
+    return register_module(name, layers::Linear(seen, out, true, options));
   };
   const auto layer_norm = [&] {
     return register_module("norm", layers::LayerNorm(width, config.layer_norm_eps, options));
@@ -58,15 +59,17 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const a
     pooler = linear("pooler", width);
   }
   if (head == Head::kMaskedLanguageModel) {
-    dense = linear("dense", width);
-    norm = layer_norm();
-    decoder = config.tie_word_embeddings
-                  ? at::Tensor()
-                  : register_parameter("decoder", at::empty({config.vocab_size, width}, options));
+    if (family_.dense_vocabulary) {
+      dense = linear("dense", width);
+      norm = layer_norm();
+    }
+    decoder = config.tie_word_embeddings ? at::Tensor()
+                                         : register_parameter("decoder", at::empty({config.vocab_size, seen}, options));
     bias = register_parameter("bias", at::empty({config.vocab_size}, options));
   }
   if (head == Head::kSequenceClassification && family_.classifier == Classifier::kFirstToken) {
     dense = linear("dense", width);
+    seen = width;
   }
   if (head == Head::kQuestionAnswering && family_.deep_answers) {
     feed_forward = register_module("feed_forward", layers::FeedForward(answer_block(config), options));

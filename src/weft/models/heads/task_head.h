@@ -29,10 +29,10 @@ class EncoderHeadImpl : public torch::nn::Module {
   VocabularyScorer scorer(const at::Tensor& embedding) const;
 
   layers::Linear pooler{nullptr};             ///< D -> D
-  layers::Linear dense{nullptr};              ///< D -> D: before the vocabulary, or before the classes (kFirstToken)
+  layers::Linear dense{nullptr};              ///< D -> hidden: before the vocabulary, or the classes (kFirstToken)
   layers::LayerNorm norm{nullptr};            ///< behind dense before the vocabulary; behind feed_forward
   layers::FeedForward feed_forward{nullptr};  ///< of deep answers
-  layers::Linear projection{nullptr};         ///< D -> labels, 1 (choices) or 2 (answers)
+  layers::Linear projection{nullptr};         ///< to labels, 1 (choices) or 2 (answers)
   at::Tensor decoder;                         ///< [V, D] unless tied
   at::Tensor bias;                            ///< [V]
 
