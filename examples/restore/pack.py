@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model `restore` as it comes with Weft: weights in bfloat16, and a card with the figures of these weights.
 
-    examples/restore/pack.py weights --run restore/run --model restore/restore
+    examples/restore/pack.py weights --run restore/run --model restore/restore --tuned restore/tune.json
     examples/restore/restore.py score --out restore --model restore/restore
     examples/restore/pack.py card --results restore/results.json --run restore/run --model restore/restore
 
-`card` refuses a model that is not good enough to be shipped, and leaves its directory without a card.
+`card` refuses a model that is not good enough, and leaves its directory without a card. With --short the card says first what the model lacks.
 """
 import argparse
 import array
@@ -32,8 +32,11 @@ def options():
         step = steps.add_parser(name)
         step.add_argument("--run", type=pathlib.Path, required=True, help="the run of restore.py train")
         step.add_argument("--model", type=pathlib.Path, required=True, help="model directory to make")
+        if name == "weights":
+            step.add_argument("--tuned", type=pathlib.Path, help="what restore.py tune wrote: its bias is added to labels that end a sentence")
         if name == "card":
             step.add_argument("--results", type=pathlib.Path, required=True, help="what restore.py score wrote for --model")
+            step.add_argument("--short", action="store_true", help="write a card, which says so, for a model that is not good enough yet")
     return parser.parse_args()
 
 
@@ -50,7 +53,15 @@ def bfloat16(data, name):
     return halves.tobytes()
 
 
-def write_weights(source, destination):
+def biased(data, labels, bias):
+    """The scores' bias with `bias` more for each label that ends a sentence."""
+    values = array.array("f", data)
+    for index, label in labels.items():
+        values[int(index)] += bias if label[-1] in ".?!" else 0.0
+    return values.tobytes()
+
+
+def write_weights(source, destination, labels=None, end_bias=0.0):
     """A safetensors file of float32 as one of bfloat16, its tensors in order of their names."""
     content = source.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])
@@ -62,21 +73,26 @@ def write_weights(source, destination):
             raise SystemExit(f"{source}: {name} must be F32, found {tensor['dtype']}")
         begin, end = (8 + length + offset for offset in tensor["data_offsets"])
         start = len(body)
-        body += bfloat16(content[begin:end], name)
+        data = content[begin:end]
+        body += bfloat16(biased(data, labels, end_bias) if name == "classifier.bias" and end_bias else data, name)
         header[name] = {"dtype": "BF16", "shape": tensor["shape"], "data_offsets": [start, len(body)]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     destination.write_bytes(struct.pack("<Q", len(text)) + text + body)
 
 
-def pack_weights(chosen):
-    chosen.model.mkdir(parents=True, exist_ok=True)
-    write_weights(chosen.run / "model.safetensors", chosen.model / "model.safetensors")
-    config = json.loads((chosen.run / "config.json").read_text()) | {"dtype": "bfloat16"}
-    (chosen.model / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+def pack_weights(run, model, end_bias):
+    model.mkdir(parents=True, exist_ok=True)
+    config = json.loads((run / "config.json").read_text()) | {"dtype": "bfloat16"}
+    write_weights(run / "model.safetensors", model / "model.safetensors", config["id2label"], end_bias)
+    (model / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     for name in BESIDE:
-        shutil.copy(chosen.run / name, chosen.model / name)
-    print(f"{chosen.model}: {sum(file.stat().st_size for file in chosen.model.iterdir()):,} bytes")
+        shutil.copy(run / name, model / name)
+    print(f"{model}: {sum(file.stat().st_size for file in model.iterdir()):,} bytes", file=sys.stderr)
+
+
+def pack(chosen):
+    pack_weights(chosen.run, chosen.model, json.loads(chosen.tuned.read_text())["end_bias"] if chosen.tuned else 0.0)
 
 
 def table(results):
@@ -93,13 +109,14 @@ def write_card(chosen):
     results = json.loads(chosen.results.read_text())
     short = [f"{name} {results['novels']['restore'][name]} is below {least}" for name, least in LEAST.items()
              if results["novels"]["restore"][name] < least]
-    if short:
+    if short and not chosen.short:
         raise SystemExit(f"{chosen.model} is not good enough on novels: {', '.join(short)}; train longer (restore.py train --steps N)")
     last = json.loads((chosen.run / "metrics.jsonl").read_text().splitlines()[-1])
     config = json.loads((chosen.model / "config.json").read_text())
     weights = (chosen.model / "model.safetensors").stat().st_size
     values = {"TABLE": table(results), "STEPS": f"{last['step']:,}", "TOKENS": f"{last['tokens'] / 1e6:.1f}",
               "HOURS": f"{last['seconds'] / 3600:.1f}", "SPEED": f"{last['tokens'] / last['seconds']:,.0f}",
+              "SHORT": f"**It is not good enough yet**: on held-out novels {', '.join(short)}.\n\n" if short else "",
               "MILLIONS": f"{math.floor(weights / 2e4) / 100:.2f}", "VOCABULARY": f"{config['vocab_size']:,}"}
     card = CARD.read_text(encoding="utf-8")
     for name, value in values.items():
@@ -110,7 +127,7 @@ def write_card(chosen):
 
 def main():
     chosen = options()
-    {"weights": pack_weights, "card": write_card}[chosen.step](chosen)
+    {"weights": pack, "card": write_card}[chosen.step](chosen)
 
 
 if __name__ == "__main__":

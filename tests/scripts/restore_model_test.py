@@ -50,7 +50,12 @@ class PackTest(unittest.TestCase):
                                                              "b": {"dtype": "BF16", "shape": [2], "data_offsets": [2, 6]}})
         self.assertEqual(content[8 + length:], struct.pack("<3H", 0x3F00, 0x3F80, 0xC000))
 
-    def write_card(self, **novels):
+    def test_a_bias_makes_sentence_ends_likelier(self):
+        labels = {"0": "O", "1": "S-,", "2": "S-.", "3": "S-Title?", "4": "S-UPPER!", "5": "S-Title"}
+        data = struct.pack("<6f", 0, 1, 2, 3, 4, 5)
+        self.assertEqual(struct.unpack("<6f", pack.biased(data, labels, 0.5)), (0, 1, 2.5, 3.5, 4.5, 5))
+
+    def write_card(self, *flags, **novels):
         results = self.folder / "results.json"
         results.write_text(json.dumps({"novels": {"restore": FIGURES | novels}, "modern": {"restore": FIGURES}}))
         (self.folder / "run/metrics.jsonl").write_text('{"step": 1200, "tokens": 7200000, "seconds": 1800}\n')
@@ -58,7 +63,7 @@ class PackTest(unittest.TestCase):
         (self.folder / "model/model.safetensors").write_bytes(b" " * 7000)
         command = sys.argv
         self.addCleanup(setattr, sys, "argv", command)
-        sys.argv = ["pack.py", "card", "--run", str(self.folder / "run"), "--model", str(self.folder / "model"), "--results", str(results)]
+        sys.argv = ["pack.py", "card", "--run", str(self.folder / "run"), "--model", str(self.folder / "model"), "--results", str(results), *flags]
         pack.main()
         return (self.folder / "model/README.md").read_text()
 
@@ -66,13 +71,14 @@ class PackTest(unittest.TestCase):
         card = self.write_card()
         for part in ("| sentence ends, F1 | 0.800 | 0.800 |", "| words scored | 1,000 | 1,000 |", "1,200 steps", "7.2 million tokens", "0.5 hours", "4,000 tokens a second"):
             self.assertIn(part, card)
-        self.assertNotRegex(card, "@[A-Z]+@")
+        self.assertNotRegex(card, "@[A-Z]+@|not good enough")
 
     def test_a_model_that_is_not_good_enough_gets_no_card(self):
         for name, value in (("sentence_end_f1", 0.7499), ("case_accuracy", 0.9499)):
             with self.assertRaisesRegex(SystemExit, f"{name} {value} is below"):
                 self.write_card(**{name: value})
             self.assertFalse((self.folder / "model/README.md").exists())
+        self.assertIn("**It is not good enough yet**: on held-out novels sentence_end_f1 0.7 is below 0.75.", self.write_card("--short", sentence_end_f1=0.7))
 
 
 if __name__ == "__main__":
