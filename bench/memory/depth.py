@@ -23,7 +23,7 @@ FORMS = {"plain": [], "recomputed": ["--gradient-checkpointing"], "reversible": 
 def measure(folder, name, flags, steps=3):
     """Peak megabytes of the process, and its seconds a step."""
     out = pathlib.Path(folder) / name
-    arguments = [str(WEFT), "train", "--train-text", f"{folder}/text", "--batch-size", "1", "--dtype", "float32", "--steps", str(steps), "--threads", "2",
+    arguments = [str(WEFT), "train", "--train-text", f"{folder}/text", "--batch-size", "1", "--dtype", "float32", "--steps", str(steps),
                  "--out", str(out), *map(str, flags)]
     null = os.open(os.devnull, os.O_WRONLY)
     child = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
@@ -39,13 +39,14 @@ def main():
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, nargs="+", default=[6, 12, 24, 48])
     parser.add_argument("--heads", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--attention", default="window(256)")
     parser.add_argument("--forms", nargs="+", choices=list(FORMS), default=list(FORMS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         source = random.Random(1)
         pathlib.Path(folder, "text").write_text("".join(source.choice("abcdefgh \n") for _ in range(4 * options.context + 64)))
-        shape = ["--width", options.width, "--heads", options.heads, "--attention", options.attention]
+        shape = ["--threads", options.threads, "--width", options.width, "--heads", options.heads, "--attention", options.attention]
         alone = measure(folder, "alone", [*shape, "--context", 64, "--layers", 1])[0]
         print(f"the program with one layer and 64 tokens: {alone:.0f} MB")
         print("| layers | weights, gradients, moments, MB | " + " | ".join(f"{form}, MB" for form in options.forms) + " |")
