@@ -40,6 +40,8 @@ TEST(EncoderConfigJson, TakesTheDefaultsOfTransformers) {
   EXPECT_EQ(read(R"({"model_type": "roberta"})").type_vocab_size, 2);
   EXPECT_EQ(read(R"({"model_type": "longformer"})").vocab_size, 30522);
   EXPECT_EQ(read(R"({"model_type": "big_bird"})").hidden_act, "gelu_new");
+  EXPECT_EQ(read(R"({"model_type": "nystromformer"})").conv_kernel_size, 65);
+  EXPECT_EQ(read(R"({"model_type": "nystromformer", "conv_kernel_size": null})").conv_kernel_size, -1);
 }
 
 TEST(EncoderConfigJson, RefusesWhatWouldChangeTheResult) {

@@ -17,7 +17,7 @@ HuggingFaceNames names_of(const char* family, Head head, const char* parameter, 
 }
 
 TEST(EncoderNames, EveryParameterHasItsOwn) {
-  for (const char* family : {"bert", "roberta", "longformer", "big_bird"}) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer"}) {
     for (const Head head : {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification,
                             Head::kTokenClassification, Head::kQuestionAnswering, Head::kMultipleChoice}) {
       const models::EncoderModelImpl model(test::small_encoder_config(family), head, {}, at::TensorOptions(at::kMeta));
@@ -48,6 +48,10 @@ TEST(EncoderNames, AreThoseOfTransformers) {
             "qa_classifier.output.LayerNorm.weight");
   const HuggingFaceNames norm = names_of("bert", Head::kNone, "encoder.embeddings.norm.weight");
   EXPECT_EQ(norm.alternatives, std::vector<std::string>{"bert.embeddings.LayerNorm.gamma"});
+  const HuggingFaceNames rows =
+      names_of("nystromformer", Head::kNone, "encoder.layers.7.attention.mechanism.convolution");
+  EXPECT_EQ(rows.parts, std::vector<std::string>{"nystromformer.encoder.layer.7.attention.self.conv.weight"});
+  EXPECT_EQ(rows.ones, (std::vector<std::int64_t>{1, 3}));
   EXPECT_THROW(names_of("bert", Head::kNone, "encoder.embeddings.colours"), std::logic_error);
 }
 

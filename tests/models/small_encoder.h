@@ -11,7 +11,8 @@
 
 namespace weft::test {
 
-/// Two layers of width 16 with 4 tokens a block or window, no dropout, large weights so that every part shows.
+/// Two layers of width 16 with 4 tokens a block or window, 6 landmarks, no dropout, large weights so that every part
+/// shows.
 inline models::EncoderConfig small_encoder_config(const std::string& family) {
   models::EncoderConfig config = models::base_config(family);
   config.vocab_size = 40;
@@ -25,6 +26,8 @@ inline models::EncoderConfig small_encoder_config(const std::string& family) {
   config.attention_window = {8, 4};
   config.block_size = 4;
   config.num_random_blocks = 1;
+  config.num_landmarks = 6;
+  config.conv_kernel_size = 5;
   config.initializer_range = 0.3;
   config.hidden_dropout_prob = 0.0;
   config.attention_probs_dropout_prob = 0.0;

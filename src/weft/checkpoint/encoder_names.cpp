@@ -49,6 +49,7 @@ HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std:
   if (names.parts.empty()) {
     throw std::logic_error(concat("no Hugging Face name for ", parameter));
   }
+  names.ones = ones_by_rows(family.names, parameter, head);
   add_others(names, config);
   return names;
 }

@@ -2,6 +2,8 @@
 // A family's rows with prefix and layer filled in.
 #include "weft/checkpoint/name_rows.h"
 
+#include <algorithm>
+
 #include "weft/core/error.h"
 
 namespace weft::checkpoint {
@@ -70,6 +72,14 @@ std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::st
   // What a mechanism of Weft's own learns: transformers has no name for it, and passes it over.
   const bool is_own = numbered.text.find(".attention.mechanism.") != std::string::npos;
   return is_own ? std::vector<std::string>{concat(prefix, parameter)} : std::vector<std::string>{};
+}
+
+std::vector<std::int64_t> ones_by_rows(const std::vector<NameRow>& rows, std::string_view parameter,
+                                       std::optional<Head> head) {
+  const Numbered numbered = take_number(parameter);
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const NameRow& row) { return rest_of(row, head, numbered.text).has_value(); });
+  return found == rows.end() ? std::vector<std::int64_t>() : found->ones;
 }
 
 }  // namespace weft::checkpoint

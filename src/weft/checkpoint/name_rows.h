@@ -2,6 +2,7 @@
 // From Weft's parameters to the names of a Hugging Face file, by the rows that a family lists.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,5 +16,9 @@ namespace weft::checkpoint {
 /// ".bias" are the same on both sides. Empty where no row fits. `head`: rows of another one do not count.
 std::vector<std::string> names_by_rows(const std::vector<models::NameRow>& rows, std::string_view parameter,
                                        std::string_view prefix, std::optional<models::Head> head = std::nullopt);
+
+/// NameRow::ones of the row that fits `parameter`; empty where none does.
+std::vector<std::int64_t> ones_by_rows(const std::vector<models::NameRow>& rows, std::string_view parameter,
+                                       std::optional<models::Head> head = std::nullopt);
 
 }  // namespace weft::checkpoint

@@ -22,13 +22,22 @@ const formats::TensorInfo* find_part(const formats::TensorFile& file, const Hugg
   return found;
 }
 
-/// Rows of a parameter that part `part` of `count` fills.
-at::Tensor part_of_parameter(const at::Tensor& parameter, std::size_t part, std::size_t count) {
+/// A view with the dimensions that a file has.
+at::Tensor as_in_file(at::Tensor parameter, const HuggingFaceNames& names) {
+  for (const std::int64_t dimension : names.ones) {
+    parameter = parameter.unsqueeze(dimension);
+  }
+  return parameter;
+}
+
+/// What part `part` of a file's tensors fills of a parameter: all of it, or some of its rows.
+at::Tensor part_of_parameter(const at::Tensor& parameter, const HuggingFaceNames& names, std::size_t part) {
+  const std::size_t count = names.parts.size();
   if (count == 1) {
-    return parameter;
+    return as_in_file(parameter, names);
   }
   const std::int64_t rows = parameter.size(0) / static_cast<std::int64_t>(count);
-  return parameter.narrow(0, static_cast<std::int64_t>(part) * rows, rows);
+  return as_in_file(parameter.narrow(0, static_cast<std::int64_t>(part) * rows, rows), names);
 }
 
 /// What is wrong with a tensor that is there, or nothing.
@@ -59,7 +68,7 @@ void check_parameter(Findings& findings, const formats::TensorFile& file, const 
   bool absent = false;
   for (std::size_t part = 0; part < names.parts.size(); ++part) {
     const formats::TensorInfo* info = find_part(file, names, part);
-    const at::Tensor expected = part_of_parameter(value, part, names.parts.size());
+    const at::Tensor expected = part_of_parameter(value, names, part);
     std::string wrong;
     if (info != nullptr) {
       findings.used.insert(info->name);
@@ -115,7 +124,7 @@ void read_weights(torch::nn::Module& model, const formats::TensorFile& file, boo
     }
     const HuggingFaceNames names = map.names_of(parameter.key());
     for (std::size_t part = 0; part < names.parts.size(); ++part) {
-      reads.push_back({find_part(file, names, part), part_of_parameter(parameter.value(), part, names.parts.size())});
+      reads.push_back({find_part(file, names, part), part_of_parameter(parameter.value(), names, part)});
     }
   }
   read_all(file, reads, check_finite);
@@ -135,10 +144,10 @@ NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map)
   for (const auto& parameter : model.named_parameters()) {
     const HuggingFaceNames names = map.names_of(parameter.key());
     for (std::size_t part = 0; part < names.parts.size(); ++part) {
-      tensors.emplace_back(names.parts[part], part_of_parameter(parameter.value(), part, names.parts.size()));
+      tensors.emplace_back(names.parts[part], part_of_parameter(parameter.value(), names, part));
     }
     for (const std::string& copy : names.copies) {
-      tensors.emplace_back(copy, parameter.value());
+      tensors.emplace_back(copy, as_in_file(parameter.value(), names));
     }
   }
   return tensors;

@@ -3,6 +3,7 @@
 // moves. What the tensors are called is a WeightMap.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -23,6 +24,8 @@ struct HuggingFaceNames {
   std::vector<std::string> alternatives = {};
   /// Names under which the same values are written once more, for transformers to find them all.
   std::vector<std::string> copies = {};
+  /// Dimensions of size 1 that the file's tensors have beyond Weft's: {1, 3} for [a, 1, b, 1] of [a, b].
+  std::vector<std::int64_t> ones = {};
 };
 
 /// How the parameters of a model and the tensors of a file go together. As it is: by equal names, none missing, none

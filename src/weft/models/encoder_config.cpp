@@ -82,6 +82,7 @@ layers::EmbeddingsConfig encoder_embeddings(const EncoderConfig& config) {
   embeddings.token_types = config.type_vocab_size;
   embeddings.padding_id = config.pad_token_id;
   embeddings.skip_padding = family.skip_padding;
+  embeddings.position_offset = family.position_offset;
   embeddings.token_scale = config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden_size)) : 1.0;
   return embeddings;
 }

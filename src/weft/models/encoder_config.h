@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of the published encoder families: BERT, RoBERTa, Longformer and BigBird, with the field names of
-// their config.json. One struct serves all four: a family is a set of defaults and of rules (families/family.h). A
-// Reformer's layers are described by the config of Weft's own models instead, which this one holds.
+// The configuration of the published encoder families: BERT, RoBERTa, Longformer, BigBird and Nystromformer, with the
+// field names of their config.json. One struct serves all: a family is a set of defaults and of rules
+// (families/family.h). A Reformer's layers are described by the config of Weft's own models instead, which this one
+// holds.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +61,10 @@ struct EncoderConfig {
   std::int64_t num_random_blocks = 3;
   bool use_bias = true;
   bool rescale_embeddings = false;
+  std::int64_t num_landmarks = 64;
+  std::int64_t segment_means_seq_len = 64;
+  std::int64_t conv_kernel_size = 65;  ///< -1: there is no convolution
+  bool inv_coeff_init_option = false;
   std::string position_embedding_type = "absolute";
   std::vector<std::string> attention = {};  ///< empty: the family's own pattern
 
@@ -135,6 +140,16 @@ struct EncoderConfig {
     visit(Field{"use_bias", &C::use_bias, "query, key and value projections have a bias (big_bird)"});
     visit(Field{"rescale_embeddings", &C::rescale_embeddings,
                 "multiply token embeddings by the square root of the width (big_bird)"});
+    visit(Field{"num_landmarks", &C::num_landmarks, "landmarks of a layer (nystromformer)"}.range(1, 4096));
+    visit(Field{"segment_means_seq_len", &C::segment_means_seq_len,
+                "tokens that transformers makes landmarks of, or num_landmarks for softmax over all pairs "
+                "(nystromformer)"}
+              .range(1, 1 << 24));
+    visit(Field{"conv_kernel_size", &C::conv_kernel_size,
+                "length of the convolution over the values, an odd number; -1 for none (nystromformer)"}
+              .range(-1, 1023));
+    visit(Field{"inv_coeff_init_option", &C::inv_coeff_init_option,
+                "the first guess of the inverse is scaled for each head (nystromformer)"});
     visit(Field{"position_embedding_type", &C::position_embedding_type,
                 "absolute: each position has an embedding; none: attention alone knows positions (bert)"}
               .one_of({"absolute", "none"}));

@@ -37,6 +37,19 @@ EncoderConfig checked(const EncoderConfig& config, Head head, const EncoderOptio
   return config;
 }
 
+/// LibTorch's CPU generator with a seed, and as it was afterwards: mechanisms draw what they learn from it.
+class SeededGenerator {
+ public:
+  explicit SeededGenerator(std::uint64_t seed) : state_(generator_.get_state()) { generator_.set_current_seed(seed); }
+  ~SeededGenerator() { generator_.set_state(state_); }
+  SeededGenerator(const SeededGenerator&) = delete;
+  SeededGenerator& operator=(const SeededGenerator&) = delete;
+
+ private:
+  at::Generator generator_ = at::detail::getDefaultCPUGenerator();
+  at::Tensor state_;
+};
+
 }  // namespace
 
 void check_options(const EncoderOptions& options) {
@@ -141,6 +154,7 @@ void initialize(EncoderModelImpl& model, std::uint64_t seed, std::string_view on
 }
 
 EncoderModel make_encoder(const EncoderConfig& config, Head head, std::uint64_t seed) {
+  const SeededGenerator for_mechanisms(seed);
   EncoderModel model(config, head, EncoderOptions{}, at::TensorOptions(at::kFloat));
   initialize(*model, seed);
   model->eval();

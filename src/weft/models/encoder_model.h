@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An encoder of the families of encoder_config.h with one of their heads: BERT (Devlin et al. 2019), RoBERTa (Liu et
-// al. 2019), Longformer (Beltagy et al. 2020), BigBird (Zaheer et al. 2020) and Reformer (Kitaev et al. 2020), equal to
-// `transformers` at attended positions.
+// al. 2019), Longformer (Beltagy et al. 2020), BigBird (Zaheer et al. 2020), Nystromformer (Xiong et al. 2021) and
+// Reformer (Kitaev et al. 2020), equal to `transformers` at attended positions.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,8 @@ struct EncoderOptions {
   std::int64_t block_size = 0;      ///< BigBirds; 0: the config's
   std::int64_t random_blocks = -1;  ///< BigBirds; -1: the config's
   std::string random = "released";  ///< BigBirds' plan: released, hf-eval (Hugging Face's inference) or uniform
-  bool pad_like_hf = false;  ///< lay patterns out over the padded length that Hugging Face uses, as its numbers do
+  bool pad_like_hf = false;  ///< lay patterns out over the padded length that Hugging Face uses, as its numbers do;
+                             ///< nystromformer: let rows of a batch change each other, as its numbers do
 };
 
 /// The rules of each option by itself. Errors: kArgument.

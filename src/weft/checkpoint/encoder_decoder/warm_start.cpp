@@ -30,6 +30,13 @@ void check_encoder(const EncoderConfig& config) {
                 "place there",
                 "convert a bart to led, or start from a roberta with --encoder-attention \"window(512) | global(1)\"");
   }
+  if (models::find_family(config.model_type).position_offset > 0) {
+    throw Error(ErrorKind::kUnsupported,
+                concat("an encoder-decoder cannot start from a ", config.model_type,
+                       ": its positions begin behind the first rows of their table, and decoder layers have no place ",
+                       "for its convolutions"),
+                "start from a bert or roberta");
+  }
 }
 
 EncoderDecoderConfig pair_config(const EncoderModel& encoder, const WarmStartOptions& options) {

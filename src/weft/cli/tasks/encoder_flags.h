@@ -48,7 +48,8 @@ struct EncoderRunConfig {
                 "or uniformly"}
               .one_of({"released", "hf-eval", "uniform"}));
     visit(Field{"pad_like_hf", &C::pad_like_hf,
-                "pad inputs to the lengths that Hugging Face pads to, so that the numbers are equal to its numbers"});
+                "pad inputs to the lengths that Hugging Face pads to, and let texts of a batch change each other where "
+                "they do there, so that the numbers are equal to its numbers"});
     visit(Field{"check_tensors", &C::check_tensors, "fail if a weight is NaN or infinite, and name its tensor"});
     visit(Field{"dtype", &C::dtype, "element type of weights and products; auto is bfloat16 where that is fast"}.one_of(
         {"auto", "float32", "bfloat16"}));

@@ -22,7 +22,9 @@ at::Tensor join_parts(const std::vector<at::Tensor>& hidden, const std::vector<a
 PassSettings pass_settings(const EncoderConfig& config, const EncoderOptions& options) {
   const EncoderFamily& family = find_family(config.model_type);
   PassSettings settings;
-  settings.full_until = replacing_attention(config, options, 0).empty() ? family.full_until(config, options) : -1;
+  const bool own_attention = replacing_attention(config, options, 0).empty();
+  settings.full_until = own_attention ? family.full_until(config, options) : -1;
+  settings.always_full = own_attention ? family.always_full(config) : std::string();
   settings.pad_like_hf = options.pad_like_hf;
   settings.random = options.random;
   settings.block = options.block_size > 0 ? options.block_size : config.block_size;
@@ -85,6 +87,9 @@ std::vector<std::pair<std::string, std::string>> EncoderPasses::computed(const S
   if (last_.short_rows > 0) {
     result.emplace_back("full_attention", concat(last_.short_rows, " of ", last_.rows, " rows have at most ",
                                                  settings_.full_until, " tokens, too few for the sparse pattern"));
+  }
+  if (!settings_.always_full.empty()) {
+    result.emplace_back("full_attention", settings_.always_full);
   }
   if (last_.padding > 0) {
     result.emplace_back("padding", concat(last_.padding, " tokens added to a multiple of the block"));

@@ -21,6 +21,7 @@ struct PassSettings {
   std::int64_t padding_id = 0;
   std::int64_t position_rows = 0;  ///< of the position table
   bool zeroes_padding = false;     ///< see EncoderFamily
+  std::string always_full = {};    ///< see EncoderFamily
 };
 
 /// Of a config that has been validated.

@@ -11,7 +11,8 @@
 namespace weft::models {
 
 std::span<const EncoderFamily* const> encoder_families() {
-  static const std::array families{&bert_family(), &roberta_family(), &longformer_family(), &big_bird_family()};
+  static const std::array families{&bert_family(), &roberta_family(), &longformer_family(), &big_bird_family(),
+                                   &nystromformer_family()};
   return families;
 }
 
@@ -58,6 +59,7 @@ std::string full_attention(const EncoderConfig&, const EncoderOptions&, std::int
 layers::SelfAttentionFactory plain_layer(const EncoderConfig&, const EncoderOptions&, bool) { return {}; }
 std::int64_t never_full(const EncoderConfig&, const EncoderOptions&) { return -1; }
 bool every_head(Head) { return true; }
+std::string no_remark(const EncoderConfig&) { return {}; }
 at::Tensor no_globals(const EncoderConfig&, Head, const at::Tensor&) { return {}; }
 
 }  // namespace weft::models

@@ -33,6 +33,7 @@ struct NameRow {
   std::string_view weft;
   std::array<std::string_view, 3> parts;
   std::optional<Head> head = std::nullopt;
+  std::vector<std::int64_t> ones = {};  ///< dimensions of size 1 that the file has and Weft has not
 };
 
 /// The rows below the heads, which all families have, and those of `own`.
@@ -44,6 +45,7 @@ std::string full_attention(const EncoderConfig& config, const EncoderOptions& op
 layers::SelfAttentionFactory plain_layer(const EncoderConfig& config, const EncoderOptions& options, bool replaced);
 std::int64_t never_full(const EncoderConfig& config, const EncoderOptions& options);
 bool every_head(Head head);
+std::string no_remark(const EncoderConfig& config);
 at::Tensor no_globals(const EncoderConfig& config, Head head, const at::Tensor& ids);
 
 struct EncoderFamily {
@@ -57,12 +59,14 @@ struct EncoderFamily {
   EncoderConfig base;                ///< published base size
   EncoderConfig defaults;            ///< what transformers takes where config.json is silent
   bool skip_padding = false;         ///< positions count what is not padding, see layers::EmbeddingsConfig
+  std::int64_t position_offset = 0;  ///< rows of the position table beyond max_position_embeddings, before position 0
   bool dropout_before_norm = false;  ///< in the embeddings
   bool zeroes_padding = false;       ///< padded rows of attention are zeros in transformers too: pad_like_hf is idle
   bool drops_by_classifier = true;   ///< has classifier_dropout; otherwise hidden_dropout_prob everywhere
   bool hidden_act_in_heads = true;   ///< heads use hidden_act; otherwise gelu (masked-lm) and tanh (classes)
   bool dense_vocabulary = true;      ///< the masked-lm head has a dense layer and a norm before the product
   bool deep_answers = false;         ///< question answering has a feed-forward of its own, and hides the question
+  bool relu_pooler = false;          ///< what choices are scored from goes through relu and no dropout
   Classifier classifier = Classifier::kPooled;
 
   /// Whether `transformers` has the family with this head.
@@ -80,6 +84,8 @@ struct EncoderFamily {
                                                  bool replaced) = plain_layer;
   /// The longest input, in tokens of a row, that is computed with full attention instead; -1: none is.
   std::int64_t (*full_until)(const EncoderConfig& config, const EncoderOptions& options) = never_full;
+  /// Why every input is computed with full attention, though the family's own is another; empty: it is not.
+  std::string (*always_full)(const EncoderConfig& config) = no_remark;
   /// Global positions [B, N] (nonzero) of a call that names none, or undefined. ids int64 [B, N]; multiple choice: one
   /// row a choice.
   at::Tensor (*globals)(const EncoderConfig& config, Head head, const at::Tensor& ids) = no_globals;
@@ -95,6 +101,7 @@ const EncoderFamily& bert_family();
 const EncoderFamily& roberta_family();
 const EncoderFamily& longformer_family();
 const EncoderFamily& big_bird_family();
+const EncoderFamily& nystromformer_family();
 const EncoderFamily& reformer_family();
 
 /// A Reformer whose stack is `body`, which reads a text from both sides.

@@ -3,6 +3,7 @@
 #include "weft/models/heads/task_head.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/relu.h>
 #include <ATen/ops/tanh.h>
 
 #include "weft/core/error.h"
@@ -84,7 +85,10 @@ at::Tensor EncoderHeadImpl::drop(const at::Tensor& x, double probability, std::u
   return is_training() ? layers::seeded_dropout(x, probability, layers::dropout_seed(seed, kHeadLayer, site)) : x;
 }
 
-at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden) { return at::tanh(pooler(hidden.select(1, 0))); }
+at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden) {
+  const at::Tensor first = pooler(hidden.select(1, 0));
+  return family_.relu_pooler ? at::relu(first) : at::tanh(first);
+}
 
 at::Tensor EncoderHeadImpl::classes(const at::Tensor& hidden, std::uint64_t seed) {
   if (family_.classifier == Classifier::kPooled) {
@@ -133,7 +137,8 @@ EncoderOutput EncoderHeadImpl::forward(const at::Tensor& hidden, const EncoderBa
     }
     case Head::kMultipleChoice: {
       // BERT alone drops here by its classifier's rate.
-      const double rate = family_.classifier == Classifier::kPooled ? classifier_dropout_ : dropout_;
+      const double own = family_.classifier == Classifier::kPooled ? classifier_dropout_ : dropout_;
+      const double rate = family_.relu_pooler ? 0.0 : own;
       output.logits = projection(drop(pooled(hidden), rate, seed, 1)).view({-1, batch.choices});
       break;
     }

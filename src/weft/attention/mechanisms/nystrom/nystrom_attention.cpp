@@ -41,15 +41,23 @@ struct NystromSettings {
   std::int64_t landmarks;
   std::int64_t iterations;
   std::int64_t convolution;
-  bool exact;
+  InverseGuess guess;
 };
+
+InverseGuess guess_of(const std::string& word) {
+  return word == "exact" ? InverseGuess::kHead : word == "text" ? InverseGuess::kText : InverseGuess::kBatch;
+}
+
+std::string guess_text(InverseGuess guess) {
+  return guess == InverseGuess::kHead ? "" : guess == InverseGuess::kText ? ", init=text" : ", init=released";
+}
 
 NystromSettings nystrom_settings(const std::string& expression) {
   MechanismSettings given(expression, "nystrom");
   const NystromSettings settings{given.number("landmarks", kDefaultLandmarks, 0, kMostLandmarks),
                                  given.number("iterations", kDefaultIterations, 1, kMostIterations),
                                  given.number("conv", kDefaultConvolution, 0, kLongestConvolution),
-                                 given.word("init", {"exact", "released"}) == "exact"};
+                                 guess_of(given.word("init", {"exact", "text", "released"}))};
   given.check_all_taken({"landmarks", "init", "iterations", "conv"});
   if (settings.convolution > 0 && settings.convolution % 2 == 0) {
     fail(ErrorKind::kExpression,
@@ -60,7 +68,7 @@ NystromSettings nystrom_settings(const std::string& expression) {
 }
 
 std::string nystrom_text(const NystromSettings& settings) {
-  return concat("nystrom(landmarks=", settings.landmarks, settings.exact ? "" : ", init=released",
+  return concat("nystrom(landmarks=", settings.landmarks, guess_text(settings.guess),
                 ", iterations=", settings.iterations, ", conv=", settings.convolution, ")");
 }
 
@@ -104,6 +112,18 @@ at::Tensor mark_weights(const at::Tensor& query, const at::Tensor& key, const at
   return at::softmax(hidden.defined() ? scores.masked_fill(hidden, kHidden) : scores, -1);
 }
 
+/// Column sums [B, H, l] -> what the first guess is divided by, of a shape that goes with [B, H, l, l].
+at::Tensor largest_sums(const at::Tensor& columns, InverseGuess guess) {
+  switch (guess) {
+    case InverseGuess::kHead:
+      return columns.amax(-1).unsqueeze(-1).unsqueeze(-1);
+    case InverseGuess::kText:
+      return columns.amax({1, 2}, true).unsqueeze(-1);
+    default:
+      return columns.max();
+  }
+}
+
 }  // namespace
 
 MechanismSpec parse_nystrom(const std::string& expression) {
@@ -134,7 +154,7 @@ NystromAttention::NystromAttention(MechanismSpec spec, const MechanismSite& site
   const NystromSettings settings = nystrom_settings(this->spec().description);
   landmarks_ = settings.landmarks;
   iterations_ = settings.iterations;
-  exact_ = settings.exact;
+  guess_ = settings.guess;
   if (settings.convolution > 0) {
     const at::NoGradGuard without_gradients;
     convolution_ = register_parameter("convolution", at::empty({site.heads, settings.convolution}, options));
@@ -144,7 +164,7 @@ NystromAttention::NystromAttention(MechanismSpec spec, const MechanismSite& site
 
 at::Tensor NystromAttention::inverse(const at::Tensor& matrix) const {
   const at::Tensor columns = matrix.sum(-2);  // [B, H, l]
-  const at::Tensor largest = exact_ ? columns.amax(-1).unsqueeze(-1).unsqueeze(-1) : columns.max();
+  const at::Tensor largest = largest_sums(columns, guess_);
   const at::Tensor identity = at::eye(matrix.size(-1), matrix.options().requires_grad(false));
   // Rows of the matrix sum to 1, and so the largest column sum is at least 1 wherever the matrix is not left out.
   at::Tensor guess = matrix.transpose(-2, -1) / largest.clamp_min(0.5);

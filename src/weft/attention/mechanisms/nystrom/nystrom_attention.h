@@ -9,12 +9,15 @@
 
 namespace weft::attention {
 
-/// `nystrom(landmarks=64, init=exact|released, iterations=6, conv=65)`, all optional. `landmarks=0`: every pair, in
-/// place of landmarks. `init`: what the first guess of the inverse is divided by: the largest column sum of each head
-/// of each row (`exact`), or of the whole batch
-/// (`released`: rows of a batch change each other's last digits). `conv`: rows of the convolution over the values, an
-/// odd number; 0: none. Errors: kExpression.
+/// `nystrom(landmarks=64, init=exact|text|released, iterations=6, conv=65)`, all optional. `landmarks=0`: every pair,
+/// in place of landmarks. `init`: what the first guess of the inverse is divided by: the largest column sum of each
+/// head of each row (`exact`), of all heads of each row (`text`: what released programs compute for a text alone), or
+/// of the whole batch (`released`: rows of a batch change each other's last digits). `conv`: rows of the convolution
+/// over the values, an odd number; 0: none. Errors: kExpression.
 MechanismSpec parse_nystrom(const std::string& expression);
+
+/// What the first guess of the inverse is divided by: one number for each head, each text, or the whole call.
+enum class InverseGuess { kHead, kText, kBatch };
 
 /// With Q and K divided by D^(1/4), landmarks Q~ and K~ the means of l stretches of the kept tokens (section 3.2),
 ///   output = softmax(Q K~^T) Z softmax(Q~ K^T) V + conv(V),  Z ~ pinv(softmax(Q~ K~^T)),
@@ -42,7 +45,7 @@ class NystromAttention : public AttentionImpl {
 
   std::int64_t landmarks_ = 0;
   std::int64_t iterations_ = 0;
-  bool exact_ = true;
+  InverseGuess guess_ = InverseGuess::kHead;
   at::Tensor convolution_;
 };
 
