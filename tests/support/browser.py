@@ -89,6 +89,14 @@ class Browser:
         log = self._ask("POST", f"{self.session}/se/log", {"type": "browser"})
         return [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")]
 
+    def device(self, width, height, dark=False):
+        """A window of this size in CSS pixels, narrower than a real one can be, and whether its user likes it dark."""
+        self._command("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self._command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+
+    def _command(self, name, parameters):
+        self._ask("POST", f"{self.session}/goog/cdp/execute", {"cmd": name, "params": parameters})
+
     def screenshot(self):
         """A PNG file of the window."""
         return base64.b64decode(self._ask("GET", f"{self.session}/screenshot"))

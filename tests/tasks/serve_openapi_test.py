@@ -29,6 +29,8 @@ REQUESTS = {
     "tag": ({"inputs": TEXT}, {"inputs": [TEXT], "parameters": {"aggregation_strategy": "none", "ignore_labels": []}}),
     "answer": ({"inputs": ASKED}, {"inputs": ASKED, "parameters": {"top_k": 2}}, {"inputs": [ASKED, ASKED], "parameters": {"top_k": 3}}, {"inputs": [ASKED]}),
     "fill-mask": ({"inputs": "the [MASK]"}, {"inputs": ["the [MASK]", "[MASK] [MASK]"], "parameters": {"top_k": 2, "targets": ["loom"]}}),
+    "pattern": ({"expression": "window(3)"}, {"expression": "global(input)", "input": [3, 0], "length": 64, "heads": 2, "figures": False}),
+    "attention": ({"inputs": TEXT}, {"inputs": {"text": TEXT}, "parameters": {"layers": [1], "top": 2}}),
     "embed": ({"inputs": TEXT}, {"inputs": [TEXT, "hello"], "normalize": False, "truncate": True}),
 }
 # Requests that are refused, by the schema too.

@@ -109,6 +109,7 @@ asio::awaitable<bool> Connection::exchange() {
   reading_ = true;
   co_await http::async_read_header(stream_, buffer_, parser, redirect_error(use_awaitable, error));
   reading_ = false;
+  head_only_ = !error && parser.get().method() == http::verb::head;
   const auto since = std::chrono::steady_clock::now();
   std::optional<Reply> reply;
   Request request;
@@ -260,12 +261,20 @@ asio::awaitable<bool> Connection::write(Reply reply, bool keep, unsigned version
   if (!reply.allow.empty()) {
     response.set(http::field::allow, reply.allow);
   }
+  for (const auto& [name, value] : reply.headers) {
+    response.set(name, value);
+  }
   response.keep_alive(keep);
   response.body() = std::move(reply.body);
   response.prepare_payload();
   stream_.expires_after(time_of(service_.config.body_seconds));
   error_code error;
-  co_await http::async_write(stream_, response, redirect_error(use_awaitable, error));
+  http::response_serializer<http::string_body> serializer(response);
+  if (head_only_) {
+    co_await http::async_write_header(stream_, serializer, redirect_error(use_awaitable, error));
+  } else {
+    co_await http::async_write(stream_, serializer, redirect_error(use_awaitable, error));
+  }
   co_return keep && !error;
 }
 

@@ -65,7 +65,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
   boost::beast::flat_buffer buffer_;
   std::list<Connection*>::iterator place_;
-  bool reading_ = false;  // the head of a request
+  bool reading_ = false;    // the head of a request
+  bool head_only_ = false;  // the request is HEAD: the answer has no body, but its length
 };
 
 }  // namespace weft::server

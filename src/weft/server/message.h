@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct Reply {
   int status = 200;
   std::string body = {};
   std::string type = "application/json";
-  std::string allow = {};  ///< methods, with status 405
+  std::string allow = {};                                         ///< methods, with status 405
+  std::vector<std::pair<std::string, std::string>> headers = {};  ///< names and values beside those of every reply
 };
 
 /// A text for a model, or two that it sees together.

@@ -86,6 +86,9 @@ Json openapi(const Router& router, bool keys) {
   Json paths = Json::object();
   for (const auto& [path, methods] : router.routes()) {
     for (const auto& [method, route] : methods) {
+      if (route.operation.summary.empty()) {
+        continue;  // a file of a page
+      }
       paths[path][lower_case(method)] =
           operation_json(method + " " + path, route.operation, keys && !router.is_open(path));
     }

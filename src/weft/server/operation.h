@@ -10,7 +10,7 @@
 namespace weft::server {
 
 struct Operation {
-  std::string summary;             ///< one line: what the route does
+  std::string summary;             ///< one line: what the route does; empty: no part of the API, not described
   formats::Json body = nullptr;    ///< JSON Schema of the request's body; null: there is none, and nothing is computed
   formats::Json answer = nullptr;  ///< JSON Schema of the answer; null: it is no JSON, or always an error
   std::string type = "application/json";  ///< of the answer

@@ -18,7 +18,7 @@ const Route& Router::find(const std::string& method, const std::string& path) co
     throw HttpError(status::kNotFound, "not_found",
                     concat("there is no ", quote(path), "; GET /v1/models lists what is served"));
   }
-  const auto route = found->second.find(method);
+  const auto route = found->second.find(method == "HEAD" ? "GET" : method);
   if (route == found->second.end()) {
     throw HttpError(status::kNoMethod, "method_not_allowed",
                     concat("the method of ", path, " is ", methods(path), ", found ", quote(method)));
@@ -33,7 +33,8 @@ std::string Router::methods(const std::string& path) const {
   if (found == routes_.end()) {
     return {};
   }
-  return joined(found->second, ", ", [](const auto& entry) { return entry.first; });
+  return joined(found->second, ", ",
+                [](const auto& entry) { return entry.first + (entry.first == "GET" ? ", HEAD" : ""); });
 }
 
 }  // namespace weft::server

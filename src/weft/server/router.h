@@ -23,11 +23,11 @@ class Router {
   /// Lets requests of `path` in without a key.
   void open(const std::string& path) { open_.insert(path); }
   bool is_open(const std::string& path) const { return open_.contains(path); }
-  /// Errors: HttpError 404 for a path without a route, 405 for another method.
+  /// HEAD finds the route of GET. Errors: HttpError 404 for a path without a route, 405 for another method.
   const Route& find(const std::string& method, const std::string& path) const;
   /// `path` if it has a route, else "other": a label for metrics.
   std::string label(const std::string& path) const;
-  /// The methods of a path, "GET, POST"; empty without a route.
+  /// The methods of a path, "GET, HEAD, POST"; empty without a route.
   std::string methods(const std::string& path) const;
   /// By path, then by method.
   const std::map<std::string, std::map<std::string, Route>>& routes() const { return routes_; }

@@ -13,6 +13,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/pattern/figures_json.h"
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/threads.h"
 #include "weft/cli/watched_progress.h"
@@ -57,22 +58,6 @@ struct Costs {
   bool sparse_is_sampled = false;  ///< operations and bytes are estimates
   inspect::Crossover crossover;
 };
-
-formats::Json work_json(const inspect::Work& work) {
-  return {{"flops", work.flops}, {"bytes", work.bytes}, {"seconds", formats::or_null(work.seconds)}};
-}
-
-formats::Json step_json(const inspect::StepCost& step) {
-  return {{"products", work_json(step.products)}, {"attention", work_json(step.attention)},
-          {"states", work_json(step.states)},     {"head", work_json(step.head)},
-          {"update", work_json(step.update)},     {"total", work_json(step.total)}};
-}
-
-formats::Json cost_json(const inspect::ModelCost& cost) {
-  return {{"inference", step_json(cost.inference)}, {"training", step_json(cost.training)},
-          {"parameters", cost.parameters},          {"inference_bytes", cost.inference_bytes},
-          {"training_bytes", cost.training_bytes},  {"computed_share", cost.computed_share}};
-}
 
 std::string row(const inspect::Work& sparse, const inspect::Work& dense) {
   const auto words = [](const inspect::Work& work) {

@@ -12,6 +12,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/pattern/figures_json.h"
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
@@ -99,36 +100,6 @@ inspect::TerminalStyle chosen_style(const std::string& name) {
   return name == "colour"    ? inspect::TerminalStyle::kColour
          : name == "unicode" ? inspect::TerminalStyle::kUnicode
                              : inspect::TerminalStyle::kAscii;
-}
-
-// The figures below the picture, without the picture.
-formats::Json picture_json(const inspect::Picture& picture) {
-  const inspect::PictureFigures& figures = picture.figures;
-  formats::Json panels = formats::Json::array();
-  for (const inspect::PicturePanel& panel : picture.panels) {
-    panels.push_back(panel.heads);
-  }
-  formats::Json kinds = formats::Json::array();
-  for (const pattern::EdgeKind kind : kinds_of(picture)) {
-    kinds.push_back(pattern::edge_kind_name(kind));
-  }
-  return {{"expression", picture.expression},
-          {"query_length", picture.query_length},
-          {"key_length", picture.key_length},
-          {"query_offset", picture.query_offset},
-          {"heads", picture.heads},
-          {"edges", figures.edges},
-          {"edges_error", figures.edges_error},
-          {"sampled_rows", figures.sampled},
-          {"density", figures.density},
-          {"blocks",
-           {{"size", 64},
-            {"full", figures.full_blocks},
-            {"partial", figures.partial_blocks},
-            {"possible", figures.possible_blocks}}},
-          {"edges_per_slot", figures.edges_per_slot},
-          {"kinds", kinds},
-          {"equal_heads", panels}};
 }
 
 /// What is drawn for a config whose fields are known to be in range, cells aside.

@@ -13,6 +13,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/pattern/figures_json.h"
 #include "weft/cli/pattern/pattern_site.h"
 #include "weft/cli/threads.h"
 #include "weft/cli/watched_progress.h"
@@ -100,52 +101,6 @@ std::string seconds_text(const PredictedSeconds& seconds) {
   return concat(milliseconds(seconds.forward), ", with backward ", milliseconds(seconds.training),
                 "  (full attention: ", milliseconds(seconds.dense_forward), ", ", milliseconds(seconds.dense_training),
                 ")");
-}
-
-formats::Json stats_json(const std::string& expression, const inspect::GraphStatistics& stats) {
-  formats::Json reach = formats::Json::array();
-  for (const inspect::Estimate& layer : stats.reach) {
-    reach.push_back(layer.value);
-  }
-  formats::Json json = {{"expression", expression},
-                        {"length", stats.positions},
-                        {"edges", stats.layout.edges},
-                        {"edges_error", stats.edges_error},
-                        {"sampled_rows", stats.sampled_rows},
-                        {"measured", stats.is_measured},
-                        {"density", stats.layout.density},
-                        {"blocks",
-                         {{"size", 64},
-                          {"full", stats.layout.full_blocks},
-                          {"partial", stats.layout.partial_blocks + stats.layout.weighted_blocks},
-                          {"possible", stats.possible_blocks}}},
-                        {"edges_per_slot", stats.layout.edges_per_slot},
-                        {"isolated", stats.isolated},
-                        {"unreachable", stats.unseen},
-                        {"sampled", stats.sampled},
-                        {"average_path", stats.paths.average.value},
-                        {"average_path_error", stats.paths.average.error},
-                        {"largest_path", stats.paths.largest},
-                        {"unreachable_pairs", stats.paths.unreachable.value},
-                        {"clustering", stats.clustering.value},
-                        {"clustering_error", stats.clustering.error},
-                        {"second_eigenvalue", nullptr},
-                        {"second_eigenvalue_error", nullptr},
-                        {"spectral_gap", nullptr},
-                        {"contains_star", stats.contains_star},
-                        {"reach", reach}};
-  if (stats.second_eigenvalue) {
-    json["second_eigenvalue"] = stats.second_eigenvalue->value;
-    json["second_eigenvalue_error"] = stats.second_eigenvalue->error;
-    json["spectral_gap"] = 1 - stats.second_eigenvalue->value;
-  }
-  for (const char* measure : {"isolated", "unreachable", "average_path", "average_path_error", "largest_path",
-                              "unreachable_pairs", "clustering", "clustering_error", "contains_star"}) {
-    if (!stats.is_measured) {
-      json[measure] = nullptr;
-    }
-  }
-  return json;
 }
 
 std::string with_error(const inspect::Estimate& estimate, int places) {

@@ -120,6 +120,10 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
     }
   }
   model.tasks["embed"] = served(embed_work, embed_operation);
+  model.attention = attention_task(name, task);
+  if (const std::optional<std::int64_t> mask = task->model.tokenizer->special(text::SpecialRole::kMask)) {
+    model.mask_token = task->model.tokenizer->token(*mask);
+  }
   return model;
 }
 

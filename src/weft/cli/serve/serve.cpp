@@ -7,11 +7,15 @@
 #include <set>
 #include <utility>
 
+#include <ATen/Parallel.h>
+
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/page/model_card.h"
+#include "weft/cli/page/page_routes.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -83,7 +87,11 @@ formats::Json model_list(const std::vector<ServedModel>& models) {
     for (const auto& [task, served] : model.tasks) {
       tasks.push_back(task);
     }
-    data.push_back({{"id", model.name}, {"object", "model"}, {"kind", model.kind}, {"tasks", tasks}});
+    data.push_back({{"id", model.name},
+                    {"object", "model"},
+                    {"kind", model.kind},
+                    {"tasks", tasks},
+                    {"attention", model.attention.has_value()}});
   }
   return {{"object", "list"}, {"data", data}};
 }
@@ -105,8 +113,9 @@ server::Operation model_list_operation() {
   const formats::Json model = server::object_schema({{"id", server::string_schema("the model's name in paths")},
                                                      {"object", {{"const", "model"}}},
                                                      {"kind", {{"type", "string"}}},
-                                                     {"tasks", server::array_schema({{"type", "string"}})}},
-                                                    {"id", "object", "kind", "tasks"});
+                                                     {"tasks", server::array_schema({{"type", "string"}})},
+                                                     {"attention", {{"type", "boolean"}}}},
+                                                    {"id", "object", "kind", "tasks", "attention"});
   return {.summary = "The models and their tasks.",
           .answer = server::object_schema({{"object", {{"const", "list"}}}, {"data", server::array_schema(model)}},
                                           {"object", "data"})};
@@ -119,6 +128,10 @@ server::Router routes_of(const std::vector<ServedModel>& models) {
     for (const auto& [task, served] : model.tasks) {
       names[task].push_back(model.name);
       router.add("POST", concat("/v1/models/", model.name, "/", task), served.handle, served.operation);
+    }
+    if (model.attention) {
+      router.add("POST", concat("/v1/models/", model.name, "/attention"), model.attention->handle,
+                 model.attention->operation);
     }
   }
   for (const ServedModel& model : models) {
@@ -140,13 +153,21 @@ void run_serve(const ServeCommand& command) {
   SequenceFlags flags = command.flags;
   flags.task.run = {{"batch_size", config.max_batch_texts}};
   std::vector<ServedModel> models;
+  std::map<std::string, formats::Json> cards;
   for (const NamedDirectory& model : named_directories(command.models)) {
     flags.task.directory = hub::local_model(model.directory, hub::Need::kModel).string();
     models.push_back(open_served_model(model.name, flags));
+    cards[model.name] = model_card(flags.task.directory);
+    if (!models.back().mask_token.empty()) {
+      cards[model.name]["mask_token"] = models.back().mask_token;
+    }
   }
   // Many clients wait for many requests at a time: /metrics shows them, and bars of single ones would fill the log.
   silence_progress();
-  server::run_server(config, routes_of(models), [&](const std::string& where) {
+  server::Router router = routes_of(models);
+  add_card_routes(router, cards);
+  add_page_routes(router, at::get_num_threads());
+  server::run_server(config, std::move(router), [&](const std::string& where) {
     if (command.flags.task.json) {
       print_json({{"listening", where}, {"models", model_list(models)["data"]}});
     } else {

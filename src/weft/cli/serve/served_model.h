@@ -4,6 +4,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,8 @@ struct ServedModel {
   std::string name;  ///< in paths
   std::string kind;  ///< "encoder" or "encoder-decoder"
   std::map<std::string, ServedTask> tasks;
+  std::string mask_token = {};               ///< of a tokeniser that has one
+  std::optional<ServedTask> attention = {};  ///< shows where the model looks
 };
 
 /// Opens the directory that `flags` name. Errors: those of open_task() and open_sequence_task(); kUnsupported for a
@@ -34,6 +38,10 @@ ServedModel open_served_model(const std::string& name, const SequenceFlags& flag
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags);
 /// `translate` and `summarize`.
 ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags);
+
+/// POST {"inputs", "parameters": {"layers", "heads", "cells", "top"}}: the data of the page of `weft attention` for one
+/// text. Errors: as tasks::view_document(); kUnsupported where no layer has weights to show.
+ServedTask attention_task(const std::string& name, std::shared_ptr<OpenTask> task);
 
 /// The texts of a request, and whether they came as a list, so that results go back as one.
 struct TextInputs {

@@ -148,23 +148,6 @@ void require_something(const Json& summary, const std::string& run) {
   fail(ErrorKind::kUnsupported, quote(run, 4096), ": no layer has weights to show: ", reason);
 }
 
-// A page of all rows of all heads may be too heavy to open.
-void leave_out_heavy_rows(tasks::AttentionView& view) {
-  const std::int64_t bytes = bytes_of_rows(view);
-  if (bytes <= kMostRowBytes) {
-    return;
-  }
-  log_warning("the strongest keys of all rows would take ", bytes >> 20,
-              " MiB and are left out of the page, which has ", "room for ", kMostRowBytes >> 20,
-              "; choose fewer with --layers, --heads or --top");
-  for (tasks::ViewedPart& part : view.parts) {
-    for (tasks::ViewedHead& head : part.heads) {
-      head.picture.top_key = head.picture.top_key.narrow(1, 0, 0);
-      head.picture.top_weight = head.picture.top_weight.narrow(1, 0, 0);
-    }
-  }
-}
-
 void write_attention(const AttentionCommand& command) {
   AttentionPageConfig config;
   formats::update_from_json(config, command.given, "weft attention");
@@ -184,7 +167,12 @@ void write_attention(const AttentionCommand& command) {
   if (!config.png.empty()) {
     write_file_atomically(config.png, inspect::png_heat(attention_figure(view, command.run)));
   }
-  leave_out_heavy_rows(view);
+  // A page of all rows of all heads may be too heavy to open.
+  if (const std::int64_t bytes = leave_out_heavy_rows(view, kMostRowBytes); bytes > 0) {
+    log_warning("the strongest keys of all rows would take ", bytes >> 20,
+                " MiB and are left out of the page, which has ", "room for ", kMostRowBytes >> 20,
+                "; choose fewer with --layers, --heads or --top");
+  }
   write_file_atomically(config.out, attention_page(view, command.run));
   if (command.json) {
     print_json(summary);

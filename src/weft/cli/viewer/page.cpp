@@ -84,6 +84,17 @@ std::string script_text(const Json& json) {
   return result;
 }
 
+// What rows take before they are compressed.
+std::int64_t bytes_of_rows(const tasks::AttentionView& view) {
+  std::int64_t bytes = 0;
+  for (const tasks::ViewedPart& part : view.parts) {
+    for (const tasks::ViewedHead& head : part.heads) {
+      bytes += head.picture.top_key.numel() * 8;
+    }
+  }
+  return bytes;
+}
+
 constexpr std::string_view kControls =
     "<fieldset><label>Cells show <select id=\"measure\"><option value=\"mean\">the mean, in shares of an even row"
     "</option><option value=\"largest\">the largest weight</option></select></label>"
@@ -92,22 +103,29 @@ constexpr std::string_view kControls =
 
 }  // namespace
 
-std::string attention_page(const tasks::AttentionView& view, const std::string& model) {
+Json attention_data(const tasks::AttentionView& view) {
   Json data = {{"texts", {{"source", text_json(view.source)}, {"target", text_json(view.target)}}},
                {"scales",
                 {{"mean", {{"low", kMeanScale.low}, {"high", kMeanScale.high}}},
                  {"largest", {{"low", kLargestScale.low}, {"high", kLargestScale.high}}}}},
-               {"parts", Json::array()}};
-  std::string unseen;
+               {"parts", Json::array()},
+               {"unseen", Json::array()}};
   for (const tasks::ViewedPart& part : view.parts) {
     if (part.heads.empty()) {
-      unseen += "<p class=\"note\">" +
-                html_text(part.name + " (" + part.expression + ") is not shown: " +
-                          (part.reason.empty() ? "it was not computed for this text" : part.reason)) +
-                "</p>\n";
+      data["unseen"].push_back(part.name + " (" + part.expression + ") is not shown: " +
+                               (part.reason.empty() ? "it was not computed for this text" : part.reason));
     } else {
       data["parts"].push_back(part_json(part));
     }
+  }
+  return data;
+}
+
+std::string attention_page(const tasks::AttentionView& view, const std::string& model) {
+  const Json data = attention_data(view);
+  std::string unseen;
+  for (const Json& reason : data["unseen"]) {
+    unseen += "<p class=\"note\">" + html_text(reason.get<std::string>()) + "</p>\n";
   }
   std::string page =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -124,11 +142,15 @@ std::string attention_page(const tasks::AttentionView& view, const std::string& 
   return page;
 }
 
-std::int64_t bytes_of_rows(const tasks::AttentionView& view) {
-  std::int64_t bytes = 0;
-  for (const tasks::ViewedPart& part : view.parts) {
-    for (const tasks::ViewedHead& head : part.heads) {
-      bytes += head.picture.top_key.numel() * 8;
+std::int64_t leave_out_heavy_rows(tasks::AttentionView& view, std::int64_t most) {
+  const std::int64_t bytes = bytes_of_rows(view);
+  if (bytes <= most) {
+    return 0;
+  }
+  for (tasks::ViewedPart& part : view.parts) {
+    for (tasks::ViewedHead& head : part.heads) {
+      head.picture.top_key = head.picture.top_key.narrow(1, 0, 0);
+      head.picture.top_weight = head.picture.top_weight.narrow(1, 0, 0);
     }
   }
   return bytes;

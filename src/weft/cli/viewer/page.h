@@ -2,8 +2,10 @@
 // The attention of a model on one text as one page of HTML that needs no other file: its script and its data are in it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
+#include "weft/formats/config_json.h"
 #include "weft/tasks/viewer/attention_view.h"
 
 namespace weft::cli {
@@ -12,7 +14,11 @@ namespace weft::cli {
 /// looking. Rows are sent as float32 and exact.
 std::string attention_page(const tasks::AttentionView& view, const std::string& model);
 
-/// Bytes that the page's rows take before they are compressed, for each key listed in a row.
-std::int64_t bytes_of_rows(const tasks::AttentionView& view);
+/// What the script of the page shows, viewer.js; "unseen" has a line for each part without weights.
+formats::Json attention_data(const tasks::AttentionView& view);
+
+/// Leaves the strongest keys of rows out where they would take more than `most` bytes before they are compressed, and
+/// gives those bytes; 0 where they stay.
+std::int64_t leave_out_heavy_rows(tasks::AttentionView& view, std::int64_t most);
 
 }  // namespace weft::cli

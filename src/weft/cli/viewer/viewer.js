@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of `weft attention`: a grid of heads, one head drawn large, and the strongest keys of one row in the text.
-// Everything is in the page; nothing is fetched.
+// Everything is in the page; nothing is fetched. The page of `weft serve` calls showHeads(data) with what it was sent.
 "use strict";
 
 const FORBIDDEN = 0; // a cell without edges, which is not a cell without attention
 const SINK_SHARE = 4; // a sink receives this many times the attention of its rows' even share
-const data = JSON.parse(document.getElementById("data").textContent);
-const state = { part: 0, head: 0, measure: "mean", hideSinks: false, row: null };
+let data = null;
+let state = null;
 const byId = (id) => document.getElementById(id);
 
 async function inflated(base64) {
@@ -15,7 +15,7 @@ async function inflated(base64) {
   return new Response(stream).arrayBuffer();
 }
 
-const unpacked = new Map(); // "part/head" -> promise of its arrays
+let unpacked = new Map(); // "part/head" -> promise of its arrays
 function arraysOf(part, head) {
   const name = `${part}/${head}`;
   if (!unpacked.has(name)) {
@@ -123,7 +123,7 @@ async function showRow() {
     const note = document.createElement("p");
     note.textContent = part.name === "rollout" && part.cell > 1
       ? "Rollout of a long text is computed from cells of several tokens, which have no rows of tokens."
-      : "This page holds no rows: its text is too long for all its heads. Choose fewer with --layers and --heads.";
+      : "This page holds no rows: its text is too long for all its heads. Choose fewer layers or heads.";
     panel.append(note);
     return;
   }
@@ -158,7 +158,7 @@ async function showRow() {
 async function showHead() {
   const [part, head] = [state.part, state.head];
   const arrays = await arraysOf(part, head);
-  if (part !== state.part || head !== state.head) return; // another head was chosen meanwhile
+  if (part !== state.part || head !== state.head || !byId("large")) return; // another head or text was chosen meanwhile
   paint(byId("large"), part, arrays, state.measure, state.hideSinks);
   const about = data.parts[part];
   const sinks = sinksOf(part, arrays.key);
@@ -234,9 +234,18 @@ function listen() {
     event.preventDefault();
     chooseRow((state.row ?? 0) + step);
   });
-  prefersDark.addEventListener("change", showHead);
 }
 
-makeGrid();
-listen();
-choose(0, 0);
+prefersDark.addEventListener("change", () => { if (data && byId("large")) showHead(); });
+
+// Shows `next` in the elements of the page, which are new: they have no listeners yet.
+function showHeads(next) {
+  data = next;
+  state = { part: 0, head: 0, measure: "mean", hideSinks: false, row: null };
+  unpacked = new Map();
+  makeGrid();
+  listen();
+  choose(0, 0);
+}
+
+if (byId("data")) showHeads(JSON.parse(byId("data").textContent));

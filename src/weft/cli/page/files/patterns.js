@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workbench: an expression, and at once what it connects and costs. What is shown can be shared: it is the address.
+import { alertOf, announce, copyButton, counted, element, labelled, number, percent, scaled } from "./elements.js";
+import { legend, pictureCanvas } from "./picture.js";
+import { ask } from "./server.js";
+
+const WAIT = 180; // milliseconds after the last key
+const FIRST = { e: "causal & (window(left=64) | global(8))", n: 512, h: 1, l: 6, i: "" };
+
+function positions(text) {
+  return text.split(/[\s,]+/).filter((word) => /^\d+$/.test(word)).map(Number);
+}
+
+function questionOf(state) {
+  const question = { expression: state.e, length: state.n, heads: state.h, layers: state.l };
+  if (positions(state.i).length > 0) question.input = positions(state.i);
+  return question;
+}
+
+function stateOf(query) {
+  const whole = (name, most) => {
+    const value = Number(query.get(name));
+    return Number.isInteger(value) && value >= 1 && value <= most ? value : FIRST[name];
+  };
+  return { e: query.get("e")?.slice(0, 4096) || FIRST.e, n: whole("n", 4096), h: whole("h", 16), l: whole("l", 24), i: query.get("i")?.slice(0, 2000) ?? "" };
+}
+
+function addressOf(state) {
+  const query = new URLSearchParams({ e: state.e, n: state.n });
+  if (state.h !== FIRST.h) query.set("h", state.h);
+  if (state.l !== FIRST.l) query.set("l", state.l);
+  if (state.i) query.set("i", state.i);
+  return `#/patterns?${query}`;
+}
+
+// "pattern: MESSAGE", the line with a caret, and "at line 1, column 8".
+function readProblem(message) {
+  const place = /\n {2}at line (\d+), column (\d+)/.exec(message);
+  const lines = message.split("\n");
+  const first = lines[0].replace(/^pattern: /, "");
+  if (!place) return { first, shown: "", place: null };
+  const caret = lines.find((line) => /^ *\^~*$/.test(line)) ?? "";
+  return { first, shown: lines.slice(1, -1).map((line) => line.slice(2)).join("\n"),
+           place: { line: Number(place[1]), column: Number(place[2]), width: Math.max(1, caret.trim().length) } };
+}
+
+// Where a place of an error begins and ends in the text, in units of JavaScript's strings.
+function spanOf(text, place) {
+  const lines = text.split("\n");
+  const before = lines.slice(0, place.line - 1).reduce((sum, line) => sum + line.length + 1, 0);
+  const letters = [...(lines[place.line - 1] ?? "")];
+  const begin = before + letters.slice(0, place.column - 1).join("").length;
+  return [begin, begin + letters.slice(place.column - 1, place.column - 1 + place.width).join("").length];
+}
+
+class Workbench {
+  constructor(state) {
+    this.state = state;
+    this.timer = 0;
+    this.request = null;
+    this.text = element("textarea", { id: "expression", rows: "3", spellcheck: "false", autocapitalize: "off", autocomplete: "off",
+      maxlength: "4096", "aria-describedby": "problem", value: state.e, oninput: () => this.changed() });
+    this.behind = element("pre", { "aria-hidden": "true" });
+    this.length = element("select", { onchange: () => this.changed() },
+      [64, 128, 256, 512, 1024, 2048, 4096].map((value) => element("option", { value }, String(value))));
+    this.setLength(state.n);
+    this.heads = element("input", { type: "number", min: "1", max: "16", value: state.h, oninput: () => this.changed() });
+    this.layers = element("input", { type: "number", min: "1", max: "24", value: state.l, oninput: () => this.changed() });
+    this.input = element("input", { value: state.i, placeholder: "0, 5", inputmode: "numeric", oninput: () => this.changed() });
+    this.problem = element("div", { id: "problem", role: "alert" });
+    this.picture = element("div", { class: "shown" });
+    this.cell = element("p", { class: "soft", id: "under" }, " ");
+    this.figures = element("div", { class: "shown" });
+  }
+
+  // A shared address may have a length that is not in the list.
+  setLength(length) {
+    if (![...this.length.options].some((option) => Number(option.value) === length)) {
+      this.length.append(element("option", { value: length }, String(length)));
+    }
+    this.length.value = String(length);
+  }
+
+  draw() {
+    this.inputField = labelled("Positions of input", this.input);
+    return element("div", { class: "bench" },
+      element("div", {},
+        element("div", { class: "field" }, element("label", { for: "expression" }, "Pattern"), element("div", { class: "editor" }, this.behind, this.text)),
+        this.problem,
+        element("div", { class: "fields" }, labelled("Tokens", this.length), labelled("Heads", this.heads), labelled("Layers", this.layers), this.inputField),
+        element("div", { class: "actions" }, copyButton(() => location.href, "Copy the address of this pattern")),
+        this.figures),
+      element("div", {}, this.picture, this.cell));
+  }
+
+  set(state) {
+    this.state = { ...FIRST, ...state };
+    this.text.value = this.state.e;
+    this.heads.value = this.state.h;
+    this.layers.value = this.state.l;
+    this.input.value = this.state.i;
+    this.setLength(this.state.n);
+    this.changed(0);
+  }
+
+  changed(wait = WAIT) {
+    const whole = (control, least) => Math.max(least, Math.trunc(Number(control.value)) || least);
+    this.state = { e: this.text.value, n: Number(this.length.value), h: whole(this.heads, 1), l: whole(this.layers, 1), i: this.input.value };
+    this.inputField.hidden = !/\binput\b|longformer/.test(this.state.e);
+    this.mark(null);
+    this.grow();
+    history.replaceState(null, "", addressOf(this.state));
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ask(), wait);
+  }
+
+  grow() {
+    this.text.style.height = "auto";
+    this.text.style.height = `${this.text.scrollHeight + 2}px`;
+  }
+
+  mark(place) {
+    const text = this.text.value;
+    this.text.setAttribute("aria-invalid", String(place !== null));
+    if (place === null) {
+      this.behind.replaceChildren(text);
+      return;
+    }
+    const [begin, end] = spanOf(text, place);
+    // At the end of the text there is nothing to underline but the space behind it.
+    this.behind.replaceChildren(text.slice(0, begin), element("mark", {}, text.slice(begin, end) || " "), text.slice(end));
+  }
+
+  stale(is) {
+    for (const shown of [this.picture, this.figures]) shown.classList.toggle("stale", is);
+  }
+
+  async ask() {
+    this.request?.abort();
+    this.request = new AbortController();
+    const { signal } = this.request;
+    this.stale(true);
+    if (this.state.e.trim() === "") {
+      this.problem.replaceChildren("Type a pattern, or choose one below.");
+      return;
+    }
+    try {
+      const answer = await ask("/v1/pattern", questionOf(this.state), signal);
+      if (!signal.aborted) await this.show(answer);
+    } catch (error) {
+      if (error.name !== "AbortError" && !signal.aborted) this.showProblem(error.message);
+    }
+  }
+
+  showProblem(message) {
+    const { first, shown, place } = readProblem(message);
+    this.problem.replaceChildren(element("div", { class: "alert" }, first, shown ? element("pre", {}, shown) : null));
+    this.mark(place);
+  }
+
+  async show(answer) {
+    const { picture } = answer;
+    const say = (text) => { this.cell.textContent = text || " "; };
+    const panels = await Promise.all(picture.panels.map(async (panel) => {
+      const label = `${panel.label ? `${panel.label}: ` : ""}queries from top to bottom, keys from left to right; ${picture.lines.join("; ")}`;
+      const canvas = await pictureCanvas(picture, panel, label, say);
+      return element("figure", {}, canvas, panel.label ? element("figcaption", {}, panel.label) : null);
+    }));
+    this.problem.replaceChildren();
+    this.picture.replaceChildren(element("div", { class: "panels" }, panels), legend(picture));
+    this.figures.replaceChildren(...figures(answer, this.state));
+    this.stale(false);
+    announce(`${number(picture.edges)} edges, ${percent(picture.density)} of full attention`);
+  }
+}
+
+function estimate(value, error) {
+  return error > 0 ? `${number(value)} ± ${number(error, 2)}` : number(value);
+}
+
+// The measures of the graph, and what each says.
+function graphRows(graph) {
+  const rows = [["Edges", `${graph.sampled_rows > 0 ? "about " : ""}${number(graph.edges)}`, `${percent(graph.density)} of all pairs`],
+                ["Blocks of 64 computed", number(graph.blocks.full + graph.blocks.partial), `of ${number(graph.blocks.possible)}; ${percent(graph.edges_per_slot)} of their scores are edges`]];
+  if (!graph.measured) {
+    return [...rows, ["Paths", "not measured", "the graph is too large; take fewer tokens"]];
+  }
+  rows.push(["Average path", estimate(graph.average_path, graph.average_path_error), "layers from one token to another"],
+            ["Longest path found", number(graph.largest_path), graph.sampled > 0 ? `from a sample of ${number(graph.sampled)} tokens` : "the diameter"]);
+  if (graph.unreachable_pairs > 0) rows.push(["Pairs without a path", percent(graph.unreachable_pairs), "no layer brings them together"]);
+  rows.push(["Clustering", estimate(graph.clustering, graph.clustering_error), "neighbours that know each other"],
+            ["Spectral gap", graph.spectral_gap === null ? "not found" : number(graph.spectral_gap), "large where news spreads fast"],
+            ["Star inside", graph.contains_star ? "yes" : "no", graph.contains_star ? "one token sees all, and all see it" : "no token sees all and is seen by all"]);
+  return rows;
+}
+
+function table(rows, head = null) {
+  return element("div", { class: "scroll" }, element("table", { class: "grid-table" },
+    head ? element("thead", {}, element("tr", {}, head.map((cell) => element("th", { scope: "col" }, cell)))) : null,
+    element("tbody", {}, rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), cells.map((cell) => element("td", {}, cell)))))));
+}
+
+function graphTable(graph) {
+  return element("dl", {}, graphRows(graph).map(([name, value, about]) => [element("dt", {}, name), element("dd", {}, value, " ", element("small", {}, about))]));
+}
+
+function reachChart(graph, state) {
+  if (graph.reach.length === 0) return null;
+  const last = graph.reach.at(-1);
+  const bars = graph.reach.map((reach, layer) => {
+    const item = element("li", { title: `after layer ${layer + 1}: ${number(Math.round(reach))} tokens` });
+    item.style.height = `${(100 * reach) / state.n}%`;
+    return item;
+  });
+  const said = graph.reach.map((reach, layer) => `after layer ${layer + 1} ${number(Math.round(reach))}`).join(", ");
+  return [element("h2", {}, "Tokens that one has heard of, layer by layer"),
+          element("ol", { class: "reach", role: "img", "aria-label": said }, bars),
+          element("p", { class: "soft" }, `After ${counted(graph.reach.length, "layer")}: ${number(Math.round(last))} of ${number(state.n)}.`)];
+}
+
+function costTable(cost) {
+  const { sparse, dense } = cost;
+  const row = (name, of, unit) => [name, scaled(of(sparse), unit), scaled(of(dense), unit), percent(of(sparse) / of(dense))];
+  const seconds = (name, of) => (of(sparse) === null || of(sparse) === undefined ? [] : [row(name, of, "s")]);
+  return [
+    element("h2", {}, "Predicted cost"),
+    table([row("Attention, forward", (of) => of.inference.attention.flops, "FLOP"),
+           row("Model, forward", (of) => of.inference.total.flops, "FLOP"),
+           row("Model, training step", (of) => of.training.total.flops, "FLOP"),
+           row("Memory, inference", (of) => of.inference_bytes, "B"),
+           row("Memory, training", (of) => of.training_bytes, "B"),
+           ...seconds("Time, forward", (of) => of.inference.total.seconds),
+           ...seconds("Time, training step", (of) => of.training.total.seconds)], ["", "this pattern", "full attention", "share"]),
+    element("p", { class: "soft" }, `Of a model with ${counted(cost.shape.layers, "layer")} of ${counted(cost.shape.heads, "head")}, each 64 wide, in float32.`,
+      sparse.inference.total.seconds === null ? " Type “weft bench calibrate” once on the server's machine, and seconds stand here, too." : ""),
+  ];
+}
+
+function figures(answer, state) {
+  const { graph, cost } = answer;
+  return [
+    answer.expanded.replace(/\s/g, "") !== state.e.replace(/\s/g, "") ? element("p", { class: "soft" }, "Means ", element("code", {}, answer.expanded)) : null,
+    element("h2", {}, "The graph"), graphTable(graph), ...(reachChart(graph, state) ?? []), ...costTable(cost),
+  ].filter((part) => part !== null);
+}
+
+async function thumbnail(entry) {
+  const question = { expression: entry.expression, length: entry.length, heads: entry.heads, cells: 64, figures: false };
+  if (entry.input) question.input = positions(entry.input);
+  const { picture } = await ask("/v1/pattern", question);
+  const canvas = await pictureCanvas(picture, picture.panels[0], "");
+  canvas.setAttribute("aria-hidden", "true");
+  return canvas;
+}
+
+function gallery(entries, bench) {
+  const items = entries.map((entry) => {
+    const frame = element("span", {}, element("span", { class: "picture" }));
+    const button = element("button", { type: "button", onclick: () => {
+      bench.set({ e: entry.expression, n: entry.length, h: entry.heads, i: entry.input });
+      window.scrollTo({ top: 0, behavior: "smooth" });
+      bench.text.focus({ preventScroll: true });
+    } }, frame, element("span", {}, element("strong", {}, entry.title), element("small", {}, entry.about)));
+    button.frame = frame;
+    button.entry = entry;
+    return element("li", {}, button);
+  });
+  // Pictures are asked for one after the other, once they are near the window.
+  let line = Promise.resolve();
+  const near = new IntersectionObserver((seen) => seen.filter((one) => one.isIntersecting).forEach(({ target }) => {
+    near.unobserve(target);
+    line = line.then(async () => {
+      if (!target.isConnected) return;
+      try {
+        target.frame.replaceChildren(await thumbnail(target.entry));
+      } catch {
+        // The button says what it is without its picture.
+      }
+    });
+  }), { rootMargin: "200px" });
+  items.forEach((item) => near.observe(item.firstChild));
+  return [element("h2", {}, "Published patterns"), element("ul", { class: "gallery" }, items)];
+}
+
+function names(language) {
+  return element("details", { class: "names" }, element("summary", {}, "The words of the language"),
+    element("p", { class: "soft" }, "Join patterns by | (either) and & (both); ! is all other pairs; brackets group."),
+    element("dl", {}, language.map(({ usage, summary }) => [element("dt", {}, usage), element("dd", {}, summary)])));
+}
+
+export async function showPatterns(room, _parts, query) {
+  const bench = new Workbench(stateOf(query));
+  const below = element("div", {});
+  room.append(element("h1", {}, "Patterns"),
+    element("p", { class: "lead" }, "Attention is a graph: which token may look at which. Describe it, and see what it connects and what it costs before anything is trained."),
+    bench.draw(), below);
+  bench.changed(0);
+  try {
+    const { names: language, gallery: entries } = await ask("/v1/patterns");
+    below.append(names(language), ...gallery(entries, bench));
+  } catch (error) {
+    below.append(alertOf(error.message));
+  }
+}

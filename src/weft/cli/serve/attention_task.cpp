@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a served encoder looks while it reads one text: what the page of `weft attention` shows, as JSON.
+#include <utility>
+
+#include "weft/cli/serve/served_model.h"
+#include "weft/cli/serve/task_schemas.h"
+#include "weft/cli/viewer/page.h"
+#include "weft/core/error.h"
+#include "weft/tasks/viewer/view_text.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::size_t kLongestViewed = 1 << 17;                    // bytes of a text
+constexpr std::int64_t kMostViewedBytes = std::int64_t{16} << 20;  // of the rows of all heads
+
+struct AttentionParameters {
+  std::vector<std::int64_t> layers;
+  std::vector<std::int64_t> heads;
+  std::int64_t cells = 128;
+  std::int64_t top = 8;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = AttentionParameters;
+    visit(Field{"layers", &C::layers, "layers to show, counted from 0; without it all"});
+    visit(Field{"heads", &C::heads, "heads of each layer to show, counted from 0; without it all"});
+    visit(Field{"cells", &C::cells, "cells of a picture on each side, at most"}.range(1, 256));
+    visit(Field{"top", &C::top, "keys to list for each row, the strongest first; 0 for none"}.range(0, 32));
+  }
+};
+
+void require_shown(const formats::Json& data) {
+  if (data["parts"].empty()) {
+    fail(ErrorKind::kUnsupported, "no layer has weights to show: ",
+         data["unseen"].empty() ? "the model has no attention" : data["unseen"].front().get<std::string>());
+  }
+}
+
+formats::Json viewed(tasks::TaskModel& model, const tasks::Document& document, const tasks::ViewOptions& options) {
+  tasks::AttentionView view = tasks::view_document(model, document, options);
+  leave_out_heavy_rows(view, kMostViewedBytes);
+  formats::Json data = attention_data(view);
+  require_shown(data);
+  return data;
+}
+
+server::Work attention_work(const std::string& name, const std::shared_ptr<OpenTask>& task,
+                            const server::Request& request) {
+  const formats::Json body = server::json_object(request);
+  require_known_members(body, {"inputs", "parameters"});
+  const auto parameters = read_parameters<AttentionParameters>(body);
+  TextInputs inputs = read_texts(body, "inputs");
+  require(!inputs.list, "'inputs' is a list; expected one text, or {\"text\", \"text_pair\"}");
+  const server::Text& text = inputs.texts.front();
+  const std::size_t bytes = text.first.size() + text.second.value_or("").size();
+  require(bytes <= kLongestViewed, "'inputs' has ", bytes, " bytes; expected at most ", kLongestViewed,
+          "; `weft attention` takes longer texts");
+  const tasks::ViewOptions options{
+      .layers = parameters.layers, .heads = parameters.heads, .cells = parameters.cells, .top = parameters.top};
+  server::Work work;
+  work.group = concat(name, "/attention", formats::to_json(parameters).dump());
+  work.texts = std::move(inputs.texts);
+  work.compute = [task, options](std::span<const server::Text> texts) {
+    std::vector<formats::Json> results;
+    for (const tasks::Document& document : named_documents(texts)) {
+      results.push_back(viewed(task->model, document, options));
+    }
+    return results;
+  };
+  work.finish = [](std::vector<formats::Json> results) { return std::move(results.front()); };
+  return work;
+}
+
+server::Operation attention_operation() {
+  const formats::Json pair = server::object_schema({{"text", text_schema()}, {"text_pair", text_schema()}}, {"text"});
+  return {.summary = "Where the model looks while it reads a text: the data of the page of `weft attention`.",
+          .body = server::object_schema(
+              {{"inputs", server::any_schema({text_schema(), pair})},
+               {"parameters", server::object_schema(server::properties_of<AttentionParameters>())}},
+              {"inputs"}),
+          .answer = server::open_object_schema({{"texts", {{"type", "object"}}},
+                                                {"scales", {{"type", "object"}}},
+                                                {"parts", server::array_schema({{"type", "object"}})},
+                                                {"unseen", server::array_schema(text_schema())}},
+                                               {"texts", "scales", "parts", "unseen"})};
+}
+
+}  // namespace
+
+ServedTask attention_task(const std::string& name, std::shared_ptr<OpenTask> task) {
+  const auto handle = [name, task = std::move(task)](const server::Request& request) -> server::Answer {
+    return attention_work(name, task, request);
+  };
+  return {handle, attention_operation()};
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of `weft serve` in a real browser: every task answers, the workbench draws what is typed, heads are shown, and the console stays silent."""
+
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "support")]
+from browser import Browser, needs_browser  # noqa: E402
+from encoder_program import make_model  # noqa: E402
+from sequence_tasks_test import make_marian  # noqa: E402
+from serve_test import Server  # noqa: E402
+from weft_program import Case  # noqa: E402
+
+TAB, END, BACKSPACE, CONTROL, ENTER = "\ue004", "\ue010", "\ue003", "\ue009", "\ue007"
+EXAMPLE = "document.querySelector('main form button.quiet').click(); document.querySelector('main form').requestSubmit()"
+HOSTILE = "<img src=x onerror=alert(1)> <script>document.title = 'taken'</script> &amp; \u202eword"
+# Controls without a name, pictures without words, and headings that are missing or doubled.
+UNNAMED = """const name = (control) => control.getAttribute('aria-label') || control.labels?.[0]?.textContent || control.closest('label')?.textContent || '';
+const bare = [...document.querySelectorAll('main input, main textarea, main select')].filter((control) => !name(control).trim());
+const buttons = [...document.querySelectorAll('button, a')].filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label')));
+const pictures = [...document.querySelectorAll('main canvas')].filter((canvas) => !canvas.getAttribute('aria-label') && !canvas.closest('[aria-hidden], button'));
+const heads = document.querySelectorAll('h1').length === 1 ? [] : [document.body];
+return [...bare, ...buttons, ...pictures, ...heads].map((one) => one.outerHTML.slice(0, 200));"""
+DRAWN = """const canvas = document.querySelector(arguments[0]);
+const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+const counts = new Map();
+pixels.forEach((pixel) => counts.set(pixel, (counts.get(pixel) ?? 0) + 1));
+return 1 - Math.max(...counts.values()) / pixels.length;"""
+
+
+@needs_browser
+class PageBrowserTest(Case):
+    def start(self, *arguments):
+        server = Server(*arguments)
+        self.addCleanup(server.end)
+        browser = Browser().__enter__()
+        self.addCleanup(browser.__exit__)
+        return server, browser
+
+    def assert_quiet(self, browser, *known):
+        """No word in the console but that of an answer that is an error, which a browser logs by itself."""
+        said = [line for line in browser.errors() if not any(part in line for part in known)]
+        self.assertEqual(said, [])
+
+    def go(self, browser, server, place, ready):
+        browser.open("about:blank")
+        browser.open(server.where + place)
+        browser.wait_for(f"return document.querySelector({ready!r}) !== null")
+
+    def test_tasks(self):
+        names = make_model(self.folder / "names", "bert", "token-classification")
+        (names / "README.md").write_text(f"# Names\n\n{HOSTILE}\n")
+        heads = {"sentiment": "sequence-classification", "reader": "question-answering", "gaps": "masked-lm"}
+        others = [make_model(self.folder / name, "bert", head) for name, head in heads.items()]
+        server, browser = self.start(names, *others, make_marian(self.folder / "pair"))
+        self.go(browser, server, "/", ".models > li")
+        self.assertEqual(browser.run("return document.querySelectorAll('.models > li').length"), 5)
+        self.assertEqual(browser.run(UNNAMED), [])
+        for model, task, seen in (("names", "tag", ".boxed mark"), ("sentiment", "classify", ".bars li"), ("reader", "answer", ".boxed"), ("gaps", "fill-mask", ".bars code"),
+                                  ("gaps", "embed", ".grid-table td")):
+            self.go(browser, server, f"/#/models/{model}/{task}", "main form")
+            browser.run(EXAMPLE)
+            browser.wait_for(f"return document.querySelector('.result {seen}') !== null")
+            self.assertEqual(browser.run(UNNAMED), [])
+        self.go(browser, server, "/#/models/pair/translate", "main form")
+        browser.run("document.querySelector('main form button.quiet').click(); document.querySelectorAll('main form input')[1].value = 'de'")
+        browser.keys("main form textarea", CONTROL + ENTER)
+        browser.wait_for("return document.querySelectorAll('.result .boxed').length === 2")
+        # What people and files write stays text.
+        self.go(browser, server, "/#/models/names/tag", "main form")
+        browser.run("document.querySelector('main textarea').value = arguments[0]; document.querySelector('main form').requestSubmit()", HOSTILE)
+        shown = browser.wait_for("return document.querySelector('.result .boxed')?.textContent")
+        for letter in "<>&":
+            self.assertIn(letter, shown)
+        self.assertEqual(browser.run("return [document.querySelectorAll('main img, main script').length, document.title]"), [0, "names · Weft"])
+        self.assertIn("<script>", browser.run("return document.querySelector('.readme').textContent"))
+        self.assert_quiet(browser)
+        # The server's errors, and a server that has gone, in words.
+        self.go(browser, server, "/#/models/pair/translate", "main form")
+        browser.run(EXAMPLE)
+        self.assertIn("'de', 'fr'", browser.wait_for("return document.querySelector('main [role=alert]')?.textContent"))
+        server.stop()
+        browser.run("document.querySelector('main form').requestSubmit()")
+        browser.wait_for("return document.querySelector('main [role=alert]')?.textContent === 'The server does not answer. Is weft serve still running?'")
+        self.assert_quiet(browser, "400 (Bad Request)", "ERR_CONNECTION_REFUSED")
+
+    def test_keys_and_windows(self):
+        model = make_model(self.folder / "names", "bert", "token-classification")
+        keys = self.folder / "keys"
+        keys.write_text("secret\n")
+        server, browser = self.start(model, "--api-key-file", keys)
+        self.go(browser, server, "/", "#key:not([hidden])")
+        browser.wait_for("return document.querySelector('main [role=alert]')?.textContent.includes('asks for a key')")
+        browser.keys("#key-value", "wrong" + ENTER)
+        browser.wait_for("return document.querySelector('main [role=alert]')?.textContent.includes('does not know this key')")
+        browser.keys("#key-value", "secret" + ENTER)
+        browser.wait_for("return document.querySelector('main form') !== null")
+        self.assertEqual(browser.run("return [localStorage.length, sessionStorage.length, document.cookie, document.getElementById('key-value').value]"), [0, 0, "", ""])
+        self.assert_quiet(browser, "401 (Unauthorized)")
+        for width, dark in ((360, False), (360, True), (768, False), (1920, True)):
+            browser.device(width, 800, dark)
+            for place, ready in (("#/", "main form"), ("#/patterns", ".shown canvas"), ("#/attention", "main form")):
+                browser.run("location.hash = arguments[0]", place)
+                browser.wait_for(f"return document.querySelector({ready!r}) !== null")
+                wide = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
+                self.assertLessEqual(wide[0], wide[1], (place, width))
+                ground = browser.run("return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+                self.assertEqual(max(ground) < 128, dark)
+        self.assert_quiet(browser)
+
+    def test_workbench(self):
+        server, browser = self.start(make_model(self.folder / "names", "bert", "token-classification"))
+        self.go(browser, server, "/#/patterns", ".shown canvas")
+        self.assertGreater(browser.run(DRAWN, ".shown canvas"), 0.05)
+        browser.wait_for("return document.querySelectorAll('.gallery li').length > 9")
+        browser.wait_for("return document.querySelector('.gallery canvas') !== null")
+        self.assertEqual(browser.run(UNNAMED), [])
+        self.assert_quiet(browser)
+        # A mistake is marked at its place, and what was drawn stays until it is gone.
+        browser.keys("#expression", CONTROL + END)
+        browser.keys("#expression", " | windw(3)")
+        browser.wait_for("return document.getElementById('problem').textContent.includes(\"did you mean 'window'\")")
+        self.assertEqual(browser.run("return document.querySelector('.editor mark').textContent"), "windw")
+        self.assertEqual(browser.run("return document.getElementById('expression').getAttribute('aria-invalid')"), "true")
+        self.assertIn("^~~~~", browser.run("return document.querySelector('#problem pre').textContent"))
+        browser.keys("#expression", BACKSPACE * len(" | windw(3)"))
+        browser.wait_for("return document.querySelector('.editor mark') === null && document.getElementById('problem').textContent === ''")
+        self.assert_quiet(browser, "400 (Bad Request)")
+        # The gallery, and an address that another person opens.
+        browser.run("[...document.querySelectorAll('.gallery button')].find((one) => one.textContent.startsWith('Longformer')).click()")
+        browser.wait_for("return document.querySelector('.shown code')?.textContent === 'window(128) | global(input)'")
+        self.assertEqual(browser.run("return document.querySelector('.fields .field:last-child').hidden"), False)
+        address = browser.run("return location.href")
+        browser.open("about:blank")
+        browser.open(address)
+        browser.wait_for("return document.getElementById('expression')?.value === 'longformer(128)' && document.querySelector('.shown canvas') !== null")
+        self.assertIn("global", browser.run("return document.querySelector('.legend').textContent"))
+        self.assertIn("the diameter", browser.run("return document.querySelector('.shown dl').textContent"))
+        self.go(browser, server, "/#/patterns?e=" + "%28" * 3000 + "&n=1e9&h=-1&l=x&i=%3Cimg%3E", "#problem .alert")
+        self.assert_quiet(browser, "400 (Bad Request)")
+
+    def test_attention(self):
+        server, browser = self.start(make_model(self.folder / "names", "bert", "token-classification"))
+        self.go(browser, server, "/#/attention/names", "main form")
+        browser.run("document.querySelector('main form').requestSubmit()")
+        self.assertEqual(browser.wait_for("return document.querySelectorAll('#grid button').length"), 5)
+        browser.wait_for("return document.querySelector('#grid canvas').width > 1 && document.getElementById('about').textContent.includes('head 0')")
+        self.assertGreater(browser.run(DRAWN, "#large"), 0.05)
+        browser.keys("#large", "\ue015" * 3)
+        browser.wait_for("return document.querySelector('#row h2')?.textContent.startsWith('Row 3:')")
+        self.assertEqual(browser.run(UNNAMED), [])
+        # Another text takes its place.
+        browser.run("document.querySelector('main textarea').value = 'the loom'; document.querySelector('main form').requestSubmit()")
+        browser.wait_for("return document.getElementById('position')?.max === '3'")
+        self.assert_quiet(browser)
+
+    def test_keyboard(self):
+        server, browser = self.start(make_model(self.folder / "names", "bert", "token-classification"))
+        self.go(browser, server, "/", "main form")
+        browser.keys("body", TAB)
+        self.assertEqual(browser.run("return document.activeElement.className"), "skip")
+        order = []
+        while not browser.run("return document.activeElement === document.body"):
+            order.append(browser.run("const at = document.activeElement; return at.name || at.textContent"))
+            self.assertLess(len(order), 30)
+            browser.keys(":focus", TAB)
+        for wanted in ("Models", "Patterns", "Attention", "text", "Find names", "Take an example"):
+            self.assertIn(wanted, order)
+        self.assert_quiet(browser)
+
+
+if __name__ == "__main__":
+    unittest.main()
