@@ -167,7 +167,7 @@ class Workbench {
       return element("figure", {}, canvas, panel.label ? element("figcaption", {}, panel.label) : null);
     }));
     this.problem.replaceChildren();
-    this.picture.replaceChildren(element("div", { class: "panels" }, panels), legend(picture));
+    this.picture.replaceChildren(element("div", { class: panels.length > 4 ? "panels many" : "panels" }, panels), legend(picture));
     this.figures.replaceChildren(...figures(answer, this.state));
     this.stale(false);
     announce(`${number(picture.edges)} edges, ${percent(picture.density)} of full attention`);
