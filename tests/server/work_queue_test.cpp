@@ -88,12 +88,70 @@ TEST_F(WorkQueueTest, LongTextsGoAloneAndLeftOnesAreDropped) {
   submit(0, work("a", {std::string(1000, 'x')}));
   submit(1, work("a", {"1"}))->gone = true;
   submit(2, work("a", {"2"}));
-  submit(3, work("b", {"end"}));
+  submit(3, work("b", {"end", std::string(1000, 'x')}));  // long too: behind the first one
   queue_.run();
-  EXPECT_EQ(batches_, (std::vector<std::size_t>{1, 1, 1}));
+  EXPECT_EQ(batches_, (std::vector<std::size_t>{1, 1, 2}));
   EXPECT_EQ(replies_[1].status, 503);
   EXPECT_NE(metrics_.text().find("weft_requests_dropped_total 1\n"), std::string::npos);
   EXPECT_NE(metrics_.text().find("weft_queue_seconds_count 3\n"), std::string::npos);
+}
+
+TEST_F(WorkQueueTest, AShortTextDoesNotWaitForAllLongOnes) {
+  std::vector<std::size_t> order;
+  const auto sized = [&](std::size_t bytes) {
+    Work made = work("a", {std::string(bytes, 'x')});
+    made.compute = [&order, inner = made.compute](std::span<const Text> all) {
+      order.push_back(all.front().first.size());
+      return inner(all);
+    };
+    return made;
+  };
+  submit(0, sized(1000));
+  submit(1, sized(1000));
+  submit(2, sized(1000));
+  submit(3, sized(5));
+  submit(4, work("b", {"end"}));  // also short, behind the other one
+  queue_.run();
+  EXPECT_EQ(order, (std::vector<std::size_t>{5})) << "both short texts before the long ones";
+  EXPECT_EQ(replies_[0].status, 503);
+  EXPECT_EQ(replies_[3].status, 200);
+}
+
+// Work that sends its texts as pieces, and says how many it could send.
+Work pieces(std::vector<std::string> texts) {
+  Work made{.group = "a"};
+  for (std::string& text : texts) {
+    made.texts.push_back({std::move(text)});
+  }
+  made.run = [all = made.texts](const Listener& listener) {
+    std::int64_t sent = 0;
+    for (const Text& text : all) {
+      require(text.first != "bad", "a bad text");
+      sent += listener.waits() && listener.send(text.first) ? 1 : 0;
+    }
+    return formats::Json(sent);
+  };
+  return made;
+}
+
+TEST_F(WorkQueueTest, PiecesComeBeforeTheReply) {
+  std::string seen;
+  const auto take = [&](const formats::Json& piece) {
+    seen += piece.get<std::string>();
+    return seen.size() < 3;
+  };
+  submit(0, work("a", {"0"}));
+  queue_.submit(pieces({"x", "y", "z"}), [&](Reply reply) { seen += "=" + reply.body; }, take);
+  submit(1, work("a", {"1"}));  // the first and this one are computed together, the work with pieces alone
+  queue_.submit(pieces({"u", "bad"}), [&](Reply reply) { replies_[2] = std::move(reply); });
+  const auto left = queue_.submit(pieces({"v"}), [&](Reply reply) { replies_[3] = std::move(reply); }, take);
+  submit(4, work("b", {"end"}));
+  left->gone = true;
+  queue_.run();
+  EXPECT_EQ(batches_, (std::vector<std::size_t>{2, 1}));
+  EXPECT_EQ(seen, "xyz=2\n") << "the third piece was refused";
+  EXPECT_EQ(replies_[2].status, 400);
+  EXPECT_EQ(replies_[3].status, 503);
 }
 
 TEST_F(WorkQueueTest, TheLimitIsAnError) {

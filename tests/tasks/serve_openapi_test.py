@@ -31,6 +31,9 @@ REQUESTS = {
     "fill-mask": ({"inputs": "the [MASK]"}, {"inputs": ["the [MASK]", "[MASK] [MASK]"], "parameters": {"top_k": 2, "targets": ["loom"]}}),
     "pattern": ({"expression": "window(3)"}, {"expression": "global(input)", "input": [3, 0], "length": 64, "heads": 2, "figures": False}),
     "attention": ({"inputs": TEXT}, {"inputs": {"text": TEXT}, "parameters": {"layers": [1], "top": 2}}),
+    "choose": ({"inputs": {"prompt": TEXT, "choices": ["a", "b"]}}, {"inputs": [{"prompt": "", "choices": ["a", "b", "c"]}]}),
+    "restore": ({"inputs": TEXT}, {"inputs": [TEXT, ""]}),
+    "generate": ({"inputs": "a", "parameters": {"max_new_tokens": 2}}, {"inputs": ["a", "b"], "parameters": {"max_new_tokens": 2, "num_beams": 2, "stop": ["x"]}, "stream": False}),
     "embed": ({"inputs": TEXT}, {"inputs": [TEXT, "hello"], "normalize": False, "truncate": True}),
 }
 # Requests that are refused, by the schema too.
@@ -44,8 +47,11 @@ class OpenApiTest(Case):
         return server
 
     def models(self):
-        heads = {"labels": "sequence-classification", "entities": "token-classification", "reader": "question-answering", "masks": "masked-lm"}
-        return [make_marian(self.folder / "marian"), *(make_model(self.folder / name, "bert", head) for name, head in heads.items())]
+        heads = {"labels": "sequence-classification", "reader": "question-answering", "masks": "masked-lm", "more": "masked-lm", "choices": "multiple-choice"}
+        words = make_model(self.folder / "words", "bert", "token-classification", "--labels", "O", "S-Title", "S-.", "S-UPPER?")
+        self.train("--steps", "1")
+        return [self.run_directory, make_marian(self.folder / "marian"), words,
+                *(make_model(self.folder / name, "bert", head) for name, head in heads.items())]
 
     def test_description(self):
         server = self.serve(*self.models())

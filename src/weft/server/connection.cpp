@@ -10,9 +10,7 @@
 
 #include <sys/socket.h>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -24,6 +22,7 @@
 #include "weft/core/quote.h"
 #include "weft/server/head_fields.h"
 #include "weft/server/http_error.h"
+#include "weft/server/response.h"
 
 namespace weft::server {
 namespace {
@@ -34,12 +33,7 @@ using asio::redirect_error;
 using asio::use_awaitable;
 using boost::system::error_code;
 
-constexpr unsigned kVersion = 11;             // of an answer to bytes that are no request
 constexpr std::size_t kChunkHeaders = 65536;  // bytes around the content of a body, beside twice its length
-
-std::chrono::nanoseconds time_of(double seconds) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
-}
 
 // What the client is told about bytes that are no request; nothing where nobody listens any more.
 std::optional<Reply> reply_to(const error_code& error, const ServerConfig& config) {
@@ -61,14 +55,6 @@ std::optional<Reply> reply_to(const error_code& error, const ServerConfig& confi
 }
 
 }  // namespace
-
-// A request that the queue has, and the timer that wakes its connection.
-struct Connection::Pending {
-  explicit Pending(asio::io_context& io) : timer(io) {}
-  asio::steady_timer timer;
-  std::optional<Reply> reply;
-  std::shared_ptr<Ticket> ticket;
-};
 
 Connection::Connection(Service& service, Socket socket)
     : service_(service),
@@ -113,7 +99,7 @@ asio::awaitable<bool> Connection::exchange() {
   const auto since = std::chrono::steady_clock::now();
   std::optional<Reply> reply;
   Request request;
-  bool keep = false;
+  Framing framing;
   if (error) {
     reply = reply_to(error, config);
   } else if (const Route* route = admit(parser, request, reply); route != nullptr) {
@@ -121,9 +107,9 @@ asio::awaitable<bool> Connection::exchange() {
     if (!whole) {
       co_return false;
     }
-    keep = parser.keep_alive();
+    framing = {.keep = parser.keep_alive(), .version = parser.get().version(), .takes_events = request.takes_events};
     request.body = std::move(parser.get().body());
-    reply = co_await answer(*route, request);
+    reply = co_await answer(*route, request, framing);
   }
   if (!reply) {
     co_return false;
@@ -131,8 +117,11 @@ asio::awaitable<bool> Connection::exchange() {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since;
   service_.metrics.answered(service_.router.label(request.path), reply->status, taken.count());
   log_info(quote(request.method), " ", quote(request.path), ": ", reply->status, " after ", taken.count(), " s");
-  const unsigned version = parser.is_header_done() ? parser.get().version() : kVersion;
-  co_return co_await write(std::move(*reply), keep && !service_.draining, version);
+  if (framing.ended) {
+    co_return framing.keep && !service_.draining;
+  }
+  const unsigned version = parser.is_header_done() ? parser.get().version() : kHttp11;
+  co_return co_await write(std::move(*reply), framing.keep && !service_.draining, version);
 }
 
 // The route of a head that passes every check; otherwise null, and why.
@@ -143,8 +132,11 @@ const Route* Connection::admit(const RequestParser& parser, Request& request, st
     check_sender(head, service_.config);
     request.method = std::string(view(parser.get().method_string()));
     request.path = path_of(head.target);
+    request.takes_events = takes_events(head);
     // Without a key nobody learns which paths there are.
-    if (!service_.router.is_open(request.path)) {
+    request.key_in_body =
+        head.keys.empty() && request.method == "POST" && service_.router.takes_key_in_body(request.path);
+    if (!service_.router.is_open(request.path) && !request.key_in_body) {
       service_.keys.check(head);
     }
     return &service_.router.find(request.method, request.path);
@@ -153,26 +145,6 @@ const Route* Connection::admit(const RequestParser& parser, Request& request, st
     refusal->allow = refusal->status == status::kNoMethod ? service_.router.methods(request.path) : "";
     return nullptr;
   }
-}
-
-// What a handler says, at once or after its work; nothing where the client left.
-asio::awaitable<std::optional<Reply>> Connection::answer(const Route& route, const Request& request) {
-  std::optional<Reply> reply;
-  std::optional<Work> work;
-  try {
-    Answer given = route.handle(request);
-    if (auto* at_once = std::get_if<Reply>(&given)) {
-      reply = std::move(*at_once);
-    } else {
-      work = std::move(std::get<Work>(given));
-    }
-  } catch (const std::exception& failure) {
-    reply = error_reply(failure);
-  }
-  if (work) {
-    reply = co_await computed(std::move(*work));
-  }
-  co_return reply;
 }
 
 // Reads the rest of the body within its bounds. False: the connection ends, and the client was told why.
@@ -203,55 +175,9 @@ asio::awaitable<bool> Connection::read_body(RequestParser& parser, bool asked) {
   co_return false;
 }
 
-// Waits for the models; nothing where the client left.
-asio::awaitable<std::optional<Reply>> Connection::computed(Work work) {
-  auto pending = std::make_shared<Pending>(service_.io);
-  pending->timer.expires_after(time_of(service_.config.answer_seconds));
-  std::optional<Reply> refused;
-  try {
-    pending->ticket = service_.queue.submit(std::move(work), [pending, &io = service_.io](Reply reply) {
-      asio::post(io, [pending, reply = std::move(reply)]() mutable {
-        pending->reply = std::move(reply);
-        pending->timer.cancel();
-      });
-    });
-  } catch (const std::exception& failure) {
-    refused = error_reply(failure);
-  }
-  if (refused) {
-    co_return refused;
-  }
-  stream_.expires_never();
-  stream_.socket().async_wait(Socket::wait_read, [pending, self = shared_from_this()](const error_code& error) {
-    if (!error && self->client_left()) {
-      pending->ticket->gone = true;
-      pending->timer.cancel();
-    }
-  });
-  error_code error;
-  co_await pending->timer.async_wait(redirect_error(use_awaitable, error));
-  stream_.socket().cancel(error);
-  if (!pending->reply && !pending->ticket->gone) {
-    pending->reply = error_reply(
-        status::kUnavailable, "timeout",
-        concat("the answer was not ready after ", service_.config.answer_seconds, " seconds (answer_seconds)"));
-  }
-  pending->ticket->gone = true;
-  co_return std::move(pending->reply);
-}
-
-// Whether the other side has closed, as far as the system knows.
-bool Connection::client_left() {
-  char byte = 0;
-  const ssize_t got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
-}
-
 asio::awaitable<bool> Connection::write(Reply reply, bool keep, unsigned version) {
-  http::response<http::string_body> response(static_cast<http::status>(reply.status), version == 10 ? 10 : kVersion);
-  response.set(http::field::content_type, reply.type);
-  response.set(http::field::cache_control, "no-store");
-  response.set("X-Content-Type-Options", "nosniff");
+  http::response<http::string_body> response(static_cast<http::status>(reply.status), version == 10 ? 10 : kHttp11);
+  set_common_fields(response, reply.type);
   if (reply.status == status::kTooMany || reply.status == status::kUnavailable) {
     response.set(http::field::retry_after, "1");
   }

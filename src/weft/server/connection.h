@@ -51,12 +51,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   struct Pending;
+  /// How an answer is written.
+  struct Framing {
+    bool keep = false;
+    unsigned version = 11;
+    bool takes_events = false;
+    bool begun = false;  ///< the head of a stream is written
+    bool ended = false;  ///< and so is its end
+  };
 
   boost::asio::awaitable<bool> exchange();
   const Route* admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal) const;
   boost::asio::awaitable<bool> read_body(RequestParser& parser, bool asked);
-  boost::asio::awaitable<std::optional<Reply>> answer(const Route& route, const Request& request);
-  boost::asio::awaitable<std::optional<Reply>> computed(Work work);
+  boost::asio::awaitable<std::optional<Reply>> answer(const Route& route, const Request& request, Framing& framing);
+  boost::asio::awaitable<std::optional<Reply>> computed(Work work, Framing& framing);
+  void submit(const std::shared_ptr<Pending>& pending, Work work, bool streams);
+  void watch(const std::shared_ptr<Pending>& pending);
+  Reply reply_of(Pending& pending) const;
+  boost::asio::awaitable<bool> write_events(const std::string& events, Framing& framing);
+  boost::asio::awaitable<void> end_events(const std::string& events, Framing& framing);
   boost::asio::awaitable<bool> write(Reply reply, bool keep, unsigned version);
   boost::asio::awaitable<void> linger();
   bool client_left();

@@ -119,6 +119,15 @@ void check_sender(const Head& head, const ServerConfig& config) {
   }
 }
 
+bool takes_events(const Head& head) {
+  return std::ranges::any_of(head.accepts, [](std::string_view value) {
+    constexpr std::string_view kEvents = "text/event-stream";
+    return std::ranges::search(value, kEvents, [](unsigned char a, unsigned char b) {
+             return std::tolower(a) == std::tolower(b);
+           }).begin() != value.end();
+  });
+}
+
 std::string path_of(std::string_view target) {
   std::string_view path = target.substr(0, target.find('?'));
   if (!path.starts_with('/') || path.find('#') != std::string_view::npos) {
@@ -147,16 +156,16 @@ ApiKeys::ApiKeys(const std::string& path) {
 }
 
 void ApiKeys::check(const Head& head) const {
-  if (digests_.empty()) {
-    return;
-  }
   constexpr std::string_view kScheme = "bearer ";
-  bool known = false;
-  if (head.keys.size() == 1 && equal_letters(head.keys.front().substr(0, kScheme.size()), kScheme)) {
-    const formats::Digest given = digest_of(head.keys.front().substr(kScheme.size()));
-    for (const formats::Digest& digest : digests_) {
-      known |= equal_in_constant_time(digest, given);
-    }
+  const bool given = head.keys.size() == 1 && equal_letters(head.keys.front().substr(0, kScheme.size()), kScheme);
+  check_key(given ? head.keys.front().substr(kScheme.size()) : std::string_view());
+}
+
+void ApiKeys::check_key(std::string_view key) const {
+  const formats::Digest given = digest_of(key);
+  bool known = digests_.empty();
+  for (const formats::Digest& digest : digests_) {
+    known |= equal_in_constant_time(digest, given);
   }
   if (!known) {
     throw HttpError(status::kUnauthorized, "unauthorized",

@@ -22,6 +22,7 @@ struct Head {
   std::vector<std::string_view> transfers;
   std::vector<std::string_view> encodings;
   std::vector<std::string_view> keys;
+  std::vector<std::string_view> accepts;
   std::vector<std::string_view> expects;
 };
 
@@ -31,6 +32,9 @@ void check_framing(const Head& head);
 /// Throws HttpError 400 or 403 unless Host is an address in digits, localhost or one of `config`, and Origin, if there
 /// is one, the same server or one of `config`.
 void check_sender(const Head& head, const ServerConfig& config);
+
+/// Whether a client says that it takes server-sent events. A list that has only */* does not say so.
+bool takes_events(const Head& head);
 
 /// The path of a target, without its query and a last slash. Errors: HttpError 400 for a target that is no path.
 std::string path_of(std::string_view target);
@@ -45,6 +49,8 @@ class ApiKeys {
   explicit ApiKeys(const std::string& path);
   /// Throws HttpError 401 unless the head has one Authorization: Bearer with one of the keys.
   void check(const Head& head) const;
+  /// The same of a key that stands elsewhere.
+  void check_key(std::string_view key) const;
 
  private:
   std::vector<formats::Digest> digests_;

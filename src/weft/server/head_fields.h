@@ -46,6 +46,7 @@ Head head_of(const Fields& fields) {
           .transfers = values(Name::transfer_encoding),
           .encodings = values(Name::content_encoding),
           .keys = values(Name::authorization),
+          .accepts = values(Name::accept),
           .expects = values(Name::expect)};
 }
 

@@ -47,6 +47,16 @@ formats::Json json_object(const Request& request) {
   return json;
 }
 
+std::string key_of(const Request& request) {
+  try {
+    const formats::Json body = json_object(request);
+    const auto key = body.find("api_key");
+    return key != body.end() && key->is_string() ? key->get<std::string>() : "";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 Reply error_reply(int status, const std::string& type, const std::string& message) {
   // Foreign bytes may stand in a message; those that are no UTF-8 become U+FFFD.
   const formats::Json json = {{"error", message}, {"error_type", type}};

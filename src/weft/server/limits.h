@@ -24,6 +24,7 @@ struct ServerConfig {
   std::int64_t max_in_flight = 512;
   std::int64_t max_batch_bytes = 16384;
   std::int64_t max_batch_texts = 32;
+  std::int64_t max_stream_bytes = 1 << 20;
   double header_seconds = 20;
   double body_seconds = 30;
   double answer_seconds = 600;
@@ -53,6 +54,9 @@ struct ServerConfig {
               .range(1, 1 << 30));
     visit(Field{"max_batch_texts", &C::max_batch_texts, "texts from several requests that are computed together"}.range(
         1, 1 << 16));
+    visit(Field{"max_stream_bytes", &C::max_stream_bytes,
+                "bytes of events that wait for a client which reads slowly; with more its stream ends"}
+              .range(256, 1 << 30));
     visit(Field{"header_seconds", &C::header_seconds,
                 "time for the whole head of a request, and longest rest of a connection between two"}
               .range(0.01, kDay));

@@ -19,6 +19,8 @@ struct Request {
   std::string method;
   std::string path;  ///< without the query; a slash at its end is left out
   std::string body;
+  bool takes_events = false;  ///< Accept has text/event-stream
+  bool key_in_body = false;   ///< no header has a key: the body must have one where keys are asked for
 };
 
 struct Reply {
@@ -35,13 +37,24 @@ struct Text {
   std::optional<std::string> second = {};
 };
 
+/// The client that waits for an answer, as work that goes on piece by piece sees it. Safe from several threads.
+struct Listener {
+  /// Sends a piece of the answer where the client asked for pieces. False: nobody waits any more, and the work may end.
+  std::function<bool(const formats::Json& piece)> send;
+  /// Whether the client still waits.
+  std::function<bool()> waits;
+};
+
 /// What a model has to compute for one request. Work of several requests with one `group` is computed by one call of
 /// `compute`, which gives a result for each text; a text's result must not depend on the others.
 struct Work {
   std::string group;
   std::vector<Text> texts;
-  std::function<std::vector<formats::Json>(std::span<const Text>)> compute;
-  std::function<formats::Json(std::vector<formats::Json>)> finish;  ///< the body, from the results of `texts`
+  std::function<std::vector<formats::Json>(std::span<const Text>)> compute = {};
+  std::function<formats::Json(std::vector<formats::Json>)> finish = {};  ///< the body, from the results of `texts`
+  /// In place of both: makes the body piece by piece, for this request alone, and looks at the listener between pieces.
+  std::function<formats::Json(const Listener& listener)> run = {};
+  bool streams = false;  ///< the client gets the pieces as events, and then the body as the last one
 };
 
 using Answer = std::variant<Reply, Work>;
@@ -49,6 +62,9 @@ using Handler = std::function<Answer(const Request& request)>;
 
 /// `json` as a reply with status 200.
 Reply json_reply(const formats::Json& json);
+
+/// The member "api_key" of a body; "" where there is none, or no JSON object.
+std::string key_of(const Request& request);
 
 /// The body as a JSON object. Errors: kFormat for what is no JSON, is nested too deep, has lone surrogates, names a
 /// member twice, or is no object.

@@ -42,7 +42,14 @@ Json error_response(const char* meaning) {
 
 Json good_response(const Operation& operation) {
   const Json schema = operation.answer.is_null() ? Json{{"type", "string"}} : operation.answer;
-  return {{"description", "the answer"}, {"content", {{operation.type, {{"schema", schema}}}}}};
+  Json content = {{operation.type, {{"schema", schema}}}};
+  if (!operation.piece.is_null()) {
+    content["text/event-stream"] = {
+        {"schema", string_schema("Events whose data are JSON: pieces, then one named result with the whole answer, or "
+                                 "one named error.")},
+        {"x-piece", operation.piece}};
+  }
+  return {{"description", "the answer"}, {"content", content}};
 }
 
 Json responses_of(const Operation& operation, bool needs_key) {

@@ -14,6 +14,7 @@ struct Operation {
   formats::Json body = nullptr;    ///< JSON Schema of the request's body; null: there is none, and nothing is computed
   formats::Json answer = nullptr;  ///< JSON Schema of the answer; null: it is no JSON, or always an error
   std::string type = "application/json";  ///< of the answer
+  formats::Json piece = nullptr;          ///< JSON Schema of an event of the answer, where it may come in pieces
   int status = 200;                       ///< of the answer when all is well
 };
 

@@ -23,6 +23,9 @@ class Router {
   /// Lets requests of `path` in without a key.
   void open(const std::string& path) { open_.insert(path); }
   bool is_open(const std::string& path) const { return open_.contains(path); }
+  /// Lets requests posted to `path` have their key in the body's member "api_key", as LibreTranslate's clients do.
+  void take_key_in_body(const std::string& path) { keys_in_body_.insert(path); }
+  bool takes_key_in_body(const std::string& path) const { return keys_in_body_.contains(path); }
   /// HEAD finds the route of GET. Errors: HttpError 404 for a path without a route, 405 for another method.
   const Route& find(const std::string& method, const std::string& path) const;
   /// `path` if it has a route, else "other": a label for metrics.
@@ -35,6 +38,7 @@ class Router {
  private:
   std::map<std::string, std::map<std::string, Route>> routes_;
   std::set<std::string> open_;
+  std::set<std::string> keys_in_body_;
 };
 
 }  // namespace weft::server

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches in the order of arrival. A batch that fails is computed request by request, so that one client's error is not
-// another's.
+// Batches out of the requests that wait. A batch that fails is computed request by request, so that one client's error
+// is not another's.
 #include "weft/server/work_queue.h"
 
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -43,9 +44,15 @@ std::vector<Reply> replies(std::span<const Work* const> works) {
   return all;
 }
 
+Reply reply_piece_by_piece(const Work& work, const WorkQueue::Piece& piece, const Ticket& ticket) {
+  const Listener listener{.send = [&](const formats::Json& one) { return !ticket.gone && (!piece || piece(one)); },
+                          .waits = [&] { return !ticket.gone; }};
+  return json_reply(work.run(listener));
+}
+
 }  // namespace
 
-std::shared_ptr<Ticket> WorkQueue::submit(Work work, Done done) {
+std::shared_ptr<Ticket> WorkQueue::submit(Work work, Done done, Piece piece) {
   auto ticket = std::make_shared<Ticket>();
   const std::int64_t bytes = bytes_of(work);
   const std::lock_guard lock(mutex_);
@@ -56,7 +63,8 @@ std::shared_ptr<Ticket> WorkQueue::submit(Work work, Done done) {
     throw HttpError(status::kTooMany, "overloaded",
                     concat("the server works on ", config_.max_in_flight, " requests already (max_in_flight)"));
   }
-  items_.push_back({std::move(work), std::move(done), ticket, bytes, std::chrono::steady_clock::now()});
+  items_.push_back(
+      {std::move(work), std::move(done), std::move(piece), ticket, bytes, std::chrono::steady_clock::now()});
   publish();
   changed_.notify_one();
   return ticket;
@@ -80,12 +88,9 @@ std::vector<WorkQueue::Item> WorkQueue::next() {
   std::vector<Item> batch;
   while (batch.empty()) {
     changed_.wait(lock, [&] { return stopped_ || !items_.empty(); });
-    std::vector<Item> refused;
-    while (!items_.empty() && (stopped_ || items_.front().ticket->gone)) {
-      refused.push_back(std::move(items_.front()));
-      items_.pop_front();
-    }
-    if (!stopped_ && !items_.empty()) {
+    std::vector<Item> refused = take_refused();
+    if (!items_.empty()) {
+      take_turn(batch);
       take_alike(batch);
     }
     for (Item& item : refused) {
@@ -101,51 +106,96 @@ std::vector<WorkQueue::Item> WorkQueue::next() {
   return batch;
 }
 
-// Moves the oldest item into `batch`, and those of its group that fit beside it. A request larger than a batch goes
+// Those whose client left; all of them once the queue is stopped.
+std::vector<WorkQueue::Item> WorkQueue::take_refused() {
+  std::vector<Item> refused;
+  std::deque<Item> others;
+  for (Item& item : items_) {
+    if (stopped_ || item.ticket->gone) {
+      refused.push_back(std::move(item));
+    } else {
+      others.push_back(std::move(item));
+    }
+  }
+  items_.swap(others);
+  return refused;
+}
+
+// Moves the oldest item of the size whose turn it is into `batch`.
+void WorkQueue::take_turn(std::vector<Item>& batch) {
+  FairOrder::Heads heads;
+  std::array<std::deque<Item>::iterator, FairOrder::kSizes> first{};
+  for (auto item = items_.begin(); item != items_.end(); ++item) {
+    const std::size_t size = order_.size_of(item->bytes);
+    if (!heads.at(size)) {
+      heads.at(size) = item->bytes;
+      first.at(size) = item;
+    }
+  }
+  const auto chosen = first.at(order_.next(heads));
+  order_.pay(chosen->bytes);
+  batch.push_back(std::move(*chosen));
+  items_.erase(chosen);
+}
+
+// Moves items of the same group behind it, those that fit, in the order of arrival. A request larger than a batch goes
 // alone.
 void WorkQueue::take_alike(std::vector<Item>& batch) {
-  std::int64_t bytes = 0;
-  std::int64_t texts = 0;
-  for (auto item = items_.begin(); item != items_.end();) {
+  std::int64_t bytes = batch.front().bytes;
+  auto texts = static_cast<std::int64_t>(batch.front().work.texts.size());
+  const auto has_room = [&] { return bytes < config_.max_batch_bytes && texts < config_.max_batch_texts; };
+  for (auto item = items_.begin(); item != items_.end() && !batch.front().work.run && has_room();) {
     const auto more = static_cast<std::int64_t>(item->work.texts.size());
-    const bool fits =
-        batch.empty() || (item->work.group == batch.front().work.group && !item->ticket->gone &&
-                          bytes + item->bytes <= config_.max_batch_bytes && texts + more <= config_.max_batch_texts);
+    const bool fits = !item->work.run && item->work.group == batch.front().work.group && !item->ticket->gone &&
+                      bytes + item->bytes <= config_.max_batch_bytes && texts + more <= config_.max_batch_texts;
     if (!fits) {
       ++item;
       continue;
     }
     bytes += item->bytes;
     texts += more;
+    order_.pay(item->bytes);
     batch.push_back(std::move(*item));
     item = items_.erase(item);
-    if (bytes >= config_.max_batch_bytes || texts >= config_.max_batch_texts) {
-      break;
-    }
   }
 }
 
-void WorkQueue::compute(std::vector<Item>& batch) {
+// One client's error is not another's: the works of a batch that fails are computed one by one.
+std::vector<Reply> WorkQueue::replies_of(const std::vector<Item>& batch) {
   std::vector<const Work*> works;
+  for (const Item& item : batch) {
+    works.push_back(&item.work);
+  }
+  try {
+    const Item& first = batch.front();
+    if (first.work.run) {
+      return {reply_piece_by_piece(first.work, first.piece, *first.ticket)};
+    }
+    return replies(works);
+  } catch (const std::exception& failure) {
+    if (batch.size() == 1) {
+      return {error_reply(failure)};
+    }
+  }
+  std::vector<Reply> all;
+  for (const Work*& work : works) {
+    try {
+      all.push_back(replies({&work, 1}).front());
+    } catch (const std::exception& alone) {
+      all.push_back(error_reply(alone));
+    }
+  }
+  return all;
+}
+
+void WorkQueue::compute(std::vector<Item>& batch) {
   std::int64_t texts = 0;
   for (const Item& item : batch) {
     metrics_.waited(seconds_since(item.since));
-    works.push_back(&item.work);
     texts += static_cast<std::int64_t>(item.work.texts.size());
   }
   metrics_.batch(texts);
-  std::vector<Reply> all;
-  try {
-    all = replies(works);
-  } catch (const std::exception& failure) {
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      try {
-        all.push_back(batch.size() == 1 ? error_reply(failure) : replies({&works[i], 1}).front());
-      } catch (const std::exception& alone) {
-        all.push_back(error_reply(alone));
-      }
-    }
-  }
+  std::vector<Reply> all = replies_of(batch);
   {  // before anybody has an answer: a client's next request finds the place of its last one free
     const std::lock_guard lock(mutex_);
     running_ = 0;

@@ -187,6 +187,14 @@ WordForm parse_word_form(std::string_view label) {
   return form;
 }
 
+bool restores(const TaskModel& task) {
+  try {
+    return !forms_of(task).empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::vector<TaskResult> restore(TaskModel& task, std::span<const Document> documents, const RunOptions& run) {
   const std::vector<WordForm> forms = forms_of(task);
   std::vector<BareText> bare;

@@ -22,6 +22,9 @@ struct WordForm {
 /// kArgument naming the label and the forms that there are.
 WordForm parse_word_form(std::string_view label);
 
+/// Whether all labels of the model are word forms.
+bool restores(const TaskModel& task);
+
 /// For each document {"text", "sentences": [{"start", "end", "byte_start", "byte_end"}]}, places in the restored text.
 /// The words (text::bare_words) get the case that the model gives them, whatever case they had. What lies between two
 /// words stays, lines and quotes too; where it has a blank or ends the text, its marks give way to the model's, so that

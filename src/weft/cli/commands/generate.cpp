@@ -15,15 +15,15 @@
 #include "weft/cli/generation/picture_completion.h"
 #include "weft/cli/generation/settings_flags.h"
 #include "weft/cli/generation/tensor_search.h"
+#include "weft/cli/generation/text_continuation.h"
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/quote.h"
-#include "weft/generation/generate.h"
+#include "weft/generation/search/search.h"
 #include "weft/readers/input/input_texts.h"
-#include "weft/text/stream_decoder.h"
 #include "weft/text/unknown_tokens.h"
 
 namespace weft::cli {
@@ -52,22 +52,6 @@ struct GenerateOptions {
   bool json = false;
 };
 
-std::string finish_reason(generation::FinishReason reason) {
-  switch (reason) {
-    case generation::FinishReason::kLength:
-      return "length";
-    case generation::FinishReason::kStopToken:
-      return "stop_token";
-    case generation::FinishReason::kStopString:
-      return "stop_string";
-    case generation::FinishReason::kCallback:
-      return "output_closed";
-    case generation::FinishReason::kInterrupted:
-      return "interrupted";
-  }
-  return "unknown";
-}
-
 models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory, const GenerateOptions& options) {
   models::LanguageModel model = checkpoint::load_model(directory);
   if (options.memory >= 0) {
@@ -79,38 +63,25 @@ models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory,
   return model;
 }
 
-/// What Weft does with language models of its own, whose directories say nothing about it.
-generation::GenerationConfig own_defaults() {
-  generation::GenerationConfig config;
-  config.max_new_tokens = 256;
-  config.do_sample = true;
-  config.top_k = 0;
-  return config;
-}
-
 using Sequences = std::vector<generation::Sequence>;
 
-/// Generates, printing `prompt` and the text as it goes where `streams` and no beams are searched.
+/// Generates, printing `prompt` and the text as it goes where `streams`.
 Sequences generate_texts(const models::LanguageModel& model, const text::Tokenizer& tokenizer,
                          const std::string& prompt, const generation::GenerationConfig& config, bool streams) {
-  text::StreamDecoder stream(tokenizer);
-  generation::SearchRequest request{.prompts = {tokenizer.encode(prompt)},
-                                    .stops = stop_strings(tokenizer, config.stop_strings)};
   generation::LanguageModelDecoder decoder(model);
+  if (!streams) {
+    return continue_text(decoder, tokenizer, prompt, config, {});
+  }
   // A text that has no room is refused before anything of it is printed.
-  generation::lengths_of(config, std::ssize(request.prompts.front()), decoder.longest());
-  if (streams) {
-    std::cout << prompt << std::flush;
-    request.on_token = [&](std::int64_t, std::int64_t id) {
-      std::cout << stream.push(id) << std::flush;
-      // A closed pipe (`| head`) ends the generation, not only its output.
-      return std::cout.good();
-    };
-  }
-  Sequences texts = generation::search(decoder, request, config).front();
-  if (streams) {
-    std::cout << stream.finish() << '\n';
-  }
+  const Sequences texts = continue_text(decoder, tokenizer, prompt, config,
+                                        {.begins = [&] { std::cout << prompt << std::flush; },
+                                         .takes =
+                                             [](const std::string& piece) {
+                                               std::cout << piece << std::flush;
+                                               // A closed pipe (`| head`) ends the generation, not only its output.
+                                               return std::cout.good();
+                                             }});
+  std::cout << '\n';
   return texts;
 }
 
@@ -161,7 +132,7 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
   checkpoint::check_tokenizer(model->config(), *tokenizer, quote(options.run, 4096));
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(options.run, 4096));
   text::warn_of_unknown_text(*tokenizer, prompt, quote(options.run, 4096));
-  const bool streams = !options.json && config.num_beams == 1 && config.num_return_sequences == 1;
+  const bool streams = !options.json && comes_in_pieces(config);
   const InterruptGuard guard;
   const auto start = std::chrono::steady_clock::now();
   const Sequences texts = generate_texts(model, *tokenizer, prompt, config, streams);
@@ -244,8 +215,9 @@ void run_generate(const GenerateOptions& options) {
     throw UsageError("a memory is for decoders with attention `relative`, and this is an encoder-decoder",
                      "leave --memory and --compressed-memory out");
   }
-  const generation::GenerationConfig config = generation_settings(
-      options.settings, options.run, "weft generate", has_source ? generation::GenerationConfig{} : own_defaults());
+  const generation::GenerationConfig config =
+      generation_settings(options.settings, options.run, "weft generate",
+                          has_source ? generation::GenerationConfig{} : language_model_defaults());
   if (options.settings.print_settings) {
     std::cout << formats::print_json(formats::to_json(config), 2) << '\n';
     return;

@@ -87,18 +87,22 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
 
 GenerationConfig generation_settings(const GenerationFlags& flags, const std::filesystem::path& directory,
                                      std::string_view command, const GenerationConfig& defaults) {
-  const auto is_given = [&](const char* field) { return flags.given.contains(field); };
   GenerationConfig usual = defaults;
-  usual.do_sample = usual.do_sample && !is_given("num_beams");
-  GenerationConfig config = generation::read_settings(directory, usual);
+  usual.do_sample = usual.do_sample && !flags.given.contains("num_beams");
+  const GenerationConfig config = settings_over(generation::read_settings(directory, usual), flags.given, command);
+  warn_of_no_effect(flags.given, config);
+  return config;
+}
+
+GenerationConfig settings_over(GenerationConfig config, const formats::Json& given, std::string_view where) {
+  const auto is_given = [&](const char* field) { return given.contains(field); };
   config.max_new_tokens = is_given("max_length") ? -1 : config.max_new_tokens;
   if (is_given("max_length") || is_given("max_new_tokens")) {
     config.max_new_tokens_per_source.clear();
   }
   config.min_new_tokens = is_given("min_length") ? -1 : config.min_new_tokens;
-  formats::update_from_json(config, flags.given, command);
-  generation::validate(config, command);
-  warn_of_no_effect(flags.given, config);
+  formats::update_from_json(config, given, where);
+  generation::validate(config, where);
   return config;
 }
 

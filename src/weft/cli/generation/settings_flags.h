@@ -37,6 +37,11 @@ generation::GenerationConfig generation_settings(const GenerationFlags& flags, c
                                                  std::string_view command,
                                                  const generation::GenerationConfig& defaults = {});
 
+/// The settings `config` of a directory with those that `given` names over them, as flags are: a length that is given
+/// puts an end to the one that excludes it. Errors: kFormat, kArgument naming `where`.
+generation::GenerationConfig settings_over(generation::GenerationConfig config, const formats::Json& given,
+                                           std::string_view where);
+
 /// What a model has room for.
 struct ModelRoom {
   std::int64_t vocabulary = 0;                           ///< tokens that it can write

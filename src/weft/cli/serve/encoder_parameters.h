@@ -84,6 +84,8 @@ server::Operation classify_operation();
 server::Operation tag_operation();
 server::Operation answer_operation();
 server::Operation fill_mask_operation();
+server::Operation choose_operation();
+server::Operation restore_operation();
 server::Operation embed_operation();
 
 }  // namespace weft::cli

@@ -60,6 +60,28 @@ server::Operation fill_mask_operation() {
           .answer = server::any_schema({list_of_results(filled), server::array_schema(list_of_results(filled))})};
 }
 
+server::Operation choose_operation() {
+  Json choices = server::array_schema(text_schema());
+  choices["minItems"] = 2;
+  const Json question = server::object_schema({{"prompt", text_schema()}, {"choices", choices}}, {"prompt", "choices"});
+  const Json choice =
+      server::open_object_schema({{"index", integer_schema()}, {"choice", text_schema()}, {"score", number_schema()}},
+                                 {"index", "choice", "score"});
+  return {.summary = "Which of several texts goes with a prompt, best first.",
+          .body = server::object_schema({{"inputs", server::one_or_list_schema(question)}}, {"inputs"}),
+          .answer = list_of_results(choice)};
+}
+
+server::Operation restore_operation() {
+  const Json sentence =
+      server::open_object_schema({{"start", integer_schema()}, {"end", integer_schema()}}, {"start", "end"});
+  const Json restored = server::open_object_schema(
+      {{"text", text_schema()}, {"sentences", server::array_schema(sentence)}}, {"text", "sentences"});
+  return {.summary = "Case, punctuation and sentence ends for bare words.",
+          .body = server::object_schema({{"inputs", server::one_or_list_schema(text_schema())}}, {"inputs"}),
+          .answer = server::any_schema({restored, server::array_schema(restored)})};
+}
+
 server::Operation embed_operation() {
   Json members = {{"inputs", server::one_or_list_schema(text_schema())}};
   members.update(server::properties_of<EmbedMembers>());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks of encoders, in the shapes of huggingface_hub: {"inputs", "parameters"} in, what the command prints as "result"
 // out; and {"inputs", "normalize", "truncate"} for vectors.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -9,9 +10,11 @@
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/tasks/answer.h"
+#include "weft/tasks/choose.h"
 #include "weft/tasks/classify.h"
 #include "weft/tasks/embed.h"
 #include "weft/tasks/fill_mask.h"
+#include "weft/tasks/restore.h"
 #include "weft/tasks/tag.h"
 
 namespace weft::cli {
@@ -19,6 +22,8 @@ namespace {
 
 using SharedEncoder = std::shared_ptr<OpenTask>;
 using Documents = std::span<const tasks::Document>;
+
+constexpr std::size_t kMostChoices = 64;  // of one question: they are computed together
 
 // A body {"inputs", "parameters"}, and what its work is called: requests of one model, task and parameters.
 template <typename Parameters>
@@ -74,6 +79,60 @@ server::Work fill_mask_work(const SharedEncoder& task, const std::string& name, 
                    [task, options](Documents documents) { return tasks::fill_masks(task->model, documents, options); });
 }
 
+// A prompt, and its choices as JSON: a text has room for two strings.
+server::Text question_text(const formats::Json& value, const std::string& where) {
+  require(value.is_object(), where, " must be an object with 'prompt' and 'choices', found ", value.type_name());
+  require_known_members(value, {"prompt", "choices"});
+  const auto choices = value.find("choices");
+  require(value.contains("prompt") && choices != value.end(), where, " must have a 'prompt' and 'choices'");
+  require(choices->is_array() && std::ranges::all_of(*choices, [](const auto& choice) { return choice.is_string(); }),
+          where, ": 'choices' must be a list of strings");
+  require(choices->size() >= 2 && choices->size() <= kMostChoices, where, ": 'choices' must have 2 to ", kMostChoices,
+          " texts, found ", choices->size());
+  return {.first = string_member(value, "prompt"), .second = choices->dump()};
+}
+
+TextInputs read_questions(const formats::Json& body) {
+  require(body.contains("inputs"), "the request has no 'inputs'");
+  const formats::Json& value = body["inputs"];
+  TextInputs inputs{.list = value.is_array()};
+  if (!inputs.list) {
+    inputs.texts.push_back(question_text(value, "'inputs'"));
+  } else {
+    require(!value.empty(), "'inputs' is an empty list; expected at least one question");
+    for (const formats::Json& one : value) {
+      inputs.texts.push_back(question_text(one, concat("inputs[", inputs.texts.size(), "]")));
+    }
+  }
+  return inputs;
+}
+
+// One question after the other: the choices of each are a batch.
+server::Work choose_work(const SharedEncoder& task, const std::string& name, const server::Request& request) {
+  const formats::Json body = server::json_object(request);
+  require_known_members(body, {"inputs"});
+  return task_work(name + "/choose", read_questions(body), [task](Documents documents) {
+    std::vector<tasks::TaskResult> results;
+    for (const tasks::Document& document : documents) {
+      const auto choices = formats::parse_json(document.second.value_or("[]"), document.name);
+      results.push_back(tasks::choose(
+          task->model, {document.first, choices.get<std::vector<std::string>>(), document.name}, task->run));
+    }
+    return results;
+  });
+}
+
+server::Work restore_work(const SharedEncoder& task, const std::string& name, const server::Request& request) {
+  const formats::Json body = server::json_object(request);
+  require_known_members(body, {"inputs"});
+  TextInputs inputs = read_texts(body, "inputs");
+  for (const server::Text& text : inputs.texts) {
+    require(!text.second, "a text to restore must be a string, found an object with 'text_pair'");
+  }
+  return task_work(name + "/restore", std::move(inputs),
+                   [task](Documents documents) { return tasks::restore(task->model, documents, task->run); });
+}
+
 // As text-embeddings-inference: a list of vectors, also for one text.
 server::Work embed_work(const SharedEncoder& task, const std::string& name, const server::Request& request) {
   const formats::Json body = server::json_object(request);
@@ -102,6 +161,7 @@ constexpr TaskOfHead kTasks[] = {
     {models::Head::kTokenClassification, "tag", tag_work, tag_operation},
     {models::Head::kQuestionAnswering, "answer", answer_work, answer_operation},
     {models::Head::kMaskedLanguageModel, "fill-mask", fill_mask_work, fill_mask_operation},
+    {models::Head::kMultipleChoice, "choose", choose_work, choose_operation},
 };
 
 }  // namespace
@@ -119,7 +179,12 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
       model.tasks[one.task] = served(one.make, one.describe);
     }
   }
-  model.tasks["embed"] = served(embed_work, embed_operation);
+  if (head == models::Head::kTokenClassification && tasks::restores(task->model)) {
+    model.tasks["restore"] = served(restore_work, restore_operation);
+  }
+  if (head != models::Head::kMultipleChoice) {  // which reads all choices of a question at once, and no single text
+    model.tasks["embed"] = served(embed_work, embed_operation);
+  }
   model.attention = attention_task(name, task);
   if (const std::optional<std::int64_t> mask = task->model.tokenizer->special(text::SpecialRole::kMask)) {
     model.mask_token = task->model.tokenizer->token(*mask);

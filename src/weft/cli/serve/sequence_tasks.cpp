@@ -39,7 +39,7 @@ formats::Json best_texts(const TaskResults& results, bool list) {
 }
 
 TranslateRequest plain_shape(const formats::Json& body) {
-  require_known_members(body, {"source_lang", "target_lang", "text"});
+  require_known_members(body, {"source_lang", "target_lang", "text", "stream"});
   TranslateRequest request{.inputs = read_texts(body, "text"),
                            .source = string_member(body, "source_lang"),
                            .target = string_member(body, "target_lang")};
@@ -51,9 +51,12 @@ TranslateRequest plain_shape(const formats::Json& body) {
 
 // Weft recognises no language: "auto" is a language that the model is not asked about.
 TranslateRequest libre_shape(const formats::Json& body) {
-  require_known_members(body, {"q", "source", "target", "format", "alternatives", "api_key"});
+  require_known_members(body, {"q", "source", "target", "format", "alternatives", "api_key", "stream"});
   const std::string format = string_member(body, "format");
   require(format.empty() || format == "text", "'format' is ", quote(format), "; expected 'text'");
+  const auto alternatives = body.find("alternatives");
+  require(alternatives == body.end() || *alternatives == 0,
+          "'alternatives' must be 0: Weft gives the best translation");
   TranslateRequest request{.inputs = read_texts(body, "q"),
                            .source = string_member(body, "source"),
                            .target = string_member(body, "target")};
@@ -65,7 +68,7 @@ TranslateRequest libre_shape(const formats::Json& body) {
 }
 
 TranslateRequest hub_shape(const formats::Json& body) {
-  require_known_members(body, {"inputs", "parameters"});
+  require_known_members(body, {"inputs", "parameters", "stream"});
   const auto parameters = read_parameters<TranslateParameters>(body);
   TranslateRequest request{
       .inputs = read_texts(body, "inputs"), .source = parameters.src_lang, .target = parameters.tgt_lang};
@@ -105,13 +108,31 @@ std::optional<std::string> checked_code(const tasks::SequenceModel& model, const
                               !many && model.target_language.empty() ? "" : request.target);
 }
 
+// Sentence by sentence, for a client that reads along.
+server::Work translation_in_pieces(const SharedPair& task, const std::string& name, TranslateRequest asked,
+                                   const tasks::TranslateOptions& options) {
+  server::Work work{.group = name + "/translate", .texts = asked.inputs.texts, .streams = true};
+  work.run = [task, options, asked = std::move(asked)](const server::Listener& listener) {
+    tasks::TranslateOptions told = options;
+    told.on_translated = [&](std::size_t index, std::string_view text, std::string_view source) {
+      return listener.send({{"index", index}, {"text", text}, {"source", source}});
+    };
+    return asked.shape(plain_results(tasks::translate(*task->model, named_documents(asked.inputs.texts), told)));
+  };
+  return work;
+}
+
 server::Work translate_work(const SharedPair& task, const std::string& name, const server::Request& request) {
-  TranslateRequest asked = read_translate(server::json_object(request));
+  const formats::Json body = server::json_object(request);
+  TranslateRequest asked = read_translate(body);
   for (const server::Text& text : asked.inputs.texts) {
     require(!text.second, "a text to translate must be a string, found an object with 'text_pair'");
   }
   const tasks::TranslateOptions options{
       .code = checked_code(*task->model, asked), .split = sentences_of, .batch = task->run.batch};
+  if (wants_pieces(body) || request.takes_events) {
+    return translation_in_pieces(task, name, std::move(asked), options);
+  }
   server::Work work =
       task_work(concat(name, "/translate ", options.code.value_or("")), std::move(asked.inputs),
                 [task, options](Documents documents) { return tasks::translate(*task->model, documents, options); });
@@ -128,11 +149,24 @@ server::Work summarize_work(const SharedPair& task, const std::string& name, con
                    [task, options](Documents documents) { return tasks::summarize(*task->model, documents, options); });
 }
 
+// [{"code", "name", "targets"}]. Weft knows no names of languages but their codes; a source without one is "auto".
+formats::Json languages_of(const tasks::SequenceModel& model) {
+  formats::Json targets = formats::Json::array();
+  for (const std::string& code : model.tokenizer->language_codes()) {
+    targets.push_back(code.substr(2, code.size() - 4));  // >>de<<
+  }
+  if (targets.empty() && !model.target_language.empty()) {
+    targets.push_back(model.target_language);
+  }
+  const std::string source = model.source_language.empty() ? "auto" : model.source_language;
+  return formats::Json::array({formats::Json{{"code", source}, {"name", source}, {"targets", targets}}});
+}
+
 }  // namespace
 
 ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags) {
   const auto task = std::make_shared<OpenSequenceTask>(open_sequence_task(flags, false, "weft serve"));
-  ServedModel model{.name = name, .kind = "encoder-decoder"};
+  ServedModel model{.name = name, .kind = "encoder-decoder", .languages = languages_of(*task->model)};
   const auto translates = [task, name](const server::Request& request) -> server::Answer {
     return translate_work(task, name, request);
   };

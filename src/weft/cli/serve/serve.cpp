@@ -121,6 +121,29 @@ server::Operation model_list_operation() {
                                           {"object", "data"})};
 }
 
+// LibreTranslate's list, where /translate is one model's, and its key in the body.
+void add_languages(server::Router& router, const std::vector<ServedModel>& models) {
+  std::vector<formats::Json> found;
+  for (const ServedModel& model : models) {
+    if (!model.languages.is_null()) {
+      found.push_back(model.languages);
+      router.take_key_in_body(concat("/v1/models/", model.name, "/translate"));
+      router.take_key_in_body("/translate");
+    }
+  }
+  if (found.size() != 1) {
+    return;
+  }
+  const formats::Json text = {{"type", "string"}};
+  const formats::Json language = server::object_schema(
+      {{"code", text}, {"name", text}, {"targets", server::array_schema(text)}}, {"code", "name", "targets"});
+  router.add(
+      "GET", "/languages",
+      [languages = found.front()](const server::Request&) -> server::Answer { return server::json_reply(languages); },
+      {.summary = "Languages of /translate, as LibreTranslate lists them.", .answer = server::array_schema(language)});
+  router.open("/languages");
+}
+
 server::Router routes_of(const std::vector<ServedModel>& models) {
   server::Router router;
   std::map<std::string, std::vector<std::string>> names;
@@ -140,6 +163,7 @@ server::Router routes_of(const std::vector<ServedModel>& models) {
       router.add("POST", "/" + task, found.handle, found.operation);
     }
   }
+  add_languages(router, models);
   router.add(
       "GET", "/v1/models",
       [list = model_list(models)](const server::Request&) -> server::Answer { return server::json_reply(list); },

@@ -65,6 +65,12 @@ void require_known_members(const formats::Json& body, const std::vector<std::str
   }
 }
 
+bool wants_pieces(const formats::Json& body) {
+  const auto found = body.find("stream");
+  require(found == body.end() || found->is_boolean(), "'stream' must be true or false");
+  return found != body.end() && found->get<bool>();
+}
+
 std::string string_member(const formats::Json& body, const std::string& key) {
   const auto found = body.find(key);
   return found == body.end() ? "" : string_of(*found, "'" + key + "'");
@@ -108,11 +114,7 @@ ServedModel open_served_model(const std::string& name, const SequenceFlags& flag
   if (directory.is_encoder_decoder()) {
     return serve_encoder_decoder(name, flags);
   }
-  if (!directory.is_encoder()) {
-    fail(ErrorKind::kUnsupported, "weft serve: ", flags.task.directory,
-         " is a decoder; expected an encoder or an encoder-decoder");
-  }
-  return serve_encoder(name, flags.task);
+  return directory.is_encoder() ? serve_encoder(name, flags.task) : serve_decoder(name, flags.task);
 }
 
 }  // namespace weft::cli

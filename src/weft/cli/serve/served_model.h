@@ -24,18 +24,21 @@ struct ServedTask {
 
 struct ServedModel {
   std::string name;  ///< in paths
-  std::string kind;  ///< "encoder" or "encoder-decoder"
+  std::string kind;  ///< "encoder", "encoder-decoder" or "decoder"
   std::map<std::string, ServedTask> tasks;
   std::string mask_token = {};               ///< of a tokeniser that has one
   std::optional<ServedTask> attention = {};  ///< shows where the model looks
+  formats::Json languages = nullptr;         ///< of `translate`, as LibreTranslate lists them
 };
 
-/// Opens the directory that `flags` name. Errors: those of open_task() and open_sequence_task(); kUnsupported for a
-/// decoder.
+/// Opens the directory that `flags` name. Errors: those of open_task() and open_sequence_task(), and of load_model();
+/// kUnsupported for a decoder of pictures, and one with flags that say how an encoder runs.
 ServedModel open_served_model(const std::string& name, const SequenceFlags& flags);
 
 /// The tasks of an encoder's head, and `embed`.
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags);
+/// `generate`.
+ServedModel serve_decoder(const std::string& name, const TaskFlags& flags);
 /// `translate` and `summarize`.
 ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags);
 
@@ -59,6 +62,9 @@ void require_known_members(const formats::Json& body, const std::vector<std::str
 
 /// The member `key`, a string, or "" where there is none. Errors: kArgument for another type.
 std::string string_member(const formats::Json& body, const std::string& key);
+
+/// Whether the request asks for its answer piece by piece: "stream". Errors: kArgument for no true or false.
+bool wants_pieces(const formats::Json& body);
 
 /// The member "parameters" as `Config`. Errors: those of update_from_json; kArgument where it is no object.
 template <typename Config>

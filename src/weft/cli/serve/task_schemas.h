@@ -11,6 +11,10 @@ inline formats::Json text_schema() { return {{"type", "string"}}; }
 inline formats::Json number_schema() { return {{"type", "number"}}; }
 inline formats::Json integer_schema() { return {{"type", "integer"}}; }
 
+inline formats::Json stream_schema() {
+  return {{"type", "boolean"}, {"description", "send the answer as events, piece by piece"}, {"default", false}};
+}
+
 /// {"inputs": one or a list of `input`, "parameters": the fields of `Parameters`}.
 template <typename Parameters>
 formats::Json inputs_schema(const formats::Json& input, const Parameters& otherwise = {}) {

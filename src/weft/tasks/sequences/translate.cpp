@@ -64,7 +64,8 @@ class Translation {
   }
 
   std::vector<TaskResult> run() {
-    const std::vector<Writing> written = write_all(*model_.writer, sources_, options_.batch);
+    const std::vector<Writing> written =
+        options_.on_translated ? write_in_order() : write_all(*model_.writer, sources_, options_.batch);
     std::vector<TaskResult> results;
     results.reserve(tasks_.size());
     for (const Assignment& task : tasks_) {
@@ -88,6 +89,54 @@ class Translation {
               " reads: translate it by sentences");
       return {{0, body.size()}};
     };
+  }
+
+  // The same texts, with stretches handed on as they come. Little is written at first: somebody waits for it.
+  std::vector<Writing> write_in_order() const {
+    std::vector<Writing> all;
+    std::size_t task = 0;
+    std::int64_t count = 1;
+    hand_on_empty(task, 0);
+    while (all.size() < sources_.size()) {
+      const std::size_t more = std::min(static_cast<std::size_t>(count), sources_.size() - all.size());
+      for (Writing& one : write_all(*model_.writer, std::span(sources_).subspan(all.size(), more), options_.batch)) {
+        const std::size_t source = all.size();
+        all.push_back(std::move(one));
+        task += hand_on(task, source, all.back()) ? 1 : 0;
+        hand_on_empty(task, source + 1);
+      }
+      count = std::min(2 * count, options_.batch.rows);
+    }
+    return all;
+  }
+
+  // Documents without a sentence are their own translation.
+  void hand_on_empty(std::size_t& number, std::size_t source) const {
+    while (number < tasks_.size() && tasks_[number].segments.places.empty() && tasks_[number].first_source == source) {
+      tell(number, tasks_[number].body(), {});
+      ++number;
+    }
+  }
+
+  // Whether the source was the last one of the document.
+  bool hand_on(std::size_t number, std::size_t source, const Writing& written) const {
+    const Assignment& task = tasks_[number];
+    const std::vector<text::SentencePlace>& places = task.segments.places;
+    const std::size_t at = source - task.first_source;
+    const std::size_t begin = at == 0 ? 0 : places[at - 1].end;
+    const bool last = at + 1 == places.size();
+    require(!written.texts.empty(), model_.name, ": the search found no text");
+    tell(number,
+         concat(task.body().substr(begin, places[at].begin - begin), written_text(model_, written.texts.front().ids),
+                last ? task.body().substr(places[at].end) : std::string_view()),
+         places[at].in(task.body()));
+    return last;
+  }
+
+  void tell(std::size_t number, std::string_view text, std::string_view source) const {
+    if (!options_.on_translated(number, text, source)) {
+      fail(ErrorKind::kInterrupted, "nobody waits for the rest of the translation");
+    }
   }
 
   TaskResult result_of(const Assignment& task, std::span<const Writing> written) const {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A prompt and the texts that a language model writes behind it, for `weft generate` and `weft serve`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weft/generation/search/search.h"
+#include "weft/text/tokenizer.h"
+
+namespace weft::cli {
+
+/// What Weft does with language models of its own, whose directories say nothing about it.
+generation::GenerationConfig language_model_defaults();
+
+/// Who is told what on the way.
+struct ContinuationListener {
+  /// Once, before the first token: the prompt has room.
+  std::function<void()> begins = {};
+  /// Each piece of the only text as it comes; the last one may complete what was held back. False ends the generation.
+  /// Not called with beams or for several texts.
+  std::function<bool(const std::string& piece)> takes = {};
+  /// Whether the texts are still wanted. Called from several threads at once.
+  std::function<bool()> waits = {};
+};
+
+/// Whether `takes` is called: one text, no beams.
+bool comes_in_pieces(const generation::GenerationConfig& config);
+
+/// The texts behind `prompt`, best first. Errors: those of the tokeniser and of generation::search(); kArgument for an
+/// empty prompt and one that leaves no room.
+std::vector<generation::Sequence> continue_text(generation::Decoder& decoder, const text::Tokenizer& tokenizer,
+                                                const std::string& prompt, const generation::GenerationConfig& config,
+                                                const ContinuationListener& listener);
+
+/// "length", "stop_token", "stop_string", "output_closed" or "interrupted".
+std::string finish_reason(generation::FinishReason reason);
+
+}  // namespace weft::cli

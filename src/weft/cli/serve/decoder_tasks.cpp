@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// `generate` of decoders, in the shape of huggingface_hub's text generation: {"inputs", "parameters"} in,
+// [{"generated_text"}] out, or its pieces as they come.
+#include <memory>
+#include <utility>
+
+#include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/open_model.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/generation/settings_flags.h"
+#include "weft/cli/generation/text_continuation.h"
+#include "weft/cli/serve/served_model.h"
+#include "weft/cli/serve/task_schemas.h"
+#include "weft/cli/threads.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/generation/settings/read_settings.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+// Texts that one request may write at once: each has a state of its own.
+constexpr std::int64_t kMostTextsAtOnce = 32;
+
+struct ServedDecoder {
+  models::LanguageModel model{nullptr};
+  std::unique_ptr<generation::LanguageModelDecoder> decoder;
+  std::unique_ptr<text::Tokenizer> tokenizer;
+  generation::GenerationConfig usual;     // the settings of the directory
+  generation::GenerationConfig searches;  // the same where a request asks for beams
+  std::string name;
+};
+
+struct GenerateMembers {
+  bool return_full_text = false;
+  std::vector<std::string> stop;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = GenerateMembers;
+    visit(Field{"return_full_text", &C::return_full_text, "put the prompt before the text"});
+    visit(Field{"stop", &C::stop, "texts that end the text where they come; the same as stop_strings"});
+  }
+};
+
+// Bytes that are no UTF-8 as U+FFFD, as the command prints them.
+std::string printable(const std::string& text) {
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+struct GenerateRequest {
+  TextInputs inputs;
+  GenerateMembers members;
+  generation::GenerationConfig config;
+};
+
+// The parameters over the settings of the directory.
+generation::GenerationConfig config_of(const ServedDecoder& served, Json parameters, const GenerateMembers& members) {
+  require(members.stop.empty() || !parameters.contains("stop_strings"),
+          "parameters: 'stop' and 'stop_strings' are the same; give one");
+  parameters.erase("return_full_text");
+  parameters.erase("stop");
+  if (!members.stop.empty()) {
+    parameters["stop_strings"] = members.stop;
+  }
+  const bool beams = parameters.contains("num_beams");
+  const generation::GenerationConfig config =
+      settings_over(beams ? served.searches : served.usual, parameters, "parameters");
+  for (const auto& [name, value] :
+       {std::pair("num_beams", config.num_beams), std::pair("num_return_sequences", config.num_return_sequences)}) {
+    require(value <= kMostTextsAtOnce, "parameters: ", name, " must be at most ", kMostTextsAtOnce, ", found ", value);
+  }
+  generation::check_ids(config, served.model->config().vocab_size, [](std::string_view) { return "parameters"; });
+  return config;
+}
+
+GenerateRequest read_generate(const ServedDecoder& served, const Json& body) {
+  require_known_members(body, {"inputs", "parameters", "stream"});
+  GenerateRequest request{.inputs = read_texts(body, "inputs")};
+  for (const server::Text& text : request.inputs.texts) {
+    require(!text.second, "a prompt must be a string, found an object with 'text_pair'");
+    require(!text.first.empty(), "a prompt must have at least one byte");
+  }
+  const auto found = body.find("parameters");
+  const Json parameters = found == body.end() ? Json::object() : *found;
+  require(parameters.is_object(), "'parameters' must be an object, found ", parameters.type_name());
+  formats::update_from_json(request.members, formats::only_fields_of<GenerateMembers>(parameters), "parameters");
+  request.config = config_of(served, parameters, request.members);
+  return request;
+}
+
+// One prompt's texts, its pieces handed on with its number.
+Json generate_one(const ServedDecoder& served, const GenerateRequest& request, std::size_t index,
+                  const server::Listener& listener) {
+  const std::string& prompt = request.inputs.texts[index].first;
+  const ContinuationListener takes{
+      .takes =
+          [&](const std::string& piece) {
+            return piece.empty() ? listener.waits() : listener.send({{"index", index}, {"text", printable(piece)}});
+          },
+      .waits = listener.waits};
+  Json texts = Json::array();
+  for (const generation::Sequence& text :
+       continue_text(*served.decoder, *served.tokenizer, prompt, request.config, takes)) {
+    texts.push_back({{"generated_text",
+                      printable((request.members.return_full_text ? prompt : "") + served.tokenizer->decode(text.ids))},
+                     {"finish_reason", finish_reason(text.reason)}});
+  }
+  return texts;
+}
+
+server::Work generate_work(const std::shared_ptr<ServedDecoder>& served, const server::Request& request) {
+  const Json body = server::json_object(request);
+  const bool streams = wants_pieces(body) || request.takes_events;
+  GenerateRequest asked = read_generate(*served, body);
+  require(!streams || comes_in_pieces(asked.config),
+          "parameters: a text comes in pieces where it is the only one: num_beams and num_return_sequences must be 1");
+  server::Work work{.group = served->name + "/generate", .texts = asked.inputs.texts, .streams = streams};
+  work.run = [served, asked = std::move(asked)](const server::Listener& listener) {
+    Json all = Json::array();
+    for (std::size_t i = 0; i < asked.inputs.texts.size() && listener.waits(); ++i) {
+      all.push_back(generate_one(*served, asked, i, listener));
+    }
+    return asked.inputs.list || all.empty() ? all : Json(all.front());
+  };
+  return work;
+}
+
+server::Operation generate_operation(const ServedDecoder& served) {
+  Json parameters = server::properties_of(served.usual);
+  parameters.update(server::properties_of<GenerateMembers>());
+  const Json text = server::object_schema({{"generated_text", text_schema()}, {"finish_reason", text_schema()}},
+                                          {"generated_text", "finish_reason"});
+  const Json texts = server::array_schema(text);
+  return {.summary = "Goes on from prompts.",
+          .body = server::object_schema({{"inputs", server::one_or_list_schema({{"type", "string"}, {"minLength", 1}})},
+                                         {"parameters", server::object_schema(parameters)},
+                                         {"stream", stream_schema()}},
+                                        {"inputs"}),
+          .answer = server::any_schema({texts, server::array_schema(texts)}),
+          .piece = server::object_schema({{"index", integer_schema()}, {"text", text_schema()}}, {"index", "text"})};
+}
+
+}  // namespace
+
+ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
+  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.directory);
+  if (!directory.own_config().picture_shape.empty()) {
+    fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a model of pictures");
+  }
+  if (!flags.encoder.given.empty()) {
+    fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a decoder, and ",
+         flag_name(flags.encoder.given.begin().key()), " is for encoders and encoder-decoders");
+  }
+  apply_threads(flags.encoder.threads);
+  const auto served = std::make_shared<ServedDecoder>();
+  served->name = name;
+  served->usual = generation::read_settings(flags.directory, language_model_defaults());
+  generation::GenerationConfig searches = language_model_defaults();
+  searches.do_sample = false;
+  served->searches = generation::read_settings(flags.directory, searches);
+  served->model = checkpoint::load_model(directory);
+  served->decoder = std::make_unique<generation::LanguageModelDecoder>(served->model);
+  served->tokenizer = text::load_tokenizer(flags.directory);
+  checkpoint::check_tokenizer(served->model->config(), *served->tokenizer, quote(flags.directory, 4096));
+  ServedModel model{.name = name, .kind = "decoder"};
+  model.tasks["generate"] = {
+      [served](const server::Request& request) -> server::Answer { return generate_work(served, request); },
+      generate_operation(*served)};
+  return model;
+}
+
+}  // namespace weft::cli
