@@ -98,7 +98,10 @@ TEST(Router, PathsAndMethods) {
   EXPECT_NO_THROW(router.find("GET", "/a"));
   EXPECT_TRUE(router.is_open("/a"));
   EXPECT_FALSE(router.is_open("/b"));
-  EXPECT_EQ(router.methods("/a"), "GET, POST");
+  EXPECT_EQ(router.methods("/a"), "GET, HEAD, POST") << "what answers GET answers HEAD";
+  EXPECT_EQ(&router.find("HEAD", "/a"), &router.find("GET", "/a"));
+  router.add("POST", "/b", handler, {});
+  EXPECT_EQ(status_of([&] { router.find("HEAD", "/b"); }), 405);
   EXPECT_EQ(status_of([&] { router.find("PUT", "/a"); }), 405);
   EXPECT_EQ(status_of([&] { router.find("GET", "/a/../a"); }), 404);
   EXPECT_EQ(router.label("/a"), "/a");

@@ -184,8 +184,8 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   }
   if (head != models::Head::kMultipleChoice) {  // which reads all choices of a question at once, and no single text
     model.tasks["embed"] = served(embed_work, embed_operation);
+    model.attention = attention_task(name, task);
   }
-  model.attention = attention_task(name, task);
   if (const std::optional<std::int64_t> mask = task->model.tokenizer->special(text::SpecialRole::kMask)) {
     model.mask_token = task->model.tokenizer->token(*mask);
   }
