@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "weft/core/error.h"
 #include "weft/core/version.h"
 #include "weft/server/http_error.h"
 #include "weft/server/schemas.h"
@@ -97,7 +98,7 @@ Json openapi(const Router& router, bool keys) {
         continue;  // a file of a page
       }
       paths[path][lower_case(method)] =
-          operation_json(method + " " + path, route.operation, keys && !router.is_open(path));
+          operation_json(concat(method, " ", path), route.operation, keys && !router.is_open(path));
     }
   }
   Json components = {{"schemas",

@@ -163,6 +163,7 @@ void WorkQueue::take_alike(std::vector<Item>& batch) {
 // One client's error is not another's: the works of a batch that fails are computed one by one.
 std::vector<Reply> WorkQueue::replies_of(const std::vector<Item>& batch) {
   std::vector<const Work*> works;
+  works.reserve(batch.size());
   for (const Item& item : batch) {
     works.push_back(&item.work);
   }
