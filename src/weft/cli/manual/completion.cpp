@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "weft/core/error.h"
 #include "weft/core/joined.h"
 
 namespace weft::cli {
@@ -118,7 +119,7 @@ std::string bash_completion(const OutlinedCommand& program) {
           const std::string action = flag.choices.empty()
                                          ? "compgen -f -- \"$word\""
                                          : "compgen -W " + shell_quoted(words_of_choices(flag)) + " -- \"$word\"";
-          values += "    " + shell_quoted(command->path + " " + name) + ") mapfile -t COMPREPLY < <(" + action +
+          values += "    " + shell_quoted(concat(command->path, " ", name)) + ") mapfile -t COMPREPLY < <(" + action +
                     "); return ;;\n";
         }
       }
