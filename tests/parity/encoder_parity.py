@@ -43,6 +43,7 @@ class Report:
 
 
 report = Report()
+FLOAT_ONLY = {"nystrom_landmarks"}  # transformers 5.23 multiplies its inverse, which is float32, with bfloat16, and fails
 
 
 def read(path):
@@ -127,8 +128,8 @@ def squares_in_bfloat16(family, head, seed):
 
 def check_bfloat16(family, head):
     """The root mean square over all cases and, where a text has but a few logits, over several models: one draw of rounding errors says little."""
-    if family == "nystrom_landmarks":
-        return  # transformers 5.23 cannot: its inverse is float32 and multiplied with bfloat16
+    if family in FLOAT_ONLY:
+        return
     draws = DRAWS.get(head, 1)
     squares = [squares_in_bfloat16(family, head, 31 + draw) for draw in range(draws)]
     ratio = (sum(ours for ours, _ in squares) / sum(theirs for _, theirs in squares)) ** 0.5
@@ -157,6 +158,8 @@ def check_base(family, length):
         exact = outputs_of(model, inputs)
         largest, _ = distance(weft_forward(folder, inputs, *flags), exact, keep)
         report(largest <= BASE, f"base size, {family}, {length} tokens, float32: largest difference {largest:.1e}")
+        if family in FLOAT_ONLY:
+            return
         _, ours = distance(weft_forward(folder, inputs, "--dtype", "bfloat16", *flags), exact, keep)
         _, theirs = distance(outputs_of(model.bfloat16(), inputs), exact, keep)
         report(ours <= WORSE * theirs, f"base size, {family}, {length} tokens, bfloat16: {ours / theirs:.2f} of transformers' distance from float32")
