@@ -334,13 +334,13 @@ class ModelsThatAreNoneTest(EncoderCase):
 
     def test_a_name_is_no_directory(self):
         name = "nobody-has-this-model"
-        self.assert_fails(weft("classify", name + "/", "a", cwd=self.folder), 1, f"hf download {name} --local-dir {name}")
+        self.assert_fails(weft("classify", name + "/", "a", cwd=self.folder), 1, f"weft download {name}")
         for arguments in (("classify", name, "a"), ("embed", name, "a", "--json"), ("tokenize", name, "a"), ("info", name), ("eval", name, "--text", self.train_text),
                           ("generate", name, "--prompt", "a"), ("convert", name, "--to", "longformer", "--out", "x"),
                           ("init", "--config", name, "--out", "x"), ("bench", "model", name, "--length", "8"),
                           ("train", "--task", "classify", "--model", name, "--train-data", self.train_text, "--steps", "1", "--out", self.folder / "x"),
                           ("train", "--task", "mlm", "--model", name, "--train-text", self.train_text, "--steps", "1", "--out", self.folder / "x")):
-            self.assert_fails(weft(*arguments, cwd=self.folder), 1, f"{name}': there is no such directory", f"hf download {name} --local-dir {name}")
+            self.assert_fails(weft(*arguments, cwd=self.folder), 1, f"{name}': there is no such directory", f"weft download {name}")
         self.assert_fails(weft("classify", self.train_text, "a"), 1, "is a file, expected a directory")
         self.assert_fails(weft("classify", self.folder, "a"), 1, "it has no config.json")
 

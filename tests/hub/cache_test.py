@@ -88,7 +88,7 @@ class CacheTest(HubCase):
 
     def test_what_is_there_is_listed_and_good(self):
         self.download()
-        (self.cache / "models--x").mkdir()
+        (self.cache / "models--x--y--z").mkdir()
         (self.cache / "datasets--org--data").mkdir()
         (self.blobs / "half.incomplete").write_bytes(b"12345")
         (model,) = self.listed()
@@ -139,6 +139,17 @@ class CacheTest(HubCase):
         self.check_cache()
         self.assertFalse((self.model / "refs/old").exists())
         self.refused(self.run_weft("cache", "remove", NAME + "@old"), "no revision 'old'")
+
+    def test_the_last_revision_takes_the_folder_with_it(self):
+        self.download()
+        (self.blobs / "half.incomplete").write_bytes(b"12345")
+        self.assertEqual(self.run_weft("cache", "remove", NAME + "@main").returncode, 0)
+        self.assertEqual([file.name for file in self.blobs.iterdir()], ["half.incomplete"])  # another program may be writing it
+        (self.blobs / "half.incomplete").unlink()
+        self.download()
+        self.assertEqual(self.run_weft("cache", "remove", NAME + "@main").returncode, 0)
+        self.assertFalse(self.model.exists())
+        self.assertEqual(self.listed(), [])
 
     def test_a_model_goes_and_nothing_behind_its_links(self):
         self.download()

@@ -131,6 +131,18 @@ class LayoutTest(HubCase):
         self.assertEqual((self.model / "refs/refs/pr/1").read_text(), hub.COMMIT)
         self.assertIn("/api/models/org/model/revision/refs%2Fpr%2F1", self.hub.paths("/revision/"))
 
+    def test_a_name_of_one_word_is_asked_for_only_where_it_is_meant(self):
+        self.hub.close()
+        self.hub = hub.Hub(model_files(), repository="gpt2")
+        self.refused(self.run_weft("tokenize", "gpt2", "a"), "'gpt2': there is no such directory", "weft download gpt2")
+        self.assertEqual(self.hub.requests, [])
+        process = self.run_weft("download", "gpt2", "--tokenizer-only", "--json")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertTrue((self.cache / "models--gpt2").is_dir())
+        requests = len(self.hub.requests)
+        self.assertEqual(self.run_weft("tokenize", "gpt2", "a").returncode, 0)
+        self.assertEqual(len(self.hub.requests), requests)
+
     def test_a_shared_blob_is_used_and_never_written(self):
         shared = self.cache / "blobs" / "ab" / "hash"
         shared.parent.mkdir(parents=True)
@@ -339,7 +351,7 @@ class FailureTest(HubCase):
         self.refused(self.run_weft("download", NAME), "cannot make the folder", "HF_HUB_CACHE")
 
     def test_misuse(self):
-        for name in ("model", "a/b/c", "../x", "org/model@", "org/model@../x", "org/mo del"):
+        for name in ("mo--del", "a/b/c", "../x", "org/model@", "org/model@../x", "org/mo del"):
             process = self.run_weft("download", name)
             self.assertEqual(process.returncode, 2, process.stderr)
         self.assertEqual(self.hub.requests, [])

@@ -16,7 +16,8 @@ using test::expect_error;
 using test::TemporaryDirectory;
 
 TEST(ModelNames, AreWhatTheHubAllows) {
-  for (const char* text : {"a/b", "google-bert/bert-base.uncased", "_a/b_", "org/name@v1.0", "org/name@refs/pr/1"}) {
+  for (const char* text : {"a/b", "google-bert/bert-base.uncased", "_a/b_", "org/name@v1.0", "org/name@refs/pr/1",
+                           "gpt2", "bert-base-uncased@v2"}) {
     const auto name = parse_model_name(text);
     ASSERT_TRUE(name) << text;
     EXPECT_EQ(name->text(), text);
@@ -29,12 +30,12 @@ TEST(ModelNames, AreWhatTheHubAllows) {
 TEST(ModelNames, AreNothingElse) {
   const std::string long_name = "a/" + std::string(100, 'b');
   for (const std::string text :
-       {"",         "run",      "a/b/c",   "/a/b",  "./a",    "../a",   "a/..",           "a/b.git",
+       {"",         ".",        "a/b/c",   "/a/b",  "./a",    "../a",   "a/..",           "a/b.git",
         "a--b/c",   "a/-b",     "a/b-",    "a/b c", "a/b@",   "a/b@..", "a/b@/x",         "a/b@x/",
         "a/b@x//y", "a/b@x/.y", "a/b@x y", "~/a",   "a\\b/c", "a/b:c",  long_name.c_str()}) {
     EXPECT_FALSE(parse_model_name(text)) << text;
   }
-  EXPECT_FALSE(repository_of_folder("models--gpt2"));
+  EXPECT_FALSE(repository_of_folder("models--"));
   EXPECT_FALSE(repository_of_folder("datasets--a--b"));
 }
 

@@ -66,8 +66,7 @@ std::string how_to_get(const std::filesystem::path& given) {
   if (!looks_like_a_name(name)) {
     return std::string(kWhat);
   }
-  return concat(kWhat, "; to download one by its name: hf download ", name, " --local-dir ",
-                directory.filename().string());
+  return concat(kWhat, "; to download one by its name: weft download ", name);
 }
 
 }  // namespace

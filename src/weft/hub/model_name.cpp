@@ -24,8 +24,8 @@ bool is_part(std::string_view part) {
 
 bool is_repository(std::string_view text) {
   const std::size_t slash = text.find('/');
-  return slash != std::string_view::npos && text.size() <= kLongestRepository && is_part(text.substr(0, slash)) &&
-         is_part(text.substr(slash + 1)) && !text.ends_with(".git");
+  return text.size() <= kLongestRepository && is_part(text.substr(0, slash)) && !text.ends_with(".git") &&
+         (slash == std::string_view::npos || is_part(text.substr(slash + 1)));
 }
 
 // Its parts become folders below refs/: none may be empty or begin with a point.
@@ -51,6 +51,8 @@ std::string ModelName::folder() const {
   return name;
 }
 
+bool ModelName::is_one_word() const { return repository.find('/') == std::string::npos; }
+
 std::optional<ModelName> parse_model_name(std::string_view text) {
   const std::size_t at = text.find('@');
   const std::string_view repository = text.substr(0, at);
@@ -67,10 +69,9 @@ std::optional<std::string> repository_of_folder(std::string_view folder) {
   }
   std::string name(folder.substr(kFolderBegin.size()));
   const std::size_t dashes = name.find("--");
-  if (dashes == std::string::npos) {
-    return std::nullopt;
+  if (dashes != std::string::npos) {
+    name.replace(dashes, 2, "/");
   }
-  name.replace(dashes, 2, "/");
   return is_repository(name) ? std::optional(name) : std::nullopt;
 }
 

@@ -51,6 +51,10 @@ fs::path local_model(const std::string& given, Need need) {
   const ModelCache cache(settings.cache, *name);
   const std::optional<std::string> commit = cache.commit_of(name->revision);
   const Held held = commit ? held_files(cache.snapshot(*commit), need) : Held::kNothing;
+  // One word is most often a slip in the name of a directory: only `weft download` asks the Hub for it.
+  if (held == Held::kNothing && name->is_one_word()) {
+    return given;
+  }
   if (held == Held::kAll || (held == Held::kModel && settings.offline)) {
     return cache.snapshot(*commit);
   }

@@ -169,6 +169,9 @@ std::uint64_t remove_revision(const StoredModel& model, const StoredRevision& re
     const bool unfinished = blob_name.ends_with(kUnfinishedEnd);  // another program may be writing it
     bytes += unfinished || kept.contains(blob_name) ? 0 : removed(blob);
   }
+  if (model.revisions.size() == 1 && entries_below(model.folder / "blobs", false).empty()) {
+    removed(model.folder);
+  }
   return bytes;
 }
 

@@ -38,8 +38,9 @@ std::vector<hub::ModelName> model_names(const std::vector<std::string>& given) {
   for (const std::string& text : given) {
     const std::optional<hub::ModelName> name = hub::parse_model_name(text);
     if (!name) {
-      throw UsageError(concat(quote(text), " is no name of a model on the Hub"),
-                       "a name is ORG/NAME, with @REVISION behind it where another revision than main is meant");
+      throw UsageError(
+          concat(quote(text), " is no name of a model on the Hub"),
+          "a name is ORG/NAME or one word, with @REVISION behind it where another revision than main is meant");
     }
     names.push_back(*name);
   }
@@ -80,7 +81,9 @@ void run_download(const DownloadCommand& command) {
 void add_download(CLI::App& parent) {
   auto command = std::make_shared<DownloadCommand>();
   CLI::App& app = add_command(parent, "download", kDownloadExamples);
-  app.add_option("NAMES", command->names, "models of the Hub: ORG/NAME[@REVISION]; their directories are printed")
+  app.add_option(
+         "NAMES", command->names,
+         "models of the Hub: ORG/NAME[@REVISION], or one word for an old model (gpt2); their directories are printed")
       ->required();
   app.add_flag("--tokenizer-only", command->tokenizer_only, "leave the weights where they are");
   add_json_flag(app, command->json);
