@@ -121,19 +121,27 @@ def papers(path):
             yield re.sub(r"https?://\S+|\[[0-9, ]+\]", "", body)
 
 
-def write_examples(path, texts, longest, limit=None):
-    """Texts in examples of at most `longest` words; every text when there is no limit of words. Returns words written."""
+def write_examples(path, texts, longest, limit=None, cut=lambda words: words):
+    """Texts in examples of at most `longest` words, which `cut` may shorten; every text when there is no limit of words. Returns words written."""
     written = 0
     with path.open("w", encoding="utf-8") as file:
         for text in texts:
             words = list(words_of(text))
-            for begin in range(0, len(words), longest):
-                part = words[begin:begin + longest]
+            begin = 0
+            while begin < len(words):
+                part = cut(words[begin:begin + longest])
+                begin += len(part)
                 if limit is not None and written >= limit:
                     return written
                 written += len(part)
                 file.write("".join(f"{word} {tag}\n" for word, tag in part) + "\n")
     return written
+
+
+def whole_sentences(words):
+    """The words up to the last sentence end, if that is in their second half: a text begins with a capital, and a model learns it from such examples."""
+    last = max((index for index, (word, tag) in enumerate(words) if is_end(word, tag)), default=-1)
+    return words[:last + 1] if 2 * last >= len(words) else words
 
 
 def make_data(chosen):
@@ -144,7 +152,7 @@ def make_data(chosen):
     # Modern texts are fewer: they come twice, and then everything in one order for all.
     texts = [text[begin:begin + 200_000] for text in old_train + modern + modern for begin in range(0, len(text), 200_000)]
     random.Random(0).shuffle(texts)
-    counts = {"train": write_examples(chosen.out / "train.conll", texts, LONGEST)}
+    counts = {"train": write_examples(chosen.out / "train.conll", texts, LONGEST, cut=whole_sentences)}
     old = [book(path) for path in sorted((chosen.books / "val").iterdir())]
     modern = [*list(meetings(chosen.qmsum / "val.jsonl"))[:8], *list(abstracts(chosen.scitldr / "dev.jsonl"))[:80], *papers_all[-10:]]
     share = chosen.held_out_words // len(old)
