@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-models::EncoderDecoder tiny_pair_model(std::uint64_t seed, std::int64_t layers = 1, const std::string& attention = "full") {
+models::EncoderDecoder tiny_pair_model(std::uint64_t seed, std::int64_t layers = 1,
+                                       const std::string& attention = "full") {
   models::EncoderDecoderConfig config;
   config.vocab_size = 256;
   config.d_model = 8;

@@ -8,8 +8,8 @@
 
 namespace weft::attention {
 
-/// What a user should know of the settings of `spec` before a model is trained with them, in one line; empty where there
-/// is nothing to say.
+/// What a user should know of the settings of `spec` before a model is trained with them, in one line; empty where
+/// there is nothing to say.
 std::string caution_of(const MechanismSpec& spec);
 
 }  // namespace weft::attention

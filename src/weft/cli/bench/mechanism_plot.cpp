@@ -41,7 +41,7 @@ std::vector<std::string> table_row(const MechanismReport& report, const Mechanis
   return row;
 }
 
-inspect::Plot plot_of(const std::string& title, const std::vector<MechanismReport>& reports,
+inspect::Plot mechanism_plot_of(const std::string& title, const std::vector<MechanismReport>& reports,
                       const MechanismCalls& calls) {
   inspect::Plot plot;
   plot.title = title;
@@ -71,13 +71,13 @@ void check_mechanism_plot(const std::filesystem::path& file, std::size_t mechani
   const std::string ending = file.extension().string();
   require(ending == ".png" || ending == ".svg", "--plot must be a file that ends with .png or .svg, found ",
           quote(file.native(), 4096));
-  require(mechanisms <= kCurveColours.size(), "--plot has colours for ", kCurveColours.size(),
-          " mechanisms, found ", mechanisms);
+  require(mechanisms <= kCurveColours.size(), "--plot has colours for ", kCurveColours.size(), " mechanisms, found ",
+          mechanisms);
 }
 
 void write_mechanism_plot(const std::filesystem::path& file, const std::string& title,
                           const std::vector<MechanismReport>& reports, const MechanismCalls& calls) {
-  const inspect::Plot plot = plot_of(title, reports, calls);
+  const inspect::Plot plot = mechanism_plot_of(title, reports, calls);
   write_file_atomically(file, file.extension() == ".png" ? inspect::png_plot(plot) : inspect::svg_plot(plot));
 }
 

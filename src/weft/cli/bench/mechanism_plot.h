@@ -14,7 +14,8 @@ namespace weft::cli {
 /// mechanisms as colours.
 void check_mechanism_plot(const std::filesystem::path& file, std::size_t mechanisms);
 
-/// Writes the figure. `title`: the machine and the shape of the calls. Errors: kIo; kArgument where nothing was measured.
+/// Writes the figure. `title`: the machine and the shape of the calls. Errors: kIo; kArgument where nothing was
+/// measured.
 void write_mechanism_plot(const std::filesystem::path& file, const std::string& title,
                           const std::vector<MechanismReport>& reports, const MechanismCalls& calls);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves over a logarithmic axis, and a table below them: the figure of the small-world sweep, and of how time grows with
-// the length.
+// Curves over a logarithmic axis, and a table below them: the figure of the small-world sweep, and of how time grows
+// with the length.
 #pragma once
 
 #include <string>

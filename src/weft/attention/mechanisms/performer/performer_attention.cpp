@@ -41,16 +41,15 @@ struct PerformerSettings {
   bool positive;
   bool orthogonal;
   std::int64_t redraw;  // steps, 0: never
-  std::int64_t seed;  // -1: of the default generator
+  std::int64_t seed;    // -1: of the default generator
 };
 
 PerformerSettings performer_settings(const std::string& expression) {
   MechanismSettings given(expression, "performer");
-  const PerformerSettings settings{given.number("features", kDefaultFeatures, 1, kMostFeatures),
-                                   given.word("map", {"positive", "trigonometric"}) == "positive",
-                                   given.word("orthogonal", {"yes", "no"}) == "yes",
-                                   given.number("redraw", 0, 0, kMostPerformerSteps),
-                                   given.number("seed", -1, 0, kLargestPerformerSeed)};
+  const PerformerSettings settings{
+      given.number("features", kDefaultFeatures, 1, kMostFeatures),
+      given.word("map", {"positive", "trigonometric"}) == "positive", given.word("orthogonal", {"yes", "no"}) == "yes",
+      given.number("redraw", 0, 0, kMostPerformerSteps), given.number("seed", -1, 0, kLargestPerformerSeed)};
   given.check_all_taken({"features", "map", "orthogonal", "redraw", "seed"});
   if (!settings.positive && settings.features % 2 != 0) {
     fail(ErrorKind::kExpression,

@@ -9,10 +9,10 @@
 
 namespace weft::attention {
 
-/// `performer(features=256, map=positive|trigonometric, orthogonal=yes|no, redraw=0, seed=N)`, all optional. `features`: numbers
-/// r that stand for a query or a key; the error falls with their number. `seed`: of the random rows; without it they
-/// come from LibTorch's default generator, as first weights do. `redraw`: training draws new ones every so many steps; 0:
-/// never. Errors: kExpression.
+/// `performer(features=256, map=positive|trigonometric, orthogonal=yes|no, redraw=0, seed=N)`, all optional.
+/// `features`: numbers r that stand for a query or a key; the error falls with their number. `seed`: of the random
+/// rows; without it they come from LibTorch's default generator, as first weights do. `redraw`: training draws new ones
+/// every so many steps; 0: never. Errors: kExpression.
 MechanismSpec parse_performer(const std::string& expression);
 
 /// With x' = x / D^(1/4) and random rows w_f ~ normal(0, I) (lemma 1 and equation 5), up to factors that cancel,

@@ -41,16 +41,17 @@ struct RfaSettings {
   bool one;
   bool learned;
   std::int64_t redraw;  // steps, 0: never
-  std::int64_t seed;  // -1: of the default generator
+  std::int64_t seed;    // -1: of the default generator
 };
 
 RfaSettings rfa_settings(const std::string& expression) {
   MechanismSettings given(expression, "rfa");
-  const RfaSettings settings{
-      given.number("features", kDefaultRfaFeatures, 2, kMostRfaFeatures), given.word("gate", {"no", "yes"}) == "yes",
-      given.word("denominator", {"one", "small"}) == "one", given.word("scales", {"learned", "fixed"}) == "learned",
-      given.number("redraw", 0, 0, kMostRfaSteps),
-      given.number("seed", -1, 0, kLargestRfaSeed)};
+  const RfaSettings settings{given.number("features", kDefaultRfaFeatures, 2, kMostRfaFeatures),
+                             given.word("gate", {"no", "yes"}) == "yes",
+                             given.word("denominator", {"one", "small"}) == "one",
+                             given.word("scales", {"learned", "fixed"}) == "learned",
+                             given.number("redraw", 0, 0, kMostRfaSteps),
+                             given.number("seed", -1, 0, kLargestRfaSeed)};
   given.check_all_taken({"features", "gate", "denominator", "scales", "redraw", "seed"});
   if (settings.features % 2 != 0) {
     fail(ErrorKind::kExpression,
@@ -78,8 +79,8 @@ std::string rfa_caution(const std::string& expression) {
   const double largest = kFeatureSize * kFeatureSize * static_cast<double>(settings.features) / 2;
   return concat("with gates the weights of a row of `rfa(features=", settings.features, ")` sum to at most ", largest,
                 largest > kLeastSummed ? ", and mostly to much less" : "",
-                ", so that denominator=one, which divides by 1 or more, ",
-                largest > kLeastSummed ? "rarely" : "never", " normalises them; denominator=small does");
+                ", so that denominator=one, which divides by 1 or more, ", largest > kLeastSummed ? "rarely" : "never",
+                " normalises them; denominator=small does");
 }
 
 MechanismSpec parse_rfa(const std::string& expression) {

@@ -9,11 +9,11 @@
 
 namespace weft::attention {
 
-/// `rfa(features=128, gate=no|yes, denominator=one|small, scales=learned|fixed, redraw=0, seed=S)`, all optional. `features`: an
-/// even number, half of them sines. `denominator`: the least one; the released program has 1 where it sums key by key
-/// and 1e-3 where it masks pairs. `seed`: the random rows of layer l are drawn from S + l; without it from LibTorch's
-/// default generator, as weights are. `redraw`: training draws new ones every so many steps; 0: never. Errors:
-/// kExpression.
+/// `rfa(features=128, gate=no|yes, denominator=one|small, scales=learned|fixed, redraw=0, seed=S)`, all optional.
+/// `features`: an even number, half of them sines. `denominator`: the least one; the released program has 1 where it
+/// sums key by key and 1e-3 where it masks pairs. `seed`: the random rows of layer l are drawn from S + l; without it
+/// from LibTorch's default generator, as weights are. `redraw`: training draws new ones every so many steps; 0: never.
+/// Errors: kExpression.
 MechanismSpec parse_rfa(const std::string& expression);
 
 /// See caution_of(): where gates and denominator=one come together, so that weights are not normalised.
