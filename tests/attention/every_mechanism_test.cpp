@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One battery of checks for mechanisms (lsh, whose queries are its keys, has tests of its own); what a mechanism says
-// about itself decides which of them apply.
+// One battery of checks for mechanisms; what a mechanism says about itself decides which of them apply. The queries of
+// lsh are its keys.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -39,6 +39,8 @@ const std::vector<std::string>& battery_expressions() {
       "nystrom(landmarks=4, conv=3)",
       "nystrom(landmarks=16, conv=0)",
       "nystrom(landmarks=0, conv=3)",
+      "lsh(buckets=8, chunk=16, seed=3)",
+      "lsh(causal=rank, window=16, buckets=8, seed=3)",
       "relative",
       "span(max=24, ramp=4, init=6)",
       "window(5)",
@@ -71,7 +73,8 @@ class EveryMechanism : public ::testing::TestWithParam<std::string> {
 };
 
 at::Tensor output_of(AttentionImpl& module, const Tensors& tensors, const AttentionContext& context = {}) {
-  return module.forward(tensors.query, tensors.key, tensors.value, context).detach();
+  const Tensors given = fitting(module, tensors);
+  return module.forward(given.query, given.key, given.value, context).detach();
 }
 
 Tensors rows_between(const Tensors& tensors, std::int64_t first, std::int64_t count) {
@@ -116,7 +119,7 @@ TEST_P(EveryMechanism, StepsEqualTheWhole) {
   for (const std::int64_t count : {66, 1, 1, 6, 1}) {
     AttentionContext context;
     context.query_offset = first;
-    const Tensors part = rows_between(tensors, first, count);
+    const Tensors part = fitting(*module, rows_between(tensors, first, count));
     const at::Tensor output = module->step(part.query, part.key, part.value, context, *state).detach();
     EXPECT_LT(battery_gap(output, whole.narrow(2, first, count)), 1e-4) << first;
     state->advance();
@@ -176,7 +179,8 @@ TEST_P(EveryMechanism, GradientsAreThoseOfTheFunction) {
     context.key_keep = at::arange(7).unsqueeze(0) < at::tensor({7, 4}).unsqueeze(1);
     const Tensors tensors = in_type(random_tensors({2, kBatteryHeads, 7, kBatteryWidth}), at::kDouble);
     const auto call = [&](const std::vector<at::Tensor>& inputs) {
-      return module->forward(inputs[0], inputs[1], inputs[2], context);
+      const Tensors given = fitting(*module, {inputs[0], inputs[1], inputs[2]});
+      return module->forward(given.query, given.key, given.value, context);
     };
     testing::expect_gradients(call, {tensors.query, tensors.key, tensors.value}, 1e-5);
   }

@@ -216,8 +216,30 @@ TEST(Mechanism, ASiteThatAsksForTooMuchIsRefusedInOneLine) {
 }
 
 TEST(Mechanism, KnownNamesThatAreNotHereYetSaySo) {
-  for (const char* expression : {" star", "little_bird(window=3)"}) {
-    expect_error(ErrorKind::kUnsupported, {"known", "patterns"}, [&] { make_attention(expression, site_of(1)); });
+  expect_error(ErrorKind::kUnsupported, {"known", "patterns"},
+               [&] { make_attention("little_bird(window=3)", site_of(1)); });
+}
+
+// Guo et al. 2019, section 3: satellites in a ring, and a relay, the first token, that all of them see and that sees
+// all. The ring of a row closes where its text ends.
+TEST(Mechanism, StarIsARingAndARelay) {
+  const Tensors tensors = random_tensors({2, 2, 9, 8}, at::kDouble);
+  AttentionContext context;
+  context.rows = {{}, {{}, 6, 6}};
+  context.key_keep = at::arange(9).unsqueeze(0) < at::tensor({9, 6}).unsqueeze(1);
+  const at::Tensor found = forward("star", site_of(2), tensors, context);
+  for (const auto& [row, length] : {std::pair{0, 9}, std::pair{1, 6}}) {
+    at::Tensor edges = at::zeros({length, length}, at::kBool);
+    for (std::int64_t i = 0; i < length; ++i) {
+      for (const std::int64_t near : {i, (i + 1) % length, (i + length - 1) % length, std::int64_t{0}}) {
+        edges[i][near] = edges[0][i] = true;
+      }
+    }
+    const auto of_row = [&](const at::Tensor& tensor) { return tensor[row].narrow(1, 0, length); };
+    const at::Tensor scores = at::matmul(of_row(tensors.query), of_row(tensors.key).transpose(1, 2)) / std::sqrt(8.0);
+    const at::Tensor weights = at::softmax(scores.masked_fill(edges.logical_not(), -1e30), -1);
+    const at::Tensor expected = at::matmul(weights, of_row(tensors.value));
+    EXPECT_LT((of_row(found) - expected).abs().max().item<double>(), 1e-12) << row;
   }
 }
 

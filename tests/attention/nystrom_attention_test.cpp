@@ -17,6 +17,7 @@
 #include "support/torch_fixture.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/nystrom/token_convolution.h"
 #include "weft/core/error.h"
 
 namespace weft::test {
@@ -126,6 +127,34 @@ TEST(NystromAttention, RowsOfABatchAreCoupledOnlyAsReleased) {
       EXPECT_EQ(std::string(guess) != "exact", nystrom_gap(alone, as_released) < 1e-12) << guess;
     }
     EXPECT_EQ(is_released, gap > 1e-12) << guess << ' ' << gap;
+  }
+}
+
+// In float32 by the kernel, forwards and backwards; in float64 by LibTorch. The values are columns of a wider tensor.
+TEST(NystromAttention, TheConvolutionOfTheKernelIsLibTorchs) {
+  for (const std::int64_t taps : {1, 5, 65, 131}) {
+    for (const std::int64_t length : {1, 9, 64, 150}) {
+      at::manual_seed(7);
+      const at::Tensor wide = at::randn({2, length, 2, 24});
+      const at::Tensor weights = at::randn({2, taps}) / std::sqrt(static_cast<double>(taps));
+      const at::Tensor direction = at::randn({2, 2, length, 8});
+      const auto computed = [&](at::ScalarType type) {
+        const at::Tensor values = wide.to(type).transpose(1, 2).narrow(3, 8, 8).detach().requires_grad_();
+        const at::Tensor taps_of_type = weights.to(type).detach().requires_grad_();
+        const at::Tensor base = wide.to(type).transpose(1, 2).narrow(3, 16, 8).detach().requires_grad_();
+        const at::Tensor output = attention::add_convolution(base, values, taps_of_type);
+        (output * direction.to(type)).sum().backward();
+        return std::vector<at::Tensor>{output.detach(), values.grad(), taps_of_type.grad(), base.grad()};
+      };
+      const std::vector<at::Tensor> exact = computed(at::kDouble);
+      const std::vector<at::Tensor> found = computed(at::kFloat);
+      for (std::size_t i = 0; i < exact.size(); ++i) {
+        // Sums of 2,400 products of normal numbers in float32.
+        EXPECT_LT(nystrom_gap(found[i].to(at::kDouble), exact[i]), 2e-4) << i << ": " << taps << " of " << length;
+      }
+      const at::Tensor own = found[0].new_zeros(found[0].sizes());
+      EXPECT_TRUE(at::equal(attention::add_convolution(own, wide.transpose(1, 2).narrow(3, 8, 8), weights), own));
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include "support/expect_error.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/linear/redrawn_features.h"
 
 namespace weft::test {
 namespace {
@@ -121,6 +122,55 @@ TEST(PerformerAttention, RowsAreSavedAndNotTrained) {
   EXPECT_FALSE(at::equal(seeded("7"), seeded("8")));
 }
 
+/// Two layers, as a model holds them.
+struct TwoLayers : torch::nn::Module {
+  explicit TwoLayers(const std::string& expression) {
+    for (const char* name : {"first", "second"}) {
+      MechanismSite site;
+      site.heads = 2;
+      site.head_dim = 8;
+      register_module(name, make_attention(expression, site));
+    }
+  }
+  std::vector<at::Tensor> rows() const {
+    return {named_parameters()["first.projection"].clone(), named_parameters()["second.projection"].clone()};
+  }
+};
+
+TEST(PerformerAttention, RowsAreDrawnAnewOnASchedule) {
+  for (const char* expression : {"performer(features=16, redraw=3, seed=1)", "rfa(features=16, redraw=3, seed=1)"}) {
+    const auto model = std::make_shared<TwoLayers>(expression);
+    const std::vector<at::Tensor> first = model->rows();
+    for (const std::int64_t done : {1, 2}) {
+      attention::redraw_features(*model, done, 5);
+      EXPECT_TRUE(model->rows()[0].equal(first[0])) << done;
+    }
+    attention::redraw_features(*model, 3, 5);
+    const std::vector<at::Tensor> second = model->rows();
+    EXPECT_FALSE(second[0].equal(first[0]));
+    EXPECT_FALSE(second[0].equal(second[1]));
+    attention::redraw_features(*model, 6, 5);
+    EXPECT_FALSE(model->rows()[0].equal(second[0]));
+    attention::redraw_features(*model, 3, 6);
+    EXPECT_FALSE(model->rows()[0].equal(second[0])) << "another run's seed";
+    attention::redraw_features(*model, 3, 5);
+    EXPECT_TRUE(model->rows()[1].equal(second[1])) << "a function of step, seed and place";
+    EXPECT_FALSE(model->parameters().front().requires_grad());
+  }
+  const auto kept = std::make_shared<TwoLayers>("performer(features=16)");
+  const std::vector<at::Tensor> rows = kept->rows();
+  attention::redraw_features(*kept, 1000, 5);
+  EXPECT_TRUE(kept->rows()[0].equal(rows[0]));
+}
+
+TEST(PerformerAttention, RedrawnBlocksAreOrthogonal) {
+  const auto model = std::make_shared<TwoLayers>("performer(features=16, redraw=1)");
+  attention::redraw_features(*model, 1, 5);
+  const at::Tensor block = model->rows()[0].narrow(0, 8, 8).to(at::kDouble);
+  const at::Tensor products = at::matmul(block, block.t());
+  EXPECT_LT((products - at::diag(products.diagonal())).abs().max().item<double>(), 1e-5);
+}
+
 TEST(PerformerAttention, MemoryIsProportionalToTheLength) {
   const auto peak = [](std::int64_t length) {
     const Tensors tensors = random_tensors({1, 1, length, 16});
@@ -136,6 +186,8 @@ TEST(PerformerAttention, ErrorsNameTheSetting) {
   EXPECT_EQ(performer("", false)->description(), "performer(features=256)");
   EXPECT_EQ(performer("orthogonal=no, map=trigonometric, features=6, seed=2", false)->description(),
             "performer(features=6, map=trigonometric, orthogonal=no, seed=2)");
+  EXPECT_EQ(performer("redraw=100", false)->description(), "performer(features=256, redraw=100)");
+  expect_error(ErrorKind::kExpression, {"redraw", "-1"}, [] { performer("redraw=-1", false); });
   expect_error(ErrorKind::kExpression, {"even", "7"}, [] { performer("features=7, map=trigonometric", false); });
   expect_error(ErrorKind::kExpression, {"features", "65536", "0"}, [] { performer("features=0", false); });
   expect_error(ErrorKind::kExpression, {"no setting", "rank"}, [] { performer("rank=4", false); });

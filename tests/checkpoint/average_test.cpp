@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-models::EncoderDecoder tiny_pair_model(std::uint64_t seed, std::int64_t layers = 1) {
+models::EncoderDecoder tiny_pair_model(std::uint64_t seed, std::int64_t layers = 1,
+                                       const std::string& attention = "full") {
   models::EncoderDecoderConfig config;
   config.vocab_size = 256;
   config.d_model = 8;
@@ -33,6 +34,7 @@ models::EncoderDecoder tiny_pair_model(std::uint64_t seed, std::int64_t layers =
   config.decoder_attention_heads = 2;
   config.encoder_ffn_dim = 12;
   config.decoder_ffn_dim = 12;
+  config.encoder_attention = {attention};
   config.pad_token_id = 0;
   config.eos_token_id = 1;
   config.decoder_start_token_id = 0;
@@ -76,6 +78,16 @@ TEST_F(OwnPair, RefusesWhatDoesNotFit) {
   config["model_type"] = "weft";
   write_file_atomically(directory / "config.json", config.dump());
   test::expect_error(ErrorKind::kUnsupported, {"encoder-decoder", "weft"}, [&] { load_encoder_decoder(directory); });
+}
+
+TEST_F(OwnPair, RandomFeaturesHaveNoMean) {
+  const auto models = [&](const char* name, const std::string& attention) {
+    return std::vector<fs::path>{saved(concat(name, 1), tiny_pair_model(1, 1, attention)),
+                                 saved(concat(name, 2), tiny_pair_model(2, 1, attention))};
+  };
+  test::expect_error(ErrorKind::kArgument, {"random features", "mechanism.projection", "drawn anew"},
+                     [&] { average_models(models("other", "performer(features=8)"), folder_ / "mean"); });
+  EXPECT_NO_THROW(average_models(models("same", "performer(features=8, seed=3)"), folder_ / "mean"));
 }
 
 TEST_F(OwnPair, TheMeanOfModels) {

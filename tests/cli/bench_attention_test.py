@@ -95,6 +95,15 @@ class BenchMechanisms(Case):
         self.assertIn("cannot be part of a decoder, because", rows[1]["refused"])
         self.assertEqual(rows[1]["lengths"], [])
 
+    def test_a_figure_of_the_times(self):
+        for name, begin in (("times.png", b"\x89PNG"), ("times.svg", b"<?xml")):
+            done = weft(*SMALL_CALLS, "--lengths", "16,33", "--attention", "full", "linear", "--no-backward", "--plot", self.folder / name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue((self.folder / name).read_bytes().startswith(begin), name)
+        self.assert_fails(weft(*SMALL_CALLS, "--lengths", "16", "--plot", self.folder / "times.pdf"), 1, "--plot", ".png or .svg", "times.pdf")
+        many = ["full", "linear"] * 5
+        self.assert_fails(weft(*SMALL_CALLS, "--lengths", "16", "--attention", *many, "--plot", self.folder / "x.png"), 1, "8 mechanisms", "found 10")
+
     def test_errors(self):
         for lengths in ("", "32,16", "0", "8,x", "8,8", "99999999999"):
             done = weft(*SMALL_CALLS, "--lengths", lengths)

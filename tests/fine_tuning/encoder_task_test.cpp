@@ -55,7 +55,7 @@ TEST_F(EncoderTaskTest, DropoutIsOnInTrainingOnly) {
 }
 
 TEST_F(EncoderTaskTest, EveryParameterOfEveryFamilyLearns) {
-  for (const char* name : {"bert", "roberta", "longformer", "big_bird"}) {
+  for (const char* name : {"bert", "roberta", "longformer", "big_bird", "nystromformer"}) {
     const Prepared run = prepared(family(name));
     run.task->set_training(true);
     run.task->loss(0, 0).backward();

@@ -91,7 +91,7 @@ TEST_F(MaskedText, AnEvaluationIsThatOfTheLogits) {
 }
 
 TEST_F(MaskedText, EveryFamilyLearns) {
-  for (const char* family : {"bert", "roberta", "longformer", "big_bird"}) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer"}) {
     const PreparedText run = prepared(family);
     run.task->set_training(true);
     const double first = run.task->loss(1, 0).item<double>();

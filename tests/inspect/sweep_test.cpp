@@ -76,6 +76,24 @@ TEST(Plot, DrawsCurvesAndTable) {
   EXPECT_LT(svg_plot(bare).size(), svg.size());
 }
 
+TEST(Plot, DrawsYOnPowersOfTen) {
+  Plot plot = curve();
+  plot.y_on_powers = true;
+  test::expect_error(ErrorKind::kArgument, {"y above 0"}, [&] { svg_plot(plot); });
+  plot.curves[0].points = {{512, 0.3}, {131072, 4000}};
+  const std::string one = svg_plot(plot);
+  EXPECT_EQ(one.substr(0, 5), "<?xml");
+  // Names that need more lines move the curves down.
+  const auto height = [](const std::string& svg) {
+    const std::size_t at = svg.find("height=\"") + 8;
+    return std::stod(svg.substr(at));
+  };
+  for (int i = 0; i < 12; ++i) {
+    plot.curves.push_back({"a mechanism with a long name", {0, 0.4, 0.7}, {{512, 1.0}}});
+  }
+  EXPECT_GT(height(svg_plot(plot)), height(one));
+}
+
 TEST(Plot, RefusesPointsThatHaveNoPlace) {
   Plot plot = curve();
   plot.curves[0].points.emplace_back(0, 0.5);

@@ -71,7 +71,7 @@ class TrainLanguageModel : public ::testing::Test {
         }
         return task_->loss(step, part);
       }
-      void after_step() override { task_->after_step(); }
+      void after_step(std::int64_t done, std::uint64_t seed) override { task_->after_step(done, seed); }
       Json figures() const override { return task_->figures(); }
       void set_training(bool on) override { task_->set_training(on); }
       std::int64_t tokens(std::int64_t step, std::int64_t part) override { return task_->tokens(step, part); }
@@ -148,6 +148,21 @@ TEST_F(TrainLanguageModel, ResumesOnlyAsItBegan) {
   const Json given = {
       {"train_text", {(folder_ / "moved").string()}}, {"learning_rate", 0.01}, {"log_every", 2}, {"hidden_size", 32}};
   EXPECT_EQ(resume_language_model(folder_ / "run", given).steps, 12);
+}
+
+// Rows are drawn after steps 3, 6, 9 and 12: the run that stops after 7 steps has those of step 6 in its checkpoint.
+TEST_F(TrainLanguageModel, RedrawnFeaturesAreThoseOfARunThatWasNotStopped) {
+  models::TransformerConfig model = tiny_model();
+  model.attention = {"performer(features=8, redraw=3)"};
+  train("one", model);
+  train_until("two", 7, model);
+  resume_language_model(folder_ / "two");
+  EXPECT_EQ(test::logged_losses(folder_ / "one"), test::logged_losses(folder_ / "two"));
+  EXPECT_EQ(read_file(folder_ / "one/model.safetensors"), read_file(folder_ / "two/model.safetensors"));
+  model.attention = {"performer(features=8)"};
+  train("kept", model);
+  EXPECT_EQ(test::logged_losses(folder_ / "one").at(2), test::logged_losses(folder_ / "kept").at(2));
+  EXPECT_NE(test::logged_losses(folder_ / "one").at(3), test::logged_losses(folder_ / "kept").at(3));
 }
 
 // The price of a span outweighs what it is good for: spans end at 0, and are kept there.

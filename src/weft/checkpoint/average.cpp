@@ -74,6 +74,10 @@ at::Tensor mean_of(const Files& files, const formats::TensorInfo& info) {
   at::Tensor sum = first.is_floating_point() ? first.to(at::kDouble) : first;
   for (std::size_t i = 1; i < files.size(); ++i) {
     const at::Tensor next = read_tensor(*files[i], same_tensor(*files[i], info));
+    // The mean of two draws is no draw: features of such rows would be those of keys nearer to 0.
+    require(!info.name.ends_with("attention.mechanism.projection") || next.equal(first),
+            "only models with the same random features have a mean, but ", quote(info.name), " of ",
+            quoted_path(files[i]->path()), " was drawn anew");
     if (first.is_floating_point()) {
       sum.add_(next);
     } else {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/attention/mechanisms/linear/redrawn_features.h"
 #include "weft/data/length_batches.h"
 #include "weft/fine_tuning/objective.h"
 #include "weft/models/encoder_model.h"
@@ -29,6 +30,7 @@ class EncoderTask final : public training::Task {
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
+  void after_step(std::int64_t done, std::uint64_t seed) override { attention::redraw_features(*model_, done, seed); }
   void set_training(bool on) override { model_->train(on); }
   std::int64_t tokens(std::int64_t step, std::int64_t part) override;
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;

@@ -162,4 +162,10 @@ bool drops_elements(InstructionSet isa, DType dtype) noexcept {
 
 void drop_elements(InstructionSet isa, const ElementDropout& call) noexcept { kernels_of(isa)->drop(call); }
 
+bool convolves_rows(InstructionSet isa) noexcept { return kernels_of(isa) != nullptr; }
+
+void convolve_rows(InstructionSet isa, const RowConvolution& call, const ParallelFor& parallel) noexcept {
+  kernels_of(isa)->convolve(call, parallel);
+}
+
 }  // namespace weft::kernels

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "weft/attention/mechanisms/linear/redrawn_features.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -148,7 +149,8 @@ at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   return loss + (price - price.detach());
 }
 
-void LanguageModelTask::after_step() {
+void LanguageModelTask::after_step(std::int64_t done, std::uint64_t seed) {
+  attention::redraw_features(*model_, done, seed);
   for (const auto& layer : spans_) {
     layer->constrain();
   }

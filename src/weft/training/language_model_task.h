@@ -38,7 +38,7 @@ class LanguageModelTask final : public Task {
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
-  void after_step() override;
+  void after_step(std::int64_t done, std::uint64_t seed) override;
   formats::Json figures() const override;
   void set_training(bool on) override { model_->train(on); }
   std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override {

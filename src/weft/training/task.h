@@ -31,8 +31,9 @@ class Task {
   /// loss() is a mean over, where parts differ in it. Asked before the losses of a step, for the parts that this
   /// process computes.
   virtual double weight(std::int64_t /*step*/, std::int64_t /*part*/) { return 1.0; }
-  /// Called after the optimiser has changed the parameters: puts back what has to stay within bounds.
-  virtual void after_step() {}
+  /// Called after the optimiser has changed the parameters, `done` steps being done: puts back what has to stay within
+  /// bounds, and draws anew what is random in the model, from the run's seed.
+  virtual void after_step(std::int64_t /*done*/, std::uint64_t /*seed*/) {}
   /// Numbers that describe the model itself, for the entries of metrics.jsonl and the progress: an object, empty where
   /// there are none.
   virtual formats::Json figures() const { return formats::Json::object(); }

@@ -125,7 +125,7 @@ std::optional<UpdateResult> Update::run(std::int64_t step, const std::function<d
   // Clipping divides within the optimiser's own pass; nothing is divided when the norm is small enough.
   const bool clip = config_.clip_norm > 0 && norm > config_.clip_norm;
   optimizer_->step(result.learning_rate, clip ? norm / config_.clip_norm : 1.0);
-  task_.after_step();
+  task_.after_step(step + 1, static_cast<std::uint64_t>(config_.seed));
   return result;
 }
 

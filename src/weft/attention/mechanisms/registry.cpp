@@ -68,7 +68,6 @@ constexpr std::array kMechanisms{
     Mechanism{"rfa", parse_rfa, build_learned<RfaAttention>},
     Mechanism{"linformer", parse_linformer, build_learned<LinformerAttention>},
     Mechanism{"little_bird", refuse, nullptr},
-    Mechanism{"star", refuse, nullptr},
 };
 
 // The identifier that the expression begins with, empty when it begins with anything else.

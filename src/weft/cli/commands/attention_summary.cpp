@@ -2,6 +2,7 @@
 // The mechanism itself says what it computes; a survey of a pattern at a length gives its density.
 #include "weft/cli/commands/attention_summary.h"
 
+#include "weft/attention/mechanisms/caution.h"
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
 #include "weft/inspect/survey/survey.h"
@@ -54,7 +55,8 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
       summaries.back().last_layer = layer;
       continue;
     }
-    AttentionSummary summary{layer, layer, given.description, effective.description, share, {}, {}};
+    AttentionSummary summary{layer, layer, given.description, effective.description, share, {}, {}, {}};
+    summary.caution = attention::caution_of(given);
     if (const auto flops = attention::forward_operations(effective, site, length); flops && length > 0) {
       summary.flops = *flops * static_cast<double>(site.heads);
       summary.share_of_full = *summary.flops / full_flops(site, length);
@@ -85,6 +87,9 @@ Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t
       rows.emplace_back("cost" + name, concat(with_unit(*summary.flops, "FLOP"), " a layer at ", digits(length),
                                               " tokens, ", percent(*summary.share_of_full), " of full attention"));
     }
+    if (!summary.caution.empty()) {
+      rows.emplace_back("note" + name, summary.caution);
+    }
   }
   return rows;
 }
@@ -97,6 +102,9 @@ formats::Json attention_json(const std::vector<AttentionSummary>& summaries) {
                            {"effective", summary.effective}};
     entry["density"] = summary.density ? formats::Json(summary.density->share) : formats::Json(nullptr);
     entry["flops"] = summary.flops ? formats::Json(*summary.flops) : formats::Json(nullptr);
+    if (!summary.caution.empty()) {
+      entry["note"] = summary.caution;
+    }
     json.push_back(std::move(entry));
   }
   return json;

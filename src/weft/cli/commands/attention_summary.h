@@ -30,6 +30,7 @@ struct AttentionSummary {
   std::optional<Density> density;  ///< at `length`; absent for what is no pattern, needs `input` or takes long to count
   std::optional<double> flops;     ///< of a layer forwards over one text of that length; absent for a pattern
   std::optional<double> share_of_full;  ///< `flops` over those of full attention
+  std::string caution;                  ///< what a user should know of the mechanism's settings; empty: nothing
 };
 
 /// Errors: kExpression for a mechanism string that does not parse or does not fit.
@@ -41,8 +42,8 @@ std::string layer_range(const AttentionSummary& summary);
 /// Rows for name_table: the effective expression, and its density or the operations of a layer.
 Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length);
 
-/// A list with {"layers": [first, last], "expression", "effective", "density", "flops"} for each summary; the last two
-/// may be null.
+/// A list with {"layers": [first, last], "expression", "effective", "density", "flops"} for each summary, of which
+/// density and flops may be null, and "note" where the settings ask for one.
 formats::Json attention_json(const std::vector<AttentionSummary>& summaries);
 
 }  // namespace weft::cli

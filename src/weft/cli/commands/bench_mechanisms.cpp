@@ -13,6 +13,7 @@
 #include <ATen/Parallel.h>
 
 #include "weft/cli/bench/mechanism_bench.h"
+#include "weft/cli/bench/mechanism_plot.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -30,7 +31,8 @@ namespace {
 constexpr const char* kBenchMechanismsExamples =
     "  weft bench mechanisms\n"
     "  weft bench mechanisms --causal --lengths 512,4096,32768 --json\n"
-    "  weft bench mechanisms --attention full 'window(512)' 'performer(features=128)' --no-backward";
+    "  weft bench mechanisms --attention full 'window(512)' 'performer(features=128)' --no-backward\n"
+    "  weft bench mechanisms --plot mechanisms.png";
 constexpr std::int64_t kLongestCall = std::int64_t{1} << 24;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
@@ -45,6 +47,7 @@ struct BenchMechanismsConfig {
   bool backward = true;
   double seconds = 10;
   double memory = 0;
+  std::string plot;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -62,6 +65,7 @@ struct BenchMechanismsConfig {
     visit(Field{"seconds", &C::seconds, "leave out calls that would take longer"}.range(0.001, 86400.0));
     visit(Field{"memory", &C::memory, "leave out calls that would need more GiB; 0: half of the machine's"}.range(
         0.0, 65536.0));
+    visit(Field{"plot", &C::plot, "write a figure of the times, with a table, to this PNG or SVG file"});
   }
 };
 
@@ -204,6 +208,9 @@ void run_bench_mechanisms(const BenchMechanismsOptions& options) {
   const MechanismCalls calls = calls_of(config);
   const std::vector<std::string> expressions =
       config.attention.empty() ? one_of_each_kind(config.causal) : config.attention;
+  if (!config.plot.empty()) {
+    check_mechanism_plot(config.plot, expressions.size());
+  }
   std::vector<MechanismReport> reports;
   ProgressBar progress("measuring", static_cast<double>(expressions.size()));
   for (const std::string& expression : expressions) {
@@ -211,10 +218,14 @@ void run_bench_mechanisms(const BenchMechanismsOptions& options) {
     reports.push_back(measure_mechanism(expression, calls));
   }
   progress.finish();
+  const std::string shape = concat(cpu_description(), ", ", counted(at::get_num_threads(), "thread"), ", ",
+                                   config.dtype, ", ", config.causal ? "causal, " : "", "batch ", calls.batch, ", ",
+                                   counted(calls.heads, "head"), " of ", calls.head_dim, " columns");
+  if (!config.plot.empty()) {
+    write_mechanism_plot(config.plot, shape, reports, calls);
+  }
   if (!options.json) {
-    std::cout << cpu_description() << ", " << counted(at::get_num_threads(), "thread") << ", " << config.dtype << ", "
-              << (config.causal ? "causal, " : "") << "batch " << calls.batch << ", " << counted(calls.heads, "head")
-              << " of " << calls.head_dim << " columns; `-` was left out\n\n";
+    std::cout << shape << "; `-` was left out\n\n";
     print_tables(reports, calls);
     return;
   }

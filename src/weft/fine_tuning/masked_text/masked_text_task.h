@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/attention/mechanisms/linear/redrawn_features.h"
 #include "weft/core/fields.h"
 #include "weft/data/masking.h"
 #include "weft/data/text_corpus.h"
@@ -81,6 +82,7 @@ class MaskedTextTask final : public training::Task {
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
+  void after_step(std::int64_t done, std::uint64_t seed) override { attention::redraw_features(*model_, done, seed); }
   void set_training(bool on) override { model_->train(on); }
   std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override {
     return trainer_.batch_size * text_.context;

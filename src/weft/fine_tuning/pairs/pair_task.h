@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/attention/mechanisms/linear/redrawn_features.h"
 #include "weft/data/length_batches.h"
 #include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/fine_tuning/pairs/pair_rows.h"
@@ -46,6 +47,7 @@ class PairTask final : public training::Task {
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override { return training::leaves_of(*model_); }
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
+  void after_step(std::int64_t done, std::uint64_t seed) override { attention::redraw_features(*model_, done, seed); }
   /// Target tokens, so that a step's loss is the mean over all of them.
   double weight(std::int64_t step, std::int64_t part) override;
   void set_training(bool on) override { model_->train(on); }

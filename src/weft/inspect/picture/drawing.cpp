@@ -83,18 +83,37 @@ void fill(cairo_t* context, const Colour& colour, double x, double y, double wid
   cairo_fill(context);
 }
 
-void draw_legend(cairo_t* context, const std::vector<LegendEntry>& entries, double x, double y, double right) {
-  const double left = x;
+namespace {
+
+/// Calls `place` with each entry and where it begins: x, and the number of its line.
+void lay_out_legend(cairo_t* context, const std::vector<LegendEntry>& entries, double left, double right,
+                    const std::function<void(const LegendEntry&, double, int)>& place) {
+  double x = left;
+  int line = 0;
   for (const LegendEntry& entry : entries) {
     const double needed = 18 + text_width(context, kBody, entry.name);
     if (x > left && x + needed > right) {
       x = left;
-      y += kLine + 2;
+      ++line;
     }
-    fill(context, entry.colour, x, y, 12, 12);
-    draw_text(context, kBody, entry.name, x + 18, y + 10);
+    place(entry, x, line);
     x += needed + 16;
   }
+}
+
+}  // namespace
+
+int legend_lines(cairo_t* context, const std::vector<LegendEntry>& entries, double x, double right) {
+  int lines = 0;
+  lay_out_legend(context, entries, x, right, [&](const LegendEntry&, double, int line) { lines = line + 1; });
+  return lines;
+}
+
+void draw_legend(cairo_t* context, const std::vector<LegendEntry>& entries, double x, double y, double right) {
+  lay_out_legend(context, entries, x, right, [&](const LegendEntry& entry, double at, int line) {
+    fill(context, entry.colour, at, y + line * kLegendLine, 12, 12);
+    draw_text(context, kBody, entry.name, at + 18, y + line * kLegendLine + 10);
+  });
 }
 
 void with_measuring_context(const std::function<void(cairo_t* context)>& measure) {

@@ -38,11 +38,14 @@ void draw_text(cairo_t* context, const Text& text, const std::string& words, dou
 std::vector<std::string> wrapped(cairo_t* context, const Text& text, const std::string& words, double width);
 void fill(cairo_t* context, const Colour& colour, double x, double y, double width, double height);
 
-/// Squares of colour with names, from `x` on, in lines up to `right`.
+/// Squares of colour with names, from `x` on, in lines up to `right`, kLegendLine apart.
 struct LegendEntry {
   Colour colour;
   std::string name;
 };
+inline constexpr double kLegendLine = kLine + 2;
+/// Lines that draw_legend() would draw.
+int legend_lines(cairo_t* context, const std::vector<LegendEntry>& entries, double x, double right);
 void draw_legend(cairo_t* context, const std::vector<LegendEntry>& entries, double x, double y, double right);
 
 /// A figure that knows its size, in points.

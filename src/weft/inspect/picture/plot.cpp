@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+#include <optional>
 
 #include "weft/core/error.h"
 #include "weft/inspect/picture/drawing.h"
@@ -16,32 +17,53 @@ namespace {
 constexpr double kLeastWidth = 400;
 constexpr double kHeight = 250;
 constexpr double kLeft = kMargin + 30;
-constexpr double kTop = kMargin + 42;  // below title and names
+constexpr double kTop = kMargin + 42;  // below title and one line of names
 constexpr Text kCell{10, false, false, kInk};
 constexpr double kGap = 16;  // between columns
 
-struct Frame {
-  int low = 0;  // powers of ten
+/// Powers of ten that an axis begins and ends with.
+struct Powers {
+  int low = 0;
   int high = 1;
-  double width = kLeastWidth;
-  double x(double value) const { return kLeft + (std::log10(value) - low) / (high - low) * width; }
-  static double y(double value) { return kTop + (1 - value) * kHeight; }
+  double share(double value) const { return (std::log10(value) - low) / (high - low); }
 };
 
-Frame frame_of(const Plot& plot) {
-  double smallest = 0;
-  double largest = 0;
-  for (const PlotCurve& curve : plot.curves) {
-    for (const auto& [x, y] : curve.points) {
-      require(x > 0 && y >= 0 && y <= 1 && std::isfinite(x), "a plot needs x above 0 and y in [0, 1], found ", x,
-              " and ", y);
-      smallest = smallest == 0 ? x : std::min(smallest, x);
-      largest = std::max(largest, x);
-    }
-  }
-  require(largest > 0, "a plot needs at least one point");
+struct Frame {
+  Powers across;
+  std::optional<Powers> up;  // nothing: from 0 to 1
+  double width = kLeastWidth;
+  double top = 0;
+  double x(double value) const { return kLeft + across.share(value) * width; }
+  double y(double value) const { return top + (1 - (up ? up->share(value) : value)) * kHeight; }
+};
+
+Powers powers_around(double smallest, double largest) {
   const int low = static_cast<int>(std::floor(std::log10(smallest) + 1e-9));
   return {low, std::max(static_cast<int>(std::ceil(std::log10(largest) - 1e-9)), low + 1)};
+}
+
+void check_point(const Plot& plot, double x, double y) {
+  const bool fits = plot.y_on_powers ? y > 0 && std::isfinite(y) : y >= 0 && y <= 1;
+  require(x > 0 && std::isfinite(x) && fits, "a plot needs x above 0 and y ",
+          plot.y_on_powers ? "above 0" : "in [0, 1]", ", found ", x, " and ", y);
+}
+
+Frame frame_of(const Plot& plot) {
+  std::vector<double> xs;
+  std::vector<double> ys;
+  for (const PlotCurve& curve : plot.curves) {
+    for (const auto& [x, y] : curve.points) {
+      check_point(plot, x, y);
+      xs.push_back(x);
+      ys.push_back(y);
+    }
+  }
+  require(!xs.empty(), "a plot needs at least one point");
+  const auto around = [](const std::vector<double>& values) {
+    const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
+    return powers_around(*smallest, *largest);
+  };
+  return {around(xs), plot.y_on_powers ? std::optional<Powers>(around(ys)) : std::nullopt};
 }
 
 std::string short_power(int exponent) {
@@ -50,26 +72,43 @@ std::string short_power(int exponent) {
   return text;
 }
 
-void draw_frame(cairo_t* context, const Plot& plot, const Frame& frame) {
-  set_colour(context, kGrey);
-  cairo_set_line_width(context, 0.75);
-  cairo_rectangle(context, kLeft, kTop, frame.width, kHeight);
-  for (int exponent = frame.low; exponent <= frame.high; ++exponent) {
-    cairo_move_to(context, frame.x(std::pow(10, exponent)), kTop + kHeight);
-    cairo_rel_line_to(context, 0, 4);
+/// Where the upright axis has marks, and their words.
+std::vector<std::pair<double, std::string>> marks_of(const Frame& frame) {
+  std::vector<std::pair<double, std::string>> marks;
+  if (frame.up) {
+    for (int exponent = frame.up->low; exponent <= frame.up->high; ++exponent) {
+      marks.emplace_back(std::pow(10, exponent), short_power(exponent));
+    }
+    return marks;
   }
   for (int tenth = 0; tenth <= 10; tenth += 2) {
-    cairo_move_to(context, kLeft, Frame::y(tenth / 10.0));
+    marks.emplace_back(tenth / 10.0, concat(tenth / 10, '.', tenth % 10));
+  }
+  return marks;
+}
+
+void draw_frame(cairo_t* context, const Plot& plot, const Frame& frame) {
+  const double bottom = frame.top + kHeight;
+  set_colour(context, kGrey);
+  cairo_set_line_width(context, 0.75);
+  cairo_rectangle(context, kLeft, frame.top, frame.width, kHeight);
+  for (int exponent = frame.across.low; exponent <= frame.across.high; ++exponent) {
+    cairo_move_to(context, frame.x(std::pow(10, exponent)), bottom);
+    cairo_rel_line_to(context, 0, 4);
+  }
+  const auto marks = marks_of(frame);
+  for (const auto& [value, words] : marks) {
+    cairo_move_to(context, kLeft, frame.y(value));
     cairo_rel_line_to(context, -4, 0);
   }
   cairo_stroke(context);
-  for (int exponent = frame.low; exponent <= frame.high; ++exponent) {
-    draw_text(context, kTick, short_power(exponent), frame.x(std::pow(10, exponent)), kTop + kHeight + 15, 0.5);
+  for (int exponent = frame.across.low; exponent <= frame.across.high; ++exponent) {
+    draw_text(context, kTick, short_power(exponent), frame.x(std::pow(10, exponent)), bottom + 15, 0.5);
   }
-  for (int tenth = 0; tenth <= 10; tenth += 2) {
-    draw_text(context, kTick, concat(tenth / 10, '.', tenth % 10), kLeft - 7, Frame::y(tenth / 10.0) + 3.2, 1);
+  for (const auto& [value, words] : marks) {
+    draw_text(context, kTick, words, kLeft - 7, frame.y(value) + 3.2, 1);
   }
-  draw_text(context, kBody, plot.x_name, kLeft + frame.width / 2, kTop + kHeight + 30, 0.5);
+  draw_text(context, kBody, plot.x_name, kLeft + frame.width / 2, bottom + 30, 0.5);
 }
 
 void draw_curve(cairo_t* context, const PlotCurve& curve, const Frame& frame) {
@@ -77,11 +116,11 @@ void draw_curve(cairo_t* context, const PlotCurve& curve, const Frame& frame) {
   cairo_set_line_width(context, 1.5);
   cairo_new_path(context);  // text leaves a current point behind
   for (const auto& [x, y] : curve.points) {
-    cairo_line_to(context, frame.x(x), Frame::y(y));
+    cairo_line_to(context, frame.x(x), frame.y(y));
   }
   cairo_stroke(context);
   for (const auto& [x, y] : curve.points) {
-    cairo_arc(context, frame.x(x), Frame::y(y), 2.6, 0, 2 * std::numbers::pi);
+    cairo_arc(context, frame.x(x), frame.y(y), 2.6, 0, 2 * std::numbers::pi);
     cairo_fill(context);
   }
 }
@@ -112,23 +151,30 @@ void draw_table(cairo_t* context, const std::vector<std::vector<std::string>>& t
   }
 }
 
+std::vector<LegendEntry> names_of(const Plot& plot) {
+  std::vector<LegendEntry> names(plot.curves.size());
+  std::transform(plot.curves.begin(), plot.curves.end(), names.begin(),
+                 [](const PlotCurve& curve) { return LegendEntry{curve.colour, curve.name}; });
+  return names;
+}
+
 Drawing plot_drawing(const Plot& plot) {
   Frame frame = frame_of(plot);
   with_measuring_context([&](cairo_t* context) {
     const double title_end = kMargin + text_width(context, kTitle, plot.title);
     frame.width = std::max({frame.width, columns_of(context, plot.table).back() - kGap - kLeft, title_end - kLeft});
+    const int lines = legend_lines(context, names_of(plot), kLeft, kLeft + frame.width);
+    frame.top = kTop + std::max(lines - 1, 0) * kLegendLine;
   });
   const double width = kLeft + frame.width + kMargin;
-  const double table_top = kTop + kHeight + 58;
+  const double bottom = frame.top + kHeight;
+  const double table_top = bottom + 58;
   const double height =
-      (plot.table.empty() ? kTop + kHeight + 36 : table_top + static_cast<double>(plot.table.size()) * kLine) + kMargin;
+      (plot.table.empty() ? bottom + 36 : table_top + static_cast<double>(plot.table.size()) * kLine) + kMargin;
   return {width, height, [&plot, frame, width, height, table_top](cairo_t* context) {
             fill(context, {1, 1, 1}, 0, 0, width, height);
             draw_text(context, kTitle, plot.title, kMargin, kMargin + 8);
-            std::vector<LegendEntry> names(plot.curves.size());
-            std::transform(plot.curves.begin(), plot.curves.end(), names.begin(),
-                           [](const PlotCurve& curve) { return LegendEntry{curve.colour, curve.name}; });
-            draw_legend(context, names, kLeft, kMargin + 18, width - kMargin);
+            draw_legend(context, names_of(plot), kLeft, kMargin + 18, width - kMargin);
             draw_frame(context, plot, frame);
             for (const PlotCurve& curve : plot.curves) {
               draw_curve(context, curve, frame);

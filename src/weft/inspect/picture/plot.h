@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Curves over a logarithmic axis, and a table below them: the figure of the small-world sweep.
+// Curves over a logarithmic axis, and a table below them: the figure of the small-world sweep, and of how time grows
+// with the length.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace weft::inspect {
 struct PlotCurve {
   std::string name;
   Colour colour;
-  std::vector<std::pair<double, double>> points;  ///< x > 0, y in [0, 1]
+  std::vector<std::pair<double, double>> points;  ///< x > 0, y in [0, 1] or, on powers of ten, above 0
 };
 
 struct Plot {
@@ -21,10 +22,11 @@ struct Plot {
   std::string x_name;
   std::vector<PlotCurve> curves;
   std::vector<std::vector<std::string>> table;  ///< rows of equally many words, the first a heading; may be empty
+  bool y_on_powers = false;                     ///< y on powers of ten, as x is; otherwise from 0 to 1
 };
 
 /// The figure as a whole SVG document or PNG file: x from the smallest to the largest power of ten around the points,
-/// y from 0 to 1. Errors: kArgument for a plot without points, or with one out of range.
+/// y from 0 to 1, or on powers of ten likewise. Errors: kArgument for a plot without points, or with one out of range.
 std::string svg_plot(const Plot& plot);
 std::string png_plot(const Plot& plot);
 

@@ -4,6 +4,7 @@
 
 #include "weft/kernels/fused.h"
 #include "weft/kernels/fused/backward_pass.h"
+#include "weft/kernels/fused/convolved_rows.h"
 #include "weft/kernels/fused/element_draws.h"
 #include "weft/kernels/fused/forward_pass.h"
 #include "weft/kernels/fused/single_row.h"

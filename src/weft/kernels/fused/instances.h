@@ -4,6 +4,7 @@
 
 #include "weft/kernels/element_dropout.h"
 #include "weft/kernels/fused.h"
+#include "weft/kernels/row_convolution.h"
 
 namespace weft::kernels {
 
@@ -11,6 +12,7 @@ struct FusedKernels {
   Status (*forward)(const AttentionArguments&, const ParallelFor&) noexcept;
   Status (*backward)(const AttentionArguments&, const AttentionGradients&, const ParallelFor&) noexcept;
   void (*drop)(const ElementDropout&) noexcept;
+  void (*convolve)(const RowConvolution&, const ParallelFor&) noexcept;
 };
 
 extern const FusedKernels kGenericKernels;

@@ -3,6 +3,7 @@
 // the past alone, decoding and numbers that are not finite are here.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "weft/attention/mechanism.h"
@@ -25,6 +26,11 @@ struct FeatureParts {
 class FeatureAttention : public AttentionImpl {
  public:
   using AttentionImpl::AttentionImpl;
+
+  /// Steps of training between two draws of its random rows; 0: they are drawn once (redrawn_features.h).
+  virtual std::int64_t redraw_every() const { return 0; }
+  /// Draws them from a seed of their own.
+  virtual void redraw(std::uint64_t /*seed*/) {}
 
   at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionContext& context) override;

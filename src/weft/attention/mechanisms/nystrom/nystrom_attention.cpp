@@ -5,7 +5,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/matmul.h>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "weft/attention/attention.h"
+#include "weft/attention/mechanisms/nystrom/token_convolution.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
@@ -35,7 +35,6 @@ constexpr std::int64_t kDefaultIterations = 6;
 constexpr std::int64_t kLongestConvolution = 1023;
 constexpr std::int64_t kDefaultConvolution = 65;
 constexpr double kConvolutionRange = 0.02;  // as released
-constexpr double kHidden = -1e30;           // finite: a row that sees no landmark has no NaN to hide
 
 struct NystromSettings {
   std::int64_t landmarks;
@@ -86,13 +85,13 @@ double nystrom_operations(const NystromSettings& settings, const MechanismSite& 
 
 /// Which tokens each landmark is the mean of.
 struct Stretches {
-  at::Tensor means;   ///< [B or 1, 1, l, N]: products with it are means, zeros where a landmark has no token
-  at::Tensor absent;  ///< bool [B or 1, 1, 1, l]: landmarks without a token
-  at::Tensor few;     ///< bool [B or 1, 1, 1, 1]: not more tokens than landmarks
+  at::Tensor means;    ///< [B or 1, l, N]: products with it are means, zeros where a landmark has no token
+  at::Tensor present;  ///< bool [B, l]: landmarks with a token; undefined: all
+  at::Tensor few;      ///< bool [B, 1, 1, 1]: not more tokens than landmarks; undefined: no row has so few
 };
 
-/// keep bool [B, N], or undefined: all. Of n kept tokens the r-th belongs to stretch floor(r l / n), or to its own one
-/// where there are at most l.
+/// keep bool [B, N], or undefined: all, which are more than the landmarks. Of n kept tokens the r-th belongs to stretch
+/// floor(r l / n), or to its own one where there are at most l.
 Stretches stretches_of(const at::Tensor& keep, const at::Tensor& like, std::int64_t landmarks) {
   const std::int64_t length = like.size(2);
   const at::Tensor kept = keep.defined() ? keep : at::ones({1, length}, like.options().dtype(at::kBool));
@@ -102,14 +101,16 @@ Stretches stretches_of(const at::Tensor& keep, const at::Tensor& like, std::int6
   const at::Tensor numbers = at::arange(landmarks, count.options());
   const at::Tensor members = (stretch.unsqueeze(1) == numbers.unsqueeze(-1)) & kept.unsqueeze(1);  // [B, l, N]
   const at::Tensor sizes = members.sum(-1, true);                                                  // [B, l, 1]
-  return {(members.to(like.scalar_type()) / sizes.clamp_min(1)).unsqueeze(1), (sizes == 0).transpose(1, 2).unsqueeze(1),
-          (count <= landmarks).unsqueeze(-1).unsqueeze(-1)};
+  const at::Tensor means = members.to(like.scalar_type()) / sizes.clamp_min(1);
+  if (!keep.defined()) {
+    return {means, {}, {}};
+  }
+  return {means, sizes.squeeze(-1) > 0, (count <= landmarks).unsqueeze(-1).unsqueeze(-1)};
 }
 
-/// softmax over the last dimension of query key^T, without what `hidden` marks.
-at::Tensor mark_weights(const at::Tensor& query, const at::Tensor& key, const at::Tensor& hidden) {
-  const at::Tensor scores = at::matmul(query, key.transpose(-2, -1));
-  return at::softmax(hidden.defined() ? scores.masked_fill(hidden, kHidden) : scores, -1);
+/// means [B or 1, l, N], x [B, H, N, D] -> [B, H, l, D]: one product for all heads, whose columns are side by side.
+at::Tensor means_of(const at::Tensor& means, const at::Tensor& x) {
+  return at::matmul(means, x.transpose(1, 2).flatten(2)).unflatten(-1, {x.size(1), x.size(3)}).transpose(1, 2);
 }
 
 /// Column sums [B, H, l] -> what the first guess is divided by, of a shape that goes with [B, H, l, l].
@@ -186,15 +187,18 @@ at::Tensor NystromAttention::forward(const at::Tensor& query, const at::Tensor& 
   const at::ScalarType type = accumulation_type(query);
   const at::Tensor keep = kept_keys(context, key);
   const at::Tensor keep_queries = kept_queries(context, query);
-  const auto wide = [&](const at::Tensor& tensor, const at::Tensor& kept) {
-    return repeat_key_heads(without_padding(tensor, kept).to(type), site().heads);
+  const auto clean = [&](const at::Tensor& tensor, const at::Tensor& kept) {
+    return repeat_key_heads(without_padding(tensor, kept), site().heads);
   };
-  const at::Tensor values = wide(value, keep);
-  at::Tensor output = landmarks_ == 0 ? softmax_of_pairs(wide(query, keep_queries), wide(key, keep), values, keep)
-                                      : through_landmarks(wide(query, keep_queries), wide(key, keep), values, keep);
+  const at::Tensor queries = clean(query, keep_queries);
+  const at::Tensor keys = clean(key, keep);
+  const at::Tensor values = clean(value, keep);
+  // A text of at most as many tokens as landmarks is its own landmarks.
+  const bool sees_pairs = landmarks_ == 0 || query.size(2) <= landmarks_;
+  at::Tensor output = sees_pairs ? softmax_of_pairs(queries, keys, values, keep).to(type)
+                                 : through_landmarks(queries.to(type), keys.to(type), values.to(type), keep);
   if (convolution_.defined()) {
-    const at::Tensor rows = convolution_.to(type).unsqueeze(1).unsqueeze(-1);  // [H, 1, conv, 1]
-    output = output + at::conv2d(values, rows, {}, {1, 1}, {rows.size(2) / 2, 0}, {1, 1}, site().heads);
+    output = add_convolution(output, values.to(type), convolution_.to(type));
   }
   return without_padding(output, keep_queries).to(query.scalar_type());
 }
@@ -207,21 +211,24 @@ at::Tensor NystromAttention::softmax_of_pairs(const at::Tensor& queries, const a
   return attention(queries, keys, values, layout_for_call(pairs, site(), queries, keys, {}, false), options).output;
 }
 
-at::Tensor NystromAttention::through_landmarks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& values,
-                                               const at::Tensor& keep) const {
-  const double scale = std::pow(static_cast<double>(query.size(3)), -0.25);
-  const at::Tensor queries = query * scale;
-  const at::Tensor keys = key * scale;
+at::Tensor NystromAttention::through_landmarks(const at::Tensor& queries, const at::Tensor& keys,
+                                               const at::Tensor& values, const at::Tensor& keep) const {
   const Stretches stretches = stretches_of(keep, queries, landmarks_);
-  const at::Tensor query_marks = at::matmul(stretches.means, without_padding(queries, keep));  // [B, H, l, D]
-  const at::Tensor key_marks = at::matmul(stretches.means, keys);
-  const at::Tensor hidden = keep.defined() ? keep.logical_not().unsqueeze(1).unsqueeze(1) : keep;
-  // Where each token is a landmark, the value of a landmark is that of its token, and no inverse is needed.
-  const at::Tensor middle = mark_weights(query_marks, key_marks, stretches.absent).masked_fill(stretches.few, 0.0);
-  const at::Tensor mixed =
-      at::where(stretches.few, at::matmul(stretches.means, values),
-                at::matmul(inverse(middle), at::matmul(mark_weights(query_marks, keys, hidden), values)));
-  return at::matmul(mark_weights(queries, key_marks, stretches.absent), mixed);
+  const at::Tensor query_marks = means_of(stretches.means, without_padding(queries, keep));  // [B, H, l, D]
+  const at::Tensor key_marks = means_of(stretches.means, keys);
+  const double scale = 1 / std::sqrt(static_cast<double>(queries.size(3)));
+  const at::Tensor scores = at::matmul(query_marks * scale, key_marks.transpose(-2, -1));
+  const at::Tensor seen = softmax_of_pairs(query_marks, keys, values, keep);
+  at::Tensor middle = at::softmax(scores, -1);
+  if (stretches.few.defined()) {
+    middle = middle.masked_fill(stretches.few, 0.0);
+  }
+  at::Tensor mixed = at::matmul(inverse(middle), seen);
+  if (stretches.few.defined()) {
+    // Where each token is a landmark, the value of a landmark is that of its token, and no inverse is needed.
+    mixed = at::where(stretches.few, means_of(stretches.means, values), mixed);
+  }
+  return softmax_of_pairs(queries, key_marks, mixed, stretches.present);
 }
 
 }  // namespace weft::attention

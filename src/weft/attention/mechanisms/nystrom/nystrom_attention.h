@@ -35,10 +35,12 @@ class NystromAttention : public AttentionImpl {
                      const AttentionContext& context) override;
 
  private:
-  // All [B, heads, N, D] in the dtype of sums, keep bool [B, N] or undefined; without the convolution.
+  // All [B, heads, N, D], keep bool [B, N] or undefined; without the convolution. The first takes as many queries as
+  // one likes, of any dtype.
   at::Tensor softmax_of_pairs(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                               const at::Tensor& keep) const;
-  at::Tensor through_landmarks(const at::Tensor& query, const at::Tensor& key, const at::Tensor& values,
+  /// In the dtype of sums, N above the number of landmarks.
+  at::Tensor through_landmarks(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                                const at::Tensor& keep) const;
   /// softmax(Q~ K~^T) [B, H, l, l] -> Z; zeros stay zeros.
   at::Tensor inverse(const at::Tensor& matrix) const;

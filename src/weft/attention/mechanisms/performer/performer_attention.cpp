@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::int64_t kMostFeatures = 65536;
 constexpr std::int64_t kDefaultFeatures = 256;
+constexpr std::int64_t kMostPerformerSteps = 1 << 30;
 constexpr std::int64_t kLargestPerformerSeed = (std::int64_t{1} << 62) - 1;
 constexpr double kRowsAtOnce = 64;  // that meet in a masked product, see causal_product()
 // The largest exponent of a key's feature. e^60 is 1e26: sums over 2^17 keys and 2^16 features stay below the 3e38 of
@@ -39,16 +40,17 @@ struct PerformerSettings {
   std::int64_t features;
   bool positive;
   bool orthogonal;
-  std::int64_t seed;  // -1: of the default generator
+  std::int64_t redraw;  // steps, 0: never
+  std::int64_t seed;    // -1: of the default generator
 };
 
 PerformerSettings performer_settings(const std::string& expression) {
   MechanismSettings given(expression, "performer");
-  const PerformerSettings settings{given.number("features", kDefaultFeatures, 1, kMostFeatures),
-                                   given.word("map", {"positive", "trigonometric"}) == "positive",
-                                   given.word("orthogonal", {"yes", "no"}) == "yes",
-                                   given.number("seed", -1, 0, kLargestPerformerSeed)};
-  given.check_all_taken({"features", "map", "orthogonal", "seed"});
+  const PerformerSettings settings{
+      given.number("features", kDefaultFeatures, 1, kMostFeatures),
+      given.word("map", {"positive", "trigonometric"}) == "positive", given.word("orthogonal", {"yes", "no"}) == "yes",
+      given.number("redraw", 0, 0, kMostPerformerSteps), given.number("seed", -1, 0, kLargestPerformerSeed)};
+  given.check_all_taken({"features", "map", "orthogonal", "redraw", "seed"});
   if (!settings.positive && settings.features % 2 != 0) {
     fail(ErrorKind::kExpression,
          "attention: features of `performer(map=trigonometric)` are pairs of a sine and a "
@@ -61,6 +63,7 @@ PerformerSettings performer_settings(const std::string& expression) {
 std::string performer_text(const PerformerSettings& settings) {
   return concat("performer(features=", settings.features, settings.positive ? "" : ", map=trigonometric",
                 settings.orthogonal ? "" : ", orthogonal=no",
+                settings.redraw > 0 ? concat(", redraw=", settings.redraw) : std::string(),
                 settings.seed >= 0 ? concat(", seed=", settings.seed) : std::string(), ")");
 }
 
@@ -120,6 +123,8 @@ PerformerAttention::PerformerAttention(MechanismSpec spec, const MechanismSite& 
     : FeatureAttention(std::move(spec), site) {
   const PerformerSettings settings = performer_settings(this->spec().description);
   positive_ = settings.positive;
+  orthogonal_ = settings.orthogonal;
+  redraw_every_ = settings.redraw;
   const at::NoGradGuard without_gradients;
   projection_ = register_parameter("projection", at::empty({random_rows(settings), site.head_dim}, options), false);
   if (projection_.is_meta()) {
@@ -130,6 +135,12 @@ PerformerAttention::PerformerAttention(MechanismSpec spec, const MechanismSite& 
     generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(settings.seed + site.layer));
   }
   projection_.copy_(drawn_rows(random_rows(settings), site.head_dim, settings.orthogonal, generator));
+}
+
+void PerformerAttention::redraw(std::uint64_t seed) {
+  const at::NoGradGuard without_gradients;
+  projection_.copy_(
+      drawn_rows(projection_.size(0), projection_.size(1), orthogonal_, at::detail::createCPUGenerator(seed)));
 }
 
 at::Tensor PerformerAttention::projected(const at::Tensor& scaled) const {

@@ -9,9 +9,10 @@
 
 namespace weft::attention {
 
-/// `performer(features=256, map=positive|trigonometric, orthogonal=yes|no, seed=N)`, all optional. `features`: numbers
-/// r that stand for a query or a key; the error falls with their number. `seed`: of the random rows; without it they
-/// come from LibTorch's default generator, as first weights do. Errors: kExpression.
+/// `performer(features=256, map=positive|trigonometric, orthogonal=yes|no, redraw=0, seed=N)`, all optional.
+/// `features`: numbers r that stand for a query or a key; the error falls with their number. `seed`: of the random
+/// rows; without it they come from LibTorch's default generator, as first weights do. `redraw`: training draws new ones
+/// every so many steps; 0: never. Errors: kExpression.
 MechanismSpec parse_performer(const std::string& expression);
 
 /// With x' = x / D^(1/4) and random rows w_f ~ normal(0, I) (lemma 1 and equation 5), up to factors that cancel,
@@ -23,6 +24,9 @@ MechanismSpec parse_performer(const std::string& expression);
 class PerformerAttention : public FeatureAttention {
  public:
   PerformerAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options);
+
+  std::int64_t redraw_every() const override { return redraw_every_; }
+  void redraw(std::uint64_t seed) override;
 
  protected:
   at::Tensor query_features(const at::Tensor& x) const override;
@@ -36,6 +40,8 @@ class PerformerAttention : public FeatureAttention {
   at::Tensor half_squares(const at::Tensor& like) const;
 
   bool positive_ = true;
+  bool orthogonal_ = true;
+  std::int64_t redraw_every_ = 0;
   at::Tensor projection_;
 };
 

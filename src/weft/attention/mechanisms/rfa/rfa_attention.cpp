@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::int64_t kMostRfaFeatures = 65536;
 constexpr std::int64_t kDefaultRfaFeatures = 128;
+constexpr std::int64_t kMostRfaSteps = 1 << 30;
 constexpr std::int64_t kLargestRfaSeed = (std::int64_t{1} << 62) - 1;
 // As released: the size of a feature, what keeps a length from 0, and the least denominators.
 constexpr double kFeatureSize = 0.1;
@@ -39,16 +40,19 @@ struct RfaSettings {
   bool gate;
   bool one;
   bool learned;
-  std::int64_t seed;  // -1: of the default generator
+  std::int64_t redraw;  // steps, 0: never
+  std::int64_t seed;    // -1: of the default generator
 };
 
 RfaSettings rfa_settings(const std::string& expression) {
   MechanismSettings given(expression, "rfa");
-  const RfaSettings settings{
-      given.number("features", kDefaultRfaFeatures, 2, kMostRfaFeatures), given.word("gate", {"no", "yes"}) == "yes",
-      given.word("denominator", {"one", "small"}) == "one", given.word("scales", {"learned", "fixed"}) == "learned",
-      given.number("seed", -1, 0, kLargestRfaSeed)};
-  given.check_all_taken({"features", "gate", "denominator", "scales", "seed"});
+  const RfaSettings settings{given.number("features", kDefaultRfaFeatures, 2, kMostRfaFeatures),
+                             given.word("gate", {"no", "yes"}) == "yes",
+                             given.word("denominator", {"one", "small"}) == "one",
+                             given.word("scales", {"learned", "fixed"}) == "learned",
+                             given.number("redraw", 0, 0, kMostRfaSteps),
+                             given.number("seed", -1, 0, kLargestRfaSeed)};
+  given.check_all_taken({"features", "gate", "denominator", "scales", "redraw", "seed"});
   if (settings.features % 2 != 0) {
     fail(ErrorKind::kExpression,
          "attention: features of `rfa` are pairs of a sine and a cosine, so that their number must be even, found ",
@@ -60,10 +64,24 @@ RfaSettings rfa_settings(const std::string& expression) {
 std::string rfa_text(const RfaSettings& settings) {
   return concat("rfa(features=", settings.features, settings.gate ? ", gate=yes" : "",
                 settings.one ? "" : ", denominator=small", settings.learned ? "" : ", scales=fixed",
+                settings.redraw > 0 ? concat(", redraw=", settings.redraw) : std::string(),
                 settings.seed >= 0 ? concat(", seed=", settings.seed) : std::string(), ")");
 }
 
 }  // namespace
+
+// The weights (1 - g) of a gated sum add up to at most 1, and a product of features to kFeatureSize^2 features / 2.
+std::string rfa_caution(const std::string& expression) {
+  const RfaSettings settings = rfa_settings(expression);
+  if (!settings.gate || !settings.one) {
+    return {};
+  }
+  const double largest = kFeatureSize * kFeatureSize * static_cast<double>(settings.features) / 2;
+  return concat("with gates the weights of a row of `rfa(features=", settings.features, ")` sum to at most ", largest,
+                largest > kLeastSummed ? ", and mostly to much less" : "",
+                ", so that denominator=one, which divides by 1 or more, ", largest > kLeastSummed ? "rarely" : "never",
+                " normalises them; denominator=small does");
+}
 
 MechanismSpec parse_rfa(const std::string& expression) {
   const RfaSettings settings = rfa_settings(expression);
@@ -96,6 +114,7 @@ RfaAttention::RfaAttention(MechanismSpec spec, const MechanismSite& site, const 
   require(site.causal || !settings.gate, "attention: `", description(),
           "` forgets what lies behind, and so it is for decoders alone; leave gate=yes out where both sides are seen");
   least_denominator_ = settings.one ? kLeastSummed : kLeastMasked;
+  redraw_every_ = settings.redraw;
   const at::NoGradGuard without_gradients;
   const std::int64_t rows = settings.features / 2;
   projection_ = register_parameter("projection", at::empty({site.heads, rows, site.head_dim}, options), false);
@@ -114,6 +133,11 @@ RfaAttention::RfaAttention(MechanismSpec spec, const MechanismSite& site, const 
     generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(settings.seed + site.layer));
   }
   projection_.copy_(at::randn({site.heads, rows, site.head_dim}, generator, at::kDouble));
+}
+
+void RfaAttention::redraw(std::uint64_t seed) {
+  const at::NoGradGuard without_gradients;
+  projection_.copy_(at::randn(projection_.sizes(), at::detail::createCPUGenerator(seed), at::kDouble));
 }
 
 at::Tensor RfaAttention::of_all_heads(const at::Tensor& tensor) const {

@@ -9,11 +9,15 @@
 
 namespace weft::attention {
 
-/// `rfa(features=128, gate=no|yes, denominator=one|small, scales=learned|fixed, seed=S)`, all optional. `features`: an
-/// even number, half of them sines. `denominator`: the least one; the released program has 1 where it sums key by key
-/// and 1e-3 where it masks pairs. `seed`: the random rows of layer l are drawn from S + l; without it from LibTorch's
-/// default generator, as weights are. Errors: kExpression.
+/// `rfa(features=128, gate=no|yes, denominator=one|small, scales=learned|fixed, redraw=0, seed=S)`, all optional.
+/// `features`: an even number, half of them sines. `denominator`: the least one; the released program has 1 where it
+/// sums key by key and 1e-3 where it masks pairs. `seed`: the random rows of layer l are drawn from S + l; without it
+/// from LibTorch's default generator, as weights are. `redraw`: training draws new ones every so many steps; 0: never.
+/// Errors: kExpression.
 MechanismSpec parse_rfa(const std::string& expression);
+
+/// See caution_of(): where gates and denominator=one come together, so that weights are not normalised.
+std::string rfa_caution(const std::string& expression);
 
 /// With x^ = x / (|x| + 1e-3), random rows w ~ normal(0, I) and learned scales s of each column (equations 2 and 3),
 ///   phi(x) = 0.1 [sin((s w) . x^), cos((s w) . x^)],  E[phi(q) . phi(k)] ~ exp(-|s (q^ - k^)|^2 / 2),
@@ -25,6 +29,9 @@ MechanismSpec parse_rfa(const std::string& expression);
 class RfaAttention : public FeatureAttention {
  public:
   RfaAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options);
+
+  std::int64_t redraw_every() const override { return redraw_every_; }
+  void redraw(std::uint64_t seed) override;
 
   at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionContext& context) override;
@@ -43,6 +50,7 @@ class RfaAttention : public FeatureAttention {
   at::Tensor of_all_heads(const at::Tensor& tensor) const;
 
   double least_denominator_ = 1.0;
+  std::int64_t redraw_every_ = 0;
   at::Tensor projection_;
   at::Tensor scales_;  // undefined: ones
   at::Tensor gate_;    // undefined: sums do not forget
