@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One battery of checks for mechanisms (lsh, whose queries are its keys, has tests of its own); what a mechanism says
-// about itself decides which of them apply.
+// One battery of checks for mechanisms; what a mechanism says about itself decides which of them apply. lsh, whose
+// queries are its keys, and little_bird, whose keys begin with latents, have tests of their own.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -216,7 +216,7 @@ TEST(Mechanism, ASiteThatAsksForTooMuchIsRefusedInOneLine) {
 }
 
 TEST(Mechanism, KnownNamesThatAreNotHereYetSaySo) {
-  for (const char* expression : {" star", "little_bird(window=3)"}) {
+  for (const char* expression : {" star", "star(radius=3)"}) {
     expect_error(ErrorKind::kUnsupported, {"known", "patterns"}, [&] { make_attention(expression, site_of(1)); });
   }
 }
