@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One battery of checks for mechanisms; what a mechanism says about itself decides which of them apply. The queries of
-// lsh are its keys.
+// lsh are its keys; little_bird, whose keys begin with latents, has tests of its own.
 #include <gtest/gtest.h>
 
 #include <string>

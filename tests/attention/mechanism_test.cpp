@@ -215,11 +215,6 @@ TEST(Mechanism, ASiteThatAsksForTooMuchIsRefusedInOneLine) {
   EXPECT_NO_THROW(at_site(spec, site_of(2)));
 }
 
-TEST(Mechanism, KnownNamesThatAreNotHereYetSaySo) {
-  expect_error(ErrorKind::kUnsupported, {"known", "patterns"},
-               [&] { make_attention("little_bird(window=3)", site_of(1)); });
-}
-
 // Guo et al. 2019, section 3: satellites in a ring, and a relay, the first token, that all of them see and that sees
 // all. The ring of a row closes where its text ends.
 TEST(Mechanism, StarIsARingAndARelay) {

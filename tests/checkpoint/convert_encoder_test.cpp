@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From BERT and RoBERTa to Longformer and BigBird: within the old length and one window the new model is the old one.
+// To LittleBird, whose layers pack and whose positions are slopes: what its parameters begin with.
 #include <gtest/gtest.h>
 
 #include "models/small_encoder.h"
@@ -70,6 +71,40 @@ TEST(ConvertedHeads, GoAlongWhereTheirLayersAreTheSame) {
                      [] { convert_encoder(source("bert", Head::kSequenceClassification), request("longformer", 64)); });
   test::expect_error(ErrorKind::kUnsupported, {"question-answering"},
                      [] { convert_encoder(source("bert", Head::kQuestionAnswering), request("big_bird", 64)); });
+}
+
+TEST(ConvertedLittleBird, PacksWithTheProjectionsOfTheLayer) {
+  for (const char* family : {"bert", "roberta"}) {
+    EncoderModel old = source(family);
+    ConvertOptions options = request("littlebird", 100);
+    options.latents = 5;
+    EncoderModel made = convert_encoder(old, options);
+    EXPECT_EQ(made->config().model_type, "littlebird");
+    EXPECT_EQ(made->config().maximum_length(), 100);
+    EXPECT_FALSE(made->config().has_position_table());
+    const auto before = old->named_parameters();
+    const auto after = made->named_parameters();
+    const std::string layer = "encoder.layers.1.";
+    for (const char* kind : {"weight", "bias"}) {
+      const at::Tensor fused = before[layer + "attention.qkv." + kind];
+      EXPECT_TRUE(after[layer + "attention.qkv." + kind].equal(fused));
+      EXPECT_TRUE(after[layer + "pack.query." + kind].equal(fused.narrow(0, 0, 16)));
+      EXPECT_TRUE(after[layer + "pack.key_value." + kind].equal(fused.narrow(0, 16, 32)));
+      EXPECT_TRUE(after[layer + "pack.output." + kind].equal(before[layer + "attention.output." + kind]));
+      EXPECT_TRUE(after[layer + "pack_norm." + kind].equal(before[layer + "attention_norm." + kind]));
+    }
+    // Latent 3 of 5 is that of position 19 of 32.
+    const at::Tensor row = before["encoder.embeddings.positions"][family == std::string("bert") ? 19 : 21] +
+                           before["encoder.embeddings.token_types"][0] + before["encoder.embeddings.tokens"].mean(0);
+    const at::Tensor scaled = (row - row.mean()) / row.std(0, false) * before["encoder.embeddings.norm.weight"] +
+                              before["encoder.embeddings.norm.bias"];
+    EXPECT_LT(test::largest_difference(after["encoder.latents"][3], scaled), 1e-4);
+    models::EncoderInput input;
+    input.input_ids = test::text_ids(1, 100);
+    EXPECT_TRUE(made->forward(input).logits.isfinite().all().item<bool>());
+    options.latents = 33;
+    test::expect_error(ErrorKind::kArgument, {"1 to 32 latents", "33"}, [&] { convert_encoder(old, options); });
+  }
 }
 
 TEST(ConvertedRequests, AreChecked) {

@@ -42,6 +42,9 @@ TEST(EncoderConfigJson, TakesTheDefaultsOfTransformers) {
   EXPECT_EQ(read(R"({"model_type": "big_bird"})").hidden_act, "gelu_new");
   EXPECT_EQ(read(R"({"model_type": "nystromformer"})").conv_kernel_size, 65);
   EXPECT_EQ(read(R"({"model_type": "nystromformer", "conv_kernel_size": null})").conv_kernel_size, -1);
+  EXPECT_FALSE(read(R"({"model_type": "littlebird", "num_latents": 7})").has_position_table());
+  EXPECT_EQ(read(R"({"model_type": "littlebird", "num_latents": 7})").num_latents, 7);
+  EXPECT_EQ(read(R"({"model_type": "bert", "num_latents": 7})").num_latents, 64);
 }
 
 TEST(EncoderConfigJson, RefusesWhatWouldChangeTheResult) {

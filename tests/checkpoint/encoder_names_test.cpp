@@ -17,7 +17,7 @@ HuggingFaceNames names_of(const char* family, Head head, const char* parameter, 
 }
 
 TEST(EncoderNames, EveryParameterHasItsOwn) {
-  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer"}) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird"}) {
     for (const Head head : {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification,
                             Head::kTokenClassification, Head::kQuestionAnswering, Head::kMultipleChoice}) {
       const models::EncoderModelImpl model(test::small_encoder_config(family), head, {}, at::TensorOptions(at::kMeta));
@@ -52,6 +52,11 @@ TEST(EncoderNames, AreThoseOfTransformers) {
       names_of("nystromformer", Head::kNone, "encoder.layers.7.attention.mechanism.convolution");
   EXPECT_EQ(rows.parts, std::vector<std::string>{"nystromformer.encoder.layer.7.attention.self.conv.weight"});
   EXPECT_EQ(rows.ones, (std::vector<std::int64_t>{1, 3}));
+  // A mechanism with latents in a family that has none of its own.
+  EXPECT_EQ(names_of("bert", Head::kNone, "encoder.layers.3.pack.query.bias").parts.front(),
+            "bert.encoder.layers.3.pack.query.bias");
+  EXPECT_EQ(names_of("littlebird", Head::kNone, "encoder.layers.3.pack_norm.bias").parts.front(),
+            "littlebird.encoder.layer.3.pack.output.LayerNorm.bias");
   EXPECT_THROW(names_of("bert", Head::kNone, "encoder.embeddings.colours"), std::logic_error);
 }
 

@@ -168,8 +168,9 @@ class DirectoryTest(Case):
             shutil.rmtree(out)
 
     def test_convert_serves_long_texts(self):
-        for source, to, more in (("roberta", "longformer", ("--attention-window", "8")), ("bert", "big_bird", ("--block-size", "4", "--random-blocks", "1"))):
-            short = make_model(self.folder / source, source, "token-classification")
+        for source, to, more in (("roberta", "longformer", ("--attention-window", "8")), ("bert", "littlebird", ("--block-size", "4", "--latents", "8")),
+                                 ("bert", "big_bird", ("--block-size", "4", "--random-blocks", "1"))):
+            short = make_model(self.folder / f"{source}-for-{to}", source, "token-classification")
             out = self.folder / f"{source}-{to}"
             made = weft_json("convert", short, "--to", to, "--length", "256", *more, "--out", out)
             self.assertEqual((made["family"], made["positions"], made["head"]), (to, 256, "token-classification"))

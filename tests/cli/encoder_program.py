@@ -17,6 +17,7 @@ FAMILIES = {
     "bert": ("bert", ["--max-position-embeddings", "62"]),
     "roberta": ("roberta", ["--max-position-embeddings", "64"]),
     "longformer": ("roberta", ["--max-position-embeddings", "64", "--attention-window", "8"]),
+    "littlebird": ("bert", ["--max-position-embeddings", "62", "--block-size", "4", "--num-latents", "3"]),
     "big_bird": ("big_bird", ["--max-position-embeddings", "62", "--block-size", "4", "--num-random-blocks", "1"]),
     "nystromformer": ("big_bird", ["--max-position-embeddings", "62", "--num-landmarks", "6", "--conv-kernel-size", "5"]),
 }

@@ -34,11 +34,12 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
   expect_invalid("big_bird", {"block_size"}, [](auto& c) { c.block_size = 0; });
   expect_invalid("big_bird", {"attention_type"}, [](auto& c) { c.attention_type = "sparse"; });
   expect_invalid("nystromformer", {"conv_kernel_size", "odd", "found 4"}, [](auto& c) { c.conv_kernel_size = 4; });
+  expect_invalid("littlebird", {"num_latents", "0"}, [](auto& c) { c.num_latents = 0; });
   expect_invalid("nystromformer", {"num_landmarks"}, [](auto& c) { c.num_landmarks = 0; });
 }
 
 TEST(EncoderConfig, KnowsThePublishedSizes) {
-  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer"}) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird"}) {
     EXPECT_NO_THROW(validate(base_config(family), family));
   }
   EXPECT_EQ(base_config("bert").maximum_length(), 512);
@@ -46,6 +47,7 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
   EXPECT_EQ(base_config("longformer").maximum_length(), 4096);
   EXPECT_EQ(base_config("big_bird").maximum_length(), 4096);
   EXPECT_EQ(base_config("nystromformer").maximum_length(), 510);
+  EXPECT_EQ(base_config("littlebird").maximum_length(), 4096);
   test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
 }
 
@@ -55,7 +57,7 @@ TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
     names.push_back(family->model_type);
   }
   EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
-  EXPECT_EQ(encoder_types(" and "), "bert, roberta, longformer, big_bird and nystromformer");
+  EXPECT_EQ(encoder_types(" and "), "bert, roberta, longformer, big_bird, nystromformer and littlebird");
 }
 
 TEST(EncoderHeads, AreNamedAsInArchitectures) {

@@ -181,7 +181,7 @@ TEST_P(EncoderFamilies, RefusesWhatDoesNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, EncoderFamilies,
-                         ::testing::Values("bert", "roberta", "longformer", "big_bird", "nystromformer"),
+                         ::testing::Values("bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird"),
                          [](const auto& family) { return std::string(family.param); });
 
 std::map<std::string, std::string> computed(const EncoderModel& model) {

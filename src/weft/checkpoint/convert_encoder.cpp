@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a short encoder to a long one: the same weights under another pattern, with a longer table of positions.
+// From a short encoder to a long one: the same weights under another pattern, with a longer table of positions or none.
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/littlebird/first_values.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
@@ -22,10 +23,14 @@ void check_request(const EncoderModel& source, const ConvertOptions& options) {
           "convert takes a bert or roberta model, found ", config.model_type);
   require(config.has_position_table(), "convert takes a model with position embeddings, found position_embedding_type ",
           config.position_embedding_type);
-  require(options.to == "longformer" || options.to == "big_bird", "convert makes longformer or big_bird, found ",
-          quote(options.to));
+  require(options.to == "longformer" || options.to == "big_bird" || options.to == "littlebird",
+          "convert makes longformer, big_bird or littlebird, found ", quote(options.to));
   require(options.length >= config.maximum_length() && options.length <= (1 << 24), "length must be from the ",
           config.maximum_length(), " positions that the model has to 16777216, found ", options.length);
+  // Two latents that begin equal would stay equal.
+  require(options.to != "littlebird" || (options.latents >= 1 && options.latents <= config.maximum_length()),
+          "latents begin as positions of the model: expected 1 to ", config.maximum_length(), " latents, found ",
+          options.latents);
 }
 
 /// Heads whose layers differ between the two families cannot go along.
@@ -56,6 +61,8 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   }
   config.block_size = options.block_size;
   config.num_random_blocks = options.random_blocks;
+  config.num_latents = options.latents;
+  config.position_embedding_type = target.base.position_embedding_type;
   if (!options.attention.empty()) {
     config.attention = options.attention;
     config.directory.clear();  // files that it names lie in the working directory
@@ -83,6 +90,9 @@ at::Tensor longer_positions(const at::Tensor& table, std::int64_t source_padding
 /// What a parameter of the new model begins with, by its name in the old one; undefined where the old one has none.
 at::Tensor converted_value(const std::string& name, const at::Tensor& target, const EncoderModel& source,
                            const EncoderConfig& config) {
+  if (const at::Tensor value = first_value_of_littlebird(name, target, source); value.defined()) {
+    return value;
+  }
   const auto old = source->named_parameters();
   std::string old_name = name;
   if (const auto at = name.find("global_qkv"); at != std::string::npos) {

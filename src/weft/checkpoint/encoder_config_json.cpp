@@ -44,7 +44,8 @@ void refuse_what_changes_the_result(const Json& json, std::string_view where) {
     refuse_true(json, where, field);
   }
   const auto positions = json.find("position_embedding_type");
-  const bool may_have_none = json.value("model_type", Json()) == "bert";
+  const Json family = json.value("model_type", Json());
+  const bool may_have_none = family == "bert" || family == "littlebird";
   if (positions != json.end() && *positions != "absolute" && !(may_have_none && *positions == "none")) {
     fail(ErrorKind::kUnsupported, where, ": position_embedding_type must be \"absolute\", found ",
          quote(positions->dump(-1, ' ', true, Json::error_handler_t::replace)));

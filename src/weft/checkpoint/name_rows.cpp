@@ -69,8 +69,9 @@ std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::st
     }
     return parts;
   }
-  // What a mechanism of Weft's own learns: transformers has no name for it, and passes it over.
-  const bool is_own = numbered.text.find(".attention.mechanism.") != std::string::npos;
+  // What a mechanism of Weft's own learns, and its latents: transformers has no name for it, and passes it over.
+  const bool is_own = numbered.text.find(".attention.mechanism.") != std::string::npos ||
+                      numbered.text.starts_with("encoder.layers.#.pack") || numbered.text == "encoder.latents";
   return is_own ? std::vector<std::string>{concat(prefix, parameter)} : std::vector<std::string>{};
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sublayer is a function between a norm, dropout and a residual connection; a block is two or three of them.
+// A sublayer is a function between a norm, dropout and a residual connection; a block is two or three of them, or with
+// latents one for each of pack, attention and feed-forward.
 #include "weft/layers/transformer_block.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/layer_norm.h>
 #include <c10/core/GradMode.h>
+
+#include <memory>
 
 #include "weft/layers/dropout.h"
 
@@ -14,11 +18,31 @@ namespace {
 constexpr std::int64_t kAttentionSite = 1;
 constexpr std::int64_t kFeedForwardSite = 2;
 constexpr std::int64_t kCrossAttentionSite = 3;
+constexpr std::int64_t kPackSite = 5;  // 4 is that of the probabilities of cross-attention, and of pack
 
 /// In place where no gradient needs the sublayer's result, which nobody else has.
 at::Tensor add_residual(at::Tensor sublayer, const at::Tensor& x) {
   const bool in_place = !at::GradMode::is_enabled() && sublayer.scalar_type() == x.scalar_type();
   return in_place ? sublayer.add_(x) : x + sublayer;
+}
+
+BlockConfig pack_config(const BlockConfig& config) {
+  BlockConfig pack = config;
+  pack.cross_attention = "full";
+  pack.maximum_source_length = config.maximum_length;
+  return pack;
+}
+
+/// Of a call in which latents read `text`.
+BlockContext reading(const at::Tensor& text, const attention::AttentionContext& of_text) {
+  const auto source = std::make_shared<Source>();
+  source->hidden = text;
+  source->padding.key_keep = of_text.key_keep;
+  source->padding.rows = of_text.rows;
+  BlockContext context;
+  context.attention.seed = of_text.seed;
+  context.source = source;
+  return context;
 }
 
 SelfAttention make_self_attention(const BlockConfig& config, const at::TensorOptions& options) {
@@ -34,6 +58,10 @@ TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::
   };
   attention = register_module("attention", make_self_attention(config, options));
   attention_norm = norm("attention_norm");
+  if (attention->latents() > 0) {
+    pack = register_module("pack", CrossAttention(pack_config(config), options));
+    pack_norm = norm("pack_norm");
+  }
   if (!config.cross_attention.empty()) {
     cross_attention = register_module("cross_attention", CrossAttention(config, options));
     cross_attention_norm = norm("cross_attention_norm");
@@ -83,7 +111,27 @@ void TransformerBlockImpl::remember(const at::Tensor& rows, attention::Attention
   attention->remember(norm_first_ ? attention_norm(rows) : rows, state);
 }
 
+at::Tensor TransformerBlockImpl::forward_packed(const at::Tensor& x, const BlockContext& context) {
+  const std::uint64_t seed = context.attention.seed;
+  const std::int64_t count = attention->latents();
+  const at::Tensor latents = x.narrow(1, 0, count);
+  const at::Tensor text = x.narrow(1, count, x.size(1) - count);
+  const at::Tensor packed = pack->forward(norm_first_ ? pack_norm(latents) : latents,
+                                          reading(norm_first_ ? attention_norm(text) : text, context.attention));
+  at::Tensor hidden = residual(text, {attention_norm, kAttentionSite}, seed,
+                               [&](const at::Tensor& y) { return attention->forward(y, context, packed); });
+  hidden = residual(hidden, {feed_forward_norm, kFeedForwardSite}, seed,
+                    [&](const at::Tensor& y) { return feed_forward->forward(y); });
+  // Last, because without gradients the sum is written into what was packed.
+  const at::Tensor latents_behind =
+      residual(latents, {pack_norm, kPackSite}, seed, [&](const at::Tensor&) { return packed; });
+  return at::cat({latents_behind, hidden}, 1);
+}
+
 at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {
+  if (pack) {
+    return forward_packed(x, context);
+  }
   const std::uint64_t seed = context.attention.seed;
   const at::Tensor before = memory_rows(context);
   at::Tensor hidden = residual(x, {attention_norm, kAttentionSite}, seed,

@@ -16,6 +16,11 @@ namespace weft::layers {
 
 /// Self-attention, cross-attention where the config has it, feed-forward. Pre-norm: x + f(norm(x)) for each of them in
 /// turn (Xiong et al. 2020). Post-norm: norm(x + f(x)) (Vaswani et al. 2017).
+///
+/// Where the mechanism has latents (LittleBird, Lee, Han and Shin 2022), x is P [B, latents, hidden] in front of the
+/// text X, and the block packs the text before it attends to the text and to what it packed; with post-norm
+///   C = pack(P, X),  P' = norm(P + C),  A = norm(X + attention(X, [C ; X])),  X' = norm(A + feed_forward(A)).
+/// With pre-norm, X and P go through their norms in front of both attentions.
 class TransformerBlockImpl : public torch::nn::Module {
  public:
   TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options);
@@ -39,6 +44,8 @@ class TransformerBlockImpl : public torch::nn::Module {
   FeedForward feed_forward{nullptr};
   LayerNorm feed_forward_norm{nullptr};
   Compressor compressor{nullptr};  ///< where the config has one
+  CrossAttention pack{nullptr};    ///< of latents to the text, where there are any
+  LayerNorm pack_norm{nullptr};
 
  private:
   /// One sublayer: its norm, the residual connection and the dropout of number `site` (see dropout_seed).
@@ -51,6 +58,8 @@ class TransformerBlockImpl : public torch::nn::Module {
   template <typename Function>
   at::Tensor residual(const at::Tensor& x, Sublayer sublayer, std::uint64_t seed, Function&& function) const;
 
+  /// forward() with latents in front of the text.
+  at::Tensor forward_packed(const at::Tensor& x, const BlockContext& context);
   /// What attention sees of the memory, [B, M, hidden]; undefined without one.
   at::Tensor memory_rows(const BlockContext& context);
 

@@ -42,8 +42,9 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
           " is not below vocab_size ", config.vocab_size);
   require(config.pad_token_id >= 0 || !find_family(config.model_type).skip_padding, where, ": ", config.model_type,
           " counts positions after the padding, so it needs a pad_token_id");
-  require(config.has_position_table() || config.model_type == "bert", where, ": position_embedding_type ",
-          config.position_embedding_type, " is for bert, found ", config.model_type);
+  require(config.has_position_table() || find_family(config.model_type).may_lack_positions, where,
+          ": position_embedding_type ", config.position_embedding_type, " is for bert and littlebird, found ",
+          config.model_type);
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
           " leaves no position after those that padding uses (pad_token_id ", config.pad_token_id, ")");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of the published encoder families: BERT, RoBERTa, Longformer, BigBird and Nystromformer, with the
-// field names of their config.json. One struct serves all: a family is a set of defaults and of rules
-// (families/family.h). A Reformer's layers are described by the config of Weft's own models instead, which this one
-// holds.
+// The configuration of the published encoder families: BERT, RoBERTa, Longformer, BigBird, Nystromformer and
+// LittleBird, with the field names of their config.json. One struct serves all: a family is a set of defaults and of
+// rules (families/family.h). A Reformer's layers are described by the config of Weft's own models instead, which this
+// one holds.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,7 @@ struct EncoderConfig {
   std::int64_t segment_means_seq_len = 64;
   std::int64_t conv_kernel_size = 65;  ///< -1: there is no convolution
   bool inv_coeff_init_option = false;
+  std::int64_t num_latents = 64;
   std::string position_embedding_type = "absolute";
   std::vector<std::string> attention = {};  ///< empty: the family's own pattern
 
@@ -133,7 +134,7 @@ struct EncoderConfig {
                 "tokens of the window, half of them on each side: one number, or one for each layer (longformer)"});
     visit(Field{"attention_type", &C::attention_type, "sparse or full attention (big_bird)"}.one_of(
         {"block_sparse", "original_full"}));
-    visit(Field{"block_size", &C::block_size, "tokens in a block (big_bird)"}.range(1, 1 << 16));
+    visit(Field{"block_size", &C::block_size, "tokens in a block (big_bird, littlebird)"}.range(1, 1 << 16));
     visit(Field{"num_random_blocks", &C::num_random_blocks,
                 "random blocks that each block of queries attends to (big_bird)"}
               .range(0, 1 << 16));
@@ -150,8 +151,10 @@ struct EncoderConfig {
               .range(-1, 1023));
     visit(Field{"inv_coeff_init_option", &C::inv_coeff_init_option,
                 "the first guess of the inverse is scaled for each head (nystromformer)"});
+    visit(
+        Field{"num_latents", &C::num_latents, "rows that each layer packs the text into (littlebird)"}.range(1, 4096));
     visit(Field{"position_embedding_type", &C::position_embedding_type,
-                "absolute: each position has an embedding; none: attention alone knows positions (bert)"}
+                "absolute: each position has an embedding; none: attention alone knows positions (bert, littlebird)"}
               .one_of({"absolute", "none"}));
     visit(Field{"attention", &C::attention,
                 "mechanism or pattern to use instead of the family's: one, or one for each layer"});

@@ -53,6 +53,9 @@ LanguageModelImpl::LanguageModelImpl(const TransformerConfig& config, const at::
   for (const auto& part : stack_->named_children()) {
     register_module(part.key(), part.value());
   }
+  for (const auto& own : stack_->named_parameters(false)) {
+    register_parameter(own.key(), own.value());
+  }
   head_ = register_module("head", std::make_shared<LanguageModelHeadImpl>(config, options));
 }
 

@@ -13,6 +13,7 @@
 #include "weft/attention/mechanism.h"
 #include "weft/attention/mechanisms/linear/linear_attention.h"
 #include "weft/attention/mechanisms/linformer/linformer_attention.h"
+#include "weft/attention/mechanisms/little_bird/little_bird_attention.h"
 #include "weft/attention/mechanisms/lsh/lsh_attention.h"
 #include "weft/attention/mechanisms/nystrom/nystrom_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
@@ -32,19 +33,11 @@ using Parse = MechanismSpec (*)(const std::string& expression);
 using Build = std::shared_ptr<AttentionImpl> (*)(const MechanismSpec& spec, const MechanismSite& site,
                                                  const at::TensorOptions& options);
 
-/// A row that cannot parse yet builds nothing.
 struct Mechanism {
   std::string_view name;
   Parse parse;
   Build build;
 };
-
-[[noreturn]] MechanismSpec refuse(const std::string& expression) {
-  fail(ErrorKind::kUnsupported, "the mechanism `", expression,
-       "` is known, but this version computes `linear`, `linformer`, `lsh`, `nystrom`, `performer`, `relative`, `rfa`, "
-       "`span` "
-       "and patterns (`window(512) | global(1)`, `full`, ...) only");
-}
 
 template <typename Made>
 std::shared_ptr<AttentionImpl> build(const MechanismSpec& spec, const MechanismSite& site, const at::TensorOptions&) {
@@ -67,7 +60,7 @@ constexpr std::array kMechanisms{
     Mechanism{"performer", parse_performer, build_learned<PerformerAttention>},
     Mechanism{"rfa", parse_rfa, build_learned<RfaAttention>},
     Mechanism{"linformer", parse_linformer, build_learned<LinformerAttention>},
-    Mechanism{"little_bird", refuse, nullptr},
+    Mechanism{"little_bird", parse_little_bird, build_learned<LittleBirdAttention>},
 };
 
 // The identifier that the expression begins with, empty when it begins with anything else.

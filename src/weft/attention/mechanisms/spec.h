@@ -49,10 +49,12 @@ struct MechanismSpec {
   std::string description;  ///< canonical form, from which parse_mechanism() gives the same
   MechanismLimits limits = {};
   Projections projections = Projections::kSeparate;
-  bool needs_input = false;                      ///< a call has to bind positions to `input`
-  bool brings_positions = false;                 ///< its scores know positions: a model adds none of its own
-  bool keeps_memory = false;                     ///< a segment can go on behind the rows that the one before it left
-  bool ignores_query_positions = false;          ///< wherever a query stands, it sees the same of another sequence
+  bool needs_input = false;              ///< a call has to bind positions to `input`
+  bool brings_positions = false;         ///< its scores know positions: a model adds none of its own
+  bool keeps_memory = false;             ///< a segment can go on behind the rows that the one before it left
+  bool ignores_query_positions = false;  ///< wherever a query stands, it sees the same of another sequence
+  std::int64_t latents =
+      0;  ///< rows that a layer keeps beside its text and packs it into, and that this one attends to
   std::vector<std::string> parameters = {};      ///< names that its module registers for what it learns
   std::vector<pattern::PatternFile> files = {};  ///< that the expression names, for whoever saves it elsewhere
   std::optional<pattern::Pattern> pattern = {};  ///< where the mechanism is one

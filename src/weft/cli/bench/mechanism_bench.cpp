@@ -111,13 +111,15 @@ attention::MechanismSite site_for(const MechanismCalls& calls, std::int64_t leng
   return site;
 }
 
-/// Query, key and value [batch, heads, length, head_dim] ~ N(0, 1), the same in every run.
-std::vector<at::Tensor> inputs_for(const MechanismCalls& calls, std::int64_t length) {
+/// Query, key and value [batch, heads, length, head_dim] ~ N(0, 1), the same in every run; keys and values have
+/// `latents` rows more.
+std::vector<at::Tensor> inputs_for(const MechanismCalls& calls, std::int64_t length, std::int64_t latents = 0) {
   at::Generator generator = at::detail::createCPUGenerator(1);
   std::vector<at::Tensor> inputs;
   inputs.reserve(3);
   for (int i = 0; i < 3; ++i) {
-    inputs.push_back(at::randn({calls.batch, calls.heads, length, calls.head_dim}, generator).to(calls.dtype));
+    const std::int64_t rows = i == 0 ? length : length + latents;
+    inputs.push_back(at::randn({calls.batch, calls.heads, rows, calls.head_dim}, generator).to(calls.dtype));
   }
   return inputs;
 }
@@ -138,7 +140,7 @@ std::pair<double, std::int64_t> measured(const std::function<void()>& work, cons
 
 MechanismTimes measure_length(const std::string& expression, const MechanismCalls& calls, std::int64_t length) {
   const auto module = module_for(expression, calls, length);
-  std::vector<at::Tensor> inputs = inputs_for(calls, length);
+  std::vector<at::Tensor> inputs = inputs_for(calls, length, module->spec().latents);
   const auto call = [&] { return module->forward(inputs[0], inputs[1], inputs[2], {}); };
   MechanismTimes times;
   times.length = length;

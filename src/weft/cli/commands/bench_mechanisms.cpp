@@ -79,8 +79,8 @@ std::vector<std::string> one_of_each_kind(bool causal) {
   return causal ? std::vector<std::string>{"causal",   "window(left=511)", "lsh(causal=rank)",
                                            "relative", "linear",           "performer",
                                            "rfa",      "rfa(gate=yes)"}
-                : std::vector<std::string>{"full",      "window(512)", "lsh",     "linear",
-                                           "performer", "rfa",         "nystrom", "linformer"};
+                : std::vector<std::string>{"full", "window(512)", "lsh",       "linear",     "performer",
+                                           "rfa",  "nystrom",     "linformer", "little_bird"};
 }
 
 std::int64_t half_of_memory() {

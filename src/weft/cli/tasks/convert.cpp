@@ -25,6 +25,7 @@ namespace {
 constexpr const char* kConvertExamples =
     "  weft convert roberta-base --to longformer --length 4096 --out roberta-longformer-4096\n"
     "  weft convert bert-base-uncased --to big_bird --length 4096 --block-size 64 --out bert-bigbird-4096\n"
+    "  weft convert bert-base-uncased --to littlebird --length 8192 --out bert-littlebird-8192\n"
     "  weft convert roberta-base --attention linear --length 8192 --out roberta-linear-8192\n"
     "  weft convert bart-base --to led --length 16384 --out led-base-16384\n"
     "  weft convert opus-mt-de-en --attention \"window(128) | global(1)\" --out long-de-en\n"
@@ -39,6 +40,7 @@ struct ConvertConfig {
   std::vector<std::int64_t> attention_window = {512};
   std::int64_t block_size = 64;
   std::int64_t random_blocks = 3;
+  std::int64_t latents = 64;
   std::vector<std::string> attention = {};
 
   template <typename Visitor>
@@ -48,14 +50,15 @@ struct ConvertConfig {
         "to", &C::to,
         "family of the new model; led out of a bart, transfo-xl out of what weft train --variant transformer-xl made, "
         "reformer out of what weft train --residual reversible made"}
-              .one_of({"longformer", "big_bird", "led", "transfo-xl", "reformer"}));
+              .one_of({"longformer", "big_bird", "littlebird", "led", "transfo-xl", "reformer"}));
     visit(Field{"length", &C::length, "longest text of the new model, in tokens"}.range(1, 1 << 24));
     visit(Field{"attention_window", &C::attention_window,
                 "longformer and led: tokens of the window, half of them on each side: one number, or one for each "
                 "layer; 512 of a new model unless given"});
-    visit(Field{"block_size", &C::block_size, "big_bird: tokens in a block"}.range(1, 1 << 16));
+    visit(Field{"block_size", &C::block_size, "big_bird and littlebird: tokens in a block"}.range(1, 1 << 16));
     visit(Field{"random_blocks", &C::random_blocks, "big_bird: random blocks that each block of queries attends to"}
               .range(0, 1 << 16));
+    visit(Field{"latents", &C::latents, "littlebird: rows that each layer packs the text into"}.range(1, 4096));
     visit(Field{"attention", &C::attention,
                 "mechanism or pattern to use instead of the family's: one, or one for each layer; @FILE of weft prune "
                 "or weft propose makes the same encoder with these patterns"});
@@ -72,7 +75,7 @@ struct ConvertCommand {
 // An encoder-decoder stays what it is but for what was given.
 void convert_pair(const ConvertCommand& command, const ConvertConfig& config,
                   const checkpoint::OpenedModel& directory) {
-  for (const char* name : {"block_size", "random_blocks"}) {
+  for (const char* name : {"block_size", "random_blocks", "latents"}) {
     require(!command.given.contains(name), "weft convert: ", flag_name(name),
             " is for encoders, but the directory holds an encoder-decoder");
   }
@@ -147,6 +150,7 @@ void run_convert(const ConvertCommand& command) {
   options.attention_window = config.attention_window;
   options.block_size = config.block_size;
   options.random_blocks = config.random_blocks;
+  options.latents = config.latents;
   options.attention = config.attention;
   std::optional<BusyBar> bar("converting");
   const models::EncoderModel source = checkpoint::load_encoder(directory);

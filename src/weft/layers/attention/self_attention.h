@@ -38,6 +38,8 @@ class SelfAttentionImpl : public torch::nn::Module, public WatchedLayer {
   void share(SelfAttentionImpl& first) { mechanism_->share(*first.mechanism_); }
   /// What it took: leaves of this layer that another has registered.
   std::vector<at::Tensor> shared_parameters() const { return mechanism_->shared_parameters(); }
+  /// Rows beside the text that the mechanism attends to; they come as `memory` of a call.
+  std::int64_t latents() const noexcept { return mechanism_->spec().latents; }
   /// Whether the mechanism asks for positions bound to `input`.
   bool needs_input() const noexcept { return mechanism_->spec().needs_input; }
 

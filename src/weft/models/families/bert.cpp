@@ -32,6 +32,7 @@ EncoderFamily make_bert() {
   family.head_prefixes = {"cls.", "classifier.", "qa_outputs.", "qa_classifier."};
   family.own_fields = {"classifier_dropout", "position_embedding_type"};
   family.has_pooler = bert_has_pooler;
+  family.may_lack_positions = true;
   return family;
 }
 

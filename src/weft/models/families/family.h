@@ -60,6 +60,7 @@ struct EncoderFamily {
   EncoderConfig defaults;            ///< what transformers takes where config.json is silent
   bool skip_padding = false;         ///< positions count what is not padding, see layers::EmbeddingsConfig
   std::int64_t position_offset = 0;  ///< rows of the position table beyond max_position_embeddings, before position 0
+  bool may_lack_positions = false;   ///< position_embedding_type may be none
   bool dropout_before_norm = false;  ///< in the embeddings
   bool zeroes_padding = false;       ///< padded rows of attention are zeros in transformers too: pad_like_hf is idle
   bool drops_by_classifier = true;   ///< has classifier_dropout; otherwise hidden_dropout_prob everywhere
@@ -102,6 +103,7 @@ const EncoderFamily& roberta_family();
 const EncoderFamily& longformer_family();
 const EncoderFamily& big_bird_family();
 const EncoderFamily& nystromformer_family();
+const EncoderFamily& littlebird_family();
 const EncoderFamily& reformer_family();
 
 /// A Reformer whose stack is `body`, which reads a text from both sides.

@@ -4,6 +4,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/randint.h>
 #include <c10/core/GradMode.h>
 #include <torch/nn/modules/container/modulelist.h>
@@ -79,6 +80,10 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
     list->push_back(layers_.back());
     layers_.back()->attention->share(*layers_.front()->attention);
   }
+  const std::int64_t latent_rows = layers_.empty() ? 0 : layers_.front()->attention->latents();
+  if (latent_rows > 0) {
+    latents = register_parameter("latents", at::empty({latent_rows, config.embeddings.hidden_size}, options));
+  }
   if (config.last_norm) {
     const std::int64_t width = config.embeddings.hidden_size * (config.joins_streams ? 2 : 1);
     norm_ = register_module("norm", layers::LayerNorm(width, config.embeddings.layer_norm_eps, options));
@@ -102,12 +107,25 @@ at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& con
     // Once for all layers: the angles depend on the position alone.
     context.rotation = rotary_->at_positions(first, input.ids.size(1), hidden.options());
   }
-  hidden = reversible_ ? run_reversible(hidden, context) : run_plain(hidden, context, recompute);
+  hidden = run_layers(hidden, context, recompute);
   hidden = norm_ ? norm_(hidden) : hidden;
   const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
   return embeddings->is_training()                                // a model registers what a stack holds, not the stack
              ? layers::seeded_dropout(hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1))
              : hidden;
+}
+
+at::Tensor StackImpl::run_layers(const at::Tensor& hidden, const layers::BlockContext& context, bool recompute) const {
+  if (reversible_) {
+    return run_reversible(hidden, context);
+  }
+  if (!latents.defined()) {
+    return run_plain(hidden, context, recompute);
+  }
+  const at::Tensor first = latents.to(hidden.scalar_type()).expand({hidden.size(0), -1, -1});
+  return run_plain(at::cat({first, hidden}, 1), context, recompute)
+      .narrow(1, latents.size(0), hidden.size(1))
+      .contiguous();
 }
 
 at::Tensor StackImpl::run_plain(at::Tensor hidden, const layers::BlockContext& context, bool recompute) const {

@@ -45,10 +45,13 @@ class StackImpl : public torch::nn::Module {
   const std::vector<layers::TransformerBlock>& blocks() const noexcept { return layers_; }
 
   layers::Embeddings embeddings{nullptr};
+  at::Tensor latents;  ///< [latents, hidden], the first ones of every text, where the mechanisms have any
 
  private:
   at::Tensor run_block(layers::TransformerBlock block, const at::Tensor& hidden, const layers::BlockContext& context,
                        bool recompute) const;
+  /// All blocks: [B, N, hidden] -> [B, N, hidden].
+  at::Tensor run_layers(const at::Tensor& hidden, const layers::BlockContext& context, bool recompute) const;
   at::Tensor run_plain(at::Tensor hidden, const layers::BlockContext& context, bool recompute) const;
   at::Tensor run_reversible(const at::Tensor& hidden, const layers::BlockContext& context) const;
 

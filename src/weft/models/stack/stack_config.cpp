@@ -30,6 +30,18 @@ void check_projections(const MechanismSpec& spec, const layers::BlockConfig& blo
   }
 }
 
+/// Latents go from layer to layer beside the text.
+void check_latents(const MechanismSpec& spec, const layers::BlockConfig& block, const StackConfig& config,
+                   std::int64_t of_first) {
+  require(spec.latents == of_first, "`", spec.description, "` has ", spec.latents, " latents, and layer 0 has ",
+          of_first, ": expected the same number in every layer");
+  require(spec.latents == 0 || !config.reversible, "`", spec.description,
+          "` has latents, which have no place in reversible layers");
+  require(spec.latents == 0 || block.head_size == 0, "`", spec.description,
+          "` has latents, whose heads share the hidden columns: expected no head size of its own, found ",
+          block.head_size);
+}
+
 }  // namespace
 
 void check_mechanisms(const StackConfig& config, std::string_view where) {
@@ -38,11 +50,14 @@ void check_mechanisms(const StackConfig& config, std::string_view where) {
     require(!has_positions || !spec.brings_positions, "`", spec.description,
             "` knows positions by itself: expected a model without any (position_embedding none)");
   };
+  std::int64_t latents = -1;
   for (const layers::BlockConfig& block : config.blocks) {
     check_mechanism(block.attention, layers::site_of(block), concat(where, ": attention of layer ", block.layer),
                     [&](const MechanismSpec& spec) {
                       check_positions(spec);
                       check_projections(spec, block);
+                      latents = latents < 0 ? spec.latents : latents;
+                      check_latents(spec, block, config, latents);
                     });
     if (!block.cross_attention.empty()) {
       check_mechanism(block.cross_attention, layers::cross_site_of(block),
