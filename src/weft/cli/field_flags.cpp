@@ -102,6 +102,7 @@ std::string_view kind_of_text(std::string_view field) {
       {"token_scores", "FILE"},
       {"label_groups", "FILE"},
       {"model", "DIR"},
+      {"distill", "DIR"},
       {"text", "PATH..."},
       {"train_text", "PATH..."},
       {"train_images", "PATH..."},

@@ -10,6 +10,7 @@
 #include "weft/core/random.h"
 #include "weft/fine_tuning/scoring.h"
 #include "weft/models/families/family.h"
+#include "weft/models/heads/model_scorer.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/task.h"
 #include "weft/training/text_task.h"
@@ -87,7 +88,12 @@ TrainingBatch EncoderTask::batch(std::int64_t step, std::int64_t part) {
 }
 
 at::Tensor EncoderTask::loss(std::int64_t step, std::int64_t part) {
-  return objective_->loss(model_, batch(step, part));
+  const TrainingBatch shown = batch(step, part);
+  const bool needs_hidden = teacher_ && teacher_->needs_hidden();
+  const models::EncoderOutput output =
+      needs_hidden ? models::forward_with_hidden(*model_, shown.input) : model_->forward(shown.input);
+  const at::Tensor loss = objective_->loss(model_->config(), output, shown);
+  return teacher_ ? teacher_->loss(loss, output, *objective_, shown) : loss;
 }
 
 std::int64_t EncoderTask::tokens(std::int64_t step, std::int64_t part) {
@@ -135,6 +141,7 @@ std::optional<std::vector<std::string>> EncoderTask::figure_names() {
 Json EncoderTask::settings() const {
   Json json = formats::to_json(settings_.task);
   json.update(formats::to_json(settings_.data));
+  json.update(training::distillation_json(settings_.distillation));
   return json;
 }
 

@@ -10,6 +10,7 @@
 
 #include "weft/attention/mechanisms/linear/redrawn_features.h"
 #include "weft/data/length_batches.h"
+#include "weft/fine_tuning/distillation/head_teacher.h"
 #include "weft/fine_tuning/objective.h"
 #include "weft/models/encoder_model.h"
 #include "weft/training/task.h"
@@ -24,6 +25,8 @@ class EncoderTask final : public training::Task {
   /// for one that is longer than settings.task.batch_tokens.
   EncoderTask(std::shared_ptr<Objective> objective, models::EncoderModel model, const RunSettings& settings);
 
+  /// From now on loss() is the teacher's, unless that is null.
+  void learn_from(std::unique_ptr<HeadTeacher> teacher) { teacher_ = std::move(teacher); }
   /// Steps that show every example `epochs` times; the last may begin one more epoch.
   std::int64_t steps_of(std::int64_t epochs);
   const Objective& objective() const noexcept { return *objective_; }
@@ -51,6 +54,7 @@ class EncoderTask final : public training::Task {
   Padding padding_;
   data::LengthBatches batches_;
   std::unique_ptr<const text::SubwordSampler> subwords_;  // or none
+  std::unique_ptr<HeadTeacher> teacher_;                  // or none
   formats::Json review_ = formats::Json::object();        // of the last evaluation, in the first process
   formats::Json identity_;                                // made once, over all tokens; every checkpoint holds it
 };

@@ -2,6 +2,7 @@
 // Setting up objective, model and task in the one order that works; see objective.h.
 #include "weft/fine_tuning/fine_tune.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -29,6 +30,18 @@ Setup setup_of(const checkpoint::OpenedModel& directory, const RunSettings& sett
           settings.trainer.label_smoothing};
 }
 
+// Tokens of the longest row of a batch; draws in other tokens may make any row as long as the model allows.
+std::int64_t longest_row(const Objective& objective, const training::TrainerConfig& trainer) {
+  if (trainer.bpe_dropout > 0 || trainer.unigram_alpha > 0) {
+    return objective.setup().model.maximum;
+  }
+  std::int64_t longest = 0;
+  for (std::int64_t example = 0; example < objective.examples(Split::kTraining); ++example) {
+    longest = std::max(longest, objective.length(Split::kTraining, example) / objective.rows_per_example());
+  }
+  return longest;
+}
+
 models::EncoderModel load_with_head(const checkpoint::OpenedModel& directory, const RunSettings& settings,
                                     models::Head head, Prepared& prepared) {
   checkpoint::EncoderLoadOptions load;
@@ -53,9 +66,14 @@ Prepared prepare_from(const fs::path& directory, const RunSettings& settings) {
   prepared.settings = settings;
   const checkpoint::OpenedModel opened = checkpoint::open_model(directory);
   const std::shared_ptr<Objective> objective = make_objective(setup_of(opened, settings));
+  std::unique_ptr<HeadTeacher> teacher =
+      distills(settings.distillation) ? std::make_unique<HeadTeacher>(settings.distillation, *objective) : nullptr;
   prepared.training = objective->read(Split::kTraining, settings.task.train_data);
   prepared.head = objective->choose_head();
   const models::EncoderModel model = load_with_head(opened, settings, objective->head(), prepared);
+  if (teacher) {
+    teacher->open(prepared.head, model->config(), longest_row(*objective, settings.trainer));
+  }
   if (!settings.task.eval_data.empty() || settings.data.folds > 0) {
     prepared.held_out =
         objective->read(Split::kHeldOut, settings.data.folds > 0 ? settings.task.train_data : settings.task.eval_data);
@@ -71,6 +89,7 @@ Prepared prepare_from(const fs::path& directory, const RunSettings& settings) {
   // Resolved before the task keeps it: the batches of a step depend on the number of processes.
   prepared.settings.trainer = training::resolved(prepared.settings.trainer);
   prepared.task = std::make_shared<EncoderTask>(objective, model, prepared.settings);
+  prepared.task->learn_from(std::move(teacher));
   prepared.epoch_steps = prepared.task->steps_of(1);
   if (settings.task.epochs > 0) {
     const std::int64_t steps = prepared.task->steps_of(settings.task.epochs);
@@ -109,6 +128,7 @@ Prepared prepare_resumption(const fs::path& run, const Json& given) {
   settings.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
   settings.task = training::resumed_settings<FineTuningConfig>(stands, rest, kChangeable, where);
   settings.data = training::resumed_settings<DataSettings>(stands, rest, kChangeable, where);
+  settings.distillation = training::resumed_distillation(stands, rest, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
   choose_length(settings, given);
   return prepare_from(training::checkpoint_to_resume(directory).path, settings);

@@ -8,19 +8,18 @@
 #include <cmath>
 
 #include "weft/metrics/sums.h"
+#include "weft/models/heads/task_loss.h"
 #include "weft/tasks/decode/scores.h"
 #include "weft/tasks/task_run.h"
 
 namespace weft::fine_tuning {
 
-at::Tensor label_loss(models::EncoderModel& model, const models::EncoderInput& input, const at::Tensor& targets,
-                      const LabelLoss& options) {
+at::Tensor label_loss(const at::Tensor& logits, const at::Tensor& targets, const LabelLoss& options) {
   if (!options.weights.defined() && options.smoothing == 0.0) {
-    return model->loss(input, {targets, {}, {}});
+    return models::cross_entropy(logits.flatten(0, -2), targets.flatten());
   }
-  const at::Tensor logits = model->forward(input).logits.to(at::kFloat);
-  return at::cross_entropy_loss(logits.flatten(0, -2), targets.flatten(), options.weights, at::Reduction::Mean, -100,
-                                options.smoothing);
+  return at::cross_entropy_loss(logits.to(at::kFloat).flatten(0, -2), targets.flatten(), options.weights,
+                                at::Reduction::Mean, -100, options.smoothing);
 }
 
 void keep_logits(const tasks::WindowOutput& output, std::span<double> kept) {

@@ -21,8 +21,7 @@ struct LabelLoss {
 
 /// The loss of `targets` (int64, the shape of the logits without their last dimension; -100 is passed over), as the
 /// model's head has it; with weights or smoothing as torch's cross_entropy has them.
-at::Tensor label_loss(models::EncoderModel& model, const models::EncoderInput& input, const at::Tensor& targets,
-                      const LabelLoss& options);
+at::Tensor label_loss(const at::Tensor& logits, const at::Tensor& targets, const LabelLoss& options);
 
 /// Copies the logits of an example to `kept`. Errors: kNumeric where one is not finite.
 void keep_logits(const tasks::WindowOutput& output, std::span<double> kept);

@@ -65,8 +65,14 @@ class Objective {
   ReadSummary read(Split split, const std::vector<std::string>& paths);
   /// Decides the head from the model's config and the training data read so far.
   virtual HeadChoice choose_head() = 0;
-  /// Loss over examples of the training split, a scalar with its graph.
-  virtual at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const = 0;
+  /// Loss of what a model of `config` gave for examples of the training split, a scalar with its graph.
+  virtual at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
+                          const TrainingBatch& batch) const = 0;
+  /// What the head chose among, for each choice that the loss is a mean over: logits [choices, options], each list of
+  /// choices one part of the loss. A teacher is compared by them; not for regression, which chooses nothing.
+  virtual std::vector<at::Tensor> choices(const models::EncoderOutput& output, const TrainingBatch& /*batch*/) const {
+    return {output.logits.flatten(0, -2)};
+  }
   /// How many numbers are kept of a held-out example.
   virtual std::int64_t numbers(std::int64_t example) const = 0;
   /// Writes these numbers from the model's output for the example.

@@ -93,6 +93,7 @@ RunSettings make_settings(const Json& fields, std::string_view where) {
       all.erase(key);
     }
   }
+  settings.distillation = training::take_distillation(all, where);
   formats::update_from_json(settings.trainer, all, where);
   check_settings(settings, where);
   settings.task = resolved(settings.task);

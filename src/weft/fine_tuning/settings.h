@@ -10,6 +10,7 @@
 
 #include "weft/core/fields.h"
 #include "weft/formats/config_json.h"
+#include "weft/training/distillation/config.h"
 #include "weft/training/trainer_config.h"
 
 namespace weft::fine_tuning {
@@ -122,6 +123,7 @@ struct RunSettings {
   training::TrainerConfig trainer;
   FineTuningConfig task;
   DataSettings data;
+  training::DistillationConfig distillation = {};
 };
 
 /// Whether `task` is one of those here; lm and mlm are the training room's.

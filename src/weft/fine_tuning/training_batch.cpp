@@ -35,6 +35,10 @@ std::int64_t TrainingBatch::last(std::size_t row, std::int64_t token) const {
   return drawn.empty() ? token : drawn[row].last.at(static_cast<std::size_t>(token));
 }
 
+at::Tensor kept_tokens(const models::EncoderInput& input) {
+  return input.attention_mask.defined() ? input.attention_mask.flatten(0, -2).ne(0) : at::Tensor();
+}
+
 std::vector<text::DrawnTokens> draw_anew(std::vector<TokenRow>& rows, const text::SubwordSampler& sampler,
                                          const data::RowDraws& draws, std::int64_t longest) {
   const auto fits = [longest](std::size_t tokens) { return static_cast<std::int64_t>(tokens) <= longest; };

@@ -21,6 +21,9 @@ struct TrainingBatch {
   std::int64_t last(std::size_t row, std::int64_t token) const;
 };
 
+/// Which tokens are no padding: bool [rows, tokens], the choices of a question as rows; undefined where all are.
+at::Tensor kept_tokens(const models::EncoderInput& input);
+
 /// Draws every row anew, and says where its tokens went. No text is lost: a row of which eight draws are longer than
 /// `longest` tokens stays as it is.
 std::vector<text::DrawnTokens> draw_anew(std::vector<TokenRow>& rows, const text::SubwordSampler& sampler,

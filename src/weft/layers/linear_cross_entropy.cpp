@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunked cross entropy as a custom autograd function that computes its gradients in the forward pass.
+// Chunked cross entropy, of labels and of a teacher's scores, as a custom autograd function that computes its gradients
+// in the forward pass.
 #include "weft/layers/linear_cross_entropy.h"
 
 #include <ATen/Parallel.h>
@@ -7,6 +8,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
@@ -16,6 +18,7 @@
 
 #include "weft/core/error.h"
 #include "weft/layers/precision.h"
+#include "weft/layers/soft_targets.h"
 
 namespace weft::layers {
 namespace {
@@ -40,10 +43,12 @@ struct Chunk {
   at::Tensor hidden;   // [C, D], operand form
   at::Tensor scores;   // [C, V], rounded as a linear layer rounds its result; without the bias
   at::Tensor targets;  // [C, 1]
+  at::Tensor teacher;  // [C, V], or undefined
 
   std::int64_t rows() const { return scores.size(0); }
   Chunk part(std::int64_t begin, std::int64_t count) const {
-    return {hidden.narrow(0, begin, count), scores.narrow(0, begin, count), targets.narrow(0, begin, count)};
+    return {hidden.narrow(0, begin, count), scores.narrow(0, begin, count), targets.narrow(0, begin, count),
+            teacher.defined() ? teacher.narrow(0, begin, count) : teacher};
   }
 };
 
@@ -60,7 +65,7 @@ Head prepare(const HeadWeights& head, const at::Tensor& hidden, at::ScalarType d
 }
 
 Chunk score(const at::Tensor& hidden, const Head& head, const at::Tensor& labels) {
-  Chunk chunk{operand(hidden, head.dtype), {}, labels.unsqueeze(1)};
+  Chunk chunk{operand(hidden, head.dtype), {}, labels.unsqueeze(1), {}};
   chunk.scores = at::mm(chunk.hidden, head.weight.t()).to(head.dtype);
   return chunk;
 }
@@ -93,18 +98,44 @@ struct Gradients {
   at::Tensor bias;    // [V]
 };
 
-/// What a chunk's losses are taken over: their number, and how much of a target is spread.
+/// What a chunk's losses are taken over: their number, how much of a target is spread, and the teacher's part.
 struct Targets {
   double scale = 1.0;
   double smoothing = 0.0;
+  double soft = 0.0;  // the teacher's share of the loss
+  double temperature = 1.0;
 };
 
-/// The losses of a few rows into `losses` [C, 1]; with `gathers` their scores become (softmax - target) * scale.
+/// What a few rows have from their teacher, already times its share.
+struct Taught {
+  at::Tensor losses;     // [C, 1]: T^2 KL(teacher || student), both with logits / T
+  at::Tensor gradients;  // [C, V], of the logits: T (student - teacher)
+};
+
+Taught taught(const at::Tensor& logits, const at::Tensor& teacher, const Targets& targets, bool gathers) {
+  const double warmth = targets.temperature;
+  const at::Tensor told = at::log_softmax(teacher.to(logits.scalar_type()).div(warmth), 1);
+  at::Tensor own = at::log_softmax(logits.div(warmth), 1);
+  const at::Tensor probabilities = told.exp();
+  Taught result{told.sub(own).mul_(probabilities).sum(1, true).mul_(targets.soft * warmth * warmth), {}};
+  if (gathers) {
+    result.gradients = own.exp_().sub_(probabilities).mul_(targets.soft * warmth);
+  }
+  return result;
+}
+
+/// The losses of a few rows into `losses` [C, 1]; with `gathers` their scores become (softmax - target) * scale, or
+/// with a teacher that and its part in their shares.
 void finish_rows(const Chunk& chunk, const Head& head, const Targets& targets, at::Tensor losses, bool gathers) {
   at::Tensor logits = logits_of(chunk, head, losses.scalar_type());
+  // First: the logits turn into gradients below.
+  const Taught soft = chunk.teacher.defined() ? taught(logits, chunk.teacher, targets, gathers) : Taught{};
   const at::Tensor log_sum = logits.logsumexp(1, true);
   const at::Tensor scores = logits.gather(1, chunk.targets);
   losses.copy_(log_sum.sub(targets.smoothing == 0.0 ? scores : scores.lerp(logits.mean(1, true), targets.smoothing)));
+  if (soft.losses.defined()) {
+    losses.mul_(1.0 - targets.soft).add_(soft.losses);
+  }
   if (!gathers) {
     return;
   }
@@ -113,6 +144,9 @@ void finish_rows(const Chunk& chunk, const Head& head, const Targets& targets, a
   logits.scatter_add_(1, chunk.targets, at::full_like(chunk.targets, targets.smoothing - 1, logits.options()));
   if (targets.smoothing > 0) {
     logits.sub_(targets.smoothing / static_cast<double>(logits.size(1)));
+  }
+  if (soft.gradients.defined()) {
+    logits.mul_(1.0 - targets.soft).add_(soft.gradients);
   }
   at::Tensor result = chunk.scores;
   result.copy_(logits.mul_(targets.scale));
@@ -157,7 +191,12 @@ struct Plan {
   bool weight = false;
   bool bias = false;
   double smoothing = 0.0;
+  const SoftTargets* teacher = nullptr;  // or none; it is asked in the forward pass only
   bool gathers() const { return hidden || weight || bias; }
+  Targets targets(std::int64_t count) const {
+    return {1.0 / static_cast<double>(count), smoothing, teacher != nullptr ? teacher->weight : 0.0,
+            teacher != nullptr ? teacher->temperature : 1.0};
+  }
 };
 
 Gradients make_gradients(const at::Tensor& hidden, const HeadWeights& head, Plan plan) {
@@ -183,9 +222,13 @@ struct LossFunction : torch::autograd::Function<LossFunction> {
     const std::int64_t count = hidden.size(0);
     for (std::int64_t begin = 0; begin < count; begin += plan.chunk) {
       const std::int64_t rows = std::min(plan.chunk, count - begin);
-      const Chunk part = score(hidden.narrow(0, begin, rows), head, labels.narrow(0, begin, rows));
-      const Targets targets{1.0 / static_cast<double>(count), plan.smoothing};
-      total.add_(finish(part, head, targets, sums, plan.gathers()).sum(at::kDouble));
+      Chunk part = score(hidden.narrow(0, begin, rows), head, labels.narrow(0, begin, rows));
+      if (plan.teacher != nullptr) {
+        part.teacher = plan.teacher->scores(begin, rows);
+        require(part.teacher.sizes() == part.scores.sizes(), "distill: the teacher has scores ", part.teacher.sizes(),
+                ", the student ", part.scores.sizes());
+      }
+      total.add_(finish(part, head, plan.targets(count), sums, plan.gathers()).sum(at::kDouble));
       if (plan.gathers()) {
         accumulate(gradients, part, head, begin);
       }
@@ -222,15 +265,42 @@ Labelled keep_labelled(const at::Tensor& hidden, const at::Tensor& labels) {
   return {hidden.index_select(0, rows), labels.index_select(0, rows)};
 }
 
+namespace {
+
+Plan plan_of(const at::Tensor& hidden, const HeadWeights& head, std::int64_t chunk, double smoothing) {
+  const bool recording = at::GradMode::is_enabled();
+  return {chunk_size(chunk, head.weight.size(0)), recording && hidden.requires_grad(),
+          recording && head.weight.requires_grad(), recording && head.bias.defined() && head.bias.requires_grad(),
+          smoothing};
+}
+
+}  // namespace
+
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,
                                 std::int64_t chunk, double smoothing) {
   check(hidden, head, labels);
   const Labelled kept = keep_labelled(hidden, labels);
-  const bool recording = at::GradMode::is_enabled();
-  const Plan plan{chunk_size(chunk, head.weight.size(0)), recording && hidden.requires_grad(),
-                  recording && head.weight.requires_grad(),
-                  recording && head.bias.defined() && head.bias.requires_grad(), smoothing};
-  return LossFunction::apply(kept.hidden, head.weight, optional(head.bias), kept.labels, plan);
+  return LossFunction::apply(kept.hidden, head.weight, optional(head.bias), kept.labels,
+                             plan_of(hidden, head, chunk, smoothing));
+}
+
+at::Tensor distilled_cross_entropy(const Labelled& rows, const HeadWeights& head, const SoftTargets& teacher,
+                                   std::int64_t chunk, double smoothing) {
+  check(rows.hidden, head, rows.labels);
+  require(!rows.labels.eq(kIgnoredLabel).any().item<bool>(), "distill: every row must have a label");
+  Plan plan = plan_of(rows.hidden, head, chunk, smoothing);
+  plan.teacher = &teacher;
+  return LossFunction::apply(rows.hidden, head.weight, optional(head.bias), rows.labels, plan);
+}
+
+at::Tensor soft_cross_entropy(const at::Tensor& logits, const at::Tensor& teacher, double temperature) {
+  require(logits.dim() == 2 && logits.sizes() == teacher.sizes(), "distill: the teacher has scores ", teacher.sizes(),
+          ", the student ", logits.sizes());
+  const at::ScalarType sums = sum_dtype(logits);
+  const at::Tensor told = at::log_softmax(teacher.detach().to(sums).div(temperature), 1);
+  const at::Tensor own = at::log_softmax(logits.to(sums).div(temperature), 1);
+  const auto rows = static_cast<double>(std::max<std::int64_t>(logits.size(0), 1));
+  return told.sub(own).mul(told.exp()).sum().mul(temperature * temperature / rows);
 }
 
 LabelScores linear_cross_entropy_each(const at::Tensor& hidden, const HeadWeights& head, const at::Tensor& labels,

@@ -13,6 +13,7 @@
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/data/token_source.h"
+#include "weft/models/heads/model_scorer.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
@@ -119,6 +120,11 @@ void LanguageModelTask::remember_streams() {
   memory_.emplace(parts_per_step(trainer_));
 }
 
+void LanguageModelTask::learn_from(std::shared_ptr<VocabularyTeacher> teacher, const DistillationConfig& config) {
+  teacher_ = std::move(teacher);
+  distillation_ = config;
+}
+
 std::vector<std::pair<std::string, at::Tensor>> LanguageModelTask::parameters() const { return leaves_of(*model_); }
 
 data::Batch LanguageModelTask::batch(std::int64_t step, std::int64_t part) const {
@@ -140,7 +146,10 @@ at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   if (memory_) {
     input.memory = memory_->begin(step, part, streams_->goes_on(step));
   }
-  at::Tensor loss = model_->loss(input, shown.labels, trainer_.label_smoothing);
+  const at::Tensor loss =
+      teacher_
+          ? teacher_->loss({model_->hidden_states(input), models::scorer_of(*model_), trainer_.label_smoothing}, shown)
+          : model_->loss(input, shown.labels, trainer_.label_smoothing);
   if (config_.span_loss == 0.0) {
     return loss;
   }
@@ -200,6 +209,7 @@ Json LanguageModelTask::settings() const {
   if (!began_with_.empty()) {
     settings.update({{"task", model_->config().is_decoder ? "lm" : "mlm"}, {"model", began_with_}});
   }
+  settings.update(distillation_json(distillation_));
   return settings;
 }
 

@@ -17,6 +17,7 @@
 #include "weft/data/window_sampler.h"
 #include "weft/models/language_model.h"
 #include "weft/text/tokenizer.h"
+#include "weft/training/distillation/vocabulary_teacher.h"
 #include "weft/training/stream_memory.h"
 #include "weft/training/task.h"
 #include "weft/training/text_task.h"
@@ -35,6 +36,9 @@ class LanguageModelTask final : public Task {
                     const TrainerConfig& trainer, const TextConfig& config, std::string began_with = {});
   LanguageModelTask(const LanguageModelTask&) = delete;
   LanguageModelTask& operator=(const LanguageModelTask&) = delete;
+
+  /// From now on loss() is the teacher's, unless that is null; training.json then holds `config`.
+  void learn_from(std::shared_ptr<VocabularyTeacher> teacher, const DistillationConfig& config);
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
@@ -73,6 +77,8 @@ class LanguageModelTask final : public Task {
   std::unique_ptr<const text::SubwordSampler> subwords_;  // where training text is drawn in other tokens each time
   std::shared_ptr<const data::TextCorpus> held_out_;
   std::unique_ptr<const data::PictureTokens> held_out_pictures_;
+  std::shared_ptr<VocabularyTeacher> teacher_;  // or none
+  DistillationConfig distillation_;
 };
 
 }  // namespace weft::training

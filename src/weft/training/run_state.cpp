@@ -14,6 +14,7 @@
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 #include "weft/formats/json_members.h"
+#include "weft/training/distillation/config.h"
 #include "weft/training/text_config.h"
 
 namespace weft::training {
@@ -111,6 +112,7 @@ TrainerConfig config_from_json(const Json& json, const std::filesystem::path& wh
     const auto note = [&](const auto& field) { known.push_back(field.name); };
     TrainerConfig::fields(note);
     TextConfig::fields(note);
+    DistillationConfig::fields(note);
     formats::check_keys(json, named, known, {"weft_version", "torch_version"});
   }
   formats::update_from_json(config, formats::only_fields_of<TrainerConfig>(json), named);

@@ -48,10 +48,31 @@ void check_began_with(const Json& training, Json& given, const std::filesystem::
 TextRun ready(const std::filesystem::path& run, const TextRun& given) {
   check_config(given.trainer, "training");
   check_config(given.text, "training");
+  check_config(given.distillation, "training");
   if (processes().is_first()) {
     RunDirectory::check_free(run);
   }
-  return {resolved(given.trainer), resolved(given.text)};
+  return {resolved(given.trainer), resolved(given.text), resolved(given.distillation)};
+}
+
+// Before the text is read, which may take long; null where the run has no teacher.
+std::shared_ptr<VocabularyTeacher> open_teacher(const TextRun& run, const models::TransformerConfig& student,
+                                                const text::Tokenizer& tokenizer) {
+  if (!distills(run.distillation)) {
+    return nullptr;
+  }
+  check_student(student);
+  return std::make_shared<VocabularyTeacher>(
+      run.distillation,
+      VocabularyStudent{tokenizer, student.vocab_size, student.is_decoder, run.text.context, student.output_size()});
+}
+
+std::shared_ptr<Task> make_task(const models::LanguageModel& model, std::shared_ptr<const text::Tokenizer> tokenizer,
+                                const TextRun& run, const std::string& began_with) {
+  const std::shared_ptr<VocabularyTeacher> teacher = open_teacher(run, model->config(), *tokenizer);
+  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), run.trainer, run.text, began_with);
+  task->learn_from(teacher, run.distillation);
+  return task;
 }
 
 }  // namespace
@@ -63,8 +84,7 @@ TrainResult train_language_model(const std::filesystem::path& run, const TextRun
   // The first weights are drawn from LibTorch's generator; after them every step seeds it anew.
   at::manual_seed(static_cast<std::uint64_t>(made.trainer.seed));
   const models::LanguageModel model(model_config);
-  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), made.trainer, made.text);
-  return Trainer::start(run, made.trainer, std::move(task)).run();
+  return Trainer::start(run, made.trainer, make_task(model, std::move(tokenizer), made, {})).run();
 }
 
 TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model,
@@ -74,8 +94,7 @@ TrainResult train_further(const std::filesystem::path& run, const TextRun& given
       patterns.attention.empty()
           ? checkpoint::load_model(model)
           : checkpoint::load_with_attention(checkpoint::open_model(model), patterns.attention, patterns.directory);
-  auto task = std::make_shared<LanguageModelTask>(loaded, text::load_tokenizer(model), made.trainer, made.text,
-                                                  absolute_path(model));
+  auto task = make_task(loaded, text::load_tokenizer(model), made, absolute_path(model));
   return Trainer::start(run, made.trainer, std::move(task)).run();
 }
 
@@ -83,17 +102,17 @@ TrainResult resume_language_model(const std::filesystem::path& path, const Json&
   RunDirectory run = open_to_resume(path);
   const std::filesystem::path where = run.path() / "training.json";
   Json rest = given;
-  const TrainerConfig trainer = resumed_trainer(config_from_json(run.training(), where), rest, where);
-  const TextConfig text = resumed_text(run.training(), rest, where);
+  TextRun made;
+  made.trainer = resumed_trainer(config_from_json(run.training(), where), rest, where);
+  made.text = resumed_text(run.training(), rest, where);
+  made.distillation = resumed_distillation(run.training(), rest, where);
   check_began_with(run.training(), rest, where);
   check_model(checkpoint::load_config(run.path()), rest, run.path() / "config.json");
   require(rest.empty(), "no field of training or model is called '", rest.empty() ? "" : rest.begin().key(), "'");
   const Checkpoint checkpoint = checkpoint_to_resume(run);
   const models::LanguageModel model = checkpoint::load_model(checkpoint.path);
-  std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(checkpoint.path);
-  auto task = std::make_shared<LanguageModelTask>(model, std::move(tokenizer), trainer, text,
-                                                  first_model(run.training(), where));
-  return Trainer::resume(std::move(run), trainer, std::move(task)).run();
+  auto task = make_task(model, text::load_tokenizer(checkpoint.path), made, first_model(run.training(), where));
+  return Trainer::resume(std::move(run), made.trainer, std::move(task)).run();
 }
 
 }  // namespace weft::training

@@ -10,15 +10,17 @@
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
 #include "weft/text/tokenizer.h"
+#include "weft/training/distillation/config.h"
 #include "weft/training/text_config.h"
 #include "weft/training/trainer.h"
 
 namespace weft::training {
 
-/// A run over text: how it is trained, and on what.
+/// A run over text: how it is trained, on what, and from which teacher.
 struct TextRun {
   TrainerConfig trainer;
   TextConfig text;
+  DistillationConfig distillation = {};
 };
 
 /// Builds the model from `model` and the trainer's seed and trains it in a new run directory.

@@ -20,6 +20,7 @@
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
 #include "weft/models/transformer_config.h"
+#include "weft/training/distillation/config.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/run/offload.h"
 #include "weft/training/text_config.h"
@@ -39,6 +40,7 @@ constexpr std::string_view kTrainExamples =
     "    --attention 'strided(96, split=true)' --steps 1000 --out run\n"
     "  weft train --task classify --model bert-base-uncased --train-data train.tsv --eval-data dev.tsv --epochs 3 \\\n"
     "    --out run\n"
+    "  weft train --task mlm --model long --distill roberta-base --train-text books/train --steps 2000 --out student\n"
     "  weft train --task translate --train-source train.de --train-target train.en --eval-source val.de \\\n"
     "    --eval-target val.en --minutes 20 --out run\n"
     "  weft train --config run/training.json --steps 2000 --out other\n"
@@ -158,6 +160,9 @@ void add_train(CLI::App& parent) {
   add_fine_tuning_flags(app, options->given);
   add_pair_flags(app, options->given);
   add_fields<training::TextConfig>(app, {.title = "Text, pictures or sound (lm, mlm)"}, options->given);
+  add_fields<training::DistillationConfig>(
+      app, {.title = "Distillation (all tasks except translate and summarize)", .left_out = {"distill_digest"}},
+      options->given);
   add_fields<models::TransformerConfig>(
       app,
       {.title = "Model (lm, mlm; --attention and --gradient-checkpointing for all tasks)",

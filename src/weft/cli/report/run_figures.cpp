@@ -16,6 +16,7 @@
 #include "weft/formats/json_members.h"
 #include "weft/models/transformer_config.h"
 #include "weft/text/hugging_face.h"
+#include "weft/training/distillation/config.h"
 #include "weft/training/run/metrics_log.h"
 #include "weft/training/text_config.h"
 
@@ -147,6 +148,14 @@ Json summary_json(const RunFigures& run) {
   return summary;
 }
 
+namespace {
+
+std::string distillation_flags(const RunFigures& run) {
+  return changed_flags<training::DistillationConfig>(run.training, {"distill_digest"});
+}
+
+}  // namespace
+
 std::string command_to_repeat(const RunFigures& run) {
   std::string command = "weft train";
   const std::string out = " --out " + shell_word(run.path.string() + "-again");
@@ -158,7 +167,7 @@ std::string command_to_repeat(const RunFigures& run) {
     left_out.insert(left_out.end(), by_epochs ? 1 : 0, "steps");
     command += " --task " + task + changed_flags<fine_tuning::FineTuningConfig>(run.training, left_out) +
                changed_flags<fine_tuning::DataSettings>(run.training, {}) +
-               changed_flags<training::TextConfig>(run.training, {});
+               changed_flags<training::TextConfig>(run.training, {}) + distillation_flags(run);
     return command +
            changed_flags<training::TrainerConfig>(run.training, left_out, fine_tuning::fine_tuning_defaults()) + out;
   }
@@ -167,6 +176,7 @@ std::string command_to_repeat(const RunFigures& run) {
   command += encoder ? " --encoder" : "";
   command += changed_flags<training::TrainerConfig>(run.training, {});
   command += changed_flags<training::TextConfig>(run.training, {});
+  command += distillation_flags(run);
   if (run.model.is_object()) {
     command += changed_flags<models::TransformerConfig>(
         run.model, {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"});

@@ -101,6 +101,13 @@ void add_text_rows(const training::TrainerConfig& trainer, const training::TextC
   }
 }
 
+void add_teacher_row(const training::DistillationConfig& config, Rows& rows) {
+  if (distills(config)) {
+    rows.emplace_back("teacher", concat(config.distill, ", ", config.distill_weight, " of the loss at temperature ",
+                                        config.distill_temperature));
+  }
+}
+
 std::string split_text(const fine_tuning::ReadSummary& summary, std::int64_t tokens, const char* what) {
   std::string text = concat(digits(summary.examples), " ", what, ", ", digits(tokens), " tokens");
   if (summary.records.skipped > 0) {
@@ -143,6 +150,7 @@ void announce(const training::TextRun& run, const models::TransformerConfig& mod
     rows.emplace_back("compressed", concat(digits(model.compressed_memory_length), " rows of ", model.compression_rate,
                                            " tokens before those, by ", model.compression));
   }
+  add_teacher_row(run.distillation, rows);
   add_machine_rows(run.trainer, threads, rows);
   add_text_rows(run.trainer, run.text, rows);
   std::cerr << name_table(rows) << std::flush;
@@ -158,6 +166,7 @@ void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads) {
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
+  add_teacher_row(prepared.distillation, rows);
   add_machine_rows(prepared.trainer, threads, rows);
   add_text_rows(prepared.trainer, prepared.text, rows);
   std::cerr << name_table(rows) << std::flush;
@@ -175,6 +184,7 @@ void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
+  add_teacher_row(prepared.settings.distillation, rows);
   add_machine_rows(trainer, threads, rows);
   const std::int64_t parts = parts_per_step(trainer);
   const std::string batch = prepared.settings.task.batch_tokens > 0

@@ -19,6 +19,7 @@
 #include "weft/formats/json_members.h"
 #include "weft/hub/models.h"
 #include "weft/models/transformer_config.h"
+#include "weft/training/distillation/config.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/run_directory.h"
 #include "weft/training/text_config.h"
@@ -35,10 +36,11 @@ Json merged_fields(const std::string& file, const Json& flags) {
   if (!file.empty()) {
     fields = formats::read_json(file);
     std::vector<std::string_view> known;
-    for (const auto& names : {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
-                              field_names<models::TransformerConfig>(), field_names<fine_tuning::FineTuningConfig>(),
-                              field_names<fine_tuning::DataSettings>(), field_names<fine_tuning::PairConfig>(),
-                              field_names<models::EncoderDecoderConfig>()}) {
+    for (const auto& names :
+         {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
+          field_names<models::TransformerConfig>(), field_names<fine_tuning::FineTuningConfig>(),
+          field_names<fine_tuning::DataSettings>(), field_names<fine_tuning::PairConfig>(),
+          field_names<training::DistillationConfig>(), field_names<models::EncoderDecoderConfig>()}) {
       known.insert(known.end(), names.begin(), names.end());
     }
     // What a run's own files hold besides fields: they are taken as config files, too.
@@ -219,6 +221,9 @@ std::vector<TrainRequest> decide(const TrainOptions& options) {
   Json fields = merged_fields(options.config_file, options.given);
   if (!options.resume && !model_of(fields).empty()) {  // a run that is resumed has its model in itself
     fields["model"] = hub::local_model(model_of(fields)).string();
+  }
+  if (const auto teacher = formats::value_or(fields, "distill", "weft train", std::string()); !teacher.empty()) {
+    fields["distill"] = hub::local_model(teacher).string();
   }
   const std::filesystem::path graphs = read_attention_file(fields, task);
   if (options.seeds == 1) {

@@ -80,6 +80,7 @@ training::TrainResult train_new_model(const TrainRequest& request, std::int64_t 
   model.directory = request.beside;
   formats::update_from_json(run.trainer, only_fields_of<training::TrainerConfig>(fields), "weft train");
   formats::update_from_json(run.text, only_fields_of<training::TextConfig>(fields), "weft train");
+  formats::update_from_json(run.distillation, only_fields_of<training::DistillationConfig>(fields), "weft train");
   formats::update_from_json(model, only_fields_of<models::TransformerConfig>(fields), "weft train");
   const std::shared_ptr<const text::Tokenizer> tokenizer = tokenizer_at(request.tokenizer_file);
   model.vocab_size = data::model_vocabulary(*tokenizer, model.is_decoder);
@@ -93,6 +94,7 @@ training::TrainResult train_new_model(const TrainRequest& request, std::int64_t 
   }
   check_config(run.text, "weft train");
   check_config(run.trainer, "weft train");
+  check_config(run.distillation, "weft train");
   models::validate(model, "weft train");
   check_free(request.out);
   announce(run, model, threads);
@@ -134,9 +136,11 @@ training::TrainResult train_further_model(const TrainRequest& request, std::int6
   training::TextRun run;
   run.text.context = model.max_position_embeddings;
   formats::update_from_json(run.text, training::take_fields<training::TextConfig>(all), "weft train");
+  formats::update_from_json(run.distillation, training::take_fields<training::DistillationConfig>(all), "weft train");
   formats::update_from_json(run.trainer, all, "weft train");
   check_config(run.trainer, "weft train");
   check_config(run.text, "weft train");
+  check_config(run.distillation, "weft train");
   check_free(request.out);
   announce(run, model, threads);
   return training::train_further(request.out, run, directory, patterns);
@@ -184,6 +188,7 @@ void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
   training::TextRun run;
   formats::update_from_json(run.trainer, only_fields_of<training::TrainerConfig>(settings), where);
   formats::update_from_json(run.text, only_fields_of<training::TextConfig>(settings), where);
+  formats::update_from_json(run.distillation, only_fields_of<training::DistillationConfig>(settings), where);
   announce(run, checkpoint::load_config(request.out), threads);
   std::cerr << "resuming after step " << digits(found->at("step").get<std::int64_t>()) << std::endl;
 }

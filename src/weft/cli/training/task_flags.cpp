@@ -10,6 +10,7 @@
 #include "weft/fine_tuning/settings.h"
 #include "weft/formats/json_members.h"
 #include "weft/models/transformer_config.h"
+#include "weft/training/distillation/config.h"
 #include "weft/training/text_config.h"
 
 namespace weft::cli {
@@ -112,6 +113,7 @@ void note_stored_settings(const std::filesystem::path& file, const formats::Json
   note(formats::to_json(FineTuningConfig()));
   note(formats::to_json(DataSettings()));
   note(formats::to_json(PairConfig()));
+  note(formats::to_json(training::DistillationConfig()));
   note_config_file(file.string(), names);
 }
 

@@ -34,9 +34,18 @@ PreparedText prepared_with(const fs::path& directory, const training::TextRun& m
   prepared.text = training::resolved(made.text);
   prepared.text.context = made.text.context == 0 ? model->config().maximum_length() : made.text.context;
   prepared.config = config;
+  prepared.distillation = made.distillation;
+  const auto tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory);
+  std::shared_ptr<training::VocabularyTeacher> teacher;
+  if (distills(made.distillation)) {  // before the text is read, which may take long
+    const models::EncoderConfig& shape = model->config();
+    teacher = std::make_shared<training::VocabularyTeacher>(
+        made.distillation,
+        training::VocabularyStudent{*tokenizer, shape.vocab_size, false, prepared.text.context, shape.output_size()});
+  }
   prepared.task =
-      std::make_shared<MaskedTextTask>(std::move(model), std::make_shared<text::HuggingFaceTokenizer>(directory),
-                                       prepared.trainer, prepared.text, config);
+      std::make_shared<MaskedTextTask>(std::move(model), tokenizer, prepared.trainer, prepared.text, config);
+  prepared.task->learn_from(std::move(teacher), made.distillation);
   return prepared;
 }
 
@@ -55,6 +64,7 @@ PreparedText prepare_masked_text(const Json& fields, std::string_view where) {
   formats::update_from_json(config, training::take_fields<MaskedTextConfig>(all), where);
   config = resolved(std::move(config));
   training::TextRun made;
+  made.distillation = training::take_distillation(all, where);
   const bool has_context = all.contains("context");
   formats::update_from_json(made.text, training::take_fields<training::TextConfig>(all), where);
   formats::update_from_json(made.trainer, all, where);
@@ -72,6 +82,7 @@ PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& giv
   training::TextRun made;
   made.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
   made.text = training::resumed_text(stands, rest, where);
+  made.distillation = training::resumed_distillation(stands, rest, where);
   const auto config = training::resumed_settings<MaskedTextConfig>(stands, rest, {}, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
   return prepared_with(training::checkpoint_to_resume(directory).path, made, config);

@@ -22,6 +22,7 @@ struct PreparedText {
   training::TrainerConfig trainer;
   training::TextConfig text;
   MaskedTextConfig config;
+  training::DistillationConfig distillation;
   std::shared_ptr<MaskedTextTask> task;
   std::vector<std::string> new_tensors;  ///< Hugging Face names of what the model's directory lacked
 };

@@ -17,6 +17,7 @@
 #include "weft/data/resampled_rows.h"
 #include "weft/data/token_source.h"
 #include "weft/fine_tuning/encoder_task.h"
+#include "weft/models/heads/model_scorer.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluation_mode.h"
 #include "weft/training/processes/process_group.h"
@@ -123,6 +124,12 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
   }
 }
 
+void MaskedTextTask::learn_from(std::shared_ptr<training::VocabularyTeacher> teacher,
+                                const training::DistillationConfig& config) {
+  teacher_ = std::move(teacher);
+  distillation_ = config;
+}
+
 std::vector<std::pair<std::string, at::Tensor>> MaskedTextTask::parameters() const { return trained_leaves(*model_); }
 
 at::Tensor MaskedTextTask::loss(std::int64_t step, std::int64_t part) {
@@ -136,7 +143,8 @@ at::Tensor MaskedTextTask::loss(std::int64_t step, std::int64_t part) {
   input.input_ids = batch.input_ids;
   input.seed =
       random_bits(seed ^ kMaskedDropoutStream, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-  return model_->loss(input, {batch.labels, {}, {}});
+  return teacher_ ? teacher_->loss({model_->hidden_states(input), models::scorer_of(*model_)}, batch)
+                  : model_->loss(input, {batch.labels, {}, {}});
 }
 
 Json MaskedTextTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {
@@ -160,6 +168,7 @@ Json MaskedTextTask::data_identity() const {
 Json MaskedTextTask::settings() const {
   Json settings = formats::to_json(text_);
   settings.update(formats::to_json(config_));
+  settings.update(training::distillation_json(distillation_));
   return settings;
 }
 

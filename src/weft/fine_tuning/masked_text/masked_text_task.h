@@ -17,6 +17,7 @@
 #include "weft/data/window_sampler.h"
 #include "weft/models/encoder_model.h"
 #include "weft/text/hugging_face.h"
+#include "weft/training/distillation/vocabulary_teacher.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/task.h"
 #include "weft/training/text_task.h"
@@ -79,6 +80,8 @@ class MaskedTextTask final : public training::Task {
                  const MaskedTextConfig& config);
 
   const models::EncoderModel& model() const noexcept { return model_; }
+  /// From now on loss() is the teacher's, unless that is null; training.json then holds `config`.
+  void learn_from(std::shared_ptr<training::VocabularyTeacher> teacher, const training::DistillationConfig& config);
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
@@ -104,6 +107,8 @@ class MaskedTextTask final : public training::Task {
   data::WindowSampler sampler_;
   std::unique_ptr<const text::SubwordSampler> subwords_;  // or none
   std::shared_ptr<const data::TextCorpus> held_out_;      // or none
+  std::shared_ptr<training::VocabularyTeacher> teacher_;  // or none
+  training::DistillationConfig distillation_;
 };
 
 /// How well an encoder predicts masked tokens of a text; options.context counts the special tokens, too, and is the

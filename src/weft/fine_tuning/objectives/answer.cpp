@@ -14,6 +14,7 @@
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/fine_tuning/review.h"
 #include "weft/metrics/answers.h"
+#include "weft/models/heads/task_loss.h"
 #include "weft/tasks/decode/answers.h"
 #include "weft/tasks/task_run.h"
 #include "weft/text/utf8.h"
@@ -132,7 +133,8 @@ ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::stri
 
 HeadChoice AnswerObjective::choose_head() { return {{}, {}, setup().config.head() != head()}; }
 
-at::Tensor AnswerObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
+at::Tensor AnswerObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
+                                 const TrainingBatch& batch) const {
   std::vector<std::int64_t> starts;
   std::vector<std::int64_t> ends;
   for (std::size_t row = 0; row < batch.examples.size(); ++row) {
@@ -140,7 +142,19 @@ at::Tensor AnswerObjective::loss(models::EncoderModel& model, const TrainingBatc
     starts.push_back(batch.first(row, target.start));
     ends.push_back(batch.last(row, target.end));
   }
-  return model->loss(batch.input, {{}, at::tensor(starts, at::kLong), at::tensor(ends, at::kLong)});
+  return models::answer_loss(output, kept_tokens(batch.input),
+                             {{}, at::tensor(starts, at::kLong), at::tensor(ends, at::kLong)});
+}
+
+// A place among those of a row; padding is none, as in the loss.
+std::vector<at::Tensor> AnswerObjective::choices(const models::EncoderOutput& output,
+                                                 const TrainingBatch& batch) const {
+  constexpr double kNever = -1e30;
+  const at::Tensor keep = kept_tokens(batch.input);
+  const auto among = [&](const at::Tensor& logits) {
+    return keep.defined() ? logits.to(at::kFloat).masked_fill(keep.logical_not(), kNever) : logits;
+  };
+  return {among(output.start_logits), among(output.end_logits)};
 }
 
 std::int64_t AnswerObjective::numbers(std::int64_t /*example*/) const { return kKeptNumbers; }

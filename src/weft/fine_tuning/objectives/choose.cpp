@@ -79,12 +79,13 @@ ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::stri
 
 HeadChoice ChooseObjective::choose_head() { return {{}, {}, setup().config.head() != head()}; }
 
-at::Tensor ChooseObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
+at::Tensor ChooseObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
+                                 const TrainingBatch& batch) const {
   std::vector<std::int64_t> labels;
   for (const std::int64_t example : batch.examples) {
     labels.push_back(truth_[static_cast<std::size_t>(Split::kTraining)][static_cast<std::size_t>(example)]);
   }
-  return label_loss(model, batch.input, at::tensor(labels, at::kLong), {{}, setup().label_smoothing});
+  return label_loss(output.logits, at::tensor(labels, at::kLong), {{}, setup().label_smoothing});
 }
 
 std::int64_t ChooseObjective::numbers(std::int64_t /*example*/) const { return choices_; }

@@ -17,6 +17,7 @@
 #include "weft/metrics/classification.h"
 #include "weft/metrics/correlation.h"
 #include "weft/metrics/sums.h"
+#include "weft/models/heads/task_loss.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -105,12 +106,13 @@ HeadChoice ClassifyObjective::choose_head() {
   return choice;
 }
 
-at::Tensor ClassifyObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
+at::Tensor ClassifyObjective::loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
+                                   const TrainingBatch& batch) const {
   const auto split = static_cast<std::size_t>(Split::kTraining);
   if (regression_) {
-    return model->loss(batch.input, {targets_of(values_[split], batch.examples, at::kFloat), {}, {}});
+    return models::classification_loss(config, output.logits, targets_of(values_[split], batch.examples, at::kFloat));
   }
-  return label_loss(model, batch.input, targets_of(truth_[split], batch.examples, at::kLong),
+  return label_loss(output.logits, targets_of(truth_[split], batch.examples, at::kLong),
                     {weights_, setup().label_smoothing});
 }
 

@@ -18,7 +18,8 @@ class ClassifyObjective final : public Objective {
 
   models::Head head() const override { return models::Head::kSequenceClassification; }
   HeadChoice choose_head() override;
-  at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
+                  const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;

@@ -3,7 +3,9 @@
 #include "weft/fine_tuning/objectives/multilabel.h"
 
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +19,7 @@
 #include "weft/fine_tuning/text_records.h"
 #include "weft/metrics/classification.h"
 #include "weft/metrics/sums.h"
+#include "weft/models/heads/task_loss.h"
 #include "weft/tasks/decode/scores.h"
 
 namespace weft::fine_tuning {
@@ -107,7 +110,8 @@ HeadChoice MultilabelObjective::choose_head() {
   return choice;
 }
 
-at::Tensor MultilabelObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
+at::Tensor MultilabelObjective::loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
+                                     const TrainingBatch& batch) const {
   const at::Tensor targets = at::zeros({static_cast<std::int64_t>(batch.examples.size()), width()}, at::kFloat);
   auto* values = targets.data_ptr<float>();
   for (std::size_t i = 0; i < batch.examples.size(); ++i) {
@@ -116,10 +120,16 @@ at::Tensor MultilabelObjective::loss(models::EncoderModel& model, const Training
     }
   }
   if (!weights_.defined()) {
-    return model->loss(batch.input, {targets, {}, {}});
+    return models::classification_loss(config, output.logits, targets);
   }
-  const at::Tensor logits = model->forward(batch.input).logits.to(at::kFloat);
-  return at::binary_cross_entropy_with_logits(logits, targets, {}, weights_, at::Reduction::Mean);
+  return at::binary_cross_entropy_with_logits(output.logits.to(at::kFloat), targets, {}, weights_, at::Reduction::Mean);
+}
+
+// Each label is a choice between it and nothing: softmax(x, 0) = sigmoid(x).
+std::vector<at::Tensor> MultilabelObjective::choices(const models::EncoderOutput& output,
+                                                     const TrainingBatch& /*batch*/) const {
+  const at::Tensor logits = output.logits.flatten();
+  return {at::stack({logits, at::zeros_like(logits)}, 1)};
 }
 
 std::int64_t MultilabelObjective::numbers(std::int64_t /*example*/) const { return width(); }

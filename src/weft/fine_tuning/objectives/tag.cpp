@@ -12,6 +12,7 @@
 #include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/fine_tuning/review.h"
+#include "weft/layers/linear_cross_entropy.h"
 #include "weft/metrics/entities.h"
 #include "weft/metrics/sums.h"
 #include "weft/tasks/decode/scores.h"
@@ -139,15 +140,25 @@ HeadChoice TagObjective::choose_head() {
   return choice;
 }
 
-at::Tensor TagObjective::loss(models::EncoderModel& model, const TrainingBatch& batch) const {
-  const at::Tensor labels = at::full(batch.input.input_ids.sizes(), -100, at::kLong);
+at::Tensor TagObjective::labels_of(const TrainingBatch& batch) const {
+  at::Tensor labels = at::full(batch.input.input_ids.sizes(), layers::kIgnoredLabel, at::kLong);
   for (std::size_t i = 0; i < batch.examples.size(); ++i) {
     auto* of_row = labels.data_ptr<std::int64_t>() + static_cast<std::int64_t>(i) * labels.size(1);
     for (const Word& word : words_[kToLearn][static_cast<std::size_t>(batch.examples[i])].words) {
       of_row[batch.first(i, word.token)] = word.label;
     }
   }
-  return label_loss(model, batch.input, labels, {weights_, setup().label_smoothing});
+  return labels;
+}
+
+at::Tensor TagObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
+                              const TrainingBatch& batch) const {
+  return label_loss(output.logits, labels_of(batch), {weights_, setup().label_smoothing});
+}
+
+std::vector<at::Tensor> TagObjective::choices(const models::EncoderOutput& output, const TrainingBatch& batch) const {
+  const at::Tensor words = labels_of(batch).flatten().ne(layers::kIgnoredLabel).nonzero().squeeze(1);
+  return {output.logits.flatten(0, -2).index_select(0, words)};
 }
 
 // The predicted label and its nats for each word.

@@ -16,7 +16,9 @@ class TagObjective final : public Objective {
 
   models::Head head() const override { return models::Head::kTokenClassification; }
   HeadChoice choose_head() override;
-  at::Tensor loss(models::EncoderModel& model, const TrainingBatch& batch) const override;
+  at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
+                  const TrainingBatch& batch) const override;
+  std::vector<at::Tensor> choices(const models::EncoderOutput& output, const TrainingBatch& batch) const override;
   std::int64_t numbers(std::int64_t example) const override;
   void keep(const tasks::WindowOutput& output, std::int64_t example, std::span<double> numbers) const override;
   formats::Json figures(Kept kept) const override;
@@ -45,6 +47,7 @@ class TagObjective final : public Objective {
   };
   struct Scored;
 
+  at::Tensor labels_of(const TrainingBatch& batch) const;  // int64 [rows, tokens], -100 where there is none
   void add_sentence(Split split, const readers::TaggedSentence& sentence, const std::string& place);
   Scored score(Kept kept) const;
 

@@ -36,8 +36,7 @@ struct VocabularyScorer {
   at::Tensor loss(const at::Tensor& hidden, const at::Tensor& labels, double smoothing = 0.0);
   /// hidden [T, D], labels [T] -> [T] each, no gradient.
   layers::LabelScores token_scores(const at::Tensor& hidden, const at::Tensor& labels);
-
- private:
+  /// What the product with W sees of hidden [..., D].
   at::Tensor transformed(const at::Tensor& hidden);
 };
 
