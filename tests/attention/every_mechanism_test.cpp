@@ -3,6 +3,7 @@
 // lsh are its keys; little_bird, whose keys begin with latents, has tests of its own.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "attention/mechanism_checks.h"
@@ -102,7 +103,11 @@ TEST_P(EveryMechanism, LaterKeysReachNoEarlierRow) {
     changed.key.narrow(2, 100, 50).fill_(number);
     changed.value.narrow(2, 100, 50).fill_(number);
     const at::Tensor after = output_of(*module, changed);
-    EXPECT_TRUE(at::equal(before.narrow(2, 0, 100), after.narrow(2, 0, 100))) << number;
+    const at::Tensor was = before.narrow(2, 0, 100);
+    const at::Tensor is = after.narrow(2, 0, 100);
+    // Rows that are sorted by bucket move to other places of a block with every later one, and sums round otherwise.
+    const bool is_sorted = module->spec().projections == attention::Projections::kSharedQueryKey;
+    EXPECT_TRUE(is_sorted ? battery_gap(was, is) < 1e-6 : at::equal(was, is)) << number << ' ' << battery_gap(was, is);
     EXPECT_FALSE(at::equal(before.narrow(2, 100, 50), after.narrow(2, 100, 50))) << number;
   }
 }
@@ -177,12 +182,17 @@ TEST_P(EveryMechanism, GradientsAreThoseOfTheFunction) {
     const auto module = made(causal, false, at::kDouble);
     AttentionContext context;
     context.key_keep = at::arange(7).unsqueeze(0) < at::tensor({7, 4}).unsqueeze(1);
+    context.choices = std::make_shared<attention::AttentionChoices>();  // buckets stay, whatever differences do to rows
     const Tensors tensors = in_type(random_tensors({2, kBatteryHeads, 7, kBatteryWidth}), at::kDouble);
+    const bool is_one = module->spec().projections == attention::Projections::kSharedQueryKey;
     const auto call = [&](const std::vector<at::Tensor>& inputs) {
-      const Tensors given = fitting(*module, {inputs[0], inputs[1], inputs[2]});
-      return module->forward(given.query, given.key, given.value, context);
+      return module->forward(inputs[is_one ? 0 : 2], inputs[0], inputs[1], context);
     };
-    testing::expect_gradients(call, {tensors.query, tensors.key, tensors.value}, 1e-5);
+    std::vector<at::Tensor> inputs = {tensors.key, tensors.value};
+    if (!is_one) {
+      inputs.push_back(tensors.query);
+    }
+    testing::expect_gradients(call, inputs, 1e-5);
   }
 }
 
