@@ -49,7 +49,7 @@ double divergence(const Row& teacher, const Row& student, double temperature) {
   return temperature * temperature * sum;
 }
 
-Row row_of(const at::Tensor& logits, std::int64_t row) {
+Row numbers_of(const at::Tensor& logits, std::int64_t row) {
   Row result;
   for (std::int64_t i = 0; i < logits.size(1); ++i) {
     result.push_back(logits[row][i].item<double>());
@@ -84,9 +84,9 @@ TEST_F(SoftTargetsTest, TheLossIsThatOfTheEquations) {
       double expected = 0.0;
       for (std::int64_t row = 0; row < 5; ++row) {
         const double hard = -std::log(
-            probabilities(row_of(logits, row), 1.0)[static_cast<std::size_t>(labels_[row].item<std::int64_t>())]);
-        expected +=
-            (1 - share) * hard / 5 + share * divergence(row_of(told, row), row_of(logits, row), temperature) / 5;
+            probabilities(numbers_of(logits, row), 1.0)[static_cast<std::size_t>(labels_[row].item<std::int64_t>())]);
+        expected += (1 - share) * hard / 5 +
+                    share * divergence(numbers_of(told, row), numbers_of(logits, row), temperature) / 5;
       }
       for (const std::int64_t chunk : {1, 2, 5, 100}) {
         const at::Tensor found =

@@ -161,7 +161,7 @@ double star_gap(const StarNodes& found, std::int64_t row, std::int64_t first, co
   return gap;
 }
 
-std::vector<Row> rows_of(const at::Tensor& embeddings) {
+std::vector<Row> star_rows(const at::Tensor& embeddings) {
   std::vector<Row> rows;
   for (std::int64_t i = 0; i < embeddings.size(0); ++i) {
     rows.push_back(row_of(embeddings[i]));
@@ -175,7 +175,8 @@ TEST(StarTransformer, EqualsTheEquations) {
     const at::Tensor embeddings = at::randn({2, length, 6}, at::kDouble);
     const StarNodes found = model(embeddings);
     for (const std::int64_t row : {0, 1}) {
-      EXPECT_LT(star_gap(found, row, 0, star_equations(model, rows_of(embeddings[row]), kSmallStar)), 1e-12) << length;
+      EXPECT_LT(star_gap(found, row, 0, star_equations(model, star_rows(embeddings[row]), kSmallStar)), 1e-12)
+          << length;
     }
   }
 }
@@ -195,7 +196,7 @@ TEST(StarTransformer, PaddingAndOtherRowsChangeNothing) {
   for (std::size_t row = 0; row + 1 < texts.size(); ++row) {
     const auto at = static_cast<std::int64_t>(row);
     const at::Tensor text = embeddings.detach()[at].narrow(0, texts[row].first, texts[row].second);
-    EXPECT_LT(star_gap(found, at, texts[row].first, star_equations(model, rows_of(text), kSmallStar)), 1e-12) << row;
+    EXPECT_LT(star_gap(found, at, texts[row].first, star_equations(model, star_rows(text), kSmallStar)), 1e-12) << row;
   }
   EXPECT_TRUE((found.satellites.masked_select(keep.logical_not().unsqueeze(-1)) == 0).all().item<bool>());
   EXPECT_TRUE(at::isfinite(found.relay).all().item<bool>()) << "a row without tokens";

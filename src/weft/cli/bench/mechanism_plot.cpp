@@ -42,7 +42,7 @@ std::vector<std::string> table_row(const MechanismReport& report, const Mechanis
 }
 
 inspect::Plot mechanism_plot_of(const std::string& title, const std::vector<MechanismReport>& reports,
-                      const MechanismCalls& calls) {
+                                const MechanismCalls& calls) {
   inspect::Plot plot;
   plot.title = title;
   plot.x_name = concat("tokens; ms of a call ", calls.backward ? "forwards and backwards" : "forwards");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft attention`: where a model looks while it reads one text, as a page to look at.
+// `weft attention`: where a model looks while it reads one text, as a page to look at, in a file or from a server.
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -20,10 +20,14 @@
 #include "weft/cli/threads.h"
 #include "weft/cli/viewer/figure.h"
 #include "weft/cli/viewer/page.h"
+#include "weft/cli/viewer/served_view.h"
 #include "weft/core/files.h"
 #include "weft/core/log.h"
+#include "weft/core/number.h"
+#include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/generation/settings/read_settings.h"
+#include "weft/server/server.h"
 #include "weft/tasks/sequences/sequence_model.h"
 #include "weft/tasks/viewer/view_text.h"
 
@@ -35,6 +39,7 @@ using formats::Json;
 constexpr const char* kAttentionExamples =
     "  weft attention run 'The loom weaves the thread.'\n"
     "  weft attention bert-base-uncased --file chapter.txt --layers 0 11 --out chapter.html\n"
+    "  weft attention longformer --file book.txt --serve\n"
     "  weft attention de-en 'Der Hund schläft.' 'The dog sleeps.' --png figure.png";
 
 /// What a page may weigh: browsers open more, but slowly.
@@ -71,6 +76,7 @@ struct AttentionCommand {
   std::vector<std::string> texts;
   Json given = Json::object();
   std::int64_t threads = 0;
+  std::string serve;  // HOST:PORT; empty: a file is written
   bool json = false;
 };
 
@@ -120,7 +126,7 @@ tasks::AttentionView view_of(const checkpoint::OpenedModel& directory, const tas
   return tasks::view_text(checkpoint::load_model(directory), *tokenizer, document.first, options);
 }
 
-Json summary_of_view(const tasks::AttentionView& view, const std::string& out) {
+Json summary_of_view(const tasks::AttentionView& view) {
   Json parts = Json::array();
   for (const tasks::ViewedPart& part : view.parts) {
     Json json = {{"name", part.name}, {"expression", part.expression}, {"heads", part.heads.size()}};
@@ -131,8 +137,7 @@ Json summary_of_view(const tasks::AttentionView& view, const std::string& out) {
     }
     parts.push_back(std::move(json));
   }
-  return {{"out", out},
-          {"source_tokens", view.source.tokens.size()},
+  return {{"source_tokens", view.source.tokens.size()},
           {"target_tokens", view.target.tokens.size()},
           {"parts", std::move(parts)}};
 }
@@ -148,6 +153,58 @@ void require_something(const Json& summary, const std::string& run) {
   fail(ErrorKind::kUnsupported, quote(run, 4096), ": no layer has weights to show: ", reason);
 }
 
+// "127.0.0.1:4321", "[::1]:0".
+server::ServerConfig server_at(const std::string& where) {
+  const std::size_t colon = where.rfind(':');
+  const std::optional<std::int64_t> port =
+      colon == std::string::npos ? std::nullopt : integer_of(std::string_view(where).substr(colon + 1));
+  if (!port || *port < 0 || *port > 65535 || colon == 0) {
+    throw UsageError(concat("--serve must be HOST:PORT, found ", quote(where)), "for example: --serve=127.0.0.1:4321");
+  }
+  server::ServerConfig config;
+  config.address = where.substr(0, colon);
+  if (config.address.starts_with('[') && config.address.ends_with(']')) {
+    config.address = config.address.substr(1, config.address.size() - 2);
+  }
+  config.port = *port;
+  return config;
+}
+
+void check_served(const AttentionCommand& command) {
+  for (const char* file : {"out", "svg", "png"}) {
+    if (command.given.contains(file)) {
+      throw UsageError(concat("--", file, " writes a file, and --serve writes none"), "leave one of them out");
+    }
+  }
+}
+
+// Reads the text once; heads are drawn when a reader looks at them.
+void serve_attention(const AttentionCommand& command, const AttentionPageConfig& config,
+                     const tasks::Document& document, tasks::ViewOptions options) {
+  check_served(command);
+  const server::ServerConfig address = server_at(command.serve);
+  auto served = std::make_shared<ServedView>();
+  served->kept = std::make_shared<tasks::KeptAttention>();
+  served->model = command.run;
+  served->cells = config.cells;
+  served->top = config.top;
+  options.kept = served->kept;
+  served->view = view_of(checkpoint::open_model(command.run), document, options);
+  Json summary = summary_of_view(served->view);
+  require_something(summary, command.run);
+  summary["kept_bytes"] = served->kept->bytes();
+  silence_progress();
+  server::run_server(address, view_routes(served), [&](const std::string& where) {
+    summary["listening"] = where;
+    if (command.json) {
+      print_json(summary);
+    } else {
+      std::cout << "listening on " << where << '\n';
+    }
+    std::cout.flush();
+  });
+}
+
 void write_attention(const AttentionCommand& command) {
   AttentionPageConfig config;
   formats::update_from_json(config, command.given, "weft attention");
@@ -158,8 +215,13 @@ void write_attention(const AttentionCommand& command) {
   options.heads = config.heads;
   options.cells = config.cells;
   options.top = config.top;
+  if (!command.serve.empty()) {
+    serve_attention(command, config, document, options);
+    return;
+  }
   tasks::AttentionView view = view_of(checkpoint::open_model(command.run), document, options);
-  const Json summary = summary_of_view(view, config.out);
+  Json summary = summary_of_view(view);
+  summary["out"] = config.out;
   require_something(summary, command.run);
   if (!config.svg.empty()) {
     write_file_atomically(config.svg, inspect::svg_heat(attention_figure(view, command.run)));
@@ -190,6 +252,9 @@ void add_attention(CLI::App& parent) {
   app.add_option("TEXT", command->texts,
                  "the text; two for an encoder-decoder (source, target) and for encoders that read pairs");
   add_fields<AttentionPageConfig>(app, {.title = "Options"}, command->given);
+  app.add_flag("--serve{127.0.0.1:4321}", command->serve,
+               "serve the page at this address instead of writing it (--serve=HOST:PORT; port 0 for a free one), and "
+               "draw each head, and its parts in smaller cells, when somebody looks at them; Ctrl-C ends it");
   add_threads_flag(app, command->threads);
   add_json_flag(app, command->json);
   app.callback([command] { write_attention(*command); });

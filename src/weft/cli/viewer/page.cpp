@@ -2,53 +2,22 @@
 // The data of the page as JSON inside a script element, numbers compressed; viewer.js reads it.
 #include "weft/cli/viewer/page.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/where.h>
-
 #include <string_view>
 
 #include "weft/cli/report/html.h"
 #include "weft/cli/viewer/assets.h"
+#include "weft/cli/viewer/cell_codes.h"
 #include "weft/formats/config_json.h"
-#include "weft/formats/packed_text.h"
 
 namespace weft::cli {
 namespace {
 
 using formats::Json;
 
-/// Powers of two that the codes 1 to 255 of a cell stand for; 0 is a cell without edges.
-struct CodeScale {
-  double low;
-  double high;
-};
-constexpr CodeScale kMeanScale = {-16.0, 16.0};    // times the even share of a row
-constexpr CodeScale kLargestScale = {-24.0, 0.0};  // a probability
-constexpr double kSteps = 254.0;
-
-std::string packed(const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.contiguous();
-  const auto* const bytes = static_cast<const char*>(plain.const_data_ptr());
-  return formats::base64(formats::zlib_compressed({bytes, static_cast<std::size_t>(plain.nbytes())}));
-}
-
-at::Tensor codes_of(const at::Tensor& values, const at::Tensor& edges, const CodeScale& scale) {
-  const at::Tensor place = (values.log2() - scale.low) / (scale.high - scale.low) * kSteps + 1.0;
-  const at::Tensor codes = place.nan_to_num(1.0, kSteps + 1.0, 1.0).round().clamp(1.0, kSteps + 1.0);
-  return at::where(edges > 0, codes, 0.0).to(at::kByte);
-}
-
 Json head_json(const tasks::ViewedHead& head) {
-  const attention::HeadPicture& picture = head.picture;
-  // Keys that a row of the cell sees, on the average: 1 over it is the even share.
-  const at::Tensor even = picture.mean * picture.edges.sum(1, true) /
-                          (picture.top_weight.size(0) / static_cast<double>(picture.mean.size(0)));
-  return {{"head", head.number},
-          {"mean", packed(codes_of(even, picture.edges, kMeanScale))},
-          {"largest", packed(codes_of(picture.largest, picture.edges, kLargestScale))},
-          {"key", packed(picture.key.to(at::kFloat))},
-          {"top_key", packed(picture.top_key.to(at::kInt))},
-          {"top_weight", packed(picture.top_weight)}};
+  Json json = picture_json(head.picture);
+  json["head"] = head.number;
+  return json;
 }
 
 Json part_json(const tasks::ViewedPart& part) {
@@ -105,9 +74,7 @@ constexpr std::string_view kControls =
 
 Json attention_data(const tasks::AttentionView& view) {
   Json data = {{"texts", {{"source", text_json(view.source)}, {"target", text_json(view.target)}}},
-               {"scales",
-                {{"mean", {{"low", kMeanScale.low}, {"high", kMeanScale.high}}},
-                 {"largest", {{"low", kLargestScale.low}, {"high", kLargestScale.high}}}}},
+               {"scales", cell_scales()},
                {"parts", Json::array()},
                {"unseen", Json::array()}};
   for (const tasks::ViewedPart& part : view.parts) {
@@ -121,25 +88,40 @@ Json attention_data(const tasks::AttentionView& view) {
   return data;
 }
 
+namespace {
+
+// Everything up to the scripts; `style` is what stands in the head for it.
+std::string page_beginning(const Json& unseen, const std::string& model, const std::string& style) {
+  std::string lines;
+  for (const Json& reason : unseen) {
+    lines += "<p class=\"note\">" + html_text(reason.get<std::string>()) + "</p>\n";
+  }
+  return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+         "<meta name=\"viewport\" content=\"width=device-width\"><title>Attention of " +
+         html_text(model) + "</title>\n" + style + "</head>\n<body><h1>Attention of " + html_quote(model) + "</h1>\n" +
+         lines +
+         "<div id=\"grid\" role=\"group\" aria-label=\"heads\"></div>\n<p id=\"about\" aria-live=\"polite\"></p>\n" +
+         std::string(kControls) +
+         "<div id=\"head\"><div><canvas id=\"large\" tabindex=\"0\" role=\"img\" aria-label=\"queries from top to "
+         "bottom, keys from left to right; arrow keys choose a row\"></canvas><p id=\"cell\"></p></div>"
+         "<div id=\"row\" aria-live=\"polite\"></div></div>\n";
+}
+
+}  // namespace
+
 std::string attention_page(const tasks::AttentionView& view, const std::string& model) {
   const Json data = attention_data(view);
-  std::string unseen;
-  for (const Json& reason : data["unseen"]) {
-    unseen += "<p class=\"note\">" + html_text(reason.get<std::string>()) + "</p>\n";
-  }
-  std::string page =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width\"><title>Attention of " +
-      html_text(model) + "</title>\n<style>" + std::string(page_style()) + std::string(viewer_style()) +
-      "</style></head>\n<body><h1>Attention of " + html_quote(model) + "</h1>\n" + unseen;
-  page += "<div id=\"grid\" role=\"group\" aria-label=\"heads\"></div>\n<p id=\"about\" aria-live=\"polite\"></p>\n" +
-          std::string(kControls) +
-          "<div id=\"head\"><div><canvas id=\"large\" tabindex=\"0\" role=\"img\" aria-label=\"queries from top to "
-          "bottom, keys from left to right; arrow keys choose a row\"></canvas><p id=\"cell\"></p></div>"
-          "<div id=\"row\" aria-live=\"polite\"></div></div>\n";
-  page += "<script type=\"application/json\" id=\"data\">" + script_text(data) + "</script>\n<script>" +
-          std::string(viewer_script()) + "</script></body></html>\n";
-  return page;
+  return page_beginning(data["unseen"], model,
+                        "<style>" + std::string(page_style()) + std::string(viewer_style()) + "</style>") +
+         "<script type=\"application/json\" id=\"data\">" + script_text(data) + "</script>\n<script>" +
+         std::string(viewer_script()) + "</script></body></html>\n";
+}
+
+std::string served_page(const Json& unseen, const std::string& model) {
+  return page_beginning(unseen, model,
+                        "<link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"/viewer.css\">") +
+         "<p id=\"served\" class=\"note\" aria-live=\"polite\"></p><script "
+         "src=\"/viewer.js\"></script></body></html>\n";
 }
 
 std::int64_t leave_out_heavy_rows(tasks::AttentionView& view, std::int64_t most) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of `weft attention`: a grid of heads, one head drawn large, and the strongest keys of one row in the text.
-// Everything is in the page; nothing is fetched. The page of `weft serve` calls showHeads(data) with what it was sent.
+// Everything is in the page; nothing is fetched. The page of `weft serve` calls showHeads(data) with what it was sent. The
+// page of `weft attention --serve` asks its server for each head when it is looked at, and for parts in smaller cells.
 "use strict";
 
 const FORBIDDEN = 0; // a cell without edges, which is not a cell without attention
@@ -15,13 +16,26 @@ async function inflated(base64) {
   return new Response(stream).arrayBuffer();
 }
 
+// What the server draws: POST of a question, one line about what goes wrong.
+async function asked(path, question) {
+  const answer = await fetch(path, { method: "POST", body: JSON.stringify(question) });
+  const found = await answer.json();
+  if (!answer.ok) throw new Error(found.error);
+  return found;
+}
+
+function complain(error) {
+  byId("served").textContent = `The server has no answer: ${error.message}`;
+}
+
 let unpacked = new Map(); // "part/head" -> promise of its arrays
 function arraysOf(part, head) {
   const name = `${part}/${head}`;
   if (!unpacked.has(name)) {
-    const packed = data.parts[part].heads[head];
-    unpacked.set(name, Promise.all([inflated(packed.mean), inflated(packed.largest), inflated(packed.key),
-      inflated(packed.top_key), inflated(packed.top_weight)]).then(([mean, largest, key, topKey, topWeight]) => ({
+    const held = data.parts[part].heads[head];
+    const sent = data.cells ? asked("/v1/head", { part, head }) : Promise.resolve(held);
+    unpacked.set(name, sent.then((packed) => Promise.all([inflated(packed.mean), inflated(packed.largest), inflated(packed.key),
+      inflated(packed.top_key), inflated(packed.top_weight)])).then(([mean, largest, key, topKey, topWeight]) => ({
       mean: new Uint8Array(mean), largest: new Uint8Array(largest), key: new Float32Array(key),
       topKey: new Int32Array(topKey), topWeight: new Float32Array(topWeight),
     })));
@@ -52,11 +66,17 @@ function colour(share, dark) {
 
 const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
 
-// Draws the cells of a head, one pixel a cell. The colours run from the weakest to the strongest cell that is shown.
-function paint(canvas, part, arrays, measure, hideSinks) {
+// A whole head as a picture: its cells, and where they stand.
+function wholeOf(part, arrays) {
   const { rows, columns, cell } = data.parts[part];
-  const codes = arrays[measure];
-  const hidden = new Set(hideSinks ? sinksOf(part, arrays.key).map((place) => Math.floor(place / cell)) : []);
+  return { rows, columns, cell, row: 0, column: 0, mean: arrays.mean, largest: arrays.largest };
+}
+
+// Draws the cells of a picture, one pixel a cell. The colours run from the weakest to the strongest cell that is shown.
+function paint(canvas, picture, measure, sinks) {
+  const { rows, columns, cell } = picture;
+  const codes = picture[measure];
+  const hidden = new Set(sinks.map((place) => Math.floor((place - picture.column) / cell)));
   let low = 255;
   let high = 1;
   for (let index = 0; index < codes.length; ++index) {
@@ -95,14 +115,16 @@ function shortText(part, side, begin, end) {
 
 function cellText(place, arrays) {
   const part = data.parts[state.part];
-  const index = place.row * part.columns + place.column;
-  const query = [place.row * part.cell, Math.min(part.queries, (place.row + 1) * part.cell)];
-  const key = [place.column * part.cell, Math.min(part.keys, (place.column + 1) * part.cell)];
+  const picture = state.zoom ?? wholeOf(state.part, arrays);
+  const index = place.row * picture.columns + place.column;
+  const side = (first, cells, count) => [first + cells * picture.cell, Math.min(count, first + (cells + 1) * picture.cell)];
+  const query = side(picture.row, place.row, part.queries);
+  const key = side(picture.column, place.column, part.keys);
   const where = `queries ${query[0]} to ${query[1] - 1} “${shortText(state.part, "query_text", ...query)}”, ` +
     `keys ${key[0]} to ${key[1] - 1} “${shortText(state.part, "key_text", ...key)}”: `;
-  if (arrays.mean[index] === FORBIDDEN) return `${where}no edge`;
-  const mean = decoded(arrays.mean[index], data.scales.mean);
-  const largest = decoded(arrays.largest[index], data.scales.largest);
+  if (picture.mean[index] === FORBIDDEN) return `${where}no edge`;
+  const mean = decoded(picture.mean[index], data.scales.mean);
+  const largest = decoded(picture.largest[index], data.scales.largest);
   return `${where}${mean.toPrecision(2)} times the even share, largest ${largest.toPrecision(2)}`;
 }
 
@@ -159,11 +181,13 @@ async function showHead() {
   const [part, head] = [state.part, state.head];
   const arrays = await arraysOf(part, head);
   if (part !== state.part || head !== state.head || !byId("large")) return; // another head or text was chosen meanwhile
-  paint(byId("large"), part, arrays, state.measure, state.hideSinks);
-  const about = data.parts[part];
+  const picture = state.zoom ?? wholeOf(part, arrays);
   const sinks = sinksOf(part, arrays.key);
+  paint(byId("large"), picture, state.measure, state.hideSinks ? sinks : []);
+  const about = data.parts[part];
   byId("about").textContent = `${about.name}, head ${about.heads[head].head} of ${about.all_heads}. Pattern: ${about.expression}. ` +
-    `A cell is ${about.cell} × ${about.cell} tokens. ` +
+    `A cell is ${picture.cell} × ${picture.cell} tokens. ` +
+    (state.zoom ? `Queries from ${picture.row}, keys from ${picture.column} on. ` : "") +
     (sinks.length > 0 ? `Sinks: ${sinks.slice(0, 8).map((key) => `${key} “${tokensOf(part, "key_text")[key]}”`).join(", ")}.` : "No key is a sink.");
   document.querySelectorAll("#grid button").forEach((button) => {
     button.setAttribute("aria-pressed", String(button.dataset.name === `${part}/${head}`));
@@ -179,22 +203,65 @@ function placeOf(event) {
            column: within((event.clientX - box.left) / box.width, canvas.width) };
 }
 
+// Shows a part of the head in cells of so many tokens, its middle near two tokens; the whole head where that is as fine.
+async function zoomTo(cell, query, key) {
+  const { part, head } = state;
+  const about = data.parts[part];
+  if (cell >= about.cell) {
+    state.zoom = null;
+    return showHead();
+  }
+  const side = data.cells * cell;
+  const first = (middle, count) => cell * Math.floor(Math.max(0, Math.min(middle - side / 2, count - side)) / cell);
+  const sent = await asked("/v1/tile", { part, head, cell, row: first(query, about.queries), column: first(key, about.keys) });
+  const [mean, largest] = await Promise.all([inflated(sent.mean), inflated(sent.largest)]);
+  if (part !== state.part || head !== state.head) return; // another head was chosen meanwhile
+  state.zoom = { ...sent, mean: new Uint8Array(mean), largest: new Uint8Array(largest) };
+  return showHead();
+}
+
+// By a factor, at a place of the canvas: 4 shows a quarter of each side.
+async function zoomBy(factor, place) {
+  if (!data.cells) return;
+  const picture = state.zoom ?? wholeOf(state.part, await arraysOf(state.part, state.head));
+  const cell = factor > 1 ? Math.max(1, picture.cell / factor) : picture.cell / factor;
+  const at = place ?? { row: picture.rows / 2, column: picture.columns / 2 };
+  await zoomTo(cell, picture.row + (at.row + 0.5) * picture.cell, picture.column + (at.column + 0.5) * picture.cell).catch(complain);
+}
+
+async function moveBy(rows, columns) {
+  if (!state.zoom) return;
+  const { row, column, cell } = state.zoom;
+  const half = data.cells / 2;
+  await zoomTo(cell, row + (half + rows * data.cells / 4) * cell, column + (half + columns * data.cells / 4) * cell).catch(complain);
+}
+
 function choose(part, head) {
   state.part = part;
   state.head = head;
   state.row = null;
+  state.zoom = null;
   byId("position").max = data.parts[part].queries - 1;
-  showHead();
+  return data.cells ? showHead().catch(complain) : showHead();
 }
+
+// Small pictures of a server are asked for one after the other, so that the head that a reader chooses waits for one at most.
+let smallPictures = Promise.resolve();
 
 function makeGrid() {
   const drawn = new IntersectionObserver((entries) => entries.forEach(async (entry) => {
     if (!entry.isIntersecting) return;
     drawn.unobserve(entry.target);
     const [part, head] = entry.target.parentElement.dataset.name.split("/").map(Number);
-    paint(entry.target, part, await arraysOf(part, head), "largest", true);
+    const small = async () => {
+      const arrays = await arraysOf(part, head);
+      paint(entry.target, wholeOf(part, arrays), "largest", sinksOf(part, arrays.key));
+    };
+    if (data.cells) smallPictures = smallPictures.then(small).catch(complain);
+    else await small();
   }));
   data.parts.forEach((part, number) => {
+    if (part === null) return; // it has no weights to show
     const line = document.createElement("div");
     line.className = "line";
     const name = document.createElement("span");
@@ -220,6 +287,20 @@ function chooseRow(row) {
   showRow();
 }
 
+function listenToZoom() {
+  const canvas = byId("large");
+  canvas.addEventListener("dblclick", (event) => zoomBy(event.shiftKey ? 1 / 4 : 4, placeOf(event)));
+  canvas.addEventListener("keydown", (event) => {
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [-1, 0], End: [1, 0] }[event.key];
+    const factor = { "+": 4, "-": 1 / 4 }[event.key];
+    if (move) moveBy(...move);
+    if (factor) zoomBy(factor, null);
+    if (move || factor) event.preventDefault();
+  });
+  byId("served").textContent = "Double click, or the key +, draws a quarter of each side in smaller cells, shift and double click, or the key -, " +
+    "goes back. The left and right arrow keys, Home and End move.";
+}
+
 function listen() {
   byId("measure").addEventListener("change", (event) => { state.measure = event.target.value; showHead(); });
   byId("sinks").addEventListener("change", (event) => { state.hideSinks = event.target.checked; showHead(); });
@@ -227,7 +308,11 @@ function listen() {
   byId("large").addEventListener("mousemove", async (event) => {
     byId("cell").textContent = cellText(placeOf(event), await arraysOf(state.part, state.head));
   });
-  byId("large").addEventListener("click", (event) => chooseRow(placeOf(event).row * data.parts[state.part].cell));
+  byId("large").addEventListener("click", (event) => {
+    const { row, cell } = state.zoom ?? { row: 0, cell: data.parts[state.part].cell };
+    chooseRow(row + placeOf(event).row * cell);
+  });
+  if (data.cells) listenToZoom();
   byId("large").addEventListener("keydown", (event) => {
     const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -64, PageDown: 64 }[event.key];
     if (step === undefined) return;
@@ -241,11 +326,12 @@ prefersDark.addEventListener("change", () => { if (data && byId("large")) showHe
 // Shows `next` in the elements of the page, which are new: they have no listeners yet.
 function showHeads(next) {
   data = next;
-  state = { part: 0, head: 0, measure: "mean", hideSinks: false, row: null };
+  state = { part: 0, head: 0, measure: "mean", hideSinks: false, row: null, zoom: null };
   unpacked = new Map();
   makeGrid();
   listen();
-  choose(0, 0);
+  choose(data.parts.findIndex((part) => part !== null), 0);
 }
 
 if (byId("data")) showHeads(JSON.parse(byId("data").textContent));
+if (byId("served")) fetch("/v1/view").then((answer) => answer.json()).then(showHeads).catch(complain);

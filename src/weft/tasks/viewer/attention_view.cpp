@@ -89,9 +89,15 @@ void AttentionViewer::observe(const attention::ObservedCall& seen) {
   }
   Drawn& drawn = drawn_[found->second];
   drawn.part.expression = seen.spec.description;
+  const std::int64_t queries = seen.call.layout->blocks().query_offset + seen.call.query.size(2);
+  const std::int64_t keys = seen.call.key.size(2);
+  if (options_.kept) {
+    drawn.part.cell = std::max(drawn.part.cell, attention::cell_size(std::max(queries, keys), options_.cells));
+    drawn.seen = true;
+    options_.kept->keep(found->second, drawn.part.name, seen.call);
+    return;
+  }
   if (drawn.pictures.empty()) {
-    const std::int64_t queries = seen.call.layout->blocks().query_offset + seen.call.query.size(2);
-    const std::int64_t keys = seen.call.key.size(2);
     drawn.part.cell = attention::cell_size(std::max(queries, keys), options_.cells);
     for (const std::int64_t head : drawn.heads) {
       drawn.pictures.emplace_back(attention::PictureRequest{
@@ -116,6 +122,9 @@ std::vector<ViewedPart> AttentionViewer::finished(std::int64_t source, std::int6
       part.heads.push_back(
           {drawn.heads[index], cut(drawn.pictures[index].finished(), part.from_target ? target : source,
                                    part.to_target ? target : source, part.cell)});
+    }
+    for (const std::int64_t head : drawn.seen ? drawn.heads : std::vector<std::int64_t>()) {
+      part.heads.push_back({head, {}});
     }
     parts.push_back(std::move(part));
   }

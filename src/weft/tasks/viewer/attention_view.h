@@ -12,6 +12,7 @@
 
 #include "weft/attention/profile/attention_observer.h"
 #include "weft/attention/profile/head_picture.h"
+#include "weft/tasks/viewer/kept_attention.h"
 
 namespace weft::tasks {
 
@@ -21,6 +22,8 @@ struct ViewOptions {
   std::vector<std::int64_t> heads = {};   ///< of each layer; empty: all
   std::int64_t cells = 256;               ///< of a picture, on each side, at most
   std::int64_t top = 8;                   ///< keys to list for each row
+  /// Where given, calls are kept there by the number of their part, and nothing is drawn: heads have no pictures.
+  std::shared_ptr<KeptAttention> kept = nullptr;
 };
 
 /// Tokens of a text as a reader sees them.
@@ -71,6 +74,7 @@ class AttentionViewer final : public attention::AttentionObserver {
     ViewedPart part;
     std::vector<std::int64_t> heads;
     std::vector<attention::PictureOfHead> pictures = {};  // of those heads, once a call was seen
+    bool seen = false;                                    // a call was kept
   };
 
   ViewOptions options_;

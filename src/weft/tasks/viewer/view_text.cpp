@@ -32,7 +32,7 @@ AttentionView watched(torch::nn::Module& model, const ViewOptions& options, View
   }
   AttentionView view{std::move(source), std::move(target), {}};
   view.parts = viewer.finished(std::ssize(view.source.tokens), std::ssize(view.target.tokens));
-  if (options.layers.empty() && options.heads.empty()) {
+  if (options.layers.empty() && options.heads.empty() && !options.kept) {
     if (std::optional<ViewedPart> flow = rollout(view.parts, options.top)) {
       view.parts.push_back(std::move(*flow));
     }

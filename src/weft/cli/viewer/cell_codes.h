@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a head as the page reads them: cells as bytes, rows exact, all compressed.
+#pragma once
+
+#include "weft/attention/profile/head_picture.h"
+#include "weft/formats/config_json.h"
+
+namespace weft::cli {
+
+/// Powers of two that the codes 1 to 255 of a cell stand for, by measure; 0 is a cell without edges.
+formats::Json cell_scales();
+
+/// {"mean", "largest"}: the cells of columns [first, first + count).
+formats::Json cells_json(const attention::HeadPicture& picture, std::int64_t first, std::int64_t count);
+
+/// {"mean", "largest", "key", "top_key", "top_weight"} of a whole head.
+formats::Json picture_json(const attention::HeadPicture& picture);
+
+}  // namespace weft::cli
