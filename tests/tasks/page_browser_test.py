@@ -156,6 +156,18 @@ class PageBrowserTest(Case):
         browser.wait_for("return document.getElementById('position')?.max === '3'")
         self.assert_quiet(browser)
 
+    def test_attention_of_a_translator(self):
+        server, browser = self.start(make_marian(self.folder / "marian"), f"names={make_model(self.folder / 'names', 'bert', 'token-classification')}")
+        self.go(browser, server, "/#/attention/marian", "main form")
+        second = "document.querySelector('main form input')"
+        self.assertEqual(browser.run(f"return [{second}.required, {second}.labels[0].textContent.startsWith('Target')]"), [True, True])
+        browser.run(f"document.querySelector('main textarea').value = 'a man'; {second}.value = 'the loom'; document.querySelector('main form').requestSubmit()")
+        browser.wait_for("return document.querySelectorAll('#grid button').length > 5")
+        browser.run("const model = document.querySelector('main select'); model.value = 'names'; model.dispatchEvent(new Event('change'))")
+        self.assertEqual(browser.run(f"return [{second}.required, {second}.labels[0].textContent.startsWith('Second')]"), [False, True])
+        self.assertEqual(browser.run(UNNAMED), [])
+        self.assert_quiet(browser)
+
     def test_keyboard(self):
         server, browser = self.start(make_model(self.folder / "names", "bert", "token-classification"))
         self.go(browser, server, "/", "main form")

@@ -9,8 +9,9 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from encoder_program import TEXT, make_model  # noqa: E402
-from serve_test import Server, request  # noqa: E402
+from encoder_program import TEXT, make_model, results  # noqa: E402
+from sequence_tasks_test import make_marian  # noqa: E402
+from serve_test import Server, request, sized  # noqa: E402
 from weft_program import Case, weft, weft_json  # noqa: E402
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
@@ -164,6 +165,46 @@ class PageTest(Case):
             status, found, _ = server.ask("POST", "/v1/models/names/attention", body)
             self.assertEqual(status, 400, found)
             self.assertIn(part, found["error"])
+
+    def test_attention_of_models_that_write(self):
+        self.train("--steps", "1")
+        marian = make_marian(self.folder / "marian")
+        server = self.serve(self.run_directory, marian)
+        self.assertEqual([model["attention"] for model in server.ask("GET", "/v1/models")[1]["data"]], [True, True])
+        page = self.folder / "page.html"
+        for model, texts, inputs in ((self.run_directory, ["graph token"], "graph token"), (marian, ["a man", "the loom"], {"text": "a man", "text_pair": "the loom"})):
+            self.assertEqual(weft("attention", model, *texts, "--out", page, "--cells", "128").returncode, 0)
+            wanted = json.loads(DATA.search(page.read_text()).group(1))
+            status, found, _ = server.ask("POST", f"/v1/models/{model.name}/attention", {"inputs": inputs})
+            self.assertEqual(status, 200, found)
+            self.assertEqual(found["texts"], wanted["texts"])
+            self.assertEqual([(part["name"], part["expression"], len(part["heads"])) for part in found["parts"]],
+                             [(part["name"], part["expression"], len(part["heads"])) for part in wanted["parts"]])
+        for name, inputs, part in (("run", {"text": "a", "text_pair": "b"}, "one text"), ("marian", "a man", "the source and the target"),
+                                   ("marian", {"text": "a man", "text_pair": "a man " * 200}, "")):
+            status, found, _ = server.ask("POST", f"/v1/models/{name}/attention", {"inputs": inputs})
+            self.assertEqual((status, part in found["error"]), (400, True), found)
+        # Looking changes nothing of what the model writes.
+        asked = {"text": "a man", "target_lang": "de"}
+        (wanted,) = results("translate", marian, "--target-lang", "de", "a man")
+        self.assertEqual(server.ask("POST", "/translate", asked)[1]["translation"], wanted["result"][0]["translation_text"])
+        self.assertEqual(server.stop()[0], 0)
+
+    def test_patterns_do_not_wait_for_models(self):
+        """A person who types a pattern gets its picture while a model works on something long."""
+        self.train("--steps", "1")
+        server = self.serve(self.run_directory)
+        body = json.dumps({"inputs": "a", "parameters": {"max_new_tokens": 10000000}}).encode()
+        with server.connect() as client:
+            client.sendall(request("/generate", head=sized(body), body=body))
+            while "weft_requests_running 1" not in server.ask("GET", "/metrics")[1]:
+                pass
+            status, found, _ = server.ask("POST", "/v1/pattern", {"expression": "window(3)", "length": 64})
+            self.assertEqual((status, found["expression"]), (200, "window(3)"))
+            self.assertIn("weft_requests_running 1", server.ask("GET", "/metrics")[1])
+        while "weft_requests_running 0" not in server.ask("GET", "/metrics")[1]:
+            pass
+        self.assertEqual(server.stop(), (0, ""))
 
 
 if __name__ == "__main__":

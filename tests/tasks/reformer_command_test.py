@@ -9,6 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from encoder_program import TEXT, TOKENIZERS, read_safetensors, results, write_safetensors  # noqa: E402
+from serve_test import Server  # noqa: E402
 from weft_program import Case, weft, weft_json  # noqa: E402
 
 SHAPE = ["--layers", "2", "--width", "16", "--heads", "2", "--max-position-embeddings", "64", "--attention", "block(4, circle(left=1, multiple=2))",
@@ -33,6 +34,20 @@ class ReformerTest(Case):
         process = weft("train", "--task", task, "--model", self.reformer, "--train-data", data, *FAST, "--batch-size", "4", "--out", out, *more)
         self.assertEqual(process.returncode, 0, process.stderr)
         return out, process.stderr
+
+    def test_served(self):
+        """One for masked text as transformers has it fills masks; the run that it comes from has no task of the server."""
+        server = Server(self.reformer)
+        self.addCleanup(server.end)
+        (listed,) = server.ask("GET", "/v1/models")[1]["data"]
+        self.assertEqual((listed["kind"], listed["tasks"]), ("encoder", ["embed", "fill-mask"]))
+        masked = "the [MASK] weaves"
+        (wanted,) = results("fill-mask", self.reformer, masked)
+        status, found, _ = server.ask("POST", "/fill-mask", {"inputs": masked})
+        self.assertEqual((status, [one["token_str"] for one in found]), (200, [one["token_str"] for one in wanted["result"]]))
+        self.assertEqual(server.stop()[0], 0)
+        run = self.folder / "masked"
+        self.assert_fails(weft("serve", run), 1, str(run), "trained on masked text", "weft eval")
 
     def test_classes(self):
         table = self.folder / "texts.tsv"

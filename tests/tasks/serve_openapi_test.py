@@ -34,8 +34,13 @@ REQUESTS = {
     "choose": ({"inputs": {"prompt": TEXT, "choices": ["a", "b"]}}, {"inputs": [{"prompt": "", "choices": ["a", "b", "c"]}]}),
     "restore": ({"inputs": TEXT}, {"inputs": [TEXT, ""]}),
     "generate": ({"inputs": "a", "parameters": {"max_new_tokens": 2}}, {"inputs": ["a", "b"], "parameters": {"max_new_tokens": 2, "num_beams": 2, "stop": ["x"]}, "stream": False}),
-    "embed": ({"inputs": TEXT}, {"inputs": [TEXT, "hello"], "normalize": False, "truncate": True}),
+    "embed": ({"inputs": TEXT}, {"inputs": [TEXT, "hello"], "normalize": False, "truncate": True},
+              {"inputs": TEXT, "truncate": None, "truncation_direction": "Right", "prompt_name": None, "dimensions": None}),
 }
+# Attention of models that read one text, and of those that read a source and a target.
+ONE_TEXT = ({"inputs": TEXT}, {"inputs": TEXT, "parameters": {"layers": [1], "top": 2}})
+SOURCE_AND_TARGET = ({"inputs": {"text": "a man", "text_pair": "the loom"}}, {"inputs": {"text": "a", "text_pair": "b"}, "parameters": {"heads": [1]}})
+OTHER_ATTENTION = {"/v1/models/run/attention": ONE_TEXT, "/v1/models/marian/attention": SOURCE_AND_TARGET}
 # Requests that are refused, by the schema too.
 WRONG = ({}, {"inputs": 1}, {"inputs": []}, {"inputs": TEXT, "inptus": 1}, {"text": [3]}, {"q": {}})
 
@@ -77,7 +82,7 @@ class OpenApiTest(Case):
         if "200" not in operation["responses"]:  # several models have the task
             self.assertEqual(server.ask("POST", path, {})[0], 404)
             return
-        for body in REQUESTS[path.rsplit("/", 1)[1]]:
+        for body in OTHER_ATTENTION.get(path, REQUESTS[path.rsplit("/", 1)[1]]):
             Draft202012Validator(asked).validate(body)
             status, answer, headers = server.ask("POST", path, body)
             self.assertEqual(status, 200, answer)

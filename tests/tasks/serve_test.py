@@ -5,6 +5,7 @@ import concurrent.futures
 import http.client
 import json
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -133,16 +134,41 @@ class ServeTest(Case):
         self.assertEqual(server.ask("POST", "/translate", {"inputs": text, "parameters": {"tgt_lang": "de"}})[1], [{"translation_text": wanted}])
         for body, part in (({"text": text, "target_lang": "xx"}, "'xx'"), ({"text": 1}, "'text' must be a string, found number"), ({}, "no 'text'"),
                            ({"text": text, "target_lang": "de", "txet": 1}, "'txet'"), ({"q": "a", "target": "de", "format": "html"}, "'html'"),
+                           ({"text": text}, "name one in 'target_lang'"), ({"q": "a"}, "name one in 'target'"), ({"inputs": "a"}, "name one in 'tgt_lang' in 'parameters'"),
                            ({"inputs": "a", "parameters": {"tgt_lang": 3}}, "tgt_lang"), ({"inputs": "a", "parameters": []}, "object"),
                            ({"inputs": [], "parameters": {"tgt_lang": "de"}}, "empty"), ({"text": [1], "target_lang": "de"}, "text[0]")):
             status, found, _ = server.ask("POST", "/translate", body)
             self.assertEqual((status, found["error_type"]), (400, "validation"), found)
             self.assertIn(part, found["error"])
-        self.assertEqual(server.ask("POST", "/summarize", {"inputs": "a man " * 200})[0], 400)
+        status, found, _ = server.ask("POST", "/summarize", {"inputs": "a man " * 200})
+        self.assertEqual((status, "'truncation' in 'parameters' cuts" in found["error"]), (400, True), found)
         long = {"inputs": "a man " * 200, "parameters": {"truncation": True}}
         (cut,) = results("summarize", model, "--truncate", long["inputs"])
         self.assertEqual(server.ask("POST", "/summarize", long)[1], cut["result"])
         self.many_at_once(server, model)
+        self.assertEqual(server.stop(), (0, ""))
+
+    def test_the_reference_request(self):
+        """As people send it with curl, which says that the body is a form: sentences, and quotation marks within others."""
+        model = make_marian(self.folder / "cs-en", "marian-separate")
+        settings = json.loads((model / "tokenizer_config.json").read_text())
+        (model / "tokenizer_config.json").write_text(json.dumps(settings | {"source_lang": "cs", "target_lang": "en"}))
+        text = 'Řekl: "Čtu knihu \'Malý „princ“\' už potřetí." Nevěřila mu! Pak odešla\u2026 A vrátila se?'
+        (wanted,) = results("translate", model, text)
+        asked = {"source_lang": "cs", "target_lang": "en", "text": text}
+        wanted = {**asked, "translation": wanted["result"][0]["translation_text"]}
+        del wanted["text"]
+        server = self.serve(model)
+        for body in (json.dumps(asked), json.dumps(asked, ensure_ascii=False).encode()):
+            for headers in ({}, {"Content-Type": "application/x-www-form-urlencoded"}, {"Content-Type": "application/json; charset=utf-8"}):
+                status, found, _ = server.ask("POST", "/translate/", body, headers)
+                self.assertEqual((status, found), (200, wanted))
+        if curl := shutil.which("curl"):
+            command = [curl, "--silent", "--noproxy", "*", "-X", "POST", f"localhost:{server.port}/translate/", "--data", json.dumps(asked, ensure_ascii=False)]
+            self.assertEqual(json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout), wanted)
+        for change, part in (({"source_lang": "de"}, "'cs'"), ({"target_lang": "fr"}, "'en'")):
+            status, found, _ = server.ask("POST", "/translate/", asked | change)
+            self.assertEqual((status, part in found["error"]), (400, True), found)
         self.assertEqual(server.stop(), (0, ""))
 
     def many_at_once(self, server, model):
@@ -177,6 +203,14 @@ class ServeTest(Case):
         self.assertEqual((status, "masks, again" in several["error"]), (404, True))
         (vector,) = server.ask("POST", "/v1/models/masks/embed", {"inputs": TEXT})[1]
         self.assert_close(vector, results("embed", models["masked-lm"], "--normalize", TEXT)[0]["result"])
+        for members, part in (({"truncation_direction": "Left", "truncate": True}, "cuts the end"), ({"prompt_name": "query"}, "'prompt_name'"),
+                              ({"dimensions": 8}, "'dimensions'"), ({"truncation": True}, "'truncation'")):
+            status, found, _ = server.ask("POST", "/v1/models/masks/embed", {"inputs": "long " * 200, **members})
+            self.assertEqual((status, part in found["error"], "--" in found["error"]), (400, True, False), found)
+        status, found, _ = server.ask("POST", "/classify", {"inputs": "long " * 200})
+        self.assertEqual((status, "'truncation' in 'parameters' cuts" in found["error"]), (400, True), found)
+        meant = {"inputs": TEXT, "truncate": None, "truncation_direction": "Right", "prompt_name": None, "dimensions": None}
+        self.assert_close(server.ask("POST", "/v1/models/masks/embed", meant)[1], [vector])
         for path, body in (("/classify", {"inputs": TEXT, "parameters": {"top_k": -1}}), ("/classify", {"inputs": TEXT, "parameters": {"top_k": 1e99}}),
                            ("/answer", {"inputs": TEXT}), ("/v1/models/masks/embed", {"inputs": TEXT, "normalize": "yes"}),
                            ("/v1/models/masks/fill-mask", {"inputs": "no mask"}), ("/classify", {"inputs": "long " * 200})):

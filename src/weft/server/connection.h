@@ -30,6 +30,7 @@ struct Service {
   const ApiKeys& keys;
   Metrics& metrics;
   WorkQueue& queue;
+  WorkQueue& light;  ///< of work that needs no model
   boost::asio::io_context& io;
   std::list<Connection*> connections = {};  ///< the oldest first
   bool draining = false;

@@ -88,8 +88,8 @@ void Connection::submit(const std::shared_ptr<Pending>& pending, Work work, bool
     }
     return added != EventBuffer::Added::kRefused;
   };
-  pending->ticket =
-      service_.queue.submit(std::move(work), done, streams ? WorkQueue::Piece(piece) : WorkQueue::Piece());
+  WorkQueue& queue = work.light ? service_.light : service_.queue;
+  pending->ticket = queue.submit(std::move(work), done, streams ? WorkQueue::Piece(piece) : WorkQueue::Piece());
 }
 
 // Takes note when the client closes while nothing is read from it.

@@ -55,6 +55,7 @@ struct Work {
   /// In place of both: makes the body piece by piece, for this request alone, and looks at the listener between pieces.
   std::function<formats::Json(const Listener& listener)> run = {};
   bool streams = false;  ///< the client gets the pieces as events, and then the body as the last one
+  bool light = false;    ///< needs no model: computed on a thread of its own, beside theirs
 };
 
 using Answer = std::variant<Reply, Work>;

@@ -2,7 +2,10 @@
 // Each metric with its type, as Prometheus reads it: buckets of a histogram count what is at most their bound.
 #include "weft/server/metrics.h"
 
+#include <numeric>
 #include <sstream>
+
+#include "weft/core/system/machine_memory.h"
 
 namespace weft::server {
 namespace {
@@ -68,10 +71,10 @@ void Metrics::connections(std::int64_t open) {
   connections_ = open;
 }
 
-void Metrics::in_flight(std::int64_t waiting, std::int64_t running) {
+void Metrics::in_flight(Lane lane, std::int64_t waiting, std::int64_t running) {
   const std::lock_guard lock(mutex_);
-  waiting_ = waiting;
-  running_ = running;
+  waiting_.at(static_cast<std::size_t>(lane)) = waiting;
+  running_.at(static_cast<std::size_t>(lane)) = running;
 }
 
 std::string Metrics::text() const {
@@ -86,8 +89,12 @@ std::string Metrics::text() const {
   write_value(out, "weft_batch_texts_total", "counter", texts_);
   write_value(out, "weft_requests_dropped_total", "counter", dropped_);
   write_value(out, "weft_connections", "gauge", connections_);
-  write_value(out, "weft_requests_waiting", "gauge", waiting_);
-  write_value(out, "weft_requests_running", "gauge", running_);
+  write_value(out, "weft_requests_waiting", "gauge",
+              std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0}));
+  write_value(out, "weft_requests_running", "gauge",
+              std::accumulate(running_.begin(), running_.end(), std::int64_t{0}));
+  write_value(out, "process_resident_memory_bytes", "gauge", resident_memory());
+  out << more_;
   return out.str();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -26,15 +27,21 @@ class Histogram {
   double sum_ = 0;
 };
 
+/// The queues of a server.
+enum class Lane : std::uint8_t { kModels, kLight };
+inline constexpr std::size_t kLanes = 2;
+
 /// Safe from several threads.
 class Metrics {
  public:
+  /// `more` are lines that stay as they are, behind the server's own.
+  explicit Metrics(std::string more = {}) : more_(std::move(more)) {}
   void answered(const std::string& route, int status, double seconds);
   void waited(double seconds);
   void batch(std::int64_t texts);
   void dropped();
   void connections(std::int64_t open);
-  void in_flight(std::int64_t waiting, std::int64_t running);
+  void in_flight(Lane lane, std::int64_t waiting, std::int64_t running);
   std::string text() const;
 
  private:
@@ -46,8 +53,9 @@ class Metrics {
   std::int64_t texts_ = 0;
   std::int64_t dropped_ = 0;
   std::int64_t connections_ = 0;
-  std::int64_t waiting_ = 0;
-  std::int64_t running_ = 0;
+  std::array<std::int64_t, kLanes> waiting_{};
+  std::array<std::int64_t, kLanes> running_{};
+  std::string more_;
 };
 
 }  // namespace weft::server

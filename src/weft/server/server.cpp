@@ -59,12 +59,14 @@ asio::awaitable<void> serve_client(std::shared_ptr<Connection> connection) { co_
 // In no anonymous namespace: the frames of its coroutines hold it.
 class Server {
  public:
-  Server(const ServerConfig& config, Router router)
+  Server(const ServerConfig& config, Router router, const std::string& figures)
       : config_(config),
         router_(std::move(router)),
         keys_(config.api_key_file.empty() ? ApiKeys() : ApiKeys(config.api_key_file)),
+        metrics_(figures),
         queue_(config, metrics_),
-        service_{config_, router_, keys_, metrics_, queue_, io_} {
+        light_(config, metrics_, Lane::kLight),
+        service_{config_, router_, keys_, metrics_, queue_, light_, io_} {
     add_own_routes();
     allow_connections(config.max_connections);
   }
@@ -72,16 +74,19 @@ class Server {
   void run(const std::function<void(const std::string&)>& listening) {
     const std::string where = listen();
     wait_for_signal();
-    std::thread connections([this] { run_connections(); });
+    std::thread connections([this] { run_until_it_returns("a connection", [this] { io_.run(); }); });
+    std::thread light([this] { run_until_it_returns("work without a model", [this] { light_.run(); }); });
     try {
       listening(where);
       queue_.run();
     } catch (...) {
       asio::post(io_, [this] { end(); });
       connections.join();
+      light.join();
       throw;
     }
     connections.join();
+    light.join();
     if (!config_.unix_socket.empty()) {
       error_code error;
       std::filesystem::remove(config_.unix_socket, error);
@@ -111,13 +116,13 @@ class Server {
   }
 
   // What one connection throws, for want of memory, ends that one.
-  void run_connections() {
+  static void run_until_it_returns(const char* what, const std::function<void()>& run) {
     while (true) {
       try {
-        io_.run();
+        run();
         return;
       } catch (const std::exception& failure) {
-        log_error("a connection failed: ", failure.what());
+        log_error(what, " failed: ", failure.what());
       }
     }
   }
@@ -227,6 +232,7 @@ class Server {
   void end() {
     close_acceptors();
     queue_.stop();
+    light_.stop();
     io_.stop();
   }
 
@@ -248,6 +254,7 @@ class Server {
   ApiKeys keys_;
   Metrics metrics_;
   WorkQueue queue_;
+  WorkQueue light_;
   Service service_;
   // Destroys connections that still live, which take themselves out of the service's list: it is destroyed before that.
   asio::io_context io_{1};
@@ -257,8 +264,9 @@ class Server {
   asio::steady_timer deadline_{io_};
 };
 
-void run_server(const ServerConfig& config, Router router, const std::function<void(const std::string&)>& listening) {
-  Server(config, std::move(router)).run(listening);
+void run_server(const ServerConfig& config, Router router, const std::string& figures,
+                const std::function<void(const std::string&)>& listening) {
+  Server(config, std::move(router), figures).run(listening);
 }
 
 }  // namespace weft::server

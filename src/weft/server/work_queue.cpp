@@ -208,6 +208,6 @@ void WorkQueue::compute(std::vector<Item>& batch) {
 }
 
 // Under the mutex.
-void WorkQueue::publish() { metrics_.in_flight(static_cast<std::int64_t>(items_.size()), running_); }
+void WorkQueue::publish() { metrics_.in_flight(lane_, static_cast<std::int64_t>(items_.size()), running_); }
 
 }  // namespace weft::server

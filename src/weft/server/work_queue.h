@@ -33,8 +33,8 @@ class WorkQueue {
   /// Hands on a piece of an answer; false: the client takes no more.
   using Piece = std::function<bool(const formats::Json& piece)>;
 
-  WorkQueue(const ServerConfig& config, Metrics& metrics)
-      : config_(config), metrics_(metrics), order_(config.max_batch_bytes) {}
+  WorkQueue(const ServerConfig& config, Metrics& metrics, Lane lane = Lane::kModels)
+      : config_(config), metrics_(metrics), lane_(lane), order_(config.max_batch_bytes) {}
 
   /// Queues `work`; `done` is called on the computing thread, also for work that is dropped, and before it `piece`, if
   /// there is one, for each piece. Errors: HttpError 429 where too much waits already.
@@ -63,6 +63,7 @@ class WorkQueue {
 
   const ServerConfig& config_;
   Metrics& metrics_;
+  const Lane lane_;
   FairOrder order_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workbench: one expression in, its picture, measures and cost out, as `weft pattern show, stats, cost --json`
-// print them. Lengths, heads and layers are bounded, so that no expression holds the models up for long, and an
-// expression names no file of this machine.
+// print them. Lengths, heads and layers are bounded, so that no expression holds others up for long, and an
+// expression names no file of this machine. The models do not wait for it, nor it for them.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -179,6 +179,7 @@ server::Work pattern_work(const server::Request& request, const std::optional<in
   require(!pattern.needs_input() || !question.input.empty(),
           "the expression contains `input`, so it needs positions: 'input', for example [0, 5]");
   server::Work work;
+  work.light = true;  // people wait for it while they type, however long the models compute
   work.group = "pattern " + formats::to_json(question).dump(-1, ' ', true, Json::error_handler_t::replace);
   work.texts = {{.first = question.expression}};
   work.compute = [pattern = std::move(pattern), question = std::move(question),

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a served encoder looks while it reads one text: what the page of `weft attention` shows, as JSON.
+// Where a served model looks while it reads one text, or writes one: what the page of `weft attention` shows, as JSON.
 #include <utility>
 
 #include "weft/cli/serve/served_model.h"
 #include "weft/cli/serve/task_schemas.h"
 #include "weft/cli/viewer/page.h"
 #include "weft/core/error.h"
-#include "weft/tasks/viewer/view_text.h"
 
 namespace weft::cli {
 namespace {
@@ -37,34 +36,41 @@ void require_shown(const formats::Json& data) {
   }
 }
 
-formats::Json viewed(tasks::TaskModel& model, const tasks::Document& document, const tasks::ViewOptions& options) {
-  tasks::AttentionView view = tasks::view_document(model, document, options);
+formats::Json viewed(const ViewOfText& view_of, const tasks::Document& document, const tasks::ViewOptions& options) {
+  tasks::AttentionView view = view_of(document, options);
   leave_out_heavy_rows(view, kMostViewedBytes);
   formats::Json data = attention_data(view);
   require_shown(data);
   return data;
 }
 
-server::Work attention_work(const std::string& name, const std::shared_ptr<OpenTask>& task,
+void require_texts(const server::Text& text, SecondText second) {
+  require(second != SecondText::kNone || !text.second, "the model reads one text: 'inputs' must be a string");
+  require(second != SecondText::kNeeded || text.second.has_value(),
+          "the model reads a source and writes a target: 'inputs' must be {\"text\", \"text_pair\"}, the source and "
+          "the target");
+  const std::size_t bytes = text.first.size() + text.second.value_or("").size();
+  require(bytes <= kLongestViewed, "'inputs' has ", bytes, " bytes; expected at most ", kLongestViewed,
+          "; `weft attention` takes longer texts");
+}
+
+server::Work attention_work(const std::string& name, SecondText second, const ViewOfText& view_of,
                             const server::Request& request) {
   const formats::Json body = server::json_object(request);
   require_known_members(body, {"inputs", "parameters"});
   const auto parameters = read_parameters<AttentionParameters>(body);
   TextInputs inputs = read_texts(body, "inputs");
   require(!inputs.list, "'inputs' is a list; expected one text, or {\"text\", \"text_pair\"}");
-  const server::Text& text = inputs.texts.front();
-  const std::size_t bytes = text.first.size() + text.second.value_or("").size();
-  require(bytes <= kLongestViewed, "'inputs' has ", bytes, " bytes; expected at most ", kLongestViewed,
-          "; `weft attention` takes longer texts");
+  require_texts(inputs.texts.front(), second);
   const tasks::ViewOptions options{
       .layers = parameters.layers, .heads = parameters.heads, .cells = parameters.cells, .top = parameters.top};
   server::Work work;
   work.group = concat(name, "/attention", formats::to_json(parameters).dump());
   work.texts = std::move(inputs.texts);
-  work.compute = [task, options](std::span<const server::Text> texts) {
+  work.compute = [view_of, options](std::span<const server::Text> texts) {
     std::vector<formats::Json> results;
     for (const tasks::Document& document : named_documents(texts)) {
-      results.push_back(viewed(task->model, document, options));
+      results.push_back(viewed(view_of, document, options));
     }
     return results;
   };
@@ -72,12 +78,16 @@ server::Work attention_work(const std::string& name, const std::shared_ptr<OpenT
   return work;
 }
 
-server::Operation attention_operation() {
-  const formats::Json pair = server::object_schema({{"text", text_schema()}, {"text_pair", text_schema()}}, {"text"});
+server::Operation attention_operation(SecondText second) {
+  const formats::Json pair = server::object_schema(
+      {{"text", text_schema()}, {"text_pair", text_schema()}},
+      second == SecondText::kNeeded ? std::vector<std::string>{"text", "text_pair"} : std::vector<std::string>{"text"});
+  const formats::Json inputs = second == SecondText::kNone     ? text_schema()
+                               : second == SecondText::kNeeded ? pair
+                                                               : server::any_schema({text_schema(), pair});
   return {.summary = "Where the model looks while it reads a text: the data of the page of `weft attention`.",
           .body = server::object_schema(
-              {{"inputs", server::any_schema({text_schema(), pair})},
-               {"parameters", server::object_schema(server::properties_of<AttentionParameters>())}},
+              {{"inputs", inputs}, {"parameters", server::object_schema(server::properties_of<AttentionParameters>())}},
               {"inputs"}),
           .answer = server::open_object_schema({{"texts", {{"type", "object"}}},
                                                 {"scales", {{"type", "object"}}},
@@ -88,11 +98,11 @@ server::Operation attention_operation() {
 
 }  // namespace
 
-ServedTask attention_task(const std::string& name, std::shared_ptr<OpenTask> task) {
-  const auto handle = [name, task = std::move(task)](const server::Request& request) -> server::Answer {
-    return attention_work(name, task, request);
+ServedTask attention_task(const std::string& name, SecondText second, ViewOfText view_of) {
+  const auto handle = [name, second, view_of = std::move(view_of)](const server::Request& request) -> server::Answer {
+    return attention_work(name, second, view_of, request);
   };
-  return {handle, attention_operation()};
+  return {handle, attention_operation(second)};
 }
 
 }  // namespace weft::cli

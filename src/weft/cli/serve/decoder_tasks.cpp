@@ -15,14 +15,12 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/generation/settings/read_settings.h"
+#include "weft/tasks/viewer/view_text.h"
 
 namespace weft::cli {
 namespace {
 
 using formats::Json;
-
-// Texts that one request may write at once: each has a state of its own.
-constexpr std::int64_t kMostTextsAtOnce = 32;
 
 struct ServedDecoder {
   models::LanguageModel model{nullptr};
@@ -31,6 +29,7 @@ struct ServedDecoder {
   generation::GenerationConfig usual;     // the settings of the directory
   generation::GenerationConfig searches;  // the same where a request asks for beams
   std::string name;
+  std::int64_t most_texts = 0;  // that one request may write at once: each has a state of its own
 };
 
 struct GenerateMembers {
@@ -70,7 +69,8 @@ generation::GenerationConfig config_of(const ServedDecoder& served, Json paramet
       settings_over(beams ? served.searches : served.usual, parameters, "parameters");
   for (const auto& [name, value] :
        {std::pair("num_beams", config.num_beams), std::pair("num_return_sequences", config.num_return_sequences)}) {
-    require(value <= kMostTextsAtOnce, "parameters: ", name, " must be at most ", kMostTextsAtOnce, ", found ", value);
+    require(value <= served.most_texts, "parameters: ", name, " must be at most ", served.most_texts,
+            " (max_batch_texts), found ", value);
   }
   generation::check_ids(config, served.model->config().vocab_size, [](std::string_view) { return "parameters"; });
   return config;
@@ -150,6 +150,12 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
   if (!directory.own_config().picture_shape.empty()) {
     fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a model of pictures");
   }
+  if (!directory.own_config().is_decoder) {
+    throw Error(ErrorKind::kUnsupported,
+                concat("weft serve: ", quote(flags.directory, 4096),
+                       " holds an encoder that Weft trained on masked text, and no task of the server is for it"),
+                "weft eval, weft info and weft attention open it");
+  }
   if (!flags.encoder.given.empty()) {
     fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a decoder, and ",
          flag_name(flags.encoder.given.begin().key()), " is for encoders and encoder-decoders");
@@ -157,6 +163,9 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
   apply_threads(flags.encoder.threads);
   const auto served = std::make_shared<ServedDecoder>();
   served->name = name;
+  TextRunConfig run;
+  formats::update_from_json(run, flags.run, "weft serve");
+  served->most_texts = run.batch_size;
   served->usual = generation::read_settings(flags.directory, language_model_defaults());
   generation::GenerationConfig searches = language_model_defaults();
   searches.do_sample = false;
@@ -169,6 +178,10 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
   model.tasks["generate"] = {
       [served](const server::Request& request) -> server::Answer { return generate_work(served, request); },
       generate_operation(*served)};
+  model.attention = attention_task(
+      name, SecondText::kNone, [served](const tasks::Document& document, const tasks::ViewOptions& options) {
+        return tasks::view_text(served->model, *served->tokenizer, document.first, options);
+      });
   return model;
 }
 

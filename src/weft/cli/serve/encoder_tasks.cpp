@@ -2,6 +2,7 @@
 // Tasks of encoders, in the shapes of huggingface_hub: {"inputs", "parameters"} in, what the command prints as "result"
 // out; and {"inputs", "normalize", "truncate"} for vectors.
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "weft/cli/serve/encoder_parameters.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/tasks/answer.h"
 #include "weft/tasks/choose.h"
 #include "weft/tasks/classify.h"
@@ -16,6 +18,7 @@
 #include "weft/tasks/fill_mask.h"
 #include "weft/tasks/restore.h"
 #include "weft/tasks/tag.h"
+#include "weft/tasks/viewer/view_text.h"
 
 namespace weft::cli {
 namespace {
@@ -44,8 +47,10 @@ server::Work classify_work(const SharedEncoder& task, const std::string& name, c
   tasks::ClassifyOptions options{
       .top_k = asked.parameters.top_k, .function = asked.parameters.function_to_apply, .run = task->run};
   options.run.truncate = asked.parameters.truncation;
-  return task_work(asked.group, read_texts(asked.body, "inputs"),
-                   [task, options](Documents documents) { return tasks::classify(task->model, documents, options); });
+  return task_work(
+      asked.group, read_texts(asked.body, "inputs"),
+      [task, options](Documents documents) { return tasks::classify(task->model, documents, options); },
+      "'truncation' in 'parameters'");
 }
 
 server::Work tag_work(const SharedEncoder& task, const std::string& name, const server::Request& request) {
@@ -133,9 +138,32 @@ server::Work restore_work(const SharedEncoder& task, const std::string& name, co
                    [task](Documents documents) { return tasks::restore(task->model, documents, task->run); });
 }
 
+// Members of text-embeddings-inference that change nothing here, out of `body`; what would change vectors is refused.
+void drop_tei_members(formats::Json& body) {
+  const auto is = [&](const char* member, std::initializer_list<const char*> values) {
+    return std::ranges::any_of(values, [&](const char* value) { return body[member] == value; });
+  };
+  for (const char* member : {"truncate", "truncation_direction", "prompt_name", "dimensions"}) {
+    if (body.contains(member) && body[member].is_null()) {
+      body.erase(member);
+    }
+  }
+  if (body.contains("truncation_direction")) {
+    require(is("truncation_direction", {"right", "Right"}), "'truncation_direction' is ",
+            quote(body["truncation_direction"].dump(-1, ' ', true)),
+            "; expected \"right\": Weft cuts the end of a text");
+    body.erase("truncation_direction");
+  }
+  require(!body.contains("prompt_name"),
+          "'prompt_name' must be null: Weft reads no prompts of a model's directory; put "
+          "the prompt before each text");
+  require(!body.contains("dimensions"), "'dimensions' must be null: Weft gives whole vectors");
+}
+
 // As text-embeddings-inference: a list of vectors, also for one text.
 server::Work embed_work(const SharedEncoder& task, const std::string& name, const server::Request& request) {
-  const formats::Json body = server::json_object(request);
+  formats::Json body = server::json_object(request);
+  drop_tei_members(body);
   EmbedMembers members;
   formats::update_from_json(members, body, "the request", {"inputs"});
   tasks::EmbedOptions options{.normalize = members.normalize, .run = task->run};
@@ -184,7 +212,10 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   }
   if (head != models::Head::kMultipleChoice) {  // which reads all choices of a question at once, and no single text
     model.tasks["embed"] = served(embed_work, embed_operation);
-    model.attention = attention_task(name, task);
+    model.attention = attention_task(name, SecondText::kMayBe,
+                                     [task](const tasks::Document& document, const tasks::ViewOptions& options) {
+                                       return tasks::view_document(task->model, document, options);
+                                     });
   }
   if (const std::optional<std::int64_t> mask = task->model.tokenizer->special(text::SpecialRole::kMask)) {
     model.mask_token = task->model.tokenizer->token(*mask);

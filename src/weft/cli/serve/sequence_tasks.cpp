@@ -12,6 +12,7 @@
 #include "weft/tasks/sequences/languages.h"
 #include "weft/tasks/sequences/summarize.h"
 #include "weft/tasks/sequences/translate.h"
+#include "weft/tasks/viewer/view_text.h"
 #include "weft/text/sentences/sentences.h"
 
 namespace weft::cli {
@@ -26,6 +27,7 @@ struct TranslateRequest {
   TextInputs inputs;
   std::string source;
   std::string target;
+  const char* target_member = "'target_lang'";  // for messages
   std::function<formats::Json(TaskResults results)> shape;
 };
 
@@ -59,7 +61,8 @@ TranslateRequest libre_shape(const formats::Json& body) {
           "'alternatives' must be 0: Weft gives the best translation");
   TranslateRequest request{.inputs = read_texts(body, "q"),
                            .source = string_member(body, "source"),
-                           .target = string_member(body, "target")};
+                           .target = string_member(body, "target"),
+                           .target_member = "'target'"};
   request.source = request.source == "auto" ? "" : request.source;
   request.shape = [list = request.inputs.list](TaskResults results) {
     return formats::Json{{"translatedText", best_texts(results, list)}};
@@ -70,8 +73,10 @@ TranslateRequest libre_shape(const formats::Json& body) {
 TranslateRequest hub_shape(const formats::Json& body) {
   require_known_members(body, {"inputs", "parameters", "stream"});
   const auto parameters = read_parameters<TranslateParameters>(body);
-  TranslateRequest request{
-      .inputs = read_texts(body, "inputs"), .source = parameters.src_lang, .target = parameters.tgt_lang};
+  TranslateRequest request{.inputs = read_texts(body, "inputs"),
+                           .source = parameters.src_lang,
+                           .target = parameters.tgt_lang,
+                           .target_member = "'tgt_lang' in 'parameters'"};
   request.shape = [](TaskResults results) {
     formats::Json all = formats::Json::array();
     for (const formats::Json& result : results) {
@@ -98,6 +103,18 @@ TranslateRequest read_translate(const formats::Json& body) {
 // Line ends end sentences, as in the texts of `weft translate`.
 std::vector<text::SentencePlace> sentences_of(std::string_view document) {
   return text::find_sentences(document, text::SentenceRules{.lines = true});
+}
+
+// A model of several languages must know the one of each text: from the request, or from the text's own code.
+void require_target(const tasks::SequenceModel& model, const TranslateRequest& request) {
+  const std::vector<std::string> codes = model.tokenizer->language_codes();
+  if (codes.empty() || !request.target.empty()) {
+    return;
+  }
+  for (const server::Text& text : request.inputs.texts) {
+    require(!tasks::own_code(text.first, codes).empty(), model.name, " writes several languages: name one in ",
+            request.target_member, ", or begin each text with its >>code<<; it has ", tasks::some_codes(codes));
+  }
 }
 
 // The pair of languages of a request, as far as the model's directory names its own: what it does not name cannot be
@@ -128,6 +145,7 @@ server::Work translate_work(const SharedPair& task, const std::string& name, con
   for (const server::Text& text : asked.inputs.texts) {
     require(!text.second, "a text to translate must be a string, found an object with 'text_pair'");
   }
+  require_target(*task->model, asked);
   const tasks::TranslateOptions options{
       .code = checked_code(*task->model, asked), .split = sentences_of, .batch = task->run.batch};
   if (wants_pieces(body) || request.takes_events) {
@@ -145,8 +163,10 @@ server::Work summarize_work(const SharedPair& task, const std::string& name, con
   require_known_members(body, {"inputs", "parameters"});
   const tasks::SummarizeOptions options{.truncate = read_parameters<SummarizeParameters>(body).truncation,
                                         .batch = task->run.batch};
-  return task_work(concat(name, "/summarize ", options.truncate), read_texts(body, "inputs"),
-                   [task, options](Documents documents) { return tasks::summarize(*task->model, documents, options); });
+  return task_work(
+      concat(name, "/summarize ", options.truncate), read_texts(body, "inputs"),
+      [task, options](Documents documents) { return tasks::summarize(*task->model, documents, options); },
+      "'truncation' in 'parameters'");
 }
 
 // [{"code", "name", "targets"}]. Weft knows no names of languages but their codes; a source without one is "auto".
@@ -175,6 +195,11 @@ ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& 
   };
   model.tasks["translate"] = {translates, translate_operation()};
   model.tasks["summarize"] = {summarizes, summarize_operation()};
+  model.attention = attention_task(
+      name, SecondText::kNeeded, [task](const tasks::Document& document, const tasks::ViewOptions& options) {
+        const tasks::WritingModel writes = tasks::writing_model(*task->model->writer);
+        return tasks::view_pair(*task->model, writes.model, writes.start, document, options);
+      });
   return model;
 }
 

@@ -13,14 +13,17 @@
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
+#include "weft/cli/memory_size.h"
 #include "weft/cli/output.h"
 #include "weft/cli/page/model_card.h"
 #include "weft/cli/page/page_routes.h"
+#include "weft/cli/serve/memory_account.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/machine_memory.h"
 #include "weft/hub/models.h"
 #include "weft/server/http_error.h"
 #include "weft/server/schemas.h"
@@ -34,10 +37,22 @@ constexpr const char* kServeExamples =
     "  weft serve cs-en=runs/translate sentiment --port 8080 --api-key-file keys.txt\n"
     "  curl localhost:4321/translate --data '{\"source_lang\": \"cs\", \"target_lang\": \"en\", \"text\": \"Ahoj!\"}'";
 
+struct MemoryConfig {
+  std::string max_memory;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"max_memory", &MemoryConfig::max_memory,
+                "memory of all models together, such as 8G; what may need more is refused before it is loaded. Without "
+                "it only weights that are larger than the machine's memory are"});
+  }
+};
+
 struct ServeCommand {
   SequenceFlags flags;
   std::vector<std::string> models;
   formats::Json given = formats::Json::object();
+  formats::Json memory = formats::Json::object();
 };
 
 struct NamedDirectory {
@@ -91,7 +106,8 @@ formats::Json model_list(const std::vector<ServedModel>& models) {
                     {"object", "model"},
                     {"kind", model.kind},
                     {"tasks", tasks},
-                    {"attention", model.attention.has_value()}});
+                    {"attention", model.attention.has_value()},
+                    {"memory", model.memory}});
   }
   return {{"object", "list"}, {"data", data}};
 }
@@ -109,13 +125,24 @@ ServedTask short_path(const std::string& task, const std::vector<std::string>& n
   return {refuse, {.summary = message, .body = formats::Json::object(), .status = server::status::kNotFound}};
 }
 
+formats::Json account_schema() {
+  const formats::Json bytes = {{"type", "integer"}, {"minimum", 0}};
+  return server::object_schema({{"weights", bytes},
+                                {"packed", bytes},
+                                {"work", bytes},
+                                {"total", bytes},
+                                {"how", server::string_schema("what 'work' is counted for")}},
+                               {"weights", "packed", "work", "total", "how"});
+}
+
 server::Operation model_list_operation() {
   const formats::Json model = server::object_schema({{"id", server::string_schema("the model's name in paths")},
                                                      {"object", {{"const", "model"}}},
                                                      {"kind", {{"type", "string"}}},
                                                      {"tasks", server::array_schema({{"type", "string"}})},
-                                                     {"attention", {{"type", "boolean"}}}},
-                                                    {"id", "object", "kind", "tasks", "attention"});
+                                                     {"attention", {{"type", "boolean"}}},
+                                                     {"memory", account_schema()}},
+                                                    {"id", "object", "kind", "tasks", "attention", "memory"});
   return {.summary = "The models and their tasks.",
           .answer = server::object_schema({{"object", {{"const", "list"}}}, {"data", server::array_schema(model)}},
                                           {"object", "data"})};
@@ -171,19 +198,73 @@ server::Router routes_of(const std::vector<ServedModel>& models) {
   return router;
 }
 
+// A model that is to be served, its files on this machine.
+struct LocalModel {
+  std::string name;
+  std::string directory;
+};
+
+std::vector<LocalModel> local_models(const std::vector<std::string>& arguments) {
+  std::vector<LocalModel> models;
+  for (const NamedDirectory& model : named_directories(arguments)) {
+    models.push_back({model.name, hub::local_model(model.directory, hub::Need::kModel).string()});
+  }
+  return models;
+}
+
+// What each model needs; refused here, before a weight is read, if it is too much.
+std::vector<MemoryAccount> accounts_of(const std::vector<LocalModel>& models, SequenceFlags flags,
+                                       const AccountLimits& limits) {
+  std::vector<MemoryAccount> accounts;
+  for (const LocalModel& model : models) {
+    flags.task.directory = model.directory;
+    accounts.push_back(memory_account(model.name, flags, limits));
+  }
+  check_accounts(accounts, limits, resident_memory(), machine_memory());
+  return accounts;
+}
+
+AccountLimits account_limits(const ServeCommand& command, const server::ServerConfig& config) {
+  MemoryConfig memory;
+  formats::update_from_json(memory, command.memory, "weft serve");
+  AccountLimits limits{.texts = config.max_batch_texts, .body_bytes = config.max_body_bytes};
+  if (command.memory.contains("max_memory")) {
+    limits.limit = memory_size("--max-memory", memory.max_memory);
+  }
+  return limits;
+}
+
+void print_start(const ServeCommand& command, const std::string& where, const std::vector<ServedModel>& models,
+                 const std::vector<MemoryAccount>& accounts) {
+  if (command.flags.task.json) {
+    print_json({{"listening", where}, {"models", model_list(models)["data"]}});
+  } else {
+    std::cout << "listening on " << where << '\n';
+    for (const MemoryAccount& account : accounts) {
+      std::cout << "  " << account_line(account) << '\n';
+    }
+  }
+  std::cout.flush();
+}
+
 void run_serve(const ServeCommand& command) {
   server::ServerConfig config;
   formats::update_from_json(config, command.given, "weft serve");
   SequenceFlags flags = command.flags;
   flags.task.run = {{"batch_size", config.max_batch_texts}};
+  const AccountLimits limits = account_limits(command, config);
+  const std::vector<LocalModel> directories = local_models(command.models);
+  const std::vector<MemoryAccount> accounts = accounts_of(directories, flags, limits);
   std::vector<ServedModel> models;
   std::map<std::string, formats::Json> cards;
-  for (const NamedDirectory& model : named_directories(command.models)) {
-    flags.task.directory = hub::local_model(model.directory, hub::Need::kModel).string();
-    models.push_back(open_served_model(model.name, flags));
-    cards[model.name] = model_card(flags.task.directory);
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    const auto& [name, directory] = directories[i];
+    flags.task.directory = directory;
+    models.push_back(open_served_model(name, flags));
+    models.back().memory = account_json(accounts[i]);
+    cards[name] = model_card(directory);
     if (!models.back().mask_token.empty()) {
-      cards[model.name]["mask_token"] = models.back().mask_token;
+      cards[name]["mask_token"] = models.back().mask_token;
     }
   }
   // Many clients wait for many requests at a time: /metrics shows them, and bars of single ones would fill the log.
@@ -191,14 +272,8 @@ void run_serve(const ServeCommand& command) {
   server::Router router = routes_of(models);
   add_card_routes(router, cards);
   add_page_routes(router, at::get_num_threads());
-  server::run_server(config, std::move(router), [&](const std::string& where) {
-    if (command.flags.task.json) {
-      print_json({{"listening", where}, {"models", model_list(models)["data"]}});
-    } else {
-      std::cout << "listening on " << where << '\n';
-    }
-    std::cout.flush();
-  });
+  server::run_server(config, std::move(router), account_figures(accounts, limits.limit),
+                     [&](const std::string& where) { print_start(command, where, models, accounts); });
 }
 
 }  // namespace
@@ -211,6 +286,7 @@ void add_serve(CLI::App& parent) {
          "model directories, or names of the Hub: ORG/NAME[@REVISION]; NAME=DIR gives one another name than its own")
       ->required();
   add_fields<server::ServerConfig>(app, {.title = "Server"}, command->given);
+  add_fields<MemoryConfig>(app, {.title = "Memory"}, command->memory);
   add_encoder_flags(app, command->flags.task.encoder);
   add_json_flag(app, command->flags.task.json);
   app.callback([command] { run_serve(*command); });

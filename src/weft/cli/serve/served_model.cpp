@@ -6,7 +6,6 @@
 #include <iterator>
 #include <utility>
 
-#include "weft/checkpoint/open_model.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 
@@ -96,12 +95,20 @@ std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results)
 }
 
 server::Work task_work(std::string group, TextInputs inputs,
-                       std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run) {
+                       std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run,
+                       const std::string& cut) {
   server::Work work;
   work.group = std::move(group);
   work.texts = std::move(inputs.texts);
-  work.compute = [run = std::move(run)](std::span<const server::Text> texts) {
-    return plain_results(run(named_documents(texts)));
+  work.compute = [run = std::move(run), cut](std::span<const server::Text> texts) {
+    try {
+      return plain_results(run(named_documents(texts)));
+    } catch (const Error& error) {
+      if (cut.empty() || error.hint().find("--truncate") == std::string::npos) {
+        throw;
+      }
+      throw Error(error.kind(), error.what(), concat(cut, " cuts the text there"));
+    }
   };
   work.finish = [list = inputs.list](std::vector<formats::Json> results) {
     return list ? formats::Json(std::move(results)) : std::move(results.front());
@@ -109,12 +116,19 @@ server::Work task_work(std::string group, TextInputs inputs,
   return work;
 }
 
+bool is_served_as_encoder(const checkpoint::OpenedModel& directory) {
+  if (directory.is_encoder_decoder()) {
+    return false;
+  }
+  return directory.is_encoder() || (directory.published_decoder() != nullptr && !directory.own_config().is_decoder);
+}
+
 ServedModel open_served_model(const std::string& name, const SequenceFlags& flags) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
   if (directory.is_encoder_decoder()) {
     return serve_encoder_decoder(name, flags);
   }
-  return directory.is_encoder() ? serve_encoder(name, flags.task) : serve_decoder(name, flags.task);
+  return is_served_as_encoder(directory) ? serve_encoder(name, flags.task) : serve_decoder(name, flags.task);
 }
 
 }  // namespace weft::cli

@@ -3,6 +3,8 @@
 // computes on one thread.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,9 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/cli/tasks/sequence_command.h"
 #include "weft/server/message.h"
 #include "weft/server/operation.h"
+#include "weft/tasks/viewer/attention_view.h"
 
 namespace weft::cli {
 
@@ -29,10 +33,14 @@ struct ServedModel {
   std::string mask_token = {};               ///< of a tokeniser that has one
   std::optional<ServedTask> attention = {};  ///< shows where the model looks
   formats::Json languages = nullptr;         ///< of `translate`, as LibreTranslate lists them
+  formats::Json memory = nullptr;            ///< account_json()
 };
 
+/// Whether the directory is served as an encoder: one of a published family, a Reformer for masked text among them.
+bool is_served_as_encoder(const checkpoint::OpenedModel& directory);
+
 /// Opens the directory that `flags` name. Errors: those of open_task() and open_sequence_task(), and of load_model();
-/// kUnsupported for a decoder of pictures, and one with flags that say how an encoder runs.
+/// kUnsupported for a decoder of pictures, one with flags that say how an encoder runs, and an encoder of Weft's own.
 ServedModel open_served_model(const std::string& name, const SequenceFlags& flags);
 
 /// The tasks of an encoder's head, and `embed`.
@@ -42,9 +50,14 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags);
 /// `translate` and `summarize`.
 ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags);
 
+/// Whether a model looks at a second text beside the first: an encoder-decoder needs its target.
+enum class SecondText : std::uint8_t { kNone, kMayBe, kNeeded };
+/// One of tasks::view_text(), view_document() and view_pair().
+using ViewOfText = std::function<tasks::AttentionView(const tasks::Document&, const tasks::ViewOptions&)>;
+
 /// POST {"inputs", "parameters": {"layers", "heads", "cells", "top"}}: the data of the page of `weft attention` for one
-/// text. Errors: as tasks::view_document(); kUnsupported where no layer has weights to show.
-ServedTask attention_task(const std::string& name, std::shared_ptr<OpenTask> task);
+/// text. Errors: those of `view_of`; kUnsupported where no layer has weights to show.
+ServedTask attention_task(const std::string& name, SecondText second, ViewOfText view_of);
 
 /// The texts of a request, and whether they came as a list, so that results go back as one.
 struct TextInputs {
@@ -83,8 +96,10 @@ std::vector<tasks::Document> named_documents(std::span<const server::Text> texts
 /// The results without their metadata.
 std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results);
 
-/// Work of one task: results as a list where the texts were one, else the only one.
+/// Work of one task: results as a list where the texts were one, else the only one. `cut` is the member of a request
+/// that cuts texts which are too long: errors name it in place of the flag --truncate.
 server::Work task_work(std::string group, TextInputs inputs,
-                       std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run);
+                       std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run,
+                       const std::string& cut = {});
 
 }  // namespace weft::cli

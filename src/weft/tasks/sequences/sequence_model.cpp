@@ -42,6 +42,8 @@ class ModelWriter final : public Writer {
     return written;
   }
 
+  WritingModel what_writes() const { return {model_, start_}; }
+
   formats::Json computed() const override {
     const bool half = model_->parameters().front().scalar_type() == at::kBFloat16;
     formats::Json computed = {{"dtype", half ? "bfloat16" : "float32"}};
@@ -92,6 +94,14 @@ std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std:
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
                                     std::int64_t start, StopRule stops) {
   return std::make_shared<ModelWriter>(model, config, start, std::move(stops));
+}
+
+WritingModel writing_model(const Writer& writer) {
+  const auto* const own = dynamic_cast<const ModelWriter*>(&writer);
+  if (own == nullptr) {
+    fail(ErrorKind::kUnsupported, "these texts are written by no encoder-decoder");
+  }
+  return own->what_writes();
 }
 
 SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, std::int64_t max_length) {

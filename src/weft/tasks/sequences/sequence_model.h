@@ -39,4 +39,12 @@ SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, cons
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
                                     std::int64_t start, StopRule stops = {});
 
+/// The model behind a writer, and the first token of its texts, for who looks at how it writes.
+struct WritingModel {
+  models::EncoderDecoder model{nullptr};
+  std::int64_t start = 0;
+};
+/// Errors: kUnsupported for a writer that is not of make_writer().
+WritingModel writing_model(const Writer& writer);
+
 }  // namespace weft::tasks

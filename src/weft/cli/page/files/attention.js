@@ -29,8 +29,11 @@ function numbers(text, what) {
   return words.map(Number);
 }
 
+// What the second text is, by the kind of the model; nothing where it reads one alone.
+const SECOND = { encoder: "Second text, for models of pairs", "encoder-decoder": "Target: the text that the model is made to write" };
+
 function requestOf(controls) {
-  const second = controls.second.value.trim();
+  const second = controls.second.disabled ? "" : controls.second.value.trim();
   const parameters = {};
   for (const name of ["layers", "heads"]) {
     const list = numbers(controls[name].value, name === "layers" ? "Layers" : "Heads");
@@ -44,7 +47,7 @@ export async function showAttention(room, [name]) {
   room.append(element("h1", {}, "Attention"),
     element("p", { class: "lead" }, "Where each head looks while the model reads. Texts of any length that the model takes: long ones are drawn in cells of several tokens."));
   if (models.length === 0) {
-    room.append(element("p", {}, "None of the models served here can show its attention. Encoders can."));
+    room.append(element("p", {}, "None of the models served here can show its attention: it reads several texts at once."));
     return;
   }
   const controls = {
@@ -54,6 +57,16 @@ export async function showAttention(room, [name]) {
     layers: element("input", { placeholder: "all", inputmode: "numeric", autocomplete: "off" }),
     heads: element("input", { placeholder: "all", inputmode: "numeric", autocomplete: "off" }),
   };
+  const second = labelled("", controls.second);
+  const fit = () => {
+    const { kind } = models.find((model) => model.id === controls.model.value);
+    second.querySelector("label").textContent = SECOND[kind] ?? "Second text";
+    second.hidden = !(kind in SECOND);
+    controls.second.disabled = second.hidden;
+    controls.second.required = kind === "encoder-decoder";
+  };
+  controls.model.addEventListener("change", fit);
+  fit();
   const button = element("button", {}, "Show it");
   const result = element("div", {});
   let running = null;
@@ -78,8 +91,8 @@ export async function showAttention(room, [name]) {
   };
   room.append(element("form", { onsubmit: run },
     models.length > 1 ? labelled("Model", controls.model) : null,
-    labelled("Text", controls.text),
+    labelled("Text", controls.text), second,
     element("details", {}, element("summary", {}, "More"), element("div", { class: "fields" },
-      labelled("Second text, for models of pairs", controls.second), labelled("Layers", controls.layers, "From 0, as in 0, 3."), labelled("Heads", controls.heads, "Of each layer."))),
+      labelled("Layers", controls.layers, "From 0, as in 0, 3."), labelled("Heads", controls.heads, "Of each layer."))),
     element("div", { class: "actions" }, button)), result);
 }

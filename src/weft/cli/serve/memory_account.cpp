@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Headers of the weights' files and config.json are read, and no weight. Activations are those of `weft pattern cost`
+// (inspect::dense_cost): no path of attention holds scores of all pairs, so that they follow the tokens.
+#include "weft/cli/serve/memory_account.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "weft/cli/memory_size.h"
+#include "weft/cli/output.h"
+#include "weft/cli/serve/served_model.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/formats/dtype.h"
+#include "weft/formats/json_members.h"
+#include "weft/formats/tensor_file.h"
+#include "weft/inspect/cost/model_cost.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::int64_t kFloat = 4;
+constexpr std::int64_t kKeysAndValues = 2;
+constexpr std::int64_t kScoreForms = 3;  // of a step: logits, log-probabilities, those of the processors
+
+struct FileSizes {
+  std::int64_t weights = 0;
+  std::int64_t largest = 0;
+};
+
+// Integers in files of weights are positions and counters, which are not read.
+FileSizes sizes_of_files(const std::filesystem::path& directory, std::int64_t element_bytes) {
+  const auto file = formats::open_tensor_directory(directory);
+  FileSizes sizes;
+  for (const formats::TensorInfo& tensor : file->tensors()) {
+    if (formats::dtype_name(tensor.dtype).find('F') == std::string_view::npos) {
+      continue;
+    }
+    const auto bytes = static_cast<std::int64_t>(tensor.end - tensor.begin);
+    sizes.weights += bytes / static_cast<std::int64_t>(formats::dtype_size(tensor.dtype)) * element_bytes;
+    sizes.largest = std::max(sizes.largest, bytes);
+  }
+  return sizes;
+}
+
+// What is alive at once while a layer computes `tokens` tokens, and a masked-language-model head its chunk.
+std::int64_t activations(std::int64_t tokens, std::int64_t width, std::int64_t inner, std::int64_t vocabulary,
+                         std::int64_t element_bytes) {
+  inspect::ModelShape shape;
+  shape.layers = 1;
+  shape.heads = 1;
+  shape.width = width;
+  shape.feed_forward = inner;
+  shape.vocabulary = vocabulary;
+  shape.dtype = element_bytes == kFloat ? "float32" : "bfloat16";
+  const inspect::ModelCost cost = inspect::dense_cost(shape, tokens);
+  return static_cast<std::int64_t>(cost.inference_bytes - cost.parameters * static_cast<double>(element_bytes));
+}
+
+// Tokens that a batch has at most: as many as its budget, or one window that is longer (tasks::BatchLimits).
+std::int64_t tokens_of_batch(std::int64_t window, std::int64_t texts, std::int64_t budget) {
+  return std::min(texts * window, std::max(window, budget));
+}
+
+struct Work {
+  std::int64_t bytes = 0;
+  std::string how;
+};
+
+Work encoder_work(const models::EncoderConfig& config, models::Head head, const AccountLimits& limits,
+                  std::int64_t element_bytes) {
+  const std::int64_t window = std::min(config.maximum_length(), limits.body_bytes);
+  const std::int64_t tokens = tokens_of_batch(window, limits.texts, TextRunConfig().batch_tokens);
+  const std::int64_t vocabulary = head == models::Head::kMaskedLanguageModel ? config.vocab_size : 0;
+  return {activations(tokens, config.hidden_size, config.intermediate_size, vocabulary, element_bytes),
+          concat("a batch of ", digits(tokens), " tokens in windows of up to ", digits(window))};
+}
+
+// The settings of an encoder-decoder's directory, read without the checks and warnings that come when it is opened.
+formats::Json named_settings(const checkpoint::OpenedModel& directory) {
+  const std::filesystem::path file = directory.path() / "generation_config.json";
+  const std::string& others = directory.encoder_decoder_config().other_settings;
+  if (std::filesystem::exists(file)) {
+    return formats::read_json_object(file);
+  }
+  return others.empty() ? formats::Json::object() : formats::parse_json(others, "config.json");
+}
+
+std::int64_t count_of(const formats::Json& settings, const char* name, std::int64_t otherwise) {
+  const auto found = settings.find(name);
+  const bool is_count = found != settings.end() && found->is_number_integer() && found->get<std::int64_t>() > 0;
+  return is_count ? found->get<std::int64_t>() : otherwise;
+}
+
+Work pair_work(const models::EncoderDecoderConfig& config, const formats::Json& settings, const AccountLimits& limits,
+               std::int64_t element_bytes) {
+  const std::int64_t window = std::min(config.max_source_positions, limits.body_bytes);
+  const std::int64_t tokens = tokens_of_batch(window, limits.texts, SequenceRunConfig().batch_tokens);
+  const std::int64_t beams = count_of(settings, "num_beams", 1);
+  const std::int64_t longest = std::max(count_of(settings, "max_length", 0), count_of(settings, "max_new_tokens", 0));
+  const std::int64_t target =
+      longest > 0 ? std::min(longest, config.max_target_positions) : config.max_target_positions;
+  const std::int64_t inner = std::max(config.encoder_ffn_dim, config.decoder_ffn_dim);
+  const std::int64_t kept = tokens * beams + limits.texts * beams * target;  // keys of sources and targets
+  const std::int64_t state = config.decoder_layers * kKeysAndValues * config.d_model * kept * element_bytes;
+  const std::int64_t scores = kScoreForms * limits.texts * beams * config.target_vocab_size() * kFloat;
+  return {activations(tokens, config.d_model, inner, 0, element_bytes) + state + scores,
+          concat("sources of ", digits(tokens), " tokens, and ", digits(limits.texts), " texts of up to ",
+                 digits(target), " tokens with ", counted(beams, "beam"))};
+}
+
+Work decoder_work(const models::TransformerConfig& config, const AccountLimits& limits) {
+  const std::int64_t length = config.max_position_embeddings;
+  const std::int64_t prompt = std::min(length, limits.body_bytes);
+  const std::int64_t columns = config.key_value_heads() * config.head_dim();
+  const std::int64_t state = config.num_hidden_layers * kKeysAndValues * columns * length * kFloat;
+  const std::int64_t scores = kScoreForms * config.vocab_size * kFloat;
+  return {
+      activations(prompt, config.hidden_size, config.feed_forward_size(), 0, kFloat) + limits.texts * (state + scores),
+      concat(counted(limits.texts, "text"), " or beams of ", digits(length), " tokens at once")};
+}
+
+Work work_of(const checkpoint::OpenedModel& directory, const AccountLimits& limits, std::int64_t element_bytes) {
+  if (directory.is_encoder_decoder()) {
+    return pair_work(directory.encoder_decoder_config(), named_settings(directory), limits, element_bytes);
+  }
+  if (is_served_as_encoder(directory)) {
+    return encoder_work(directory.encoder_config(), directory.head(), limits, element_bytes);
+  }
+  return decoder_work(directory.own_config(), limits);
+}
+
+// A decoder is always in float32.
+std::int64_t element_bytes_of(const checkpoint::OpenedModel& directory, const SequenceFlags& flags) {
+  const bool chooses = directory.is_encoder_decoder() || is_served_as_encoder(directory);
+  return chooses && encoder_settings(flags.task.encoder, "weft serve").dtype == at::kBFloat16 ? 2 : kFloat;
+}
+
+[[noreturn]] void refuse(const MemoryAccount& account, std::int64_t before, std::int64_t all, const std::string& what,
+                         const std::string& limit, const std::string& hint) {
+  throw Error(ErrorKind::kUnsupported,
+              concat("weft serve: the model ", quote(account.model), " ", what, ", which with ", memory_text(before),
+                     " of the program and the models before it makes ", memory_text(all), "; ", limit),
+              hint);
+}
+
+}  // namespace
+
+MemoryAccount memory_account(const std::string& name, const SequenceFlags& flags, const AccountLimits& limits) {
+  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
+  const std::int64_t element_bytes = element_bytes_of(directory, flags);
+  const FileSizes sizes = sizes_of_files(directory.path(), element_bytes);
+  const Work work = work_of(directory, limits, element_bytes);
+  return {.model = name,
+          .weights = sizes.weights,
+          .packed = sizes.weights,
+          .work = std::max(work.bytes, sizes.largest),  // a tensor is read before it is converted
+          .how = work.how};
+}
+
+formats::Json account_json(const MemoryAccount& account) {
+  return {{"weights", account.weights},
+          {"packed", account.packed},
+          {"work", account.work},
+          {"total", account.total()},
+          {"how", account.how}};
+}
+
+std::string account_line(const MemoryAccount& account) {
+  return concat(account.model, ": up to ", memory_text(account.total()), " of memory: weights ",
+                memory_text(account.weights), ", their packed form ", memory_text(account.packed), ", work ",
+                memory_text(account.work), " (", account.how, ")");
+}
+
+std::string account_figures(const std::vector<MemoryAccount>& accounts, std::int64_t limit) {
+  std::ostringstream out;
+  out << "# TYPE weft_model_memory_bytes gauge\n";
+  for (const MemoryAccount& account : accounts) {
+    for (const auto& [part, bytes] : {std::pair("weights", account.weights), std::pair("packed", account.packed),
+                                      std::pair("work", account.work)}) {
+      out << "weft_model_memory_bytes{model=\"" << account.model << "\",part=\"" << part << "\"} " << bytes << '\n';
+    }
+  }
+  if (limit > 0) {
+    out << "# TYPE weft_memory_limit_bytes gauge\nweft_memory_limit_bytes " << limit << '\n';
+  }
+  return out.str();
+}
+
+void check_accounts(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits, std::int64_t program,
+                    const std::optional<MachineMemory>& machine) {
+  std::int64_t before = program;
+  for (const MemoryAccount& account : accounts) {
+    const std::int64_t needed = limits.limit > 0 ? account.total() : account.weights;
+    const std::int64_t all = before + needed;
+    if (limits.limit > 0 && all > limits.limit) {
+      refuse(account, before, all,
+             concat("needs up to ", memory_text(needed), " (weights ", memory_text(account.weights), ", packed ",
+                    memory_text(account.packed), ", work ", memory_text(account.work), " for ", account.how, ")"),
+             concat("--max-memory is ", memory_text(limits.limit)),
+             "serve fewer models, or take less work at once: --max-batch-texts, --max-body-bytes, --dtype bfloat16");
+    }
+    if (limits.limit == 0 && machine && needed > 0 && all - program > machine->bytes) {
+      refuse(account, before, all, concat("has ", memory_text(needed), " of weights"),
+             concat("this machine has ", memory_text(machine->bytes), " (", machine->source, ")"),
+             "serve fewer or smaller models, or --dtype bfloat16");
+    }
+    before = all;
+  }
+}
+
+}  // namespace weft::cli
