@@ -264,8 +264,8 @@ class Server {
   asio::steady_timer deadline_{io_};
 };
 
-void run_server(const ServerConfig& config, Router router, const std::string& figures,
-                const std::function<void(const std::string&)>& listening) {
+void run_server(const ServerConfig& config, Router router, const std::function<void(const std::string&)>& listening,
+                const std::string& figures) {
   Server(config, std::move(router), figures).run(listening);
 }
 

@@ -15,7 +15,7 @@ namespace weft::server {
 /// /metrics. Work is computed on the calling thread, unless it is light. `listening` is called with
 /// "http://127.0.0.1:4321" or "unix:PATH" once connections are accepted. Errors: kIo for an address that cannot be had,
 /// a file of keys that cannot be read.
-void run_server(const ServerConfig& config, Router router, const std::string& figures,
-                const std::function<void(const std::string&)>& listening);
+void run_server(const ServerConfig& config, Router router, const std::function<void(const std::string&)>& listening,
+                const std::string& figures = {});
 
 }  // namespace weft::server

@@ -272,8 +272,9 @@ void run_serve(const ServeCommand& command) {
   server::Router router = routes_of(models);
   add_card_routes(router, cards);
   add_page_routes(router, at::get_num_threads());
-  server::run_server(config, std::move(router), account_figures(accounts, limits.limit),
-                     [&](const std::string& where) { print_start(command, where, models, accounts); });
+  server::run_server(
+      config, std::move(router), [&](const std::string& where) { print_start(command, where, models, accounts); },
+      account_figures(accounts, limits.limit));
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ std::vector<tasks::Document> named_documents(std::span<const server::Text> texts
 
 std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results) {
   std::vector<formats::Json> all;
+  all.reserve(results.size());
   for (tasks::TaskResult& result : results) {
     all.push_back(std::move(result.result));
   }
