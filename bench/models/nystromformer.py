@@ -3,7 +3,9 @@
 """The forward pass of Nystromformer-base with random weights: weft beside transformers with the same landmarks.
 
 Both programs read one directory (`weft init`) whose segment_means_seq_len is the length, so that transformers computes landmarks. Nothing is timed
-unless the outputs agree: float32 within 1e-3, bfloat16 no farther from float32 than 1.2 times transformers' own bfloat16. The programs run in turns.
+unless the outputs agree: float32 within 1e-3, bfloat16 no farther from float32 than twice transformers' own. The programs run in turns. transformers
+5.23 cannot compute landmarks of a bfloat16 model (its inverse is float32), so that its bfloat16 is a float32 model under autocast,
+which keeps the sums between layers in float32, where a bfloat16 model rounds them.
 
     bench/models/nystromformer.py --peer-python PYTHON [--length 4096] [--landmarks 64] [--turns 3] [--repeats 2] [--threads 2]
 """
@@ -21,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import programs  # noqa: E402
 
 DTYPES = ("float32", "bfloat16")
-SAME, WORSE = 1e-3, 1.2
+SAME, WORSE = 1e-3, 2
 
 
 def options():
@@ -44,10 +46,10 @@ def run_as_peer(chosen):
 
     directory, dtype = chosen.as_peer
     torch.set_num_threads(chosen.threads)
-    model = transformers.AutoModel.from_pretrained(directory, dtype=getattr(torch, dtype)).eval()
+    model = transformers.AutoModel.from_pretrained(directory, dtype=torch.float32).eval()
     ids = load_file(chosen.ids)["input_ids"]
     seconds = []
-    with torch.inference_mode():
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
         for _ in range(chosen.repeats + 1):
             begin = time.perf_counter()
             hidden = model(ids).last_hidden_state
