@@ -36,6 +36,7 @@ def options():
             step.add_argument("--tuned", type=pathlib.Path, help="what restore.py tune wrote: its bias is added to labels that end a sentence")
         if name == "card":
             step.add_argument("--results", type=pathlib.Path, required=True, help="what restore.py score wrote for --model")
+            step.add_argument("--before", type=pathlib.Path, help="a run whose weights --run began with: the card counts its steps, too")
             step.add_argument("--short", action="store_true", help="write a card, which says so, for a model that is not good enough yet")
     return parser.parse_args()
 
@@ -111,11 +112,13 @@ def write_card(chosen):
              if results["novels"]["restore"][name] < least]
     if short and not chosen.short:
         raise SystemExit(f"{chosen.model} is not good enough on novels: {', '.join(short)}; train longer (restore.py train --steps N)")
-    last = json.loads((chosen.run / "metrics.jsonl").read_text().splitlines()[-1])
+    runs = [run for run in (chosen.before, chosen.run) if run]
+    ends = [json.loads((run / "metrics.jsonl").read_text().splitlines()[-1]) for run in runs]
+    last = {key: sum(end[key] for end in ends) for key in ("step", "tokens", "seconds")}
     config = json.loads((chosen.model / "config.json").read_text())
     weights = (chosen.model / "model.safetensors").stat().st_size
     values = {"TABLE": table(results), "STEPS": f"{last['step']:,}", "TOKENS": f"{last['tokens'] / 1e6:.1f}",
-              "HOURS": f"{last['seconds'] / 3600:.1f}", "SPEED": f"{last['tokens'] / last['seconds']:,.0f}",
+              "HOURS": f"{last['seconds'] / 3600:.1f}", "RUNS": ", in two runs one behind the other" if chosen.before else "", "SPEED": f"{last['tokens'] / last['seconds']:,.0f}",
               "SHORT": f"**It is not good enough yet**: on held-out novels {', '.join(short)}.\n\n" if short else "",
               "MILLIONS": f"{math.floor(weights / 2e4) / 100:.2f}", "VOCABULARY": f"{config['vocab_size']:,}"}
     card = CARD.read_text(encoding="utf-8")

@@ -41,6 +41,7 @@ class RestoreCommandTest(Case):
         # What is between words stays; marks and capitals of the text give way to the model's.
         process = weft("restore", "--model", model, input="WE saw\n\"ada\" said... the loom;\n\ndoes it Weave!")
         self.assertEqual(process.stdout, "We saw\n\"Ada,\" said the loom.\n\nDoes it weave?\n", process.stderr)
+        self.assertEqual(weft("restore", "-", "--model", model, input=BARE).stdout, RESTORED + "\n")
         process = weft("restore", "we saw\u00a0ada said\u2003the loom", "--model", model)
         self.assertEqual(process.stdout, "We saw\u00a0Ada, said\u2003the loom.\n", process.stderr)
         # The shipped model is looked for in WEFT_MODELS.
@@ -64,6 +65,7 @@ class RestoreCommandTest(Case):
     def test_what_cannot_be_done_is_said(self):
         self.assert_fails(weft("restore", "a", env=environment(WEFT_MODELS=str(self.folder))), 1, "'restore'", str(self.folder), "--model")
         self.assert_fails(weft("restore", "a", "--file", "b"), 2, "found both")
+        self.assert_fails(weft("restore", "-", "--file", "b"), 2, "found both")
         process = weft("init", "--family", "bert", "--head", "token-classification", "--tokenizer", FIXTURES / "tokenizers/bert", "--labels", "O", "B-PER",
                        "--num-hidden-layers", "1", "--hidden-size", "32", "--num-attention-heads", "2", "--out", self.folder / "tagger")
         self.assertEqual(process.returncode, 0, process.stderr)

@@ -12,6 +12,7 @@
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/task_command.h"
+#include "weft/cli/tasks/text_input.h"
 #include "weft/core/joined.h"
 #include "weft/readers/input/input_texts.h"
 
@@ -75,7 +76,7 @@ std::vector<tasks::Document> documents_of(const AnswerCommand& command) {
   if (!command.texts.empty() && !command.files.empty()) {
     throw UsageError("documents as arguments and --file cannot both be given");
   }
-  if (command.texts.empty()) {
+  if (command.texts.empty() || mean_standard_input(command.texts)) {
     return whole_files(command.files.empty() ? std::vector<std::string>{"-"} : command.files);
   }
   std::vector<tasks::Document> documents;
@@ -166,7 +167,7 @@ void add_answer(CLI::App& parent) {
   auto command = std::make_shared<AnswerCommand>();
   CLI::App& app = add_command(parent, "answer", kAnswerExamples);
   add_task_directory(app, command->flags);
-  app.add_option("TEXT", command->texts, "documents; without any, Weft reads --file or standard input");
+  app.add_option("TEXT", command->texts, "documents; without any, Weft reads --file or standard input (also as -)");
   // One value each time, so that a text may follow.
   app.add_option("--question", command->questions, "a question; may be given several times")
       ->option_text("TEXT")

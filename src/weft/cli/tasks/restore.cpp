@@ -10,6 +10,7 @@
 #include "weft/cli/model_argument.h"
 #include "weft/cli/tasks/shipped_model.h"
 #include "weft/cli/tasks/task_command.h"
+#include "weft/cli/tasks/text_input.h"
 
 namespace weft::cli {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* kRestoreExamples =
     "  weft restore 'good morning mr holmes did you sleep well'\n"
     "  weft restore --file transcript.txt > readable.txt\n"
-    "  weft restore --file - --json < transcript.txt";
+    "  weft restore - --json < transcript.txt";
 
 struct RestoreCommand {
   TaskFlags flags;
@@ -29,7 +30,7 @@ std::vector<tasks::Document> restored_documents(const RestoreCommand& command) {
   if (!command.texts.empty() && !command.file.empty()) {
     throw UsageError("weft restore takes texts or --file, found both", "weft restore --help shows examples");
   }
-  if (command.texts.empty()) {
+  if (command.texts.empty() || mean_standard_input(command.texts)) {
     return whole_files({command.file.empty() ? "-" : command.file});
   }
   std::vector<tasks::Document> documents;
@@ -59,7 +60,8 @@ void run_restore(RestoreCommand& command) {
 void add_restore(CLI::App& parent) {
   auto command = std::make_shared<RestoreCommand>();
   CLI::App& app = add_command(parent, "restore", kRestoreExamples);
-  app.add_option("TEXT", command->texts, "texts; without any, Weft reads --file or standard input")->expected(0, -1);
+  app.add_option("TEXT", command->texts, "texts; without any, Weft reads --file or standard input (also as -)")
+      ->expected(0, -1);
   app.add_option("--file", command->file, "file that is one text, plain or gzip; - is standard input");
   add_model_argument(app, "--model", command->flags.directory,
                      "model directory in place of the model that comes with Weft")

@@ -22,8 +22,10 @@ void refuse_terminal() {
 
 }  // namespace
 
+bool mean_standard_input(const std::vector<std::string>& texts) { return texts.size() == 1 && texts.front() == "-"; }
+
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
-  app.add_option("TEXT", source.texts, "texts; without any, Weft reads --file or standard input");
+  app.add_option("TEXT", source.texts, "texts; without any, Weft reads --file or standard input (also as -)");
   app.add_option("--file", source.file, "file of texts, plain or gzip; - is standard input")->option_text("FILE");
   app.add_option(
          "--format", source.reading.format,
@@ -46,7 +48,9 @@ DocumentReader::DocumentReader(const TextSource& source, bool keep_fields) : sou
     if (!source.file.empty()) {
       throw UsageError("texts as arguments and --file cannot both be given");
     }
-    return;
+    if (!mean_standard_input(source.texts)) {
+      return;
+    }
   }
   const bool standard_input = source.file.empty() || source.file == "-";
   if (standard_input) {

@@ -16,12 +16,15 @@
 namespace weft::cli {
 
 /// What a command was given. Texts are the arguments; without any, the records of `file`, or of standard input where
-/// that is empty or "-".
+/// that is empty or "-". One argument "-" is standard input, too.
 struct TextSource {
   std::vector<std::string> texts;
   std::string file;
   readers::InputTextOptions reading = {};  ///< `pairs`: a text is two
 };
+
+/// Whether the arguments are "-" alone: standard input, as everywhere on a command line.
+bool mean_standard_input(const std::vector<std::string>& texts);
 
 /// Adds the arguments TEXT..., --file with --format and --text-field, and --pairs with --pair-field where a task knows
 /// what to do with two texts.

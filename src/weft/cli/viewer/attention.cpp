@@ -88,6 +88,9 @@ tasks::Document document_of(const AttentionCommand& command, const AttentionPage
   if (!config.file.empty()) {
     return std::move(whole_files({config.file}).front());
   }
+  if (mean_standard_input(command.texts)) {
+    return std::move(whole_files(command.texts).front());
+  }
   tasks::Document document;
   document.first = command.texts.front();
   if (command.texts.size() == 2) {
@@ -249,8 +252,9 @@ void add_attention(CLI::App& parent) {
   auto command = std::make_shared<AttentionCommand>();
   CLI::App& app = add_command(parent, "attention", kAttentionExamples);
   add_model_argument(app, "RUN", command->run, "run or model directory").required();
-  app.add_option("TEXT", command->texts,
-                 "the text; two for an encoder-decoder (source, target) and for encoders that read pairs");
+  app.add_option(
+      "TEXT", command->texts,
+      "the text, - for standard input; two for an encoder-decoder (source, target) and for encoders that read pairs");
   add_fields<AttentionPageConfig>(app, {.title = "Options"}, command->given);
   app.add_flag("--serve{127.0.0.1:4321}", command->serve,
                "serve the page at this address instead of writing it (--serve=HOST:PORT; port 0 for a free one), and "
