@@ -113,7 +113,7 @@ class TextsOfTasksTest(EncoderCase):
         self.assertEqual([entry["result"] for entry in results("embed", model, "--file", named)], expected)
         self.assertEqual([entry["result"] for entry in results("embed", model, input=lines)], expected)
         self.assertEqual([entry["result"] for entry in results("embed", model, "-", input=lines)], expected)
-        self.assert_fails(weft("embed", model, "-", "--file", "x"), 2, "cannot both be given")
+        self.assert_fails(weft("embed", model, "-", "--file", "x", "--json"), 2, "cannot both be given")
         self.assertIn("read as JSON lines", weft("embed", model, "--json", input=lines).stderr)
         self.assertNotEqual(results("embed", model, "--file", named, "--format", "lines")[0]["result"], expected[0])
         named.write_text('{"body": "the loom"}\n{"body": "we see"}\n')
