@@ -231,25 +231,15 @@ def figures(words, expected, predicted):
 
 
 def predicted_tags(chosen, model, texts, *flags):
-    """The tag of each word: that of its first token."""
-    file = chosen.out / "texts.jsonl"
-    file.write_text("".join(json.dumps({"text": " ".join(words)}) + "\n" for words in texts), encoding="utf-8")
-    result = chosen.out / "tags"
-    programs.weft(chosen.weft, "tag", model, "--file", file, "--ignore-labels", "-", "--threads",
-                  chosen.threads, "--out", f"{result}.jsonl", *flags)
-    for words, line in zip(texts, pathlib.Path(f"{result}.jsonl").read_text(encoding="utf-8").splitlines(), strict=True):
-        line_text = " ".join(words)
-        starts, place = {}, 0
-        for index, word in enumerate(words):
-            starts[place] = index
-            place += len(word) + 1
-        tags = ["O"] * len(words)
-        for token in json.loads(line)["predicted_entities"]:
-            # The vocabulary counts the blank before a word as its token's.
-            begin = token["start"] + (line_text[token["start"]] == " ")
-            if begin in starts:
-                tags[starts[begin]] = token["entity"]
-        yield tags
+    """The tag of each word, read from what `weft restore` writes."""
+    file = chosen.out / "text.txt"
+    for words in texts:
+        file.write_text(" ".join(words), encoding="utf-8")
+        written = programs.weft(chosen.weft, "restore", "--file", file, "--model", model, "--threads", chosen.threads, *flags)["result"]["text"]
+        found = list(words_of(written))
+        if len(found) != len(words):
+            raise SystemExit(f"{model}: {len(words)} words were restored to {len(found)}")
+        yield [tag for _, tag in found]
 
 
 def flat(examples):

@@ -28,7 +28,7 @@ struct BareText {
   std::string joined;
   std::vector<std::size_t> ends;        // of each word in `joined`
   std::vector<std::size_t> read_at;     // where the token begins that its label comes from; joined.size(): none yet
-  std::vector<std::size_t> label = {};  // of each word
+  std::vector<WordLabels> labels = {};  // of each word
 };
 
 // As in the texts that models learn from: a curly apostrophe is a straight one.
@@ -50,11 +50,11 @@ BareText bare_text(std::string_view document) {
     bare.ends.push_back(bare.joined.size());
   }
   bare.read_at.assign(bare.words.size(), bare.joined.size());
-  bare.label.assign(bare.words.size(), 0);
+  bare.labels.resize(bare.words.size());
   return bare;
 }
 
-void take_labels(BareText& bare, std::span<const TaggedToken> tokens) {
+void take_labels(BareText& bare, std::span<const TaggedToken> tokens, std::span<const WordForm> forms) {
   for (const TaggedToken& token : tokens) {
     const auto begin = static_cast<std::size_t>(token.byte_offsets.begin);
     // Some vocabularies count the blank before a word as its token's.
@@ -62,8 +62,8 @@ void take_labels(BareText& bare, std::span<const TaggedToken> tokens) {
     const auto word = static_cast<std::size_t>(found - bare.ends.begin());
     if (word < bare.words.size() && begin < bare.read_at[word]) {
       bare.read_at[word] = begin;
-      const auto best = std::max_element(token.scores.begin(), token.scores.end());
-      bare.label[word] = static_cast<std::size_t>(best - token.scores.begin());
+      bare.labels[word] = WordLabels(token.scores, forms);
+      bare.labels[word].has_case = bare.words[word].lower != bare.words[word].title;
     }
   }
 }
@@ -108,13 +108,14 @@ const std::string& in_case(const BareWord& word, WordForm::Case letters) {
 }
 
 std::string restored_text(std::string_view document, const BareText& bare, std::span<const WordForm> forms) {
+  const std::vector<std::size_t> labels = agreeing_labels(bare.labels);
   std::string result(document.substr(0, bare.words.empty() ? document.size() : bare.words.front().begin));
   for (std::size_t i = 0; i < bare.words.size(); ++i) {
     const BareWord& word = bare.words[i];
     const bool is_last = i + 1 == bare.words.size();
     const std::size_t next = is_last ? document.size() : bare.words[i + 1].begin;
     const std::string_view gap = document.substr(word.end, next - word.end);
-    const WordForm form = forms[bare.label[i]];
+    const WordForm form = forms[labels[i]];
     result += in_case(word, form.letters);
     if (!is_last && !has_blank(gap)) {
       result += gap;
@@ -160,33 +161,6 @@ std::vector<WordForm> forms_of(const TaskModel& task) {
 
 }  // namespace
 
-WordForm parse_word_form(std::string_view label) {
-  WordForm form;
-  if (label == "O") {
-    return form;
-  }
-  const auto taken = [](std::string_view& rest, std::string_view prefix) {
-    const bool begins = rest.starts_with(prefix);
-    rest.remove_prefix(begins ? prefix.size() : 0);
-    return begins;
-  };
-  std::string_view rest = label;
-  const bool marked = taken(rest, "S-");
-  if (taken(rest, "Title")) {
-    form.letters = WordForm::Case::kTitle;
-  } else if (taken(rest, "UPPER")) {
-    form.letters = WordForm::Case::kUpper;
-  }
-  if (rest.size() == 1 && kMarks.find(rest.front()) != std::string_view::npos) {
-    form.mark = rest.front();
-    rest = {};
-  }
-  require(marked && label.size() > 2 && rest.empty(),
-          "a label must be O, or S- with Title, UPPER or neither and one of ", kMarks, " or none, found ",
-          quote(label));
-  return form;
-}
-
 bool restores(const TaskModel& task) {
   try {
     return !forms_of(task).empty();
@@ -210,7 +184,7 @@ std::vector<TaskResult> restore(TaskModel& task, std::span<const Document> docum
         tagged_tokens(*task.tokenizer, read[place.document].first, encoded.encoding(place), numbers(output.logits));
     const std::size_t windows = encoded[place.document].windows.size();
     const auto [begin, end] = own_tokens(tokens.size(), place.window, windows, static_cast<std::size_t>(rule.stride));
-    take_labels(bare[place.document], std::span(tokens).subspan(begin, end - begin));
+    take_labels(bare[place.document], std::span(tokens).subspan(begin, end - begin), forms);
   });
   std::vector<TaskResult> results(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) {

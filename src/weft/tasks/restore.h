@@ -3,24 +3,12 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "weft/tasks/decode/word_forms.h"
 #include "weft/tasks/task_run.h"
 
 namespace weft::tasks {
-
-/// What a label says about a word.
-struct WordForm {
-  enum class Case { kLower, kTitle, kUpper };
-  Case letters = Case::kLower;
-  char mark = 0;  ///< one of , . ? ! ; : behind the word, or 0
-};
-
-/// "O" for a lower-case word without a mark, else "S-", then "", "Title" or "UPPER", then a mark or nothing. Errors:
-/// kArgument naming the label and the forms that there are.
-WordForm parse_word_form(std::string_view label);
 
 /// Whether all labels of the model are word forms.
 bool restores(const TaskModel& task);
