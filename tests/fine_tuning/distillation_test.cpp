@@ -5,6 +5,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/log_softmax.h>
 
+#include <numeric>
+
 #include "fine_tuning/small_task.h"
 #include "support/expect_error.h"
 #include "weft/core/files.h"
@@ -148,10 +150,8 @@ TEST_F(DistilledEncoder, TheLossOfAClassifierIsThatOfTheEquations) {
   const double found = prepared.task->loss(0, 0).item<double>();
   // The one batch: every example, in any order.
   const Objective& objective = prepared.task->objective();
-  std::vector<std::int64_t> examples;
-  for (std::int64_t i = 0; i < objective.examples(Split::kTraining); ++i) {
-    examples.push_back(i);
-  }
+  std::vector<std::int64_t> examples(static_cast<std::size_t>(objective.examples(Split::kTraining)));
+  std::iota(examples.begin(), examples.end(), 0);
   const std::vector<TokenRow> rows = objective.token_rows(Split::kTraining, examples);
   const models::EncoderInput input = objective.input(rows, {config.pad_token_id, objective.setup().model.type_ids});
   const at::NoGradGuard no_grad;

@@ -159,6 +159,7 @@ TEST(RowConvolution, WhatIsNotFiniteReachesTheRowsThatSeeIt) {
 /// Three threads at once, each with every third item.
 constexpr ParallelFor kThree{[](std::int64_t count, std::int64_t, ParallelFor::Body body, void* context) {
                                std::vector<std::jthread> threads;
+                               threads.reserve(3);
                                for (std::int64_t first = 0; first < 3; ++first) {
                                  threads.emplace_back([=] {
                                    for (std::int64_t item = first; item < count; item += 3) {

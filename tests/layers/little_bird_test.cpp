@@ -230,6 +230,7 @@ class Equations {
       const double of_latents = static_cast<double>(shape_.block) * (of_head.beta + of_head.gamma) / 2;
       for (std::size_t i = 0; i < queries.size(); ++i) {
         std::vector<Pair> pairs;
+        pairs.reserve(latent_keys.size() + keys.size());
         for (std::size_t j = 0; j < latent_keys.size(); ++j) {
           pairs.push_back({of_latents, &latent_keys[j], &latent_values[j]});
         }

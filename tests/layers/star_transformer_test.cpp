@@ -89,6 +89,7 @@ Row attention_equation(const Plain& plain, const std::string& name, const Row& x
   const std::size_t width = static_cast<std::size_t>(config.head_dim);
   const Row query = plain.times(name + ".query", x);
   std::vector<Row> keys;
+  keys.reserve(seen.size());
   for (const Row& one : seen) {
     keys.push_back(one.empty() ? Row(2 * columns, 0.0) : plain.times(name + ".key_value", one));
   }
@@ -131,6 +132,7 @@ std::vector<Row> star_equations(const StarTransformer& model, const std::vector<
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     const std::string name = "layers." + std::to_string(layer);
     std::vector<Row> x;
+    x.reserve(nodes.size());
     for (const Row& node : nodes) {
       x.push_back(plain.normalised(name + ".norm", node));
     }
@@ -163,6 +165,7 @@ double star_gap(const StarNodes& found, std::int64_t row, std::int64_t first, co
 
 std::vector<Row> star_rows(const at::Tensor& embeddings) {
   std::vector<Row> rows;
+  rows.reserve(static_cast<std::size_t>(embeddings.size(0)));
   for (std::int64_t i = 0; i < embeddings.size(0); ++i) {
     rows.push_back(row_of(embeddings[i]));
   }

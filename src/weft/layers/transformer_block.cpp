@@ -116,8 +116,8 @@ at::Tensor TransformerBlockImpl::forward_packed(const at::Tensor& x, const Block
   const std::int64_t count = attention->latents();
   const at::Tensor latents = x.narrow(1, 0, count);
   const at::Tensor text = x.narrow(1, count, x.size(1) - count);
-  const at::Tensor packed = pack->forward(norm_first_ ? pack_norm(latents) : latents,
-                                          reading(norm_first_ ? attention_norm(text) : text, context.attention));
+  at::Tensor packed = pack->forward(norm_first_ ? pack_norm(latents) : latents,
+                                    reading(norm_first_ ? attention_norm(text) : text, context.attention));
   at::Tensor hidden = residual(text, {attention_norm, kAttentionSite}, seed,
                                [&](const at::Tensor& y) { return attention->forward(y, context, packed); });
   hidden = residual(hidden, {feed_forward_norm, kFeedForwardSite}, seed,

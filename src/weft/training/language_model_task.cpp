@@ -146,7 +146,7 @@ at::Tensor LanguageModelTask::loss(std::int64_t step, std::int64_t part) {
   if (memory_) {
     input.memory = memory_->begin(step, part, streams_->goes_on(step));
   }
-  const at::Tensor loss =
+  at::Tensor loss =
       teacher_
           ? teacher_->loss({model_->hidden_states(input), models::scorer_of(*model_), trainer_.label_smoothing}, shown)
           : model_->loss(input, shown.labels, trainer_.label_smoothing);

@@ -85,7 +85,7 @@ at::Tensor HeadTeacher::loss(const at::Tensor& hard, const models::EncoderOutput
     soft = soft.defined() ? soft + one : one;
   }
   const double share = config_.distill_weight / static_cast<double>(own.size());
-  const at::Tensor loss = hard.mul(1.0 - config_.distill_weight) + soft.to(hard.scalar_type()).mul(share);
+  at::Tensor loss = hard.mul(1.0 - config_.distill_weight) + soft.to(hard.scalar_type()).mul(share);
   if (!needs_hidden()) {
     return loss;
   }

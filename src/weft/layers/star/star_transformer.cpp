@@ -49,6 +49,7 @@ at::Tensor attend_to_few(const at::Tensor& queries, const std::vector<StarKeys>&
   const at::ScalarType type = queries.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor scaled = queries.to(type) / std::sqrt(static_cast<double>(queries.size(-1)));
   std::vector<at::Tensor> scores;
+  scores.reserve(seen.size());
   for (const StarKeys& one : seen) {
     scores.push_back((scaled * one.keys).sum(-1));
   }

@@ -92,7 +92,7 @@ at::Tensor VocabularyTeacher::loss(Answer student, const data::Batch& batch) {
                                       return scorer.logits(teacher_rows.narrow(0, begin, count));
                                     },
                                     config_.distill_weight, config_.distill_temperature};
-  const at::Tensor loss =
+  at::Tensor loss =
       layers::distilled_cross_entropy(rows, student.scorer.weights, targets, student.scorer.chunk, student.smoothing);
   if (config_.distill_hidden == 0.0) {
     return loss;
