@@ -39,14 +39,20 @@ void refuse_true(const Json& json, std::string_view where, const char* field) {
   }
 }
 
-void refuse_what_changes_the_result(const Json& json, std::string_view where) {
+const models::EncoderFamily& family_named(const std::string& name, std::string_view where) {
+  try {
+    return models::find_family(name);
+  } catch (const Error& error) {
+    fail(ErrorKind::kUnsupported, where, ": ", error.what());
+  }
+}
+
+void refuse_what_changes_the_result(const models::EncoderFamily& family, const Json& json, std::string_view where) {
   for (const char* field : {"is_decoder", "add_cross_attention", "is_encoder_decoder"}) {
     refuse_true(json, where, field);
   }
   const auto positions = json.find("position_embedding_type");
-  const Json family = json.value("model_type", Json());
-  const bool may_have_none = family == "bert" || family == "littlebird";
-  if (positions != json.end() && *positions != "absolute" && !(may_have_none && *positions == "none")) {
+  if (positions != json.end() && *positions != "absolute" && !(family.may_lack_positions && *positions == "none")) {
     fail(ErrorKind::kUnsupported, where, ": position_embedding_type must be \"absolute\", found ",
          quote(positions->dump(-1, ' ', true, Json::error_handler_t::replace)));
   }
@@ -91,13 +97,9 @@ EncoderConfig encoder_config_from_json(const Json& json, std::string_view where)
   if (!json.is_object() || found == json.end() || !found->is_string()) {
     fail(ErrorKind::kFormat, where, ": model_type must be one of ", models::encoder_types(", "), ", found none");
   }
-  refuse_what_changes_the_result(json, where);
-  EncoderConfig config;
-  try {
-    config = models::find_family(found->get<std::string>()).defaults;
-  } catch (const Error& error) {
-    fail(ErrorKind::kUnsupported, where, ": ", error.what());
-  }
+  const models::EncoderFamily& family = family_named(found->get<std::string>(), where);
+  refuse_what_changes_the_result(family, json, where);
+  EncoderConfig config = family.defaults;
   read_fields(config, json, where);
   read_labels(config, json, where);
   models::validate(config, where);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of models on a Hub: "organisation/name", or one word for a model that is older than organisations ("gpt2"),
-// with
-// "@revision" behind it where another revision than main is meant. A name becomes part of addresses and of paths, so
-// that only what the Hub itself allows is a name.
+// Names of models on a Hub: "organisation/name", or one word for a model that is older than organisations ("gpt2"). A
+// revision other than main stands behind it: "@revision". A name becomes part of addresses and of paths, so that only
+// what the Hub itself allows is a name.
 #pragma once
 
 #include <optional>

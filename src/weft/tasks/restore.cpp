@@ -20,8 +20,6 @@ namespace {
 
 using text::BareWord;
 
-constexpr std::string_view kMarks = ",.?!;:";
-
 // A document's words as the model reads them.
 struct BareText {
   std::vector<BareWord> words;
@@ -76,7 +74,7 @@ std::string gap_without_marks(std::string_view gap) {
     if (gap.substr(place).starts_with(kEllipsis)) {
       place += kEllipsis.size();
     } else {
-      if (kMarks.find(gap[place]) == std::string_view::npos) {
+      if (kWordMarks.find(gap[place]) == std::string_view::npos) {
         result += gap[place];
       }
       ++place;

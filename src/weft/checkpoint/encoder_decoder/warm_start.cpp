@@ -30,11 +30,11 @@ void check_encoder(const EncoderConfig& config) {
                 "place there",
                 "convert a bart to led, or start from a roberta with --encoder-attention \"window(512) | global(1)\"");
   }
-  if (config.model_type == "littlebird") {
-    throw Error(
-        ErrorKind::kUnsupported,
-        "an encoder-decoder cannot start from a littlebird: it has no position embeddings, which a decoder needs",
-        "start from a bert or roberta");
+  if (!config.has_position_table()) {
+    throw Error(ErrorKind::kUnsupported,
+                concat("an encoder-decoder cannot start from this ", config.model_type,
+                       ": it has no position embeddings, which a decoder needs"),
+                "start from a bert or roberta that has them");
   }
   if (models::find_family(config.model_type).position_offset > 0) {
     throw Error(ErrorKind::kUnsupported,

@@ -76,15 +76,7 @@ std::vector<tasks::Document> documents_of(const AnswerCommand& command) {
   if (!command.texts.empty() && !command.files.empty()) {
     throw UsageError("documents as arguments and --file cannot both be given");
   }
-  if (command.texts.empty() || mean_standard_input(command.texts)) {
-    return whole_files(command.files.empty() ? std::vector<std::string>{"-"} : command.files);
-  }
-  std::vector<tasks::Document> documents;
-  documents.reserve(command.texts.size());
-  for (const std::string& text : command.texts) {
-    documents.push_back({text, {}, concat("text ", documents.size() + 1)});
-  }
-  return documents;
+  return whole_documents(command.texts, command.files);
 }
 
 // The best answer, empty for none; all that were asked for where these are several.

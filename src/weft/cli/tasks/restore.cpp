@@ -30,16 +30,7 @@ std::vector<tasks::Document> restored_documents(const RestoreCommand& command) {
   if (!command.texts.empty() && !command.file.empty()) {
     throw UsageError("weft restore takes texts or --file, found both", "weft restore --help shows examples");
   }
-  if (command.texts.empty() || mean_standard_input(command.texts)) {
-    return whole_files({command.file.empty() ? "-" : command.file});
-  }
-  std::vector<tasks::Document> documents;
-  for (const std::string& text : command.texts) {
-    documents.emplace_back();
-    documents.back().first = text;
-    documents.back().name = concat("text ", documents.size());
-  }
-  return documents;
+  return whole_documents(command.texts, std::vector<std::string>(command.file.empty() ? 0 : 1, command.file));
 }
 
 void run_restore(RestoreCommand& command) {

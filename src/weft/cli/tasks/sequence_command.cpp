@@ -18,11 +18,10 @@ namespace weft::cli {
 namespace {
 
 // A whole file: --document, and no texts as arguments.
-bool is_one_text(const TextSource& source, bool whole) {
-  return whole && (source.texts.empty() || mean_standard_input(source.texts));
-}
+bool is_one_text(const TextSource& source, bool whole) { return whole && !are_texts(source.texts); }
 
 void check_flags(const SequenceFlags& flags, bool whole) {
+  check_one_source(flags.source);
   if (!flags.task.out.empty()) {
     check_result_path(flags.task.out);
   }
@@ -57,7 +56,7 @@ std::string in_one_line(std::string_view text) {
 // `field` of each text that a result has. A single text is printed as it is.
 ResultForm sequence_form(const SequenceFlags& flags, bool whole, const std::string& field) {
   const TextSource& source = flags.source;
-  const bool alone = is_one_text(source, whole) || (source.texts.size() == 1 && !mean_standard_input(source.texts));
+  const bool alone = is_one_text(source, whole) || (source.texts.size() == 1 && are_texts(source.texts));
   const auto line = [field, alone, warned = false](const formats::Json& result) mutable {
     return joined(result, "\n", [&](const formats::Json& written) {
       auto text = written[field].get<std::string>();
@@ -118,7 +117,7 @@ void run_sequence_task(const SequenceFlags& flags, const tasks::RunOptions& run,
                        const std::string& field) {
   const TextSource& source = flags.source;
   const ResultForm form = sequence_form(flags, whole, field);
-  if (!is_one_text(source, whole) || (!source.texts.empty() && !source.file.empty())) {  // both: it says why not
+  if (!is_one_text(source, whole)) {
     run_on_texts(source, flags.task, run, task, form);
     return;
   }

@@ -22,7 +22,15 @@ void refuse_terminal() {
 
 }  // namespace
 
-bool mean_standard_input(const std::vector<std::string>& texts) { return texts.size() == 1 && texts.front() == "-"; }
+bool are_texts(const std::vector<std::string>& arguments) {
+  return !arguments.empty() && (arguments.size() > 1 || arguments.front() != "-");
+}
+
+void check_one_source(const TextSource& source) {
+  if (!source.texts.empty() && !source.file.empty()) {
+    throw UsageError("texts as arguments and --file cannot both be given");
+  }
+}
 
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   app.add_option("TEXT", source.texts, "texts; without any, Weft reads --file or standard input (also as -)");
@@ -44,13 +52,9 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
 }
 
 DocumentReader::DocumentReader(const TextSource& source, bool keep_fields) : source_(source) {
-  if (!source.texts.empty()) {
-    if (!source.file.empty()) {
-      throw UsageError("texts as arguments and --file cannot both be given");
-    }
-    if (!mean_standard_input(source.texts)) {
-      return;
-    }
+  check_one_source(source);
+  if (are_texts(source.texts)) {
+    return;
   }
   const bool standard_input = source.file.empty() || source.file == "-";
   if (standard_input) {
@@ -97,6 +101,19 @@ std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths) 
     document.name = source.name();
     document.first = readers::read_whole_text(std::move(source));
     documents.push_back(std::move(document));
+  }
+  return documents;
+}
+
+std::vector<tasks::Document> whole_documents(const std::vector<std::string>& arguments,
+                                             const std::vector<std::string>& paths) {
+  if (!are_texts(arguments)) {
+    return whole_files(paths.empty() ? std::vector<std::string>{"-"} : paths);
+  }
+  std::vector<tasks::Document> documents;
+  documents.reserve(arguments.size());
+  for (const std::string& text : arguments) {
+    documents.push_back({text, {}, concat("text ", documents.size() + 1)});
   }
   return documents;
 }

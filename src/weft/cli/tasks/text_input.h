@@ -23,8 +23,11 @@ struct TextSource {
   readers::InputTextOptions reading = {};  ///< `pairs`: a text is two
 };
 
-/// Whether the arguments are "-" alone: standard input, as everywhere on a command line.
-bool mean_standard_input(const std::vector<std::string>& texts);
+/// Whether the arguments are texts: "-" alone is standard input, as everywhere on a command line.
+bool are_texts(const std::vector<std::string>& arguments);
+
+/// Errors: UsageError for arguments beside a file.
+void check_one_source(const TextSource& source);
 
 /// Adds the arguments TEXT..., --file with --format and --text-field, and --pairs with --pair-field where a task knows
 /// what to do with two texts.
@@ -51,5 +54,10 @@ class DocumentReader {
 
 /// Whole files as documents; "-" is standard input. Errors: UsageError for a terminal; as readers::read_whole_text.
 std::vector<tasks::Document> whole_files(const std::vector<std::string>& paths);
+
+/// The arguments as documents where they are texts, else whole files, or standard input where `paths` is empty. Errors:
+/// as whole_files().
+std::vector<tasks::Document> whole_documents(const std::vector<std::string>& arguments,
+                                             const std::vector<std::string>& paths);
 
 }  // namespace weft::cli

@@ -88,7 +88,7 @@ tasks::Document document_of(const AttentionCommand& command, const AttentionPage
   if (!config.file.empty()) {
     return std::move(whole_files({config.file}).front());
   }
-  if (mean_standard_input(command.texts)) {
+  if (!are_texts(command.texts)) {  // "-"
     return std::move(whole_files(command.texts).front());
   }
   tasks::Document document;

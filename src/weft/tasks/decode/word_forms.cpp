@@ -11,8 +11,6 @@
 namespace weft::tasks {
 namespace {
 
-constexpr std::string_view kFormMarks = ",.?!;:";
-
 /// The best way to a word in a state: the sum of its scores, the label there, and the state before.
 struct Way {
   double score = 0;
@@ -56,12 +54,12 @@ WordForm parse_word_form(std::string_view label) {
   } else if (taken(rest, "UPPER")) {
     form.letters = WordForm::Case::kUpper;
   }
-  if (rest.size() == 1 && kFormMarks.find(rest.front()) != std::string_view::npos) {
+  if (rest.size() == 1 && kWordMarks.find(rest.front()) != std::string_view::npos) {
     form.mark = rest.front();
     rest = {};
   }
   require(marked && label.size() > 2 && rest.empty(),
-          "a label must be O, or S- with Title, UPPER or neither and one of ", kFormMarks, " or none, found ",
+          "a label must be O, or S- with Title, UPPER or neither and one of ", kWordMarks, " or none, found ",
           quote(label));
   return form;
 }

@@ -11,11 +11,14 @@
 
 namespace weft::tasks {
 
+/// The marks that a label may put behind its word.
+inline constexpr std::string_view kWordMarks = ",.?!;:";
+
 /// What a label says about a word.
 struct WordForm {
   enum class Case { kLower, kTitle, kUpper };
   Case letters = Case::kLower;
-  char mark = 0;  ///< one of , . ? ! ; : behind the word, or 0
+  char mark = 0;  ///< one of kWordMarks behind the word, or 0
 };
 
 /// "O" for a lower-case word without a mark, else "S-", then "", "Title" or "UPPER", then a mark or nothing. Errors:

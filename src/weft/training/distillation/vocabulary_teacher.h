@@ -44,8 +44,6 @@ class VocabularyTeacher {
   at::Tensor loss(Answer student, const data::Batch& batch);
 
  private:
-  void open_encoder(const VocabularyStudent& student);
-  void open_own(const VocabularyStudent& student);
   void check(const VocabularyStudent& student, std::int64_t vocabulary, std::int64_t longest, std::int64_t width) const;
   at::Tensor hidden_states(const at::Tensor& ids);
 
