@@ -45,6 +45,7 @@ def options():
     parser.add_argument("--distinct", type=int, default=500, help="different texts among the requests: each is computed by the command once")
     parser.add_argument("--short", type=int, default=1000, help="short texts to ask for in both ways")
     parser.add_argument("--threads", type=int, default=2, help="of the server")
+    parser.add_argument("--server-flags", nargs="*", default=[], help="more flags of `weft serve`, without their dashes: max-batch-texts=64")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--row", action="store_true", help="print the table for bench/RESULTS.md, too")
     chosen = parser.parse_args()
@@ -118,7 +119,7 @@ def same(found, wanted):
 class Server:
     def __init__(self, chosen, models):
         command = [chosen.weft, "serve", *models.values(), "--port", 0, "--threads", chosen.threads, "--max-connections", 2 * chosen.connections + 16,
-                   "--max-in-flight", 2 * chosen.connections + 16, "--json"]
+                   "--max-in-flight", 2 * chosen.connections + 16, *(f"--{flag}" for flag in chosen.server_flags), "--json"]
         print("$", " ".join(map(str, command)), file=sys.stderr, flush=True)
         self.process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
@@ -203,6 +204,17 @@ async def resident_bytes(client):
     return int(re.search(r"^process_resident_memory_bytes (\d+)$", figures, re.M).group(1))
 
 
+def peak_bytes(process):
+    """The most memory that the server has had since it began, the program itself included."""
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"^VmHWM:\s+(\d+) kB$", status, re.M).group(1)) * 1024
+
+
+async def accounted_bytes(client):
+    _, models = await client.ask("GET", "/v1/models")
+    return sum(model["memory"]["total"] for model in json.loads(models)["data"])
+
+
 async def watched(server, load, connections):
     """Seconds of the load, and the memory of the server at each of many moments of it."""
     memory, client = [], Client(server.port)
@@ -233,9 +245,14 @@ async def measured(chosen, server, requests, wanted, short):
         one = Load(server, short, wanted)
         rates[name] = len(short) / await one.run(connections)
         one.check(f"short texts, {name}")
+    client = Client(server.port)
+    accounted = await accounted_bytes(client)
+    await client.end()
     return {"requests": len(load.seconds), "connections": chosen.connections, "lost": 0, "wrong": 0, "requests_per_second": round(len(load.seconds) / seconds, 1),
             "p50_ms": round(1000 * at_share(load.seconds, 0.5), 1), "p99_ms": round(1000 * at_share(load.seconds, 0.99), 1),
             "resident_mib_first_tenth": round(first / (1 << 20), 1), "resident_mib_last_tenth": round(last / (1 << 20), 1), "growth": round(last / first - 1, 4),
+            "resident_mib_by_tenths": [round(value / (1 << 20)) for value in memory[::tenth]], "peak_mib": round(peak_bytes(server.process) / (1 << 20), 1),
+            "accounts_mib": round(accounted / (1 << 20), 1),
             "short_one_at_a_time_per_second": round(rates["one at a time"], 1), "short_batched_per_second": round(rates["batched"], 1),
             "short_ratio": round(rates["batched"] / rates["one at a time"], 2)}
 
@@ -247,6 +264,7 @@ def table(result):
                       f"| requests a second | {result['requests_per_second']} |",
                       f"| p50, p99 | {result['p50_ms']} ms, {result['p99_ms']} ms |",
                       f"| resident memory, first and last tenth | {result['resident_mib_first_tenth']} MiB, {result['resident_mib_last_tenth']} MiB ({result['growth']:+.1%}) |",
+                      f"| peak with the program itself, and what the accounts of the models allow them | {result['peak_mib']} MiB, {result['accounts_mib']} MiB |",
                       f"| short texts a second, one at a time and batched | {result['short_one_at_a_time_per_second']}, {result['short_batched_per_second']}"
                       f" ({result['short_ratio']} times) |"])
 

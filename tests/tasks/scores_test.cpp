@@ -3,8 +3,12 @@
 // decode_cases_test.cpp.
 #include "weft/tasks/decode/scores.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <random>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -96,9 +100,51 @@ TEST(Pooling, Refuses) {
 TEST(Batches, LikeLengthsTogetherLongestFirst) {
   const std::vector<std::int64_t> lengths = {5, 100, 6, 100, 5};
   const auto batches = batches_by_length(lengths, {.rows = 2, .tokens = 150});
-  const std::vector<std::vector<std::size_t>> expected = {{1}, {3}, {2, 0}, {4}};
+  const std::vector<std::vector<std::size_t>> expected = {{1}, {3}, {2}, {0, 4}};
   EXPECT_EQ(batches, expected);
   EXPECT_TRUE(batches_by_length({}, {}).empty());
+}
+
+TEST(Batches, ALongTextMakesNoShortOnesLong) {
+  const std::vector<std::int64_t> lengths = {20, 500, 18, 22, 490, 19};
+  const std::vector<std::vector<std::size_t>> apart = {{1, 4}, {3, 0, 5, 2}};
+  EXPECT_EQ(batches_by_length(lengths, {}), apart);
+  const std::vector<std::vector<std::size_t>> written = {{1, 4, 3, 0, 5, 2}};
+  EXPECT_EQ(batches_by_length(lengths, {.pass = kWritingPass}), written);
+}
+
+// Every way to cut the sorted lengths into batches that are allowed.
+std::int64_t least_cost(std::span<const std::int64_t> sorted, const BatchLimits& limits) {
+  if (sorted.empty()) {
+    return 0;
+  }
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t rows = 1; rows <= std::min(sorted.size(), static_cast<std::size_t>(limits.rows)); ++rows) {
+    const std::int64_t tokens = static_cast<std::int64_t>(rows) * sorted.front();
+    if (rows == 1 || tokens <= limits.tokens) {
+      least = std::min(least, limits.pass + tokens + least_cost(sorted.subspan(rows), limits));
+    }
+  }
+  return least;
+}
+
+TEST(Batches, NoOtherCutCostsLess) {
+  std::mt19937 generator(7);
+  const auto below = [&](std::int64_t count) { return static_cast<std::int64_t>(generator()) % count; };
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(1 + below(12)));
+    std::ranges::generate(lengths, [&] { return below(90); });
+    const BatchLimits limits{.rows = 1 + below(6), .tokens = 1 + below(300), .pass = below(60)};
+    std::int64_t cost = 0;
+    std::size_t rows = 0;
+    for (const std::vector<std::size_t>& batch : batches_by_length(lengths, limits)) {
+      cost += limits.pass + static_cast<std::int64_t>(batch.size()) * lengths[batch.front()];
+      rows += batch.size();
+    }
+    EXPECT_EQ(rows, lengths.size());
+    std::ranges::sort(lengths, std::greater());
+    EXPECT_EQ(cost, least_cost(lengths, limits));
+  }
 }
 
 TEST(Batches, OneRowAlwaysFits) {

@@ -12,9 +12,19 @@ namespace {
 // allocator reads this once, with its first large tensor.
 void use_large_pages() { ::setenv("THP_MEM_ALLOC_ENABLE", "1", 0); }
 
+// oneDNN makes a program for each number of rows that a weight is multiplied with, and it and LibTorch keep 1,024 of
+// them, a quarter of a megabyte each: a server of texts of all lengths would grow by hundreds of megabytes. With this
+// many it answers as fast.
+void bound_caches_of_shapes() {
+  constexpr const char* kPrograms = "128";
+  ::setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", kPrograms, 0);
+  ::setenv("LRU_CACHE_CAPACITY", kPrograms, 0);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   use_large_pages();
+  bound_caches_of_shapes();
   return weft::cli::run(count, arguments);
 }

@@ -16,22 +16,36 @@ namespace weft::tasks {
 
 std::vector<std::vector<std::size_t>> batches_by_length(std::span<const std::int64_t> lengths,
                                                         const BatchLimits& limits) {
-  require(limits.rows >= 1 && limits.tokens >= 1, "a batch has at least 1 row and 1 token, found ", limits.rows,
-          " and ", limits.tokens);
+  require(limits.rows >= 1 && limits.tokens >= 1 && limits.pass >= 0,
+          "a batch has at least 1 row and 1 token, and a pass costs 0 tokens or more, found ", limits.rows, ", ",
+          limits.tokens, " and ", limits.pass);
   std::vector<std::size_t> order(lengths.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t left, std::size_t right) { return lengths[left] > lengths[right]; });
-  std::vector<std::vector<std::size_t>> batches;
-  std::int64_t longest = 0;
-  for (const std::size_t index : order) {
-    const std::int64_t rows = batches.empty() ? 0 : static_cast<std::int64_t>(batches.back().size());
-    if (rows == 0 || rows == limits.rows || (rows + 1) * longest > limits.tokens) {
-      batches.emplace_back();
-      longest = lengths[index];
+  // cost[i]: of the i longest rows in their best batches, of which the last has last[i] rows.
+  std::vector<std::int64_t> cost(order.size() + 1, 0);
+  std::vector<std::size_t> last(order.size() + 1, 0);
+  for (std::size_t end = 1; end <= order.size(); ++end) {
+    const auto most = std::min(end, static_cast<std::size_t>(limits.rows));
+    for (std::size_t rows = 1; rows <= most; ++rows) {
+      const std::int64_t tokens = static_cast<std::int64_t>(rows) * lengths[order[end - rows]];
+      if (rows > 1 && tokens > limits.tokens) {
+        break;  // one row more would be as long or longer
+      }
+      const std::int64_t sum = cost[end - rows] + limits.pass + tokens;
+      if (last[end] == 0 || sum < cost[end]) {
+        cost[end] = sum;
+        last[end] = rows;
+      }
     }
-    batches.back().push_back(index);
   }
+  std::vector<std::vector<std::size_t>> batches;
+  for (std::size_t end = order.size(); end > 0; end -= last[end]) {
+    const auto behind = order.begin() + static_cast<std::ptrdiff_t>(end);
+    batches.emplace_back(behind - static_cast<std::ptrdiff_t>(last[end]), behind);
+  }
+  std::ranges::reverse(batches);
   return batches;
 }
 

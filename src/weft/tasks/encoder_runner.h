@@ -19,10 +19,14 @@ namespace weft::tasks {
 struct BatchLimits {
   std::int64_t rows = 8;        ///< of a batch
   std::int64_t tokens = 16384;  ///< of a batch with its padding; one row always fits
+  std::int64_t pass = 32;  ///< what a pass costs beside its tokens, in tokens: its operators start, weights are read
 };
 
-/// The indices of `lengths` in batches, longest first; equal lengths keep their order. Errors: kArgument for limits
-/// below 1.
+/// BatchLimits::pass where texts are written: every token of the answers is a pass of its own.
+inline constexpr std::int64_t kWritingPass = 2048;
+
+/// The indices of `lengths` in the batches that cost least, padding and passes together: a long row and short ones are
+/// no batch. Longest first; equal lengths keep their order. Errors: kArgument for limits below 1, or a pass below 0.
 std::vector<std::vector<std::size_t>> batches_by_length(std::span<const std::int64_t> lengths,
                                                         const BatchLimits& limits);
 

@@ -77,7 +77,8 @@ std::vector<std::string> write_targets(const models::EncoderDecoder& model, cons
       generation::lengths_of(settings, 1, std::nullopt, longest).maximum;  // new tokens and their number
   // A row is a text: how many ids it has, and the ids.
   const at::Tensor table = at::zeros({options.examples, width}, at::kDouble);
-  const auto batches = tasks::batches_by_length(lengths, {options.batch_rows, options.batch_tokens});
+  const auto batches =
+      tasks::batches_by_length(lengths, {options.batch_rows, options.batch_tokens, tasks::kWritingPass});
   for (std::size_t number = 0; number < batches.size(); ++number) {
     if (static_cast<std::int64_t>(number) % group.size() != group.rank()) {
       continue;

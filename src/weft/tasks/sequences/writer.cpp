@@ -44,7 +44,7 @@ std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, con
   ProgressBar bar("tokens", static_cast<double>(total));
   std::vector<Writing> results(sources.size());
   std::int64_t done = 0;
-  for (const std::vector<std::size_t>& batch : batches_by_length(lengths, limits)) {
+  for (const std::vector<std::size_t>& batch : batches_by_length(lengths, {limits.rows, limits.tokens, kWritingPass})) {
     if (interrupted()) {
       fail(ErrorKind::kInterrupted, "stopped after ", done, " of ", total, " tokens of the sources");
     }
