@@ -16,6 +16,7 @@
 #include "weft/cli/tasks/sequence_command.h"
 #include "weft/server/message.h"
 #include "weft/server/operation.h"
+#include "weft/tasks/text_too_long.h"
 #include "weft/tasks/viewer/attention_view.h"
 
 namespace weft::cli {
@@ -96,8 +97,12 @@ std::vector<tasks::Document> named_documents(std::span<const server::Text> texts
 /// The results without their metadata.
 std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results);
 
+/// Throws HttpError 413 for a text that is longer than its model takes, in the words of a request: `advice` stands in
+/// place of the flags of a command.
+[[noreturn]] void refuse_length(const tasks::TextTooLong& error, const std::string& advice);
+
 /// Work of one task: results as a list where the texts were one, else the only one. `cut` is the member of a request
-/// that cuts texts which are too long: errors name it in place of the flag --truncate.
+/// that cuts texts which are too long, if there is one: errors name it in place of the flag --truncate.
 server::Work task_work(std::string group, TextInputs inputs,
                        std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run,
                        const std::string& cut = {});
