@@ -136,6 +136,17 @@ class ServeTest(Case):
         long = {"inputs": "a man " * 200, "parameters": {"truncation": True}}
         (cut,) = results("summarize", model, "--truncate", long["inputs"])
         self.assertEqual(server.ask("POST", "/summarize", long)[1], cut["result"])
+        pair = {"text": "the loom weaves", "text_pair": "hello world and a man"}
+        (aligned,) = results("align", model, "--target-lang", "de", *pair.values())
+        parameters = {"tgt_lang": "de"}
+        self.assertTrue(aligned["result"]["links"])
+        self.assert_close(server.ask("POST", "/align", {"inputs": pair, "parameters": parameters})[1], aligned["result"])
+        self.assert_close(server.ask("POST", "/v1/models/marian/align", {"inputs": [pair, pair], "parameters": parameters})[1], [aligned["result"]] * 2)
+        for body, status, part in (({"inputs": pair}, 400, "name one in 'tgt_lang'"), ({"inputs": "a man", "parameters": parameters}, 400, "text_pair"),
+                                   ({"inputs": pair, "parameters": {"tgt_lang": "xx"}}, 400, "'xx'"), ({"inputs": pair | {"text": "a man " * 200}, "parameters": parameters}, 413, "tokens")):
+            status_found, found, _ = server.ask("POST", "/align", body)
+            self.assertEqual((status_found, part in found["error"], "--" in found["error"]), (status, True, False), found)
+        self.assertEqual(server.ask("POST", "/translate", {"text": text, "target_lang": "de"})[1]["translation"], wanted)  # looking changed nothing
         self.many_at_once(server, model)
         self.assertEqual(server.stop(), (0, ""))
 

@@ -48,8 +48,12 @@ ServedModel open_served_model(const std::string& name, const SequenceFlags& flag
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags);
 /// `generate`.
 ServedModel serve_decoder(const std::string& name, const TaskFlags& flags);
-/// `translate` and `summarize`.
+/// `translate`, `summarize` and `align`.
 ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags);
+
+/// POST {"inputs": {"text", "text_pair"}, "parameters": {"src_lang", "tgt_lang"}}: the words of a text and of its
+/// translation that belong together, as `weft align` gives them.
+ServedTask align_task(const std::string& name, const std::shared_ptr<OpenSequenceTask>& task);
 
 /// Whether a model looks at a second text beside the first: an encoder-decoder needs its target.
 enum class SecondText : std::uint8_t { kNone, kMayBe, kNeeded };
