@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "weft/core/error.h"
 #include "weft/hub/answers.h"
 #include "weft/hub/cache.h"
 #include "weft/hub/file_patterns.h"
@@ -68,7 +69,7 @@ TEST(References, AreOneCommit) {
   const std::string commit(40, '1');
   EXPECT_EQ(commit_of_reference(commit + " \r\n"), commit);
   for (const std::string& none :
-       {std::string(), std::string("\n"), commit + "\n" + commit, "../" + commit, commit + "1"}) {
+       {std::string(), std::string("\n"), concat(commit, "\n", commit), "../" + commit, commit + "1"}) {
     EXPECT_FALSE(commit_of_reference(none)) << none;
   }
 }

@@ -69,10 +69,7 @@ std::vector<std::string> doubtful_heads() {
   }
   const std::string chunked = "11\r\n" + std::string(kBody) + "\r\n0\r\n\r\n";
   for (const char* coding : {"chunked, identity", "identity, chunked", "chunked, chunked", "gzip, chunked", "xchunked",
-                             "chunked;q=1", "\"chunked\"", "chunke", "identity", "chunked,",
-                             "\x0b"
-                             "chunked",
-                             ""}) {
+                             "chunked;q=1", "\"chunked\"", "chunke", "identity", "chunked,", "\vchunked", ""}) {
     all.push_back(message(std::string("Transfer-Encoding: ") + coding + "\r\n", chunked));
   }
   for (const char* fields : {"Content-Length: 17\r\nContent-Length: 17\r\n",

@@ -82,6 +82,20 @@ class AbuseTest(Case):
             with self.subTest(data=data[:80]):
                 self.assert_refused(self.server.send(data), f"{status}[0-9]+" if status == 4 else status, part)
 
+    def test_ranges_are_not_counted_out(self):
+        """Thousands of ranges that overlap: the file, once."""
+        whole = self.server.ask("GET", "/page.css")[1]
+        ranges = b"Range: bytes=" + b",".join(b"0-" for _ in range(200)) + b"\r\n"
+        answer = self.server.send(request("/page.css", method=b"GET", head=ranges + b"Connection: close\r\n"))
+        self.assertEqual((answer.startswith("HTTP/1.1 200 "), answer.split("\r\n\r\n", 1)[1]), (True, whole))
+        self.assert_refused(self.server.send(request("/page.css", method=b"GET", head=ranges * 10)), 431)
+
+    def test_numbers_that_are_none(self):
+        for text in ("-1", "1e400", "1e19", "99999999999999999999", "0.5", '"1"', "null", "true", "[1]", "{}"):
+            body = b'{"expression": "full", "length": %s}' % text.encode()
+            status, found, _ = self.server.ask("POST", "/v1/pattern", body)
+            self.assertEqual((status, found["error_type"]), (400, "validation"), text)
+
     def test_lengths_that_hide_a_request(self):
         """Whatever is doubtful about where a request ends: one refusal, and what stands behind it is never answered."""
         length = str(len(GOOD)).encode()

@@ -187,6 +187,33 @@ class LoadTest(Case):
         self.until_others_left(server)
         self.assertEqual(server.stop(), (0, ""))
 
+    def test_more_requests_than_there_is_room_for(self):
+        """Five thousand at once from a hundred connections: each is answered, rightly or with 429, and memory stays."""
+        server = self.translator("--max-in-flight", "8")
+        before = resident(server, "VmHWM")
+        clients = [server.connect() for _ in range(100)]
+        last = request(head=b"Connection: close\r\n" + sized(GOOD), body=GOOD)
+        for client in clients:
+            client.sendall(POST * 49 + last)
+        good = refused = 0
+        for client in clients:
+            answers = read_all(client).split("HTTP/1.1 ")[1:]
+            client.close()
+            self.assertEqual(len(answers), 50)
+            for answer in answers:
+                head, body = answer.split("\r\n\r\n", 1)
+                if head.startswith("200 "):
+                    self.assertEqual(json.loads(body), self.wanted)
+                    good += 1
+                else:
+                    self.assertRegex(head, "^429 (.|\r\n)*\r\nRetry-After: 1\r\n")
+                    self.assertEqual(json.loads(body)["error_type"], "overloaded")
+                    refused += 1
+        self.assertGreater(good, 0)
+        self.assertGreater(refused, 0)
+        self.assertLess(resident(server, "VmHWM") - before, 64 << 20)
+        self.assertEqual(server.stop(), (0, ""))
+
     def test_an_answer_that_takes_too_long(self):
         server = self.decoder("--answer-seconds", "0.3")
         endless = {"inputs": "a", "parameters": {"max_new_tokens": 10_000_000}}
