@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every tests/fuzz/<name>_fuzz.cpp as a program fuzz_<name> that a test run drives for a few seconds over tests/fuzz/corpus/<name>.
+# Every tests/fuzz/<name>_fuzz.cpp, in folders too, as a program fuzz_<name> that a test run drives for a few seconds over tests/fuzz/corpus/<name>.
 # Clang brings the fuzzing engine; for other compilers tests/fuzz/driver.cpp stands in.
 function(weft_fuzzers)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp ${PROJECT_SOURCE_DIR}/tests/fuzz/*/*_fuzz.cpp)
   weft_rooms_up_to(server rooms)
   set(options "abort_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=2048")
   foreach(source IN LISTS sources)

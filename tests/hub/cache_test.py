@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models by name in every command, the cache without a network, and `weft cache`."""
+import hashlib
 import json
 import pathlib
 import shutil
@@ -116,12 +117,22 @@ class CacheTest(HubCase):
         data = bytearray(self.hub.files[WEIGHTS])
         data[1000] ^= 1
         self.blob(WEIGHTS).write_bytes(data)
-        self.blob("vocab.txt").unlink()
+        # A blob of the right size is taken for whole: only verify reads its bytes.
+        self.download("--tokenizer-only")
         process = self.run_weft("cache", "verify", NAME)
         self.assertEqual(process.returncode, 1)
-        self.assertIn(self.blob(WEIGHTS).name, process.stdout)
+        found = hashlib.sha256(data).hexdigest()
+        self.assertIn(f"{self.blob(WEIGHTS)}: expected the digest {self.blob(WEIGHTS).name}, as the file is called, found {found} of its bytes", process.stdout)
+        self.assertIn("1 file in the cache", process.stderr)
+        self.assertIn("`weft cache remove org/model` and then `weft download org/model` bring them anew", process.stderr)
+        self.blob("vocab.txt").unlink()
+        process = self.run_weft("cache", "verify", NAME)
         self.assertIn("vocab.txt: the file that it links to is not there", process.stdout)
         self.assertIn("2 files", process.stderr)
+        # What the error says mends it.
+        self.assertEqual(self.run_weft("cache", "remove", NAME).returncode, 0)
+        self.download()
+        self.assertEqual(self.run_weft("cache", "verify", NAME).returncode, 0)
 
     def second_revision(self):
         snapshot = self.model / "snapshots" / OTHER

@@ -6,6 +6,8 @@ import http.server
 import json
 import re
 import threading
+import time
+import urllib.parse
 
 COMMIT = "1234567890abcdef1234567890abcdef12345678"
 LARGE = (".safetensors", ".bin", ".h5", ".msgpack", ".pt")
@@ -19,9 +21,11 @@ def etag_of(name, data):
     return hashlib.sha256(data).hexdigest() if name.endswith(LARGE) else git_digest(data)
 
 
-def listing_of(files):
+def listing_of(files, recursive):
     entries = [{"type": "directory", "path": "onnx", "size": 0, "oid": "0" * 40}]
     for name, data in files.items():
+        if "/" in name and not recursive:
+            continue
         entry = {"type": "file", "path": name, "size": len(data), "oid": git_digest(data)}
         if name.endswith(LARGE):
             entry["lfs"] = {"oid": etag_of(name, data), "size": len(data), "pointerSize": 130}
@@ -64,7 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, host):
         if host == "localhost":
-            self.send_file(self.path.removeprefix("/signed/").split("?")[0])
+            self.send_file(urllib.parse.unquote(self.path.removeprefix("/signed/").split("?")[0]))
         elif self.hub.token and self.headers.get("Authorization") != f"Bearer {self.hub.token}":
             self.send(401, b"{}", X_Error_Code="RepoNotFound")
         elif f"/{self.hub.repository}/" not in self.path:
@@ -77,22 +81,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.send(404, b"{}", X_Error_Code="RevisionNotFound")
         elif match := re.fullmatch(rf"/api/models/{self.hub.repository}/tree/{COMMIT}(\?.*)?", self.path):
             at = re.search(r"[?&]at=(\d+)", match[1] or "")
-            self.send_listing(int(at[1]) if at else 0)
+            self.send_listing(int(at[1]) if at else 0, "recursive=true" in (match[1] or ""))
         elif match := re.fullmatch(rf"/{self.hub.repository}/resolve/{COMMIT}/(.*)", self.path):
-            if match[1].endswith(LARGE):
-                data = self.hub.files[match[1]]
+            name = urllib.parse.unquote(match[1])
+            if name.endswith(LARGE):
+                data = self.hub.files[name]
                 self.send(302, b"moved", Location=f"{self.hub.elsewhere}/signed/{match[1]}?key=secret", X_Repo_Commit=COMMIT,
-                          X_Linked_ETag=f'"{etag_of(match[1], data)}"', X_Linked_Size=str(len(data)))
+                          X_Linked_ETag=f'"{etag_of(name, data)}"', X_Linked_Size=str(len(data)))
             else:
-                self.send_file(match[1])
+                self.send_file(name)
         else:
             self.send(404, b"{}", X_Error_Code="EntryNotFound")
 
-    def send_listing(self, at):
-        entries = listing_of(self.hub.files) if self.hub.listing is None else self.hub.listing
+    def send_listing(self, at, recursive):
+        entries = listing_of(self.hub.files, recursive) if self.hub.listing is None else self.hub.listing
         more = {}
         if isinstance(entries, list) and len(entries) > at + self.hub.page:
-            more["Link"] = f'<{self.hub.endpoint}/api/models/{self.hub.repository}/tree/{COMMIT}?at={at + self.hub.page}>; rel="next"'
+            more["Link"] = f'<{self.hub.endpoint}/api/models/{self.hub.repository}/tree/{COMMIT}?at={at + self.hub.page}{"&recursive=true" if recursive else ""}>; rel="next"'
         part = entries[at:at + self.hub.page] if isinstance(entries, list) else entries
         self.send(200, json.dumps(part).encode(), **more)
 
@@ -231,6 +236,28 @@ def endless(part, status, **headers):
             try:
                 while True:
                     handler.wfile.write(bytes(1 << 16))
+            except OSError:
+                pass
+        return part in path
+
+    return fault
+
+
+def trickle(part, status, head=False, **headers):
+    """A body, or with `head` a head, of which a byte comes now and then, without an end."""
+
+    def fault(handler, path):
+        if part in path:
+            handler.close_connection = True
+            if head:
+                handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            else:
+                handler.send(status, **{"Content_Length": str(1 << 40), **headers})
+            try:
+                while True:
+                    handler.wfile.write(b" ")
+                    handler.wfile.flush()
+                    time.sleep(0.05)
             except OSError:
                 pass
         return part in path

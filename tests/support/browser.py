@@ -94,8 +94,13 @@ class Browser:
         self._command("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self._command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
 
+    def spoken(self):
+        """What a screen reader has of the page, in its order: (role, name) of each node that it does not leave out."""
+        nodes = self._command("Accessibility.getFullAXTree", {})["nodes"]
+        return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+
     def _command(self, name, parameters):
-        self._ask("POST", f"{self.session}/goog/cdp/execute", {"cmd": name, "params": parameters})
+        return self._ask("POST", f"{self.session}/goog/cdp/execute", {"cmd": name, "params": parameters})
 
     def screenshot(self):
         """A PNG file of the window."""

@@ -52,14 +52,14 @@ class PageBrowserTest(Case):
     def test_tasks(self):
         names = make_model(self.folder / "names", "bert", "token-classification")
         (names / "README.md").write_text(f"# Names\n\n{HOSTILE}\n")
-        heads = {"sentiment": "sequence-classification", "reader": "question-answering", "gaps": "masked-lm"}
+        heads = {"sentiment": "sequence-classification", "reader": "question-answering", "gaps": "masked-lm", "chooser": "multiple-choice"}
         others = [make_model(self.folder / name, "bert", head) for name, head in heads.items()]
         server, browser = self.start(names, *others, make_marian(self.folder / "pair"))
         self.go(browser, server, "/", ".models > li")
-        self.assertEqual(browser.run("return document.querySelectorAll('.models > li').length"), 5)
+        self.assertEqual(browser.run("return document.querySelectorAll('.models > li').length"), 6)
         self.assertEqual(browser.run(UNNAMED), [])
         for model, task, seen in (("names", "tag", ".boxed mark"), ("sentiment", "classify", ".bars li"), ("reader", "answer", ".boxed"), ("gaps", "fill-mask", ".bars code"),
-                                  ("gaps", "embed", ".grid-table td")):
+                                  ("gaps", "embed", ".grid-table td"), ("chooser", "choose", ".bars li:nth-child(3)")):
             self.go(browser, server, f"/#/models/{model}/{task}", "main form")
             browser.run(EXAMPLE)
             browser.wait_for(f"return document.querySelector('.result {seen}') !== null")
@@ -68,6 +68,9 @@ class PageBrowserTest(Case):
         browser.run("document.querySelector('main form button.quiet').click(); document.querySelectorAll('main form input')[1].value = 'de'")
         browser.keys("main form textarea", CONTROL + ENTER)
         browser.wait_for("return document.querySelectorAll('.result .boxed').length === 2")
+        self.go(browser, server, "/#/models/pair/align", "main form")
+        browser.run("document.querySelector('main form input').value = 'de'; " + EXAMPLE)
+        browser.wait_for("return document.querySelectorAll('.result dt').length > 4")
         # What people and files write stays text.
         self.go(browser, server, "/#/models/names/tag", "main form")
         browser.run("document.querySelector('main textarea').value = arguments[0]; document.querySelector('main form').requestSubmit()", HOSTILE)

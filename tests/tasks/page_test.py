@@ -159,12 +159,14 @@ class PageTest(Case):
         self.assertEqual([len(part["heads"]) for part in found["parts"]], [2, 2, 1])
         _, found, _ = server.ask("POST", "/v1/models/names/attention", {"inputs": TEXT, "parameters": {"layers": [1], "heads": [0], "top": 0}})
         self.assertEqual([(part["name"], len(part["heads"]), part["top"]) for part in found["parts"]], [(wanted["parts"][1]["name"], 1, 0)])
-        for body, part in (({"inputs": [TEXT, TEXT]}, "list"), ({"inputs": TEXT, "parameters": {"layers": [9]}}, "layers 0 to 1"), ({"inputs": "the " * 300}, ""),
-                           ({"inputs": "a" * 140000}, "131072"), ({"inputs": TEXT, "parameters": {"cells": 0}}, "cells"), ({"inputs": TEXT, "parameters": {"top": 33}}, "top"),
-                           ({}, "no 'inputs'")):
+        for body, part in (({"inputs": [TEXT, TEXT]}, "list"), ({"inputs": TEXT, "parameters": {"layers": [9]}}, "layers 0 to 1"),
+                           ({"inputs": TEXT, "parameters": {"cells": 0}}, "cells"), ({"inputs": TEXT, "parameters": {"top": 33}}, "top"), ({}, "no 'inputs'")):
             status, found, _ = server.ask("POST", "/v1/models/names/attention", body)
             self.assertEqual(status, 400, found)
             self.assertIn(part, found["error"])
+        for text, part in (("the " * 300, "tokens, but"), ("a" * 140000, "131072")):
+            status, found, _ = server.ask("POST", "/v1/models/names/attention", {"inputs": text})
+            self.assertEqual((status, found["error_type"], part in found["error"]), (413, "too_large", True), found)
 
     def test_attention_of_models_that_write(self):
         self.train("--steps", "1")
@@ -181,9 +183,9 @@ class PageTest(Case):
             self.assertEqual([(part["name"], part["expression"], len(part["heads"])) for part in found["parts"]],
                              [(part["name"], part["expression"], len(part["heads"])) for part in wanted["parts"]])
         for name, inputs, part in (("run", {"text": "a", "text_pair": "b"}, "one text"), ("marian", "a man", "the source and the target"),
-                                   ("marian", {"text": "a man", "text_pair": "a man " * 200}, "")):
+                                   ("marian", {"text": "a man", "text_pair": "a man " * 200}, "the target has")):
             status, found, _ = server.ask("POST", f"/v1/models/{name}/attention", {"inputs": inputs})
-            self.assertEqual((status, part in found["error"]), (400, True), found)
+            self.assertEqual((status, part in found["error"]), (413 if "target has" in part else 400, True), found)
         # Looking changes nothing of what the model writes.
         asked = {"text": "a man", "target_lang": "de"}
         (wanted,) = results("translate", marian, "--target-lang", "de", "a man")

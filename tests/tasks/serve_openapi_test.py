@@ -24,6 +24,8 @@ REQUESTS = {
     "translate": ({"text": "a man", "source_lang": "en", "target_lang": "de"}, {"text": ["a man", "hello"], "target_lang": "de"},
                   {"q": "a man", "source": "auto", "target": "de", "format": "text", "api_key": ""}, {"q": ["a man"], "target": "de"},
                   {"inputs": ["a man"], "parameters": {"tgt_lang": "de"}}),
+    "align": ({"inputs": {"text": "a man", "text_pair": "hello world"}, "parameters": {"tgt_lang": "de"}},
+              {"inputs": [{"text": "a man", "text_pair": "hello"}, {"text": "", "text_pair": ""}], "parameters": {"tgt_lang": "de"}}),
     "summarize": ({"inputs": "a man"}, {"inputs": ["a man", "hello"], "parameters": {"truncation": True}}),
     "classify": ({"inputs": TEXT}, {"inputs": [TEXT, {"text": TEXT, "text_pair": "hello"}], "parameters": {"top_k": 1}}),
     "tag": ({"inputs": TEXT}, {"inputs": [TEXT], "parameters": {"aggregation_strategy": "none", "ignore_labels": []}}),

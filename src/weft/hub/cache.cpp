@@ -2,6 +2,7 @@
 // Reading tolerates what others left there; writing goes by a temporary name and a rename, and never through a link.
 #include "weft/hub/cache.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -80,11 +81,7 @@ std::optional<std::string> ModelCache::commit_of(const std::string& revision) co
   if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLongestReference || error) {
     return std::nullopt;
   }
-  std::string commit = read_file(file, kLongestReference);
-  while (commit.ends_with('\n') || commit.ends_with('\r') || commit.ends_with(' ')) {
-    commit.pop_back();
-  }
-  return is_hex(commit, 40) ? std::optional(commit) : std::nullopt;
+  return commit_of_reference(read_file(file, kLongestReference));
 }
 
 void ModelCache::remember(const std::string& revision, const std::string& commit) const {
@@ -97,7 +94,10 @@ void ModelCache::remember(const std::string& revision, const std::string& commit
 }
 
 void ModelCache::link(const std::string& commit, const std::string& file, const std::string& etag) const {
-  const fs::path target = fs::path("..") / ".." / "blobs" / etag;
+  fs::path target = fs::path("..") / ".." / "blobs" / etag;
+  for (auto folders = std::ranges::count(file, '/'); folders > 0; --folders) {
+    target = ".." / target;
+  }
   const fs::path path = snapshot(commit) / file;
   std::error_code error;
   if (fs::is_symlink(path, error) && fs::read_symlink(path, error) == target) {
@@ -123,6 +123,11 @@ void ModelCache::note_absent(const std::string& commit, const std::string& file)
     make_folders(note.parent_path());
     write_file_atomically(note, "");
   }
+}
+
+std::optional<std::string> commit_of_reference(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of("\n\r ") + 1);
+  return is_hex(text, 40) ? std::optional(std::string(text)) : std::nullopt;
 }
 
 void make_folders(const fs::path& folder) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/core/descriptor.h"
@@ -35,7 +36,7 @@ class ModelCache {
   std::optional<std::string> commit_of(const std::string& revision) const;
   /// Remembers the commit of a branch or a tag. Errors: kIo.
   void remember(const std::string& revision, const std::string& commit) const;
-  /// Makes the snapshot's `file` a link to the blob, in one step. Errors: kIo.
+  /// Makes the snapshot's `file`, a path below it, a link to the blob, in one step. Errors: kIo.
   void link(const std::string& commit, const std::string& file, const std::string& etag) const;
   /// Notes, as huggingface_hub does, that the commit has no such file: an empty .no_exist/<commit>/<file>. Errors: kIo.
   void note_absent(const std::string& commit, const std::string& file) const;
@@ -45,6 +46,9 @@ class ModelCache {
   std::string name_;
   std::filesystem::path folder_;
 };
+
+/// The commit in the file of a branch or a tag, which has one line or a part of it; nothing where it has none.
+std::optional<std::string> commit_of_reference(std::string_view text);
 
 /// Creates folders. Errors: kIo with the path, and what to set where the cache cannot be written.
 void make_folders(const std::filesystem::path& folder);

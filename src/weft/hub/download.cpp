@@ -234,13 +234,22 @@ void check_room(const ModelCache& cache, std::uint64_t bytes, const std::string&
   }
 }
 
+// Folders below the repository's are listed only for who names files.
+std::vector<HubFile> wanted_files(HubClient& client, const ModelName& name, const std::string& commit, Need need,
+                                  const FilePatterns& patterns) {
+  if (!patterns.include.empty()) {
+    return included_files(client.files(name, commit, Folders::kAll), patterns, name.text());
+  }
+  return without_excluded(needed_files(client.files(name, commit), need, name.text()), patterns);
+}
+
 }  // namespace
 
-Downloaded download_model(const ModelName& name, const HubSettings& settings, Need need) {
+Downloaded download_model(const ModelName& name, const HubSettings& settings, Need need, const FilePatterns& patterns) {
   HubClient client(settings);
   Downloaded result;
   result.commit = client.commit(name);
-  const std::vector<HubFile> files = needed_files(client.files(name, result.commit), need, name.text());
+  const std::vector<HubFile> files = wanted_files(client, name, result.commit, need, patterns);
   const ModelCache cache(settings.cache, name);
   make_folders(cache.folder() / "blobs");
   const std::uint64_t missing = missing_bytes(cache, files);
@@ -255,7 +264,8 @@ Downloaded download_model(const ModelName& name, const HubSettings& settings, Ne
     fetch_file(transfer, file);
   }
   cache.remember(name.revision, result.commit);
-  if (std::ranges::none_of(files, [](const HubFile& file) { return is_tokenizer_file(file.path); })) {
+  const auto is_tokenizer = [](const HubFile& file) { return is_tokenizer_file(file.path); };
+  if (patterns.empty() && std::ranges::none_of(files, is_tokenizer)) {
     cache.note_absent(result.commit, "tokenizer.json");
   }
   result.snapshot = cache.snapshot(result.commit);

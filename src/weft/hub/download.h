@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "weft/hub/file_patterns.h"
 #include "weft/hub/hub_client.h"
 #include "weft/hub/needed_files.h"
 
@@ -21,9 +22,11 @@ struct Downloaded {
   std::uint64_t fetched = 0;  ///< bytes that came over the network now
 };
 
-/// Takes what is needed of the name's revision as it is now. Files that the cache has are not asked for again.
+/// Takes what is needed of the name's revision as it is now, or what `patterns` say. Files that the cache has are not
+/// asked for again.
 /// Errors: those of HubClient; kIo where the disk has no room, or a file never comes whole; kFormat where the Hub sends
 /// other bytes than it lists; kInterrupted.
-Downloaded download_model(const ModelName& name, const HubSettings& settings, Need need = Need::kModel);
+Downloaded download_model(const ModelName& name, const HubSettings& settings, Need need = Need::kModel,
+                          const FilePatterns& patterns = {});
 
 }  // namespace weft::hub

@@ -37,19 +37,6 @@ std::string without_blanks(std::string_view text) {
   return first == std::string_view::npos ? std::string() : std::string(text.substr(first, last - first + 1));
 }
 
-// "HTTP/1.1 302 Found" begins the headers of an answer anew: one of 100 Continue may stand before.
-void take_header(Exchange& exchange, std::string_view line) {
-  if (line.starts_with("HTTP/")) {
-    exchange.answer.headers.clear();
-    return;
-  }
-  const std::size_t colon = line.find(':');
-  if (colon != std::string_view::npos) {
-    exchange.answer.headers[in_lower_case(without_blanks(line.substr(0, colon)))] =
-        without_blanks(line.substr(colon + 1));
-  }
-}
-
 std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) {
   auto& exchange = *static_cast<Exchange*>(user);
   const std::size_t bytes = size * count;
@@ -59,7 +46,7 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
     if (exchange.too_long) {
       return 0;
     }
-    take_header(exchange, {data, bytes});
+    exchange.answer.take_head_line({data, bytes});
     return bytes;
   } catch (...) {
     exchange.failure = std::current_exception();
@@ -93,6 +80,10 @@ void set_connection(CURL* handle, const HttpRequest& request) {
   library.easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, request.stall_seconds);
   library.easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   library.easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, request.stall_seconds);
+  if (request.end) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*request.end - std::chrono::steady_clock::now());
+    library.easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, left.count())));
+  }
   library.easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   library.easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, &on_progress);
 }
@@ -142,6 +133,17 @@ std::string url_part(const UrlHandle& url, CURLUPart part, unsigned flags = 0) {
 std::string HttpAnswer::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? std::string() : found->second;
+}
+
+void HttpAnswer::take_head_line(std::string_view line) {
+  if (line.starts_with("HTTP/")) {
+    headers.clear();
+    return;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon != std::string_view::npos) {
+    headers[in_lower_case(without_blanks(line.substr(0, colon)))] = without_blanks(line.substr(colon + 1));
+  }
 }
 
 HttpClient::HttpClient() : handle_(curl().easy_init()) {

@@ -3,10 +3,12 @@
 // Every answer is bounded: headers in bytes, bodies by the function that takes them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,9 +16,10 @@ namespace weft::hub {
 
 struct HttpRequest {
   std::string url;
-  std::string token;        ///< sent as "Authorization: Bearer", unless empty
-  std::uint64_t from = 0;   ///< asks for the bytes from here on, unless 0
-  long stall_seconds = 10;  ///< to connect, and for every next byte
+  std::string token;                                              ///< sent as "Authorization: Bearer", unless empty
+  std::uint64_t from = 0;                                         ///< asks for the bytes from here on, unless 0
+  long stall_seconds = 10;                                        ///< to connect, and for every next byte
+  std::optional<std::chrono::steady_clock::time_point> end = {};  ///< of everything, unless nothing
 };
 
 struct HttpAnswer {
@@ -27,6 +30,9 @@ struct HttpAnswer {
 
   /// The header's value, or nothing.
   std::string header(const std::string& name) const;
+  /// Takes note of a line of the head, its end included. A line of status begins the headers anew: an answer of 100
+  /// Continue may stand before. What is no header is left out.
+  void take_head_line(std::string_view line);
 };
 
 /// Takes the next bytes of a body whose status and headers are those of the answer; false ends the transfer.

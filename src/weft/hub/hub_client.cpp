@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers come from elsewhere: names, sizes and digests are checked here, and bodies are bounded.
+// Addresses, redirects and attempts. Bodies that nobody reads are bounded in bytes and in time, listings too.
 #include "weft/hub/hub_client.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
-#include "weft/core/number.h"
-#include "weft/core/one_line.h"
 #include "weft/core/quote.h"
-#include "weft/formats/config_json.h"
 
 namespace weft::hub {
 namespace {
 
-using formats::Json;
+using Clock = std::chrono::steady_clock;
 
 constexpr int kMostRedirects = 10;
 constexpr int kMostListingAttempts = 5;
@@ -26,7 +25,6 @@ constexpr int kMostConnections = 2;  // where nobody answers: perhaps there is n
 constexpr int kMostPages = 100;
 constexpr std::size_t kMostListingBytes = std::size_t{16} << 20;
 constexpr std::size_t kMostIdleBytes = std::size_t{1} << 20;  // of a body that nobody reads: redirects, refusals
-constexpr double kLongestWait = 60;
 
 bool is_redirect(long status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
@@ -35,72 +33,6 @@ bool is_redirect(long status) {
 bool is_content(long status) { return status == 200 || status == 206; }
 
 bool is_passing(long status) { return status == 408 || status == 429 || (status >= 500 && status <= 599); }
-
-// Retry-After in seconds, or the "t=" of the Hub's ratelimit header; 0 for none.
-double asked_wait(const HttpAnswer& answer) {
-  const std::string rate = answer.header("ratelimit");
-  const std::size_t t = rate.find("t=");
-  std::string text = answer.header("retry-after");
-  if (text.empty() && t != std::string::npos) {
-    text = rate.substr(t + 2, rate.find_first_not_of("0123456789", t + 2) - (t + 2));
-  }
-  const std::optional<std::int64_t> seconds = integer_of(text);
-  return seconds && *seconds > 0 ? std::min(static_cast<double>(*seconds), kLongestWait) : 0;
-}
-
-// The address in `<...>; rel="next"`, or nothing.
-std::string next_page(const HttpAnswer& answer) {
-  const std::string link = answer.header("link");
-  const std::size_t open = link.find('<');
-  const std::size_t close = link.find('>', open == std::string::npos ? 0 : open);
-  const bool next = close != std::string::npos && link.find("rel=\"next\"", close) != std::string::npos;
-  return next ? link.substr(open + 1, close - open - 1) : std::string();
-}
-
-const Json& member(const Json& object, const char* name, const std::string& where) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  if (!object.is_object() || found == object.end()) {
-    fail(ErrorKind::kFormat, where, ": there is no field ", quote(name));
-  }
-  return *found;
-}
-
-std::string text_member(const Json& object, const char* name, const std::string& where) {
-  const Json& value = member(object, name, where);
-  if (!value.is_string()) {
-    fail(ErrorKind::kFormat, where, ": ", quote(name), " must be a string, found ", value.type_name());
-  }
-  return value.get<std::string>();
-}
-
-bool is_plain_file_name(const std::string& name) {
-  const bool control = std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < 32; });
-  return !name.empty() && name.size() <= 255 && name != "." && name != ".." && !control &&
-         name.find('/') == std::string::npos;
-}
-
-// A large file is stored under the SHA-256 that "lfs" names, any other under git's SHA-1.
-HubFile file_of(const Json& entry, const std::string& where) {
-  const bool large = entry.contains("lfs") && entry["lfs"].is_object();
-  const Json& stored = large ? entry["lfs"] : entry;
-  HubFile file;
-  file.path = text_member(entry, "path", where);
-  file.etag = text_member(stored, "oid", where);
-  const Json& size = member(stored, "size", where);
-  if (!is_plain_file_name(file.path)) {
-    fail(ErrorKind::kFormat, where, ": ", quote(file.path), " is no file name");
-  }
-  if (!is_hex(file.etag, large ? 64 : 40)) {
-    fail(ErrorKind::kFormat, where, ": the digest of ", quote(file.path), " must have ", large ? 64 : 40,
-         " hexadecimal digits, found ", quote(file.etag));
-  }
-  if (!size.is_number_unsigned() || size.get<std::uint64_t>() > std::uint64_t{1} << 46) {
-    fail(ErrorKind::kFormat, where, ": the size of ", quote(file.path), " must be a number of bytes, found ",
-         one_line(size.dump(-1, ' ', true, Json::error_handler_t::replace), 40));
-  }
-  file.size = size.get<std::uint64_t>();
-  return file;
-}
 
 }  // namespace
 
@@ -115,9 +47,14 @@ Attempt HubClient::follow(std::string url, HttpRequest request, const BodySink& 
   const std::string home = origin_of(settings_.endpoint);
   Attempt attempt;
   std::size_t idle = 0;
+  std::optional<Clock::time_point> idle_since;
   const BodySink wanted = [&](const HttpAnswer& answer, std::string_view bytes) {
-    idle += is_content(answer.status) ? 0 : bytes.size();
-    return is_content(answer.status) ? sink(answer, bytes) : idle <= kMostIdleBytes;
+    if (is_content(answer.status)) {
+      return sink(answer, bytes);
+    }
+    idle += bytes.size();
+    idle_since = idle_since.value_or(Clock::now());
+    return idle <= kMostIdleBytes && Clock::now() - *idle_since < std::chrono::seconds(settings_.answer_seconds);
   };
   for (int step = 0; step <= kMostRedirects; ++step) {
     request.token = origin_of(url) == home ? token_ : std::string();
@@ -181,12 +118,21 @@ void HubClient::refuse(const ModelName& name, const Attempt& attempt) const {
       attempt.again ? "try again later, or name a directory; a model in the cache needs no network" : "");
 }
 
+// Of a server that sends a little for ever, or asks to wait for longer than there is time.
+void HubClient::fail_late(const ModelName& name, const Attempt& attempt) const {
+  throw Error(ErrorKind::kIo,
+              concat("cannot download ", quote(name.text()), ": its list of files did not come within ",
+                     settings_.listing_seconds, " seconds: ", attempt.reason()),
+              "try again later; WEFT_HUB_LISTING_SECONDS is the time that a list may take");
+}
+
 // A page of a listing. `next` becomes the address of the next one, on the Hub itself, or nothing.
 std::string HubClient::get_text(const ModelName& name, const std::string& url, std::string& next) {
   for (int attempt = 1;; ++attempt) {
     std::string text;
     HttpRequest request;
     request.stall_seconds = settings_.answer_seconds;
+    request.end = listing_end_;
     const Attempt got = follow(url, request, [&](const HttpAnswer&, std::string_view bytes) {
       text += bytes;
       return text.size() <= kMostListingBytes;
@@ -202,6 +148,9 @@ std::string HubClient::get_text(const ModelName& name, const std::string& url, s
       }
       return text;
     }
+    if (got.again && Clock::now() + std::chrono::duration<double>(got.wait_seconds) >= listing_end_) {
+      fail_late(name, got);
+    }
     if (!got.again || attempt >= (got.answer.status == 0 ? kMostConnections : kMostListingAttempts)) {
       refuse(name, got);
     }
@@ -210,19 +159,18 @@ std::string HubClient::get_text(const ModelName& name, const std::string& url, s
 }
 
 std::string HubClient::commit(const ModelName& name) {
+  begin_listing();
   const std::string url =
       concat(settings_.endpoint, "/api/models/", name.repository, "/revision/", url_quoted(name.revision));
   const std::string where = concat("the answer of ", host_of(url), " about ", quote(name.text()));
   std::string next;
-  std::string commit = text_member(formats::parse_json(get_text(name, url, next), where), "sha", where);
-  if (!is_hex(commit, 40)) {
-    fail(ErrorKind::kFormat, where, ": the commit must have 40 hexadecimal digits, found ", quote(commit));
-  }
-  return commit;
+  return commit_of_answer(get_text(name, url, next), where);
 }
 
-std::vector<HubFile> HubClient::files(const ModelName& name, const std::string& commit) {
-  std::string url = concat(settings_.endpoint, "/api/models/", name.repository, "/tree/", commit);
+std::vector<HubFile> HubClient::files(const ModelName& name, const std::string& commit, Folders folders) {
+  begin_listing();
+  std::string url = concat(settings_.endpoint, "/api/models/", name.repository, "/tree/", commit,
+                           folders == Folders::kAll ? "?recursive=true" : "");
   const std::string where = concat("the list of files of ", host_of(url), " for ", quote(name.text()));
   std::vector<HubFile> files;
   for (int page = 0; !url.empty(); ++page) {
@@ -230,18 +178,18 @@ std::vector<HubFile> HubClient::files(const ModelName& name, const std::string& 
       fail(ErrorKind::kFormat, where, " has more than ", kMostPages, " pages");
     }
     std::string next;
-    const Json entries = formats::parse_json(get_text(name, url, next), where);
-    if (!entries.is_array()) {
-      fail(ErrorKind::kFormat, where, " must be an array, found ", entries.type_name());
-    }
-    for (const Json& entry : entries) {
-      if (text_member(entry, "type", where) == "file") {
-        files.push_back(file_of(entry, where));
-      }
-    }
+    std::ranges::move(files_of_listing(get_text(name, url, next), where), std::back_inserter(files));
     url = next;
   }
+  if (folders == Folders::kTop) {  // whatever a server lists
+    std::erase_if(files, [](const HubFile& file) { return !file.is_in_top_folder(); });
+  }
   return files;
+}
+
+void HubClient::begin_listing() {
+  listing_end_ = Clock::now() +
+                 std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings_.listing_seconds));
 }
 
 Attempt HubClient::fetch(const ModelName& name, const std::string& commit, const HubFile& file, std::uint64_t from,
@@ -249,8 +197,17 @@ Attempt HubClient::fetch(const ModelName& name, const std::string& commit, const
   HttpRequest request;
   request.from = from;
   request.stall_seconds = settings_.stall_seconds;
-  return follow(concat(settings_.endpoint, "/", name.repository, "/resolve/", commit, "/", url_quoted(file.path)),
+  return follow(concat(settings_.endpoint, "/", name.repository, "/resolve/", commit, "/", path_quoted(file.path)),
                 request, sink);
+}
+
+std::string path_quoted(std::string_view path) {
+  std::string quoted;
+  for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
+    quoted += url_quoted(path.substr(0, slash)) + '/';
+    path.remove_prefix(slash + 1);
+  }
+  return quoted + url_quoted(path);
 }
 
 std::string url_quoted(std::string_view text) {

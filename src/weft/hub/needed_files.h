@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/hub/hub_client.h"
+#include "weft/hub/answers.h"
 
 namespace weft::hub {
 

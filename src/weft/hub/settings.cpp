@@ -105,6 +105,7 @@ HubSettings settings_of_environment() {
   settings.offline = environment_is_true("HF_HUB_OFFLINE") || environment_is_true("TRANSFORMERS_OFFLINE");
   read_seconds("HF_HUB_ETAG_TIMEOUT", 1L, settings.answer_seconds);
   read_seconds("HF_HUB_DOWNLOAD_TIMEOUT", 1L, settings.stall_seconds);
+  read_seconds("WEFT_HUB_LISTING_SECONDS", 0.01, settings.listing_seconds);
   read_seconds("WEFT_HUB_RETRY_SECONDS", 0.0, settings.retry_seconds);
   return settings;
 }

@@ -15,6 +15,7 @@ struct HubSettings {
   bool offline = false;                             ///< HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE
   long answer_seconds = 10;                         ///< HF_HUB_ETAG_TIMEOUT: for a listing
   long stall_seconds = 10;                          ///< HF_HUB_DOWNLOAD_TIMEOUT: for the next bytes of a file
+  double listing_seconds = 300;                     ///< WEFT_HUB_LISTING_SECONDS: for a whole listing, attempts too
   double retry_seconds = 1;                         ///< WEFT_HUB_RETRY_SECONDS: before the second attempt, then doubled
 };
 

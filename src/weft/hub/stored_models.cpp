@@ -112,7 +112,8 @@ void verify_blob(const fs::path& blob, Verified& verified) {
   try {
     const std::string digest = blob_digest(blob, name);
     if (digest != name) {
-      verified.damages.push_back({blob, "its bytes have the digest " + digest});
+      verified.damages.push_back(
+          {blob, concat("expected the digest ", name, ", as the file is called, found ", digest, " of its bytes")});
     }
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) {

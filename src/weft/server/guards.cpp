@@ -76,6 +76,11 @@ void check_framing(const Head& head) {
   at_most_one(head.lengths, "Content-Length");
   at_most_one(head.transfers, "Transfer-Encoding");
   at_most_one(head.expects, "Expect");
+  // Beast takes a list of equal lengths, too; others take the first, or none.
+  if (!head.lengths.empty() && head.lengths.front().find_first_not_of("0123456789") != std::string_view::npos) {
+    refuse(status::kBadRequest,
+           concat("Content-Length is ", quote(head.lengths.front()), "; expected a number of bytes"));
+  }
   if (!head.lengths.empty() && !head.transfers.empty()) {
     refuse(status::kBadRequest, "the request has Content-Length and Transfer-Encoding; expected one of them");
   }

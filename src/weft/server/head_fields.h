@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <boost/beast/core/string_type.hpp>
+#include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -16,7 +17,27 @@
 
 namespace weft::server {
 
-using RequestParser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+/// Beast's parser without folded lines (obs-fold, RFC 9112, section 5.2): Beast takes a line that begins with a blank
+/// for the end of the field before it, and others take it for a field of its own, which may be a length.
+class RequestParser final : public boost::beast::http::request_parser<boost::beast::http::string_body> {
+ private:
+  // A value lies behind its name, with blanks between; one that was folded lies behind a line end, or, joined, in
+  // memory of Beast's own, far away.
+  void on_field_impl(boost::beast::http::field name, boost::beast::string_view name_text,
+                     boost::beast::string_view value, boost::system::error_code& error) override {
+    constexpr std::uintptr_t kLongestHead = std::uintptr_t{1} << 21;
+    const auto address = [](const char* at) { return reinterpret_cast<std::uintptr_t>(at); };
+    const char* const end = name_text.data() + name_text.size();
+    const std::uintptr_t distance = address(value.data()) - address(end);
+    const bool folded = distance > kLongestHead ||
+                        std::string_view(end, static_cast<std::size_t>(distance)).find('\r') != std::string_view::npos;
+    if (value.data() != nullptr && folded) {
+      error = boost::beast::http::error::bad_obs_fold;
+      return;
+    }
+    get().insert(name, name_text, value);
+  }
+};
 
 inline std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 

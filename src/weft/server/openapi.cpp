@@ -27,7 +27,7 @@ struct StatusLine {
 constexpr StatusLine kErrors[] = {
     {status::kBadRequest, "the request breaks a rule of HTTP, of this API or of the model", false},
     {status::kForbidden, "Host or Origin is foreign", false},
-    {status::kTooLarge, "the body is longer than the server's limit", true},
+    {status::kTooLarge, "the body is longer than the server's limit, or a text longer than its model takes", true},
     {status::kHeadTooLarge, "the head is longer than the server's limit", false},
     {422, "the model cannot do that", true},
     {424, "the model gave numbers that are not finite", true},

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "weft/core/error.h"
+#include "weft/tasks/text_too_long.h"
 
 namespace weft::tasks {
 namespace {
@@ -36,9 +37,8 @@ void order_windows(std::vector<text::Encoding>& windows) {
 }
 
 [[noreturn]] void fail_on_length(std::string_view where, std::int64_t tokens, const LengthRule& rule) {
-  throw Error(ErrorKind::kArgument,
-              concat(where, ": ", tokens, " tokens, but ", rule.model, " takes at most ", rule.maximum, " at once"),
-              rule.hint);
+  throw TextTooLong(
+      concat(where, ": ", tokens, " tokens, but ", rule.model, " takes at most ", rule.maximum, " at once"), rule.hint);
 }
 
 }  // namespace

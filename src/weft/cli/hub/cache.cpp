@@ -104,6 +104,7 @@ void verify_cache(const CacheCommand& command) {
   Json list = Json::array();
   std::string text;
   std::size_t damaged = 0;
+  std::string damaged_models;
   for (const hub::StoredModel& model : models) {
     const hub::Verified verified = hub::verify_model(model);
     Json damages = Json::array();
@@ -112,6 +113,7 @@ void verify_cache(const CacheCommand& command) {
       text += concat(damage.file.string(), ": ", damage.problem, "\n");
     }
     damaged += verified.damages.size();
+    damaged_models += verified.damages.empty() ? "" : " " + model.repository;
     text += concat(model.repository, ": ", counted(static_cast<std::int64_t>(verified.blobs), "file"), ", ",
                    with_unit(static_cast<double>(verified.bytes), "B"), ", ",
                    verified.damages.empty() ? "good" : "damaged", "\n");
@@ -129,10 +131,11 @@ void verify_cache(const CacheCommand& command) {
     std::cout << text;
   }
   if (damaged > 0) {
-    throw Error(ErrorKind::kFormat,
-                concat(counted(static_cast<std::int64_t>(damaged), "file"), " in the cache ",
-                       quote(settings.cache.native(), 4096), " cannot be what a Hub sent"),
-                "`weft cache remove ORG/NAME` and `weft download ORG/NAME` bring the model anew");
+    throw Error(
+        ErrorKind::kFormat,
+        concat(counted(static_cast<std::int64_t>(damaged), "file"), " in the cache ",
+               quote(settings.cache.native(), 4096), " cannot be what a Hub sent"),
+        concat("`weft cache remove", damaged_models, "` and then `weft download", damaged_models, "` bring them anew"));
   }
 }
 

@@ -24,11 +24,13 @@ constexpr const char* kDownloadExamples =
     "  weft download allenai/longformer-base-4096\n"
     "  weft download google/bigbird-roberta-base@main Helsinki-NLP/opus-mt-de-en\n"
     "  HF_TOKEN=... weft download my-organisation/private-model --json\n"
+    "  weft download org/model --include 'onnx/*' --include '*.json' --exclude '*fp16*'\n"
     "  weft fill-mask allenai/longformer-base-4096 'Paris is the <mask> of France.'";
 
 struct DownloadCommand {
   std::vector<std::string> names;
   bool tokenizer_only = false;
+  hub::FilePatterns patterns;
   bool json = false;
 };
 
@@ -64,7 +66,7 @@ void run_download(const DownloadCommand& command) {
   Json printed = Json::array();
   for (const hub::ModelName& name : names) {
     const hub::Need need = command.tokenizer_only ? hub::Need::kTokenizer : hub::Need::kModel;
-    const hub::Downloaded got = hub::download_model(name, settings, need);
+    const hub::Downloaded got = hub::download_model(name, settings, need, command.patterns);
     if (command.json) {
       printed.push_back(downloaded_json(name, got));
     } else {
@@ -76,6 +78,15 @@ void run_download(const DownloadCommand& command) {
   }
 }
 
+CLI::Option* add_patterns(CLI::App& app, const std::string& flag, std::vector<std::string>& patterns,
+                          const std::string& about) {
+  return app.add_option(flag, patterns, about + "; may be given several times")
+      ->option_text("PATTERN")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 }  // namespace
 
 void add_download(CLI::App& parent) {
@@ -85,7 +96,13 @@ void add_download(CLI::App& parent) {
          "NAMES", command->names,
          "models of the Hub: ORG/NAME[@REVISION], or one word for an old model (gpt2); their directories are printed")
       ->required();
-  app.add_flag("--tokenizer-only", command->tokenizer_only, "leave the weights where they are");
+  CLI::Option* const tokenizer_only =
+      app.add_flag("--tokenizer-only", command->tokenizer_only, "leave the weights where they are");
+  CLI::Option* const include = add_patterns(
+      app, "--include", command->patterns.include,
+      "take the files that this pattern fits, in folders too, in place of what a model needs; * fits anything");
+  add_patterns(app, "--exclude", command->patterns.exclude, "leave out the files that this pattern fits");
+  include->excludes(tokenizer_only);
   add_json_flag(app, command->json);
   app.callback([command] { run_download(*command); });
 }

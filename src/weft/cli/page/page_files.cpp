@@ -12,8 +12,8 @@
 asm(".pushsection .rodata,\"a\",@progbits\n"
     ".balign 8\n"
     "kPageFilesBegin:\n"
-    ".irp file,index.html,page.css,icon.svg,main.js,elements.js,server.js,models.js,results.js,patterns.js,picture.js,"
-    "attention.js\n"
+    ".irp file,index.html,page.css,icon.svg,main.js,elements.js,server.js,models.js,results.js,patterns.js,figures.js,"
+    "picture.js,attention.js\n"
     ".balign 8\n"
     ".quad 2f - 1f\n"
     "1: .incbin \"" WEFT_PAGE_DIRECTORY
@@ -44,6 +44,7 @@ constexpr std::array kEmbedded = {
     PageFile{"/models.js", kScript, {}},
     PageFile{"/results.js", kScript, {}},
     PageFile{"/patterns.js", kScript, {}},
+    PageFile{"/figures.js", kScript, {}},
     PageFile{"/picture.js", kScript, {}},
     PageFile{"/attention.js", kScript, {}},
 };

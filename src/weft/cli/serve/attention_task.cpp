@@ -36,8 +36,17 @@ void require_shown(const formats::Json& data) {
   }
 }
 
+tasks::AttentionView view_of_document(const ViewOfText& view_of, const tasks::Document& document,
+                                      const tasks::ViewOptions& options) {
+  try {
+    return view_of(document, options);
+  } catch (const tasks::TextTooLong& error) {
+    refuse_length(error, error.hint());
+  }
+}
+
 formats::Json viewed(const ViewOfText& view_of, const tasks::Document& document, const tasks::ViewOptions& options) {
-  tasks::AttentionView view = view_of(document, options);
+  tasks::AttentionView view = view_of_document(view_of, document, options);
   leave_out_heavy_rows(view, kMostViewedBytes);
   formats::Json data = attention_data(view);
   require_shown(data);
@@ -50,8 +59,10 @@ void require_texts(const server::Text& text, SecondText second) {
           "the model reads a source and writes a target: 'inputs' must be {\"text\", \"text_pair\"}, the source and "
           "the target");
   const std::size_t bytes = text.first.size() + text.second.value_or("").size();
-  require(bytes <= kLongestViewed, "'inputs' has ", bytes, " bytes; expected at most ", kLongestViewed,
-          "; `weft attention` takes longer texts");
+  if (bytes > kLongestViewed) {
+    refuse_length({concat("'inputs' has ", bytes, " bytes; expected at most ", kLongestViewed), {}},
+                  "`weft attention` takes longer texts");
+  }
 }
 
 server::Work attention_work(const std::string& name, SecondText second, const ViewOfText& view_of,

@@ -8,6 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/server/http_error.h"
 
 namespace weft::cli {
 namespace {
@@ -95,6 +96,11 @@ std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results)
   return all;
 }
 
+void refuse_length(const tasks::TextTooLong& error, const std::string& advice) {
+  throw server::HttpError(server::status::kTooLarge, "too_large",
+                          advice.empty() ? error.what() : concat(error.what(), "; ", advice));
+}
+
 server::Work task_work(std::string group, TextInputs inputs,
                        std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run,
                        const std::string& cut) {
@@ -104,11 +110,8 @@ server::Work task_work(std::string group, TextInputs inputs,
   work.compute = [run = std::move(run), cut](std::span<const server::Text> texts) {
     try {
       return plain_results(run(named_documents(texts)));
-    } catch (const Error& error) {
-      if (cut.empty() || error.hint().find("--truncate") == std::string::npos) {
-        throw;
-      }
-      throw Error(error.kind(), error.what(), concat(cut, " cuts the text there"));
+    } catch (const tasks::TextTooLong& error) {
+      refuse_length(error, cut.empty() ? cut : cut + " cuts the text there");
     }
   };
   work.finish = [list = inputs.list](std::vector<formats::Json> results) {

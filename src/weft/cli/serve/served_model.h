@@ -16,6 +16,7 @@
 #include "weft/cli/tasks/sequence_command.h"
 #include "weft/server/message.h"
 #include "weft/server/operation.h"
+#include "weft/tasks/text_too_long.h"
 #include "weft/tasks/viewer/attention_view.h"
 
 namespace weft::cli {
@@ -47,8 +48,12 @@ ServedModel open_served_model(const std::string& name, const SequenceFlags& flag
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags);
 /// `generate`.
 ServedModel serve_decoder(const std::string& name, const TaskFlags& flags);
-/// `translate` and `summarize`.
+/// `translate`, `summarize` and `align`.
 ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags);
+
+/// POST {"inputs": {"text", "text_pair"}, "parameters": {"src_lang", "tgt_lang"}}: the words of a text and of its
+/// translation that belong together, as `weft align` gives them.
+ServedTask align_task(const std::string& name, const std::shared_ptr<OpenSequenceTask>& task);
 
 /// Whether a model looks at a second text beside the first: an encoder-decoder needs its target.
 enum class SecondText : std::uint8_t { kNone, kMayBe, kNeeded };
@@ -96,8 +101,12 @@ std::vector<tasks::Document> named_documents(std::span<const server::Text> texts
 /// The results without their metadata.
 std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results);
 
+/// Throws HttpError 413 for a text that is longer than its model takes, in the words of a request: `advice` stands in
+/// place of the flags of a command.
+[[noreturn]] void refuse_length(const tasks::TextTooLong& error, const std::string& advice);
+
 /// Work of one task: results as a list where the texts were one, else the only one. `cut` is the member of a request
-/// that cuts texts which are too long: errors name it in place of the flag --truncate.
+/// that cuts texts which are too long, if there is one: errors name it in place of the flag --truncate.
 server::Work task_work(std::string group, TextInputs inputs,
                        std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run,
                        const std::string& cut = {});

@@ -20,6 +20,7 @@
 #include "weft/core/files.h"
 #include "weft/core/log.h"
 #include "weft/metrics/translation/symmetrize.h"
+#include "weft/tasks/sequences/alignment_result.h"
 
 namespace weft::cli {
 namespace {
@@ -151,7 +152,7 @@ class Aligner {
  private:
   tasks::TaskResult result_of(const tasks::AlignedPair& forward, const tasks::AlignedPair* backward) const {
     metrics::AlignmentLinks found = forward.link_set();
-    std::map<metrics::AlignmentLink, double> reverse;
+    tasks::LinkShares reverse;
     if (backward != nullptr) {
       metrics::AlignmentLinks turned;
       for (const auto& [link, probability] : backward->links) {
@@ -160,26 +161,11 @@ class Aligner {
       }
       found = metrics::symmetrized(found, turned, config_.symmetrize);
     }
-    Json links = Json::array();
-    const auto share = [](const auto& of, const metrics::AlignmentLink& link) {
-      const auto place = of.find(link);
-      return place == of.end() ? Json(nullptr) : Json(place->second);
-    };
-    for (const metrics::AlignmentLink& link : found) {
-      Json entry = {{"source", link.first}, {"target", link.second}, {"probability", share(forward.links, link)}};
-      if (backward != nullptr) {
-        entry["reverse_probability"] = share(reverse, link);
-      }
-      links.push_back(std::move(entry));
-    }
     Json metadata = about(forward_, forward);
     if (backward != nullptr) {
       metadata["reverse"] = about(*backward_, *backward);
     }
-    return {.result = {{"alignment", metrics::pharaoh_text(found)},
-                       {"source_words", forward.source_words},
-                       {"target_words", forward.target_words},
-                       {"links", std::move(links)}},
+    return {.result = tasks::alignment_result(forward, found, backward != nullptr ? &reverse : nullptr),
             .metadata = std::move(metadata)};
   }
 

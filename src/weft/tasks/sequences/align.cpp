@@ -18,6 +18,7 @@
 #include "weft/layers/attention/cross_attention.h"
 #include "weft/tasks/sequences/languages.h"
 #include "weft/tasks/sequences/sequence_model.h"
+#include "weft/tasks/text_too_long.h"
 #include "weft/text/pair/word_ids.h"
 
 namespace weft::tasks {
@@ -123,9 +124,9 @@ class Alignment {
 
   bool fits(const std::string& name, const char* side, std::int64_t tokens, std::int64_t longest) const {
     if (tokens > longest && !model_.skip_long) {
-      throw Error(ErrorKind::kArgument,
-                  concat(name, ": the ", side, " has ", tokens, " tokens, but ", model_.texts.name, " reads ", longest),
-                  "align shorter texts, sentence by sentence; --skip-long leaves such pairs without links");
+      throw TextTooLong(
+          concat(name, ": the ", side, " has ", tokens, " tokens, but ", model_.texts.name, " reads ", longest),
+          "align shorter texts, sentence by sentence; --skip-long leaves such pairs without links");
     }
     return tokens <= longest;
   }
@@ -271,6 +272,13 @@ AlignModel open_align_model(const checkpoint::OpenedModel& directory, const Alig
   const std::string code = language_code(opened.texts, options.source_lang, options.target_lang).value_or("");
   opened.code = code.empty() ? code : code + " ";
   opened.model = checkpoint::load_encoder_decoder(directory, options.load);
+  return opened;
+}
+
+AlignModel align_model(const SequenceModel& texts) {
+  const WritingModel writes = writing_model(*texts.writer);
+  AlignModel opened{.texts = texts, .model = writes.model, .start = writes.start};
+  opened.site = resolved_site({}, opened.model->config(), texts.name);
   return opened;
 }
 

@@ -52,6 +52,10 @@ struct AlignModel {
 /// have, for languages, and where no token starts a target.
 AlignModel open_align_model(const checkpoint::OpenedModel& directory, const AlignOptions& options);
 
+/// The model that writes for `texts`, looked at where open_align_model() looks without anything given. Errors: those of
+/// writing_model().
+AlignModel align_model(const SequenceModel& texts);
+
 /// A pair's words, and its links with their probability.
 struct AlignedPair {
   std::vector<std::string> source_words;
@@ -70,7 +74,7 @@ struct AlignedPair {
 /// Aligns `first` of each pair with `second`. A token of the target is linked to the source token with the largest
 /// weight, special tokens left out; two words are linked where a token of one is linked to a token of the other. A side
 /// without words has no links. Results do not depend on the batches. Errors: those of the tokeniser and the model with
-/// the name of the pair; kArgument for a text that is longer than the model reads, without `skip_long`; kNumeric for
+/// the name of the pair; TextTooLong for a text that is longer than the model reads, without `skip_long`; kNumeric for
 /// weights that are not finite; kInterrupted after Ctrl-C, between two batches.
 std::vector<AlignedPair> align(AlignModel& model, std::span<const Document> pairs, const BatchLimits& limits);
 

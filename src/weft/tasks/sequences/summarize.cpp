@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/tasks/text_too_long.h"
 
 namespace weft::tasks {
 namespace {
@@ -18,8 +19,7 @@ std::int64_t cut_to_fit(const SequenceModel& model, const Document& document, co
     return 0;
   }
   if (!options.truncate) {
-    throw Error(
-        ErrorKind::kArgument,
+    throw TextTooLong(
         concat(document.name, ": the text has ", tokens, " tokens, but ", model.name, " reads at most ", model.longest),
         "cut it with --truncate, or take a model for longer texts");
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "weft/core/error.h"
+#include "weft/tasks/text_too_long.h"
 
 namespace weft::tasks {
 namespace {
@@ -30,10 +31,9 @@ Ids framed_ids(const SequenceModel& texts, const std::string& name, const std::s
     ids.resize(static_cast<std::size_t>(reader.longest));
   }
   if (std::ssize(ids) > reader.longest) {
-    throw Error(ErrorKind::kArgument,
-                concat(name, ": the ", reader.side == text::Side::kSource ? "source" : "target", " has ", ids.size(),
-                       " tokens, but ", texts.name, " reads ", reader.longest),
-                rule.hint);
+    throw TextTooLong(concat(name, ": the ", reader.side == text::Side::kSource ? "source" : "target", " has ",
+                             ids.size(), " tokens, but ", texts.name, " reads ", reader.longest),
+                      rule.hint);
   }
   return ids;
 }

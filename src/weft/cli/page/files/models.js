@@ -16,6 +16,10 @@ const TASKS = {
   tag: { title: "Find names", fields: ["text"], example: { text: LOOM }, body: ({ text }) => ({ inputs: text }) },
   answer: { title: "Answer a question", fields: ["question", "context"], example: { question: "What told the loom which threads to lift?", context: LOOM },
     body: ({ question, context }) => ({ inputs: { question, context }, parameters: { top_k: 3 } }) },
+  align: { title: "Align words", fields: ["text", "translation", "target"], example: { text: "The weaver sits at the loom.", translation: "Der Weber sitzt am Webstuhl." },
+    body: ({ text, translation, target }) => ({ inputs: { text, text_pair: translation }, parameters: target ? { tgt_lang: target } : {} }) },
+  choose: { title: "Choose", fields: ["text", "choices"], example: { text: "Somebody sits at the loom. The weaver", choices: "lifts the threads.\neats the train.\nis a card." },
+    body: ({ text, choices }) => ({ inputs: { prompt: text, choices: linesOf(choices) } }) },
   "fill-mask": { title: "Fill gaps", fields: ["gapped"], example: { gapped: "The weaver sat at the ___ all day." },
     body: ({ gapped }, card) => ({ inputs: gapped.replaceAll(/_{2,}/g, card.mask_token ?? "[MASK]") }) },
   restore: { title: "Restore", fields: ["text"], example: { text: LOOM.toLowerCase().replaceAll(/[.,]/g, "") }, body: ({ text }) => ({ inputs: text }) },
@@ -27,6 +31,8 @@ const TASKS = {
 const FIELDS = {
   text: { label: "Text", rows: 7 },
   context: { label: "Text", rows: 8 },
+  translation: { label: "Its translation", rows: 4 },
+  choices: { label: "Choices", rows: 4, note: "Two at least, one a line." },
   question: { label: "Question", rows: 0 },
   gapped: { label: "Text with gaps", rows: 4, note: "Write ___ where a word is missing." },
   lines: { label: "Texts", rows: 5, note: "One a line." },
@@ -53,7 +59,7 @@ function ordered(tasks) {
 
 function listOf(models) {
   return element("ul", { class: "models" }, models.map((model) => element("li", {},
-    element("h3", {}, element("a", { href: addressOf(model.id, ordered(model.tasks)[0] ?? "") }, model.id)),
+    element("h2", {}, element("a", { href: addressOf(model.id, ordered(model.tasks)[0] ?? "") }, model.id)),
     element("small", {}, model.kind),
     element("ul", { class: "chips", "aria-label": `Tasks of ${model.id}` }, ordered(model.tasks).map((task) =>
       element("li", {}, element("a", { href: addressOf(model.id, task) }, titleOf(task))))))));

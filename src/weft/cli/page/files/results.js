@@ -69,8 +69,8 @@ function candidates(result) {
 
 function beside(left, right, source, target) {
   return element("div", { class: "beside" },
-    element("section", {}, element("h3", {}, left), element("div", { class: "text boxed" }, source)),
-    element("section", {}, element("h3", {}, right), element("div", { class: "text boxed", lang: "" }, target), element("p", { class: "actions" }, copyButton(() => target))));
+    element("section", {}, element("h2", {}, left), element("div", { class: "text boxed" }, source)),
+    element("section", {}, element("h2", {}, right), element("div", { class: "text boxed", lang: "" }, target), element("p", { class: "actions" }, copyButton(() => target))));
 }
 
 // What a restored text has that the given one has not: letters that changed, and marks that were put in.
@@ -101,6 +101,14 @@ function restored(given, made) {
     element("p", { class: "actions" }, copyButton(() => made), element("small", {}, "What was put in is marked.")));
 }
 
+// Each word of the text, and the words of the translation that belong to it.
+function aligned({ source_words: words, target_words: others, links }) {
+  return element("dl", {}, words.map((word, index) => {
+    const found = links.filter(({ source }) => source === index).map(({ target, probability }) => element("span", { title: percent(probability) }, `${others[target]} `));
+    return [element("dt", {}, word), element("dd", {}, found.length > 0 ? found : "nothing")];
+  }));
+}
+
 function cosine(a, b) {
   let [dot, left, right] = [0, 0, 0];
   for (let index = 0; index < a.length; ++index) {
@@ -118,7 +126,7 @@ function vectors(result, { texts }) {
     result.map((other) => element("td", {}, cosine(vector, other).toFixed(3)))));
   return element("div", {}, element("p", {}, `Each text became ${number(result[0].length)} numbers. `,
       result.length > 1 ? "How alike two texts are for the model, 1 at most:" : "Give several lines to compare them."),
-    result.length > 1 ? element("div", { class: "scroll" }, element("table", { class: "grid-table" }, head, rows)) : null,
+    result.length > 1 ? element("div", { class: "scroll" }, element("table", { class: "grid-table", "aria-label": "How alike the texts are" }, head, rows)) : null,
     element("details", {}, element("summary", {}, "The numbers"), element("pre", {}, JSON.stringify(result))), element("p", { class: "actions" }, copyButton(() => JSON.stringify(result))));
 }
 
@@ -140,6 +148,8 @@ export function resultOf(task, result, given) {
     case "classify": return classes(result);
     case "tag": return entities(result, given);
     case "answer": return answers(result, given);
+    case "align": return aligned(result);
+    case "choose": return bars(result.map(({ choice, score }) => ({ name: choice, score })));
     case "fill-mask": return candidates(result);
     case "embed": return vectors(result, given);
     case "translate": return beside("Source", "Translation", given.text, anyText(result) ?? result.translation);

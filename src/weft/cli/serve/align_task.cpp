@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which words of a text and of its translation belong together, by the cross-attention of the model that is served.
+#include <memory>
+#include <utility>
+
+#include "weft/cli/serve/sequence_parameters.h"
+#include "weft/cli/serve/served_model.h"
+#include "weft/cli/serve/task_schemas.h"
+#include "weft/core/error.h"
+#include "weft/tasks/sequences/align.h"
+#include "weft/tasks/sequences/alignment_result.h"
+#include "weft/tasks/sequences/languages.h"
+
+namespace weft::cli {
+namespace {
+
+using SharedTexts = std::shared_ptr<OpenSequenceTask>;
+
+// A model of several languages must know the one of each translation: from the request, or from the source's own code.
+void require_language(const tasks::SequenceModel& model, const TextInputs& inputs, const std::string& target) {
+  const std::vector<std::string> codes = model.tokenizer->language_codes();
+  for (const server::Text& text : inputs.texts) {
+    require(text.second.has_value(), "'inputs' must be {\"text\", \"text_pair\"}: a text and its translation");
+    require(codes.empty() || !target.empty() || !tasks::own_code(text.first, codes).empty(), model.name,
+            " writes several languages: name one in 'tgt_lang' in 'parameters'; it has ", tasks::some_codes(codes));
+  }
+}
+
+server::Work align_work(const SharedTexts& task, const std::string& name, const server::Request& request) {
+  const formats::Json body = server::json_object(request);
+  require_known_members(body, {"inputs", "parameters"});
+  const auto parameters = read_parameters<TranslateParameters>(body);
+  TextInputs inputs = read_texts(body, "inputs");
+  require_language(*task->model, inputs, parameters.tgt_lang);
+  const std::string code = tasks::language_code(*task->model, parameters.src_lang, parameters.tgt_lang).value_or("");
+  return task_work(concat(name, "/align ", code), std::move(inputs), [task, code](auto documents) {
+    tasks::AlignModel model = tasks::align_model(*task->model);
+    model.code = code.empty() ? code : code + " ";
+    std::vector<tasks::TaskResult> results;
+    for (const tasks::AlignedPair& pair : tasks::align(model, documents, task->run.batch)) {
+      results.push_back({.result = tasks::alignment_result(pair, pair.link_set())});
+    }
+    return results;
+  });
+}
+
+server::Operation align_operation() {
+  const formats::Json pair =
+      server::object_schema({{"text", text_schema()}, {"text_pair", text_schema()}}, {"text", "text_pair"});
+  const formats::Json word = {{"type", "integer"}, {"minimum", 0}};
+  const formats::Json link = server::object_schema(
+      {{"source", word}, {"target", word}, {"probability", number_schema()}}, {"source", "target", "probability"});
+  const formats::Json words = server::array_schema(text_schema());
+  const formats::Json answer = server::object_schema({{"alignment", text_schema()},
+                                                      {"source_words", words},
+                                                      {"target_words", words},
+                                                      {"links", server::array_schema(link)}},
+                                                     {"alignment", "source_words", "target_words", "links"});
+  return {.summary = "Which words of a text and of its translation belong together.",
+          .body = inputs_schema<TranslateParameters>(pair),
+          .answer = server::any_schema({answer, server::array_schema(answer)})};
+}
+
+}  // namespace
+
+ServedTask align_task(const std::string& name, const std::shared_ptr<OpenSequenceTask>& task) {
+  const auto handle = [task, name](const server::Request& request) -> server::Answer {
+    return align_work(task, name, request);
+  };
+  return {handle, align_operation()};
+}
+
+}  // namespace weft::cli
