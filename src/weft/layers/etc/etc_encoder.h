@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The encoder of ETC (Ainslie et al. 2020; BigBird-ETC, Zaheer et al. 2020, without random blocks) with the settings as
+// released: a long input and a few global tokens with an embedding table of their own, no position embeddings.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+#include "weft/layers/etc/global_local_attention.h"
+#include "weft/layers/feed_forward.h"
+#include "weft/layers/layer_norm.h"
+
+namespace weft::layers {
+
+/// Ids of global tokens by what they stand for, as released for pre-training, WikiHop and HotpotQA; [CLS], whose id
+/// there is that of the vocabulary, has the next one here.
+enum class GlobalToken : std::int64_t {
+  kPadding = 0,
+  kSentence = 1,
+  kHiddenSentence = 2,  ///< one that the contrastive loss is about
+  kQuestion = 3,
+  kCandidate = 4,
+  kParagraph = 5,
+  kClass = 6,
+};
+
+struct EtcConfig {
+  std::int64_t vocab_size = 30522;
+  std::int64_t global_vocab_size = 8;  ///< kinds of global tokens
+  std::int64_t segment_types = 16;     ///< of both inputs
+  std::int64_t layers = 12;
+  std::int64_t intermediate_size = 3072;
+  double layer_norm_eps = 1e-12;
+  double dropout = 0.1;  ///< of embeddings and of each sublayer
+  GlobalLocalConfig attention = {.dropout = 0.1};
+};
+
+/// One call, N and G at least 1.
+struct EtcInput {
+  at::Tensor ids;                   ///< int64 [B, N]
+  at::Tensor global_ids;            ///< int64 [B, G], GlobalToken or the caller's own
+  at::Tensor segments = {};         ///< int64 [B, N]; undefined: all 0
+  at::Tensor global_segments = {};  ///< int64 [B, G]; undefined: all 0
+  GlobalLocalStructure structure = {};
+  std::uint64_t seed = 0;  ///< of dropout
+};
+
+/// a = norm(x + attention(x)) for both inputs, each with a norm of its own; y = norm(a + feed_forward(a)), shared by
+/// both inputs.
+class EtcLayerImpl : public torch::nn::Module {
+ public:
+  EtcLayerImpl(const EtcConfig& config, std::int64_t layer, const at::TensorOptions& options);
+  GlobalLocalRows forward(const GlobalLocalRows& x, const GlobalLocalStructure& structure, std::uint64_t seed);
+
+  GlobalLocalAttention attention{nullptr};
+  LayerNorm attention_norm{nullptr};
+  LayerNorm global_attention_norm{nullptr};
+  FeedForward feed_forward{nullptr};
+  LayerNorm feed_forward_norm{nullptr};
+
+ private:
+  at::Tensor dropped(const at::Tensor& rows, std::uint64_t seed, std::int64_t site) const;
+
+  std::int64_t layer_;
+  double dropout_;
+};
+TORCH_MODULE(EtcLayer);
+
+/// Embeddings and layers. Label tables begin as published (GlobalLocalAttention); all else is storage, which the caller
+/// fills: matrices and tables normal(0, 0.02), biases 0, norms 1.
+class EtcEncoderImpl : public torch::nn::Module {
+ public:
+  /// Errors: kArgument for sizes below 1.
+  EtcEncoderImpl(const EtcConfig& config, const at::TensorOptions& options);
+  /// -> rows [B, N, hidden] and [B, G, hidden]. `recompute`: layers keep their input alone and run again in the
+  /// backward pass. Errors: kArgument for shapes, dtypes and ids outside of their tables.
+  GlobalLocalRows forward(const EtcInput& input, bool recompute = false);
+
+  at::Tensor tokens;         ///< [vocab, hidden]
+  at::Tensor global_tokens;  ///< [global vocab, hidden]
+  at::Tensor segments;       ///< [segment types, hidden], of both inputs
+  LayerNorm norm{nullptr};
+
+ private:
+  at::Tensor embedded(const at::Tensor& table, const at::Tensor& ids, const at::Tensor& types, std::uint64_t seed,
+                      std::int64_t site);
+
+  double dropout_;
+  std::vector<EtcLayer> layers_;
+};
+TORCH_MODULE(EtcEncoder);
+
+}  // namespace weft::layers
