@@ -3,6 +3,8 @@
 // layout can hold.
 #include "weft/inspect/survey/survey.h"
 
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
@@ -84,22 +86,26 @@ TEST(Survey, RefusesWhatCannotBeCounted) {
                      [] { survey_layout(pattern::Pattern::parse("full"), test::square(64), 1); });
 }
 
-TEST(Survey, LongPicturesCostWhatTheyDraw) {
-  for (const char* expression : {"full", "causal", "strided(1024)", "window(512) | global(2)", "stride(7)",
-                                 "erdos_renyi(0.5)", "heads(window(4), causal)"}) {
-    for (const std::int64_t length : {kMillion, kLongest}) {
-      PictureRequest request{test::square(length, std::string_view(expression).starts_with("heads") ? 2 : 1)};
-      request.head = 0;
-      request.maximum_cells = 32;
-      const Picture picture = make_picture(pattern::Pattern::parse(expression), request);
-      ASSERT_EQ(picture.panels.size(), 1U);
-      const auto& cells = picture.panels[0].cells;
-      for (std::int64_t i = 0; i < picture.rows; ++i) {
-        EXPECT_GT(cells[static_cast<std::size_t>(i * picture.columns + i)].coverage, 0) << expression << " cell " << i;
-      }
+class LongPicture : public testing::TestWithParam<const char*> {};
+
+TEST_P(LongPicture, CostsWhatItDraws) {
+  const std::string_view expression = GetParam();
+  for (const std::int64_t length : {kMillion, kLongest}) {
+    PictureRequest request{test::square(length, expression.starts_with("heads") ? 2 : 1)};
+    request.head = 0;
+    request.maximum_cells = 32;
+    const Picture picture = make_picture(pattern::Pattern::parse(expression), request);
+    ASSERT_EQ(picture.panels.size(), 1U);
+    const auto& cells = picture.panels[0].cells;
+    for (std::int64_t i = 0; i < picture.rows; ++i) {
+      EXPECT_GT(cells[static_cast<std::size_t>(i * picture.columns + i)].coverage, 0) << length << " cell " << i;
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Survey, LongPicture,
+                         testing::Values("full", "causal", "strided(1024)", "window(512) | global(2)", "stride(7)",
+                                         "erdos_renyi(0.5)", "heads(window(4), causal)"));
 
 TEST(Survey, SampledCellsAgreeWithCountedOnes) {
   for (const char* expression : {"causal", "window(3000)", "global(2)", "segment(5000)"}) {

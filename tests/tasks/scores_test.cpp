@@ -129,9 +129,9 @@ std::int64_t least_cost(std::span<const std::int64_t> sorted, const BatchLimits&
 }
 
 TEST(Batches, NoOtherCutCostsLess) {
-  std::mt19937 generator(7);
-  const auto below = [&](std::int64_t count) { return static_cast<std::int64_t>(generator()) % count; };
-  for (int round = 0; round < 50; ++round) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::mt19937_64 generator(seed);
+    const auto below = [&](std::uint64_t count) { return static_cast<std::int64_t>(generator() % count); };
     std::vector<std::int64_t> lengths(static_cast<std::size_t>(1 + below(12)));
     std::ranges::generate(lengths, [&] { return below(90); });
     const BatchLimits limits{.rows = 1 + below(6), .tokens = 1 + below(300), .pass = below(60)};
