@@ -23,9 +23,9 @@ void bound_caches_of_shapes() {
 
 // OpenMP's threads wait for each other in a loop for milliseconds before they sleep. Where other programs run, a thread
 // waits so for one that has no core: with two busy neighbours on two cores training took 1.7 times as long and a server
-// of short texts more than five times. Libgomp reads this when it is loaded, with libweft; 10,000 turns are a tenth of
-// a millisecond.
-void wait_briefly() { ::setenv("GOMP_SPINCOUNT", "10000", 0); }
+// of short texts more than five times. Libgomp reads this when it is loaded, with libweft; 30,000 turns are less than a
+// millisecond. With fewer, threads sleep between the requests of a client, and waking them costs more than they save.
+void wait_briefly() { ::setenv("GOMP_SPINCOUNT", "30000", 0); }
 
 }  // namespace
 
