@@ -12,26 +12,17 @@ namespace {
 // allocator reads this once, with its first large tensor.
 void use_large_pages() { ::setenv("THP_MEM_ALLOC_ENABLE", "1", 0); }
 
-// oneDNN makes a program for each number of rows that a weight is multiplied with, and it and LibTorch keep 1,024 of
-// them, a quarter of a megabyte each: a server of texts of all lengths would grow by hundreds of megabytes. With this
-// many it answers as fast.
-void bound_caches_of_shapes() {
-  constexpr const char* kPrograms = "128";
-  ::setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", kPrograms, 0);
-  ::setenv("LRU_CACHE_CAPACITY", kPrograms, 0);
-}
-
 // OpenMP's threads wait for each other in a loop for milliseconds before they sleep. Where other programs run, a thread
-// waits so for one that has no core: with two busy neighbours on two cores training took 1.7 times as long and a server
-// of short texts more than five times. Libgomp reads this when it is loaded, with libweft; 30,000 turns are less than a
-// millisecond. With fewer, threads sleep between the requests of a client, and waking them costs more than they save.
+// waits so for one that has no core: with two busy neighbours on two cores training took 1.9 times as long and a server
+// of texts of mixed lengths did not come to an end. Libgomp reads this when it is loaded, with libweft; 30,000 turns
+// are less than a millisecond. With fewer, threads sleep between the requests of a client, and waking them costs more
+// than they save.
 void wait_briefly() { ::setenv("GOMP_SPINCOUNT", "30000", 0); }
 
 }  // namespace
 
 int main(int count, char** arguments) {
   use_large_pages();
-  bound_caches_of_shapes();
   wait_briefly();
   return weft::cli::run(count, arguments);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft serve`: models behind HTTP. This file opens them and says which path is which task; server/ knows HTTP.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -247,7 +248,17 @@ void print_start(const ServeCommand& command, const std::string& where, const st
   std::cout.flush();
 }
 
+// oneDNN makes a program for each number of rows that a weight is multiplied with, and it and LibTorch keep 1,024 of
+// them, a quarter of a megabyte each: with texts of all lengths a server would grow by hundreds of megabytes. Both read
+// this with the first product. Other commands end, and training on texts of all lengths is slower with so few.
+void bound_caches_of_shapes() {
+  constexpr const char* kPrograms = "128";
+  ::setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", kPrograms, 0);
+  ::setenv("LRU_CACHE_CAPACITY", kPrograms, 0);
+}
+
 void run_serve(const ServeCommand& command) {
+  bound_caches_of_shapes();
   server::ServerConfig config;
   formats::update_from_json(config, command.given, "weft serve");
   SequenceFlags flags = command.flags;
