@@ -6,7 +6,8 @@
     bench/memory/depth.py --context 65536 --layers 6 12 --heads 2 --attention 'lsh(causal=position, rounds=4)' --forms reversible-chunks
 
 What a run of one layer with a context of 64 takes (the program, LibTorch, its threads) is shown by itself. Parameters, their gradients and the two moments
-of AdamW grow with depth in every form; the table says how much that is.
+of AdamW grow with depth in every form; the table says how much that is. The allocator is told to give every freed tensor back to the system at once, so that
+peaks are those of the tensors, and not of what the allocator keeps for later.
 """
 import argparse
 import os
@@ -18,6 +19,7 @@ import time
 WEFT = os.environ.get("WEFT_BINARY", pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/weft")
 FORMS = {"plain": [], "recomputed": ["--gradient-checkpointing"], "reversible": ["--residual", "reversible"],
          "reversible-chunks": ["--residual", "reversible", "--feed-forward-chunk", "256"]}
+GIVE_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}  # bytes, of glibc's malloc
 
 
 def measure(folder, name, flags, steps=3):
@@ -26,7 +28,7 @@ def measure(folder, name, flags, steps=3):
     arguments = [str(WEFT), "train", "--train-text", f"{folder}/text", "--batch-size", "1", "--dtype", "float32", "--steps", str(steps),
                  "--out", str(out), *map(str, flags)]
     null = os.open(os.devnull, os.O_WRONLY)
-    child = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
+    child = os.posix_spawn(arguments[0], arguments, {**os.environ, **GIVE_BACK}, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
     began = time.monotonic()
     _, status, usage = os.wait4(child, 0)
     assert status == 0, arguments
