@@ -9,6 +9,7 @@
 #include "attention/mechanism_checks.h"
 #include "attention/small_calls.h"
 #include "support/torch_gradcheck.h"
+#include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
 
 namespace weft::test {
@@ -194,6 +195,30 @@ TEST_P(EveryMechanism, GradientsAreThoseOfTheFunction) {
     }
     testing::expect_gradients(call, inputs, 1e-5);
   }
+}
+
+// Four times the tokens take four times the memory, and what does not depend on them.
+TEST_P(EveryMechanism, MemoryOf131072TokensIsProportionalToTheLength) {
+  if (GetParam().find("landmarks=0") != std::string::npos) {
+    GTEST_SKIP() << "sees all pairs, which takes minutes";
+  }
+  const std::string expression =
+      GetParam() == "relative" ? "relative(left=64)" : GetParam();  // alone it sees all pairs
+  MechanismSite site;
+  site.heads = 1;
+  site.head_dim = kBatteryWidth;
+  site.maximum_length = 131072;
+  site.causal = can_be_causal();
+  const auto module = attention::make_attention(expression, site, at::TensorOptions(at::kFloat));
+  const auto peak = [&](std::int64_t length) {
+    const Tensors tensors = fitting(*module, random_tensors({1, site.heads, length, kBatteryWidth}));
+    tensors.key.requires_grad_();
+    return testing::peak_tensor_bytes(
+        [&] { module->forward(tensors.query, tensors.key, tensors.value, {}).sum().backward(); });
+  };
+  const std::int64_t quarter = peak(32768);
+  EXPECT_LT(peak(131072), 4.2 * static_cast<double>(quarter) + (1 << 20));
+  EXPECT_LT(quarter, std::int64_t{1} << 29) << "bytes at 32,768 tokens";
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryMechanism, ::testing::ValuesIn(battery_expressions()), [](const auto& info) {
