@@ -36,6 +36,7 @@ def options():
         task.add_argument("--out", type=pathlib.Path, required=True, help="folder for runs and results")
         task.add_argument("--pruned", type=int, nargs="+", default=[0, 20, 40, 60, 80, 90], help="percentages of edges to prune")
         task.add_argument("--controls", nargs="+", default=list(CONTROLS), choices=list(CONTROLS))
+        task.add_argument("--attend", nargs="+", default=["self", "cross"], choices=["self", "cross"], help="translate: which attention to prune")
         task.add_argument("--seeds", type=int, default=3)
         task.add_argument("--steps", type=int, default=600)
         task.add_argument("--layers", type=int, default=2)
@@ -133,7 +134,7 @@ def pruned_patterns(chosen, profile, attend, percentage, control):
 def experiments(chosen, task, profile):
     """(attend, percentage, control, pattern) of every row of the table."""
     yield "none", 0, "full", "causal" if chosen.task == "language" else "full"
-    for attend in task.attends:
+    for attend in (attend for attend in task.attends if attend in chosen.attend):
         for percentage in (p for p in chosen.pruned if p > 0):
             for control in chosen.controls:
                 yield attend, percentage, control, f"@{pruned_patterns(chosen, profile, attend, percentage, control)}"

@@ -41,7 +41,9 @@ at::Tensor Fixture::tensor(const std::string& name) const {
 
 at::Tensor Fixture::float64(const std::string& name) const { return tensor(name).to(at::kDouble); }
 
-std::int64_t Fixture::integer(const std::string& name) const { return std::stoll(file_.metadata().at(name)); }
+std::int64_t Fixture::integer(const std::string& name) const { return std::stoll(text(name)); }
+
+std::string Fixture::text(const std::string& name) const { return file_.metadata().at(name); }
 
 double largest_difference(const at::Tensor& a, const at::Tensor& b, const at::Tensor& rows) {
   return largest_difference(a.index({rows}), b.index({rows}));

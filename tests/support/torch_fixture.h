@@ -23,6 +23,8 @@ class Fixture {
   at::Tensor float64(const std::string& name) const;
   /// A whole number from the metadata.
   std::int64_t integer(const std::string& name) const;
+  /// A string from the metadata.
+  std::string text(const std::string& name) const;
 
  private:
   formats::SafetensorsFile file_;

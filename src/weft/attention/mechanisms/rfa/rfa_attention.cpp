@@ -114,6 +114,7 @@ RfaAttention::RfaAttention(MechanismSpec spec, const MechanismSite& site, const 
   require(site.causal || !settings.gate, "attention: `", description(),
           "` forgets what lies behind, and so it is for decoders alone; leave gate=yes out where both sides are seen");
   least_denominator_ = settings.one ? kLeastSummed : kLeastMasked;
+  counts_by_size_ = !settings.one || !site.causal;
   redraw_every_ = settings.redraw;
   const at::NoGradGuard without_gradients;
   const std::int64_t rows = settings.features / 2;
@@ -173,7 +174,10 @@ at::Tensor RfaAttention::query_features(const at::Tensor& x) const { return feat
 
 at::Tensor RfaAttention::key_features(const at::Tensor& x) const { return features(x); }
 
-at::Tensor RfaAttention::denominators(const at::Tensor& sums) const { return sums.clamp_min(least_denominator_); }
+// As released: a sum over a masked matrix or over another text counts by its size, a running sum as it is.
+at::Tensor RfaAttention::denominators(const at::Tensor& sums) const {
+  return (counts_by_size_ ? sums.abs() : sums).clamp_min(least_denominator_);
+}
 
 at::Tensor RfaAttention::log_gates(const at::Tensor& key) const {
   if (!gate_.defined()) {

@@ -21,7 +21,7 @@ std::string rfa_caution(const std::string& expression);
 
 /// With x^ = x / (|x| + 1e-3), random rows w ~ normal(0, I) and learned scales s of each column (equations 2 and 3),
 ///   phi(x) = 0.1 [sin((s w) . x^), cos((s w) . x^)],  E[phi(q) . phi(k)] ~ exp(-|s (q^ - k^)|^2 / 2),
-///   output_i = phi(q_i) S_i / max(phi(q_i) . z_i, least),
+///   output_i = phi(q_i) S_i / max(d_i, least),  d_i = phi(q_i) . z_i, or its size: see denominators(),
 /// S and z as FeatureAttention has them. With `gate` (equation 7, decoders only) they forget, g_j = sigmoid(w_g . k_j +
 /// b): the gate reads the key of its head, the layer's projection of the input, where the paper has a projection of its
 /// own. Learned: `scales` [heads, D], ones; `gate` [heads, D], zeros; `gate_level` [heads], 3 (g = 0.95). Drawn once
@@ -50,6 +50,7 @@ class RfaAttention : public FeatureAttention {
   at::Tensor of_all_heads(const at::Tensor& tensor) const;
 
   double least_denominator_ = 1.0;
+  bool counts_by_size_ = false;
   std::int64_t redraw_every_ = 0;
   at::Tensor projection_;
   at::Tensor scales_;  // undefined: ones
