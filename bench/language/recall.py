@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What decoders remember, by how far back it stands: a table of mechanisms by distance, and a figure, of two tasks that tell them apart.
 
-needle: a pair such as `<qf=7>` stands in a text of random letters, and after so many bytes `[qf=` asks for its digit. copy: so many random letters are
-followed by the same letters. Every mechanism learns from the same text with the same shape and steps, for each seed; the share of right first guesses on
-other texts is printed, mean and standard deviation over the seeds. Chance is 0.1 for a needle, 1/16 for a copy.
+needle: a digit, so many letters in the order of the alphabet, and the digit again; other digits stand before it. copy: so many random letters are followed
+by the same letters. Every mechanism learns from the same text with the same shape and steps, for each seed; the share of right first guesses on other texts
+is printed, mean and standard deviation over the seeds. Chance is 0.1 for a needle, 1/16 for a copy.
 
-    bench/language/recall.py [--attention EXPR...] [--context 1024] [--steps 2000] [--seeds 3] [--plot FOLDER]
+    bench/language/recall.py [--attention EXPR...] [--context 256] [--steps 5000] [--seeds 3] [--plot FOLDER]
 """
 import argparse
 import json
@@ -23,18 +23,21 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import plot  # noqa: E402
 import programs  # noqa: E402
 
-LETTERS = "abcdefghijklmnop"
-DECODERS = ["causal", "window(left=64)", "window(left=64) | stride(64)", "lsh(causal=rank, window=64, rounds=4)", "relative", "linear", "linear(map=dpfp)",
-            "performer(features=256)", "rfa(gate=yes, denominator=small)"]
+ALPHABET = "abcdefghijklmnop"
+DECODERS = ["causal", "window(left=16)", "window(left=16) | stride(16)", "lsh(causal=rank, window=16, rounds=4)", "relative", "linear", "linear(map=dpfp)",
+            "performer(features=64)", "rfa(gate=yes, denominator=small)"]
+NO_POSITIONS = ("relative",)  # mechanisms whose scores know the distances
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", default=os.environ.get("WEFT_BINARY", programs.ROOT / "build/release/bin/weft"), help="the weft program")
     parser.add_argument("--attention", nargs="+", default=DECODERS, help="mechanisms of decoders, one a model")
-    for name, value in {"context": 1024, "layers": 4, "width": 128, "heads": 4, "batch-size": 4, "steps": 2000, "seeds": 3, "episodes": 40}.items():
+    for name, value in {"context": 256, "layers": 2, "width": 64, "heads": 2, "batch-size": 16, "steps": 5000, "seeds": 3, "episodes": 40}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
-    parser.add_argument("--training-bytes", type=int, default=8_000_000)
+    parser.add_argument("--training-bytes", type=int, default=4_000_000)
+    parser.add_argument("--learning-rate", type=float, default=0.004)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--plot", type=pathlib.Path, help="a folder for figures")
     chosen = parser.parse_args()
     if chosen.context < 128:
@@ -47,31 +50,27 @@ def distances(chosen):
     return [2**power for power in range(4, 20) if 2**power + 32 <= chosen.context // 2]
 
 
-def letters(draw, count):
-    return "".join(draw.choices(LETTERS, k=count))
-
-
 def needle(draw, distance):
-    """An episode, and where in it the answers stand."""
-    key, digit = "".join(draw.sample(string.ascii_lowercase[16:], 2)), draw.choice(string.digits)
-    text = f"<{key}={digit}>{letters(draw, distance)}[{key}={digit}]"
+    """An episode, and where in it the answers stand. What stands between can be foretold, so that a model learns from the answers."""
+    digit, between = draw.choice(string.digits), "".join(ALPHABET[place % len(ALPHABET)] for place in range(distance))
+    text = f"({digit}{between}|{digit})"
     return text, [len(text) - 2]
 
 
 def copy(draw, distance):
-    part = letters(draw, distance)
+    part = "".join(draw.choices(ALPHABET, k=distance))
     return f"({part}|{part})", list(range(distance + 2, 2 * distance + 2))
 
 
 TASKS = {"needle": needle, "copy": copy}
 
 
-def training_text(chosen, task, seed):
-    draw, parts, size = random.Random(f"train {task} {seed}"), [], 0
-    while size < chosen.training_bytes:
-        text, _ = TASKS[task](draw, draw.choice(distances(chosen)))
-        parts.append(text + "\n")
-        size += len(parts[-1])
+def episodes(draw, chosen, task, size):
+    """At least so many bytes of episodes."""
+    parts = []
+    while size > 0:
+        parts.append(TASKS[task](draw, draw.choice(distances(chosen)))[0] + "\n")
+        size -= len(parts[-1])
     return "".join(parts)
 
 
@@ -81,8 +80,8 @@ def questions(chosen, task):
     for distance in distances(chosen):
         for _ in range(chosen.episodes):
             episode, places = TASKS[task](draw, distance)
-            # What stands before is another text, so that no window begins inside of an episode.
-            text += letters(draw, chosen.context // 2) + "\n"
+            # What stands before are other episodes, so that no window begins inside of this one.
+            text += episodes(draw, chosen, task, chosen.context // 2)
             answers.update({len(text) + place: distance for place in places})
             text += episode + "\n"
     return text, answers
@@ -101,12 +100,15 @@ def shares(scores, answers):
 
 def measured(chosen, task, attention, seed, folder):
     train, held_out, scores = folder / "train.txt", folder / "held_out.txt", folder / "scores.jsonl"
-    train.write_text(training_text(chosen, task, seed), encoding="ascii")
+    train.write_text(episodes(random.Random(f"train {task} {seed}"), chosen, task, chosen.training_bytes), encoding="ascii")
     text, answers = questions(chosen, task)
     held_out.write_text(text, encoding="ascii")
     run = folder / "run"
-    programs.weft(chosen.weft, "train", "--train-text", train, "--attention", attention, "--context", chosen.context, "--layers", chosen.layers, "--width",
-                  chosen.width, "--heads", chosen.heads, "--batch-size", chosen.batch_size, "--steps", chosen.steps, "--seed", seed, "--out", run)
+    positions = ["--position-embedding", "none"] if attention.startswith(NO_POSITIONS) else []
+    programs.weft(
+        chosen.weft, "train", "--train-text", train, "--attention", attention, *positions, "--context", chosen.context, "--layers", chosen.layers, "--width",
+        chosen.width, "--heads", chosen.heads, "--batch-size", chosen.batch_size, "--steps", chosen.steps, "--learning-rate", chosen.learning_rate, "--seed", seed,
+        "--out", run)
     programs.weft(chosen.weft, "eval", run, "--text", held_out, "--token-scores", scores)
     return shares(scores, answers)
 
@@ -130,7 +132,7 @@ def table(chosen, task):
 def main():
     chosen = options()
     print("machine:", programs.machine(), flush=True)
-    for task in TASKS:
+    for task in chosen.tasks:
         curves = table(chosen, task)
         if chosen.plot:
             chosen.plot.mkdir(parents=True, exist_ok=True)
