@@ -47,6 +47,7 @@ TEST(TransformerConfig, NamesAreAmongTheKnown) {
 }
 
 TEST(TransformerConfig, FieldsFitEachOther) {
+  expect_refused({"learned_slopes", "alibi", "rotary"}, [](auto& c) { c.learned_slopes = true; });
   expect_refused({"hidden_size 16", "num_attention_heads 3"}, [](auto& c) { c.num_attention_heads = 3; });
   expect_refused({"num_attention_heads 4", "num_key_value_heads 3"}, [](auto& c) {
     c.num_attention_heads = 4;

@@ -14,6 +14,7 @@ attention::MechanismSite site_of(const BlockConfig& config) {
   site.incremental = config.causal;
   site.dropout = config.attention_dropout;
   site.alibi = config.alibi;
+  site.learned_slopes = config.learned_slopes;
   site.directory = config.directory;
   return site;
 }

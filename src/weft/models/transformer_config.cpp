@@ -24,6 +24,8 @@ void check_heads(const TransformerConfig& config, std::string_view where) {
   require(!rotary || config.head_dim() % 2 == 0, where,
           ": rotary position_embedding needs an even head dimension, but hidden_size / ", "num_attention_heads is ",
           config.head_dim());
+  require(!config.learned_slopes || config.position_embedding == "alibi", where,
+          ": learned_slopes are those of alibi positions, but position_embedding is ", config.position_embedding);
 }
 
 // The rectangle nearest to a square whose rows are a power of two long.
@@ -154,6 +156,7 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.activation = config.hidden_act;
   block.causal = config.is_decoder;
   block.alibi = config.position_embedding == "alibi";
+  block.learned_slopes = config.learned_slopes;
   block.norm_first = config.norm_position == "pre";
   block.layer_norm_eps = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;

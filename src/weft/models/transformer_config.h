@@ -27,6 +27,7 @@ struct TransformerConfig {
   std::int64_t intermediate_size = 0;
   std::int64_t max_position_embeddings = 4096;
   std::string position_embedding = "rotary";
+  bool learned_slopes = false;
   std::vector<std::int64_t> axial_pos_shape = {};
   std::vector<std::int64_t> axial_pos_embds_dim = {};
   std::string residual = "plain";
@@ -123,6 +124,9 @@ struct TransformerConfig {
                 "how a token knows its position; picture adds learned rows, columns and channels; none leaves that to "
                 "the attention: relative"}
               .one_of({"rotary", "learned", "axial", "picture", "sinusoidal", "alibi", "none"}));
+    visit(Field{"learned_slopes", &C::learned_slopes,
+                "each head of each layer learns its slope of alibi positions, which begins as published; an encoder's "
+                "learns one for each side"});
     visit(Field{"axial_pos_shape", &C::axial_pos_shape,
                 "rows and columns of the rectangle that axial positions are laid out in, which holds "
                 "max_position_embeddings of them; none for the one nearest to a square"});

@@ -26,6 +26,7 @@ struct MechanismSite {
   bool cross = false;                   ///< queries and keys come from two sequences
   double dropout = 0.0;                 ///< on the attention probabilities while training; nothing where there are none
   bool alibi = false;  ///< the distance of two positions lowers their score, with the slopes of alibi_slopes()
+  bool learned_slopes = false;  ///< ... which are where learning begins, in place of constants
   std::filesystem::path directory = {};  ///< of the config: files that the expression names lie below it
 };
 

@@ -118,7 +118,9 @@ std::string window_of_heads(const std::vector<std::int64_t>& lefts, bool causal)
 }
 
 SpanAttention::SpanAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options)
-    : AttentionImpl(std::move(spec), site), kept_(std::make_shared<Kept>()) {
+    : AttentionImpl(with_learned_slopes(std::move(spec), site), site),
+      slopes_(alibi_slopes_at(site, *this, options)),
+      kept_(std::make_shared<Kept>()) {
   const SpanSettings settings = span_settings(this->spec().description);
   longest_ = settings.longest;
   ramp_ = settings.ramp;
@@ -226,11 +228,13 @@ SpanAttention::Kept SpanAttention::computed(std::int64_t length) const {
   // Within the ramp alone: the logarithm of 0 would make the gradient of a span NaN although nobody sees that distance.
   const at::Tensor inside = (mask > 0.0).logical_and(mask < 1.0);
   at::Tensor scores = at::where(inside, mask, 1.0).log();
-  if (site().alibi) {
-    scores = scores - alibi_slopes(site().heads).to(scores.options().requires_grad(false)).unsqueeze(1) * distances;
-  }
   if (!site().causal && count > 1) {
     scores = at::cat({scores.narrow(1, 1, count - 1).flip({1}), scores}, 1);
+  }
+  if (slopes_.defined()) {
+    const std::int64_t behind = site().causal ? 0 : count - 1;
+    const at::Tensor table = alibi_table(slopes_, count - 1, distances.options()).scores;  // of both sides
+    scores = scores + table.narrow(1, count - 1 - behind, count + behind);
   }
   made.table = {scores, site().causal ? 0 : count - 1};
   made.pattern = pattern::Pattern::parse(window_of_heads(made.lefts, site().causal));
@@ -242,7 +246,7 @@ SpanAttention::Kept SpanAttention::kept_for(std::int64_t length) {
     return computed(length);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto version = static_cast<std::int64_t>(spans_._version());
+  const std::int64_t version = static_cast<std::int64_t>(spans_._version()) + slopes_.version();
   if (kept_->spans != spans_.const_data_ptr() || kept_->version != version || kept_->length < length) {
     // Room for the tokens that follow: n of them compute O(n) entries in total.
     *kept_ = computed(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length))));

@@ -11,6 +11,7 @@
 
 #include "weft/attention/attention.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/alibi.h"
 
 namespace weft::attention {
 
@@ -23,7 +24,7 @@ std::string window_of_heads(const std::vector<std::int64_t>& lefts, bool causal)
 
 /// With the distance d = |i - j| (a token is 0 away from itself) and the span z of the head, in tokens,
 ///   m(d) = clamp((z + R - d) / R, 0, 1),   weights_ij ~ m(d) exp(q_i k_j / sqrt(D))   (equations 4 and 5),
-/// over d < L: scores get log m, and where m is 0 there is no edge. With ALiBi its slopes are added. It learns `spans`
+/// over d < L: scores get log m, and where m is 0 there is no edge. With ALiBi its slopes are added, published or learned. It learns `spans`
 /// z / L [heads], float, in [0, 1]; numbers outside count as the nearest inside. The gradient of z is that of m within
 /// the ramp, 0 < m < 1, and 0 at its ends. With positions=shared scores are q_i (k_j + p_d) / sqrt(D), and layer 0
 /// learns `positions` p [L, D] for all heads of all layers, drawn from normal(0, 1) as released.
@@ -64,6 +65,7 @@ class SpanAttention : public AttentionImpl {
   std::int64_t ramp_ = 0;
   bool shares_ = false;
   at::Tensor spans_;
+  AlibiSlopes slopes_;
   at::Tensor positions_;  // of layer 0 in all layers; undefined without
   std::mutex mutex_;
   std::shared_ptr<Kept> kept_;  // of calls without gradients: a decoded token costs its edges and not a table
