@@ -228,7 +228,7 @@ void check_memory(const TransformerConfig& config, std::string_view where) {
     require(attention::parse_mechanism(expression, config.directory).keeps_memory, where, ": attention of layer ",
             layer, ": `", expression,
             "` cannot go on behind a memory, because a segment does not know its place in the text; ",
-            "`relative` and `span` can, as they know distances alone");
+            "`relative`, `span` and patterns of window, stride and causal can, as they know distances alone");
   }
   require(
       config.position_embedding == "none" || config.position_embedding == "alibi", where,

@@ -54,6 +54,7 @@ struct MechanismSpec {
   bool brings_positions = false;         ///< its scores know positions: a model adds none of its own
   bool keeps_memory = false;             ///< a segment can go on behind the rows that the one before it left
   bool ignores_query_positions = false;  ///< wherever a query stands, it sees the same of another sequence
+  std::int64_t heads = 0;                ///< whose settings it lists one by one; 0: it fits any number
   std::int64_t latents =
       0;  ///< rows that a layer keeps beside its text and packs it into, and that this one attends to
   std::vector<std::string> parameters = {};      ///< names that its module registers for what it learns
