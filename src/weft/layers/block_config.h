@@ -58,6 +58,7 @@ struct BlockConfig {
   double layer_norm_eps = 1e-5;
   double dropout = 0.0;                               ///< on the output of each sublayer
   double attention_dropout = 0.0;                     ///< on the attention probabilities
+  double position_dropout = 0.0;                      ///< on what scores know of distances
   std::filesystem::path directory = {};               ///< that files named in `attention` lie below
   std::optional<CompressionConfig> compression = {};  ///< of rows that leave the memory; absent: they are forgotten
 

@@ -161,6 +161,7 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.layer_norm_eps = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;
   block.attention_dropout = config.attention_probs_dropout_prob;
+  block.position_dropout = config.is_transformer_xl() ? config.hidden_dropout_prob : 0.0;
   block.directory = config.directory;
   if (config.compressed_memory_length > 0) {
     block.compression = layers::CompressionConfig{config.compression, config.compression_rate};

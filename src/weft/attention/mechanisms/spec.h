@@ -24,8 +24,9 @@ struct MechanismSite {
   bool causal = false;                  ///< no later position may matter; a pattern is intersected with `causal`
   bool incremental = false;             ///< tokens come one after the other, behind a state of those before
   bool cross = false;                   ///< queries and keys come from two sequences
+  double position_dropout = 0.0;        ///< on what a mechanism's scores know of distances, while training
   double dropout = 0.0;                 ///< on the attention probabilities while training; nothing where there are none
-  bool alibi = false;  ///< the distance of two positions lowers their score, with the slopes of alibi_slopes()
+  bool alibi = false;           ///< the distance of two positions lowers their score, with the slopes of alibi_slopes()
   bool learned_slopes = false;  ///< ... which are where learning begins, in place of constants
   std::filesystem::path directory = {};  ///< of the config: files that the expression names lie below it
 };

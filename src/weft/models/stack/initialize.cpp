@@ -34,9 +34,14 @@ void initialize_parameter(std::string_view name, at::Tensor& parameter, const In
     parameter.zero_();
   } else if (name.ends_with("norm.weight")) {
     parameter.fill_(1.0);
+    if (initializer.norm_range > 0) {
+      parameter.normal_(1.0, initializer.norm_range, initializer.generator);
+    }
   } else if (name.ends_with("projection")) {
-    // Rows through it keep their size, into a cluster of few columns and out of it.
-    parameter.normal_(0.0, 1.0 / std::sqrt(static_cast<double>(parameter.size(1))), initializer.generator);
+    // Rows through it keep their size, into a cluster of few columns and out of it, unless a range is published.
+    const double keeping = 1.0 / std::sqrt(static_cast<double>(parameter.size(1)));
+    parameter.normal_(0.0, initializer.projection_range > 0 ? initializer.projection_range : keeping,
+                      initializer.generator);
   } else {
     const double divisor = writes_to_residual(name) ? initializer.residual_divisor : 1.0;
     const double range = initializer.by_fan_in ? fan_in_range(name, parameter) : initializer.range;
