@@ -2,6 +2,7 @@
 """Positions that a model learns, from the command line: training, checkpoints, evaluation, generation."""
 
 import json
+import math
 import pathlib
 import shutil
 import struct
@@ -9,7 +10,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from weft_program import Case, losses, weft, weft_json  # noqa: E402
+from weft_program import TINY, Case, losses, weft, weft_json  # noqa: E402
 
 
 def float_tensors(directory):
@@ -70,6 +71,38 @@ class LearnedSlopesTest(Case):
     def test_they_are_those_of_alibi(self):
         refused = weft(*self.train_arguments(self.run_directory, "--steps", "1", "--learned-slopes"))
         self.assert_fails(refused, 2, "--learned-slopes", "alibi", "rotary")
+
+
+class StridePositionsTest(Case):
+    """`--position-embedding stride`: learned rows and columns of texts and sound, as Sparse Transformers have them."""
+
+    def test_of_text(self):
+        self.train("--attention", "strided(8)", "--position-embedding", "stride", "--position-stride", "8", "--steps", "6", "--initialization",
+                   "fan_in", "--no-tie-word-embeddings", "--eval-text", self.held_out)
+        tables = float_tensors(self.run_directory)
+        self.assertEqual(len(tables["embeddings.stride_positions.rows"]), 8 * 32)
+        self.assertEqual(len(tables["embeddings.stride_positions.columns"]), 8 * 32)
+        config = json.loads((self.run_directory / "config.json").read_text())
+        self.assertEqual((config["position_embedding"], config["position_stride"]), ("stride", 8))
+        found = weft_json("generate", self.run_directory, "--prompt", "graph", "--max-new-tokens", "50", "--seed", "3")
+        self.assertEqual(found["new_tokens"], 50)
+        self.assert_fails(weft("generate", self.run_directory, "--prompt", "graph", "--max-new-tokens", "90"), 2, "64 positions")
+
+    def test_of_sound(self):
+        sound = self.folder / "sound.wav"
+        samples = bytes(128 + int(100 * math.sin(i / 5)) for i in range(2000))
+        sound.write_bytes(b"RIFF" + struct.pack("<I", 36 + len(samples)) + b"WAVEfmt " +
+                          struct.pack("<IHHIIHH", 16, 1, 1, 8000, 8000, 1, 8) + b"data" + struct.pack("<I", len(samples)) + samples)
+        run = self.folder / "sound"
+        done = weft("train", "--train-audio", sound, "--eval-audio", sound, *TINY, "--attention", "strided(16)", "--position-embedding",
+                    "stride", "--position-stride", "16", "--steps", "2", "--out", run)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(float_tensors(run)["embeddings.stride_positions.rows"]), 4 * 32)
+        self.assertGreater(weft_json("eval", run, "--audio", sound)["bits_per_byte"], 0)
+
+    def test_fields_fit_together(self):
+        refused = weft(*self.train_arguments(self.run_directory, "--steps", "1", "--position-stride", "8"))
+        self.assert_fails(refused, 2, "--position-stride", "rotary")
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ constexpr std::string_view kOptional[] = {"loss_chunk_size",
                                           "lm_head_bias",
                                           "residual",
                                           "picture_shape",
+                                          "position_stride",
                                           "learned_slopes",
                                           "initialization"};
 

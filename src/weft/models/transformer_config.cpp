@@ -80,6 +80,20 @@ void check_axial(const TransformerConfig& config, std::string_view where) {
           config.max_position_embeddings);
 }
 
+/// Of a config whose position_stride is in range.
+layers::GridSides stride_sides(const TransformerConfig& config) {
+  const std::int64_t columns =
+      config.position_stride > 0 ? config.position_stride : near_square(config.max_position_embeddings).second;
+  return {(config.max_position_embeddings + columns - 1) / columns, columns, 0};
+}
+
+void check_stride(const TransformerConfig& config, std::string_view where) {
+  require(config.position_stride == 0 || config.position_embedding == "stride", where,
+          ": position_stride is for stride positions, but position_embedding is ", config.position_embedding);
+  require(config.position_stride <= config.max_position_embeddings, where, ": position_stride ", config.position_stride,
+          " must be at most max_position_embeddings ", config.max_position_embeddings);
+}
+
 void check_residual(const TransformerConfig& config, std::string_view where) {
   if (!config.is_reversible()) {
     return;
@@ -188,7 +202,10 @@ layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
     embeddings.axial = axial_shape(config);
   } else if (config.position_embedding == "picture") {
     embeddings.positions = layers::PositionKind::kPicture;
-    embeddings.picture = {config.picture_shape[0], config.picture_shape[1], config.picture_shape[2]};
+    embeddings.grid = {config.picture_shape[0], config.picture_shape[1], config.picture_shape[2]};
+  } else if (config.position_embedding == "stride") {
+    embeddings.positions = layers::PositionKind::kStride;
+    embeddings.grid = stride_sides(config);
   } else if (config.position_embedding == "sinusoidal") {
     embeddings.positions = layers::PositionKind::kSinusoidal;
     // Embeddings are drawn small: the factor brings them nearer to the waves.
@@ -218,7 +235,8 @@ std::optional<std::int64_t> position_limit(const TransformerConfig& config) {
   if (config.position_embedding == "axial") {
     return axial_shape(config).length();
   }
-  const bool learned = config.position_embedding == "learned" || config.position_embedding == "picture";
+  const bool learned = config.position_embedding == "learned" || config.position_embedding == "picture" ||
+                       config.position_embedding == "stride";
   return learned ? std::optional(config.max_position_embeddings) : std::nullopt;
 }
 
@@ -245,6 +263,7 @@ void validate(const TransformerConfig& config, std::string_view where) {
   require(config.tokenizer_class != "bytes" || config.vocab_size >= 256, where,
           ": vocab_size must be at least 256 with tokenizer_class bytes, found ", config.vocab_size);
   check_picture(config, where);
+  check_stride(config, where);
   require(config.initialization != "fan_in" || !config.tie_word_embeddings, where,
           ": initialization fan_in begins with a head of 0, which cannot be the token embeddings, but ",
           "tie_word_embeddings is true");

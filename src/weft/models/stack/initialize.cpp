@@ -19,13 +19,14 @@ bool writes_to_residual(std::string_view name) {
 }
 
 // Columns of the weight: the inputs of a product [out, in], or the width of a table, whose rows are added up where a
-// position has three.
+// position has two or three.
 double fan_in_range(std::string_view name, const at::Tensor& parameter) {
   constexpr double kScale = 0.125;
   if (name.ends_with("head.weight")) {
     return 0.0;
   }
-  const double added = name.find("picture_positions.") == std::string_view::npos ? 1.0 : 3.0;
+  const auto is_of = [&](std::string_view module) { return name.find(module) != std::string_view::npos; };
+  const double added = is_of("picture_positions.") ? 3.0 : (is_of("stride_positions.") ? 2.0 : 1.0);
   return kScale / std::sqrt(added * static_cast<double>(parameter.size(-1)));
 }
 
