@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // ALiBi, BiALiBi and distance tables: published slopes, the decoding of one token against the oracle, gradients, what
-// is refused. Random calls with them are in agreement_test.cpp.
+// is refused; slopes that heads learn, of patterns and of spans. Random calls with them are in agreement_test.cpp.
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
 #include <iterator>
 #include <limits>
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "support/torch_gradcheck.h"
+#include "weft/attention/mechanism.h"
 
 namespace weft::test {
 namespace {
 
+using attention::AttentionContext;
+using attention::AttentionImpl;
+using attention::make_attention;
+using attention::MechanismSite;
 using attention::Path;
 
 constexpr std::int64_t kHeads = 4;
@@ -146,6 +152,153 @@ TEST(PositionBias, GradientsEqualCentralDifferences) {
             return attention::attention(tensors[0], tensors[1], tensors[2], layout, options).output;
           },
           {inputs[0], inputs[1], inputs[2], biases[bias]});
+    }
+  }
+}
+
+MechanismSite sloped_site(std::int64_t heads, std::int64_t width, bool causal, bool learned = true) {
+  MechanismSite site;
+  site.heads = heads;
+  site.head_dim = width;
+  site.causal = causal;
+  site.maximum_length = 512;
+  site.alibi = true;
+  site.learned_slopes = learned;
+  return site;
+}
+
+at::Tensor run_sloped(AttentionImpl& module, const Tensors& tensors) {
+  return module.forward(tensors.query, tensors.key, tensors.value, {});
+}
+
+void set_slopes(AttentionImpl& module, const char* name, const std::vector<double>& slopes) {
+  const at::NoGradGuard without_gradients;
+  module.named_parameters()[name].copy_(at::tensor(slopes, at::kDouble));
+}
+
+// softmax(q k / sqrt(D) - slope |i - j|) over all pairs, or over those with j <= i: float64, differentiable.
+at::Tensor pairwise_sloped(const Tensors& tensors, const at::Tensor& before, const at::Tensor& behind, bool causal) {
+  const std::int64_t length = tensors.query.size(2);
+  const at::Tensor place = at::arange(length, at::kDouble);
+  const at::Tensor distance = place.unsqueeze(1) - place;  // [Q, K], query minus key
+  const auto wide = [](const at::Tensor& slopes) { return slopes.view({-1, 1, 1}); };
+  at::Tensor scores =
+      at::matmul(tensors.query, tensors.key.transpose(2, 3)) / std::sqrt(static_cast<double>(tensors.query.size(3)));
+  scores = scores - wide(before) * distance.clamp_min(0) + wide(behind) * distance.clamp_max(0);
+  if (causal) {
+    scores = scores.masked_fill(distance < 0, -std::numeric_limits<double>::infinity());
+  }
+  return at::matmul(scores.softmax(-1), tensors.value);
+}
+
+/// Of a random multiple of the output, against central differences for every entry of every parameter.
+void expect_gradients_of_parameters(AttentionImpl& module, const Tensors& tensors) {
+  const at::Tensor direction = at::randn(run_sloped(module, tensors).sizes(), at::kDouble);
+  const auto value = [&] { return (run_sloped(module, tensors) * direction).sum(); };
+  module.zero_grad();
+  value().backward();
+  for (auto& parameter : module.named_parameters()) {
+    const at::Tensor found = parameter.value().grad().clone();
+    const at::NoGradGuard without_gradients;
+    for (std::int64_t entry = 0; entry < found.numel(); ++entry) {
+      constexpr double kStep = 1e-6;
+      at::Tensor moved = parameter.value()[entry];
+      moved += kStep;
+      const double above = value().item<double>();
+      moved -= 2 * kStep;
+      const double below = value().item<double>();
+      moved += kStep;
+      EXPECT_NEAR(found[entry].item<double>(), (above - below) / (2 * kStep), 1e-6) << parameter.key() << entry;
+    }
+  }
+}
+
+TEST(LearnedSlopes, BeginAsPublished) {
+  const at::NoGradGuard without_gradients;
+  const Tensors tensors = random_tensors({2, 3, 70, 8});
+  for (const char* expression : {"full", "window(20)", "span(max=40, init=20)"}) {
+    for (const bool causal : {true, false}) {
+      const auto learned = make_attention(expression, sloped_site(3, 8, causal));
+      const auto constant = make_attention(expression, sloped_site(3, 8, causal, false));
+      EXPECT_TRUE(at::equal(run_sloped(*learned, tensors), run_sloped(*constant, tensors))) << expression;
+      const auto parameters = learned->named_parameters();
+      EXPECT_TRUE(at::equal(parameters["slopes"], attention::alibi_slopes(3)));
+      EXPECT_EQ(parameters.find("slopes_behind") != nullptr, !causal) << "the other side of an encoder";
+      EXPECT_EQ(constant->named_parameters().find("slopes"), nullptr);
+    }
+  }
+}
+
+TEST(LearnedSlopes, GradientsOfBothSides) {
+  at::manual_seed(11);
+  for (const bool causal : {true, false}) {
+    const auto module = make_attention("full", sloped_site(2, 3, causal), at::TensorOptions(at::kDouble));
+    set_slopes(*module, "slopes", {0.3, -0.07});
+    if (!causal) {
+      set_slopes(*module, "slopes_behind", {0.11, 0.6});
+    }
+    const Tensors tensors{at::randn({2, 2, 9, 3}, at::kDouble), at::randn({2, 2, 9, 3}, at::kDouble),
+                          at::randn({2, 2, 9, 2}, at::kDouble)};
+    const at::Tensor before = module->named_parameters()["slopes"];
+    const at::Tensor behind = causal ? before : module->named_parameters()["slopes_behind"];
+    EXPECT_LT(
+        (run_sloped(*module, tensors) - pairwise_sloped(tensors, before, behind, causal)).abs().max().item<double>(),
+        1e-12);
+    expect_gradients_of_parameters(*module, tensors);
+    const at::Tensor direction = at::randn({2, 2, 9, 2}, at::kDouble);
+    module->zero_grad();
+    (run_sloped(*module, tensors) * direction).sum().backward();
+    const at::Tensor found = before.grad().clone();
+    module->zero_grad();
+    (pairwise_sloped(tensors, before, behind, causal) * direction).sum().backward();
+    EXPECT_LT((found - before.grad()).abs().max().item<double>(), 1e-11) << "causal " << causal;
+  }
+}
+
+TEST(LearnedSlopes, GradientsBesideASpan) {
+  at::manual_seed(12);
+  for (const bool causal : {true, false}) {
+    const auto module =
+        make_attention("span(max=8, ramp=4, init=3)", sloped_site(2, 3, causal), at::TensorOptions(at::kDouble));
+    set_slopes(*module, "spans", {0.413, 0.727});  // away from the ends of the ramp, where there is no derivative
+    const Tensors tensors{at::randn({1, 2, 12, 3}, at::kDouble), at::randn({1, 2, 12, 3}, at::kDouble),
+                          at::randn({1, 2, 12, 2}, at::kDouble)};
+    expect_gradients_of_parameters(*module, tensors);
+  }
+}
+
+// Without gradients a table is kept from call to call; it must not outlive the slopes that it is of.
+TEST(LearnedSlopes, AKeptTableFollowsThem) {
+  const Tensors tensors = random_tensors({1, 2, 40, 8});
+  for (const char* expression : {"full", "span(max=30, init=10)"}) {
+    const auto module = make_attention(expression, sloped_site(2, 8, true));
+    for (const auto& slopes : {std::vector{0.5, 0.25}, std::vector{0.01, 1.5}, std::vector{-0.1, 0.0}}) {
+      set_slopes(*module, "slopes", slopes);
+      const at::Tensor fresh = run_sloped(*module, tensors).detach();
+      const at::NoGradGuard without_gradients;
+      EXPECT_LT((run_sloped(*module, tensors) - fresh).abs().max().item<double>(), 1e-6) << expression;
+    }
+  }
+}
+
+TEST(LearnedSlopes, StepsGiveWhatTheWholeGives) {
+  const at::NoGradGuard without_gradients;
+  const Tensors tensors = random_tensors({2, 2, 61, 8});
+  for (const char* expression : {"full", "strided(9)", "span(max=30, ramp=5, init=10)"}) {
+    const auto module = make_attention(expression, sloped_site(2, 8, true));
+    set_slopes(*module, "slopes", {0.03, -0.02});
+    const at::Tensor whole = run_sloped(*module, tensors);
+    const auto state = module->initial_state();
+    std::int64_t first = 0;
+    for (const std::int64_t count : {7, 1, 1, 13, 1, 37, 1}) {
+      AttentionContext context;
+      context.query_offset = first;
+      const at::Tensor output = module->step(tensors.query.narrow(2, first, count), tensors.key.narrow(2, first, count),
+                                             tensors.value.narrow(2, first, count), context, *state);
+      state->advance();
+      // float32 sums in another order
+      EXPECT_LT((output - whole.narrow(2, first, count)).abs().max().item<double>(), 1e-5) << expression << first;
+      first += count;
     }
   }
 }

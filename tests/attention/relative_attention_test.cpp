@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -18,6 +19,8 @@
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
 #include "weft/attention/mechanisms/relative/relative_product.h"
+#include "weft/attention/mechanisms/relative/wave_dropout.h"
+#include "weft/core/random.h"
 
 namespace weft::test {
 namespace {
@@ -53,8 +56,10 @@ std::shared_ptr<AttentionImpl> relative(const std::string& expression, const Mec
 }
 
 // Dai et al. 2019, section 3.3: all pairs [B, H, Q, K], each with its own row W w(i - j).
+// `kept` is the factor of dropout of a wave's number, of a distance and a column.
 at::Tensor pairwise(AttentionImpl& module, const Tensors& tensors, const Setting& setting,
-                    const AttentionContext& context = {}) {
+                    const AttentionContext& context = {},
+                    const std::function<double(std::int64_t, std::int64_t)>& kept = {}) {
   const auto learned = module.named_parameters();
   const auto wide = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };
   const std::int64_t heads = tensors.query.size(1);
@@ -77,7 +82,7 @@ at::Tensor pairwise(AttentionImpl& module, const Tensors& tensors, const Setting
       for (std::int64_t f = 0; f < width; ++f) {
         const auto exponent = static_cast<double>(2 * (f < sines ? f : f - sines)) / static_cast<double>(width);
         const double angle = static_cast<double>(distance) / std::pow(10000.0, exponent);
-        wave[i][j][f] = f < sines ? std::sin(angle) : std::cos(angle);
+        wave[i][j][f] = (f < sines ? std::sin(angle) : std::cos(angle)) * (kept ? kept(distance, f) : 1.0);
       }
     }
   }
@@ -346,6 +351,54 @@ TEST(RelativeAttention, DropoutIsDrawnFromTheSeedAlone) {
   module->eval();
   EXPECT_LT(gap_between(module->forward(tensors.query, tensors.key, value, context), pairwise(*module, tensors, {})),
             1e-4);
+}
+
+// The number of distance d and column c is zero where word c % 4 of the draw (c / 4, d) of all layers' seed is small.
+TEST(RelativeAttention, WavesAreDroppedByDistanceAndColumn) {
+  constexpr double kShare = 0.4;
+  for (const bool causal : {true, false}) {
+    MechanismSite site = relative_site(2, 5, causal);
+    site.position_dropout = kShare;
+    site.layer = 3;
+    const Setting setting{"relative(clamp=9)", -1, 9};
+    const auto module = relative(setting.expression, site);
+    const Tensors tensors = random_tensors({2, 2, 21, 5}, at::kDouble);
+    AttentionContext context;
+    context.seed = 77;
+    const std::uint64_t seed = random_bits(context.seed, ~std::uint64_t{0}, 2);
+    const auto kept = [&](std::int64_t distance, std::int64_t column) {
+      const Philox4 draw = philox(seed, static_cast<std::uint64_t>(column / 4), static_cast<std::uint64_t>(distance));
+      return random_unit(draw.value[column % 4]) < static_cast<float>(kShare) ? 0.0 : 1.0 / (1.0 - kShare);
+    };
+    const auto forward = [&] { return module->forward(tensors.query, tensors.key, tensors.value, context); };
+    const at::Tensor output = forward();
+    EXPECT_LT(gap_between(output, pairwise(*module, tensors, setting, context, kept)), 1e-11) << "causal " << causal;
+    {
+      const at::NoGradGuard without_gradients;  // as a layer that is computed again is first: no kept table
+      EXPECT_TRUE(at::equal(output, forward()));
+    }
+    // A query behind a memory drops what the same distances dropped.
+    AttentionContext behind = context;
+    behind.query_offset = 11;
+    const at::Tensor end = module->forward(tensors.query.narrow(2, 11, 10), tensors.key, tensors.value, behind);
+    EXPECT_LT(gap_between(end, output.narrow(2, 11, 10)), 1e-11);
+    context.seed = 78;
+    EXPECT_FALSE(at::equal(output, forward()));
+    context.without_dropout = true;
+    EXPECT_LT(gap_between(forward(), pairwise(*module, tensors, setting)), 1e-11);
+    context.without_dropout = false;
+    module->eval();
+    EXPECT_LT(gap_between(forward(), pairwise(*module, tensors, setting)), 1e-11);
+  }
+}
+
+// The numbers that are kept grow, so that their mean stays.
+TEST(RelativeAttention, DroppedWavesKeepTheirMean) {
+  const at::Tensor dropped = attention::dropped_waves(at::ones({400, 50}), -100, 0.25, 5);
+  // 20,000 draws: the share has a standard error of 0.003
+  EXPECT_NEAR(dropped.eq(0).to(at::kDouble).mean().item<double>(), 0.25, 0.015);
+  EXPECT_NEAR(dropped.mean().item<double>(), 1.0, 0.02);
+  EXPECT_TRUE(at::equal(dropped.narrow(0, 7, 30), attention::dropped_waves(at::ones({30, 50}), -93, 0.25, 5)));
 }
 
 TEST(RelativeAttention, MemoryFollowsTheLength) {

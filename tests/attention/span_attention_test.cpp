@@ -304,9 +304,12 @@ TEST(SpanAttention, StepsGiveWhatTheWholeGivesAndRememberWhatSpansNeed) {
   for (const auto& [shares, expression] :
        {std::pair{std::vector{0.0, 0.25}, "span(max=40, ramp=5)"},
         std::pair{std::vector{0.1, 1.0}, "span(max=40, ramp=5)"},
-        std::pair{std::vector{0.1, 1.0}, "span(max=40, ramp=5, positions=shared)"}}) {
+        std::pair{std::vector{0.1, 1.0}, "span(max=40, ramp=5, positions=shared)"},
+        std::pair{std::vector{0.1, 1.0}, "span(max=40, reaches=9/39, positions=shared)"}}) {
     const auto module = span(expression, span_site(2, 8), at::kFloat);
-    set_spans(*module, shares);
+    if (module->learns_spans()) {
+      set_spans(*module, shares);
+    }
     const at::Tensor whole = module->forward(tensors.query, tensors.key, tensors.value, {});
     const auto state = module->initial_state();
     for (const std::int64_t count : {7, 1, 1, 13, 1, 18, 99, 1}) {
@@ -354,6 +357,38 @@ TEST(SpanAttention, DropoutIsDrawnFromTheSeedAlone) {
   EXPECT_LT(span_gap(forward(), pairwise_span(*module, module->named_parameters()["spans"], tensors)), 1e-5);
 }
 
+// With m = 1 as far as a head sees, and p.
+TEST(SpanAttention, FixedReachesKeepTheirPositions) {
+  at::manual_seed(8);
+  for (const bool causal : {true, false}) {
+    const MechanismSite site = span_site(2, 3, causal);
+    const auto module = span("span(max=10, reaches=3/9, positions=shared)", site);
+    EXPECT_FALSE(module->learns_spans());
+    EXPECT_EQ(module->named_parameters().size(), 1U);
+    EXPECT_EQ(module->reach(), (std::vector<std::int64_t>{3, 9}));
+    const Tensors tensors{at::randn({2, 2, 23, 3}, at::kDouble), at::randn({2, 1, 23, 3}, at::kDouble),
+                          at::randn({2, 1, 23, 2}, at::kDouble)};
+    // z = 0 and a ramp of 1 end where a window ends; so does z = 9 at the longest distance below max
+    const auto learned = span("span(max=10, ramp=1, positions=shared)", site);
+    {
+      const at::NoGradGuard without_gradients;
+      learned->named_parameters()["positions"].copy_(module->named_parameters()["positions"]);
+    }
+    set_spans(*learned, {0.3, 0.9});
+    const at::Tensor expected =
+        pairwise_span(*learned, learned->named_parameters()["spans"].detach(), tensors).detach();
+    const auto forward = [&] { return module->forward(tensors.query, tensors.key, tensors.value, {}); };
+    EXPECT_LT(span_gap(forward(), expected), 1e-11) << "causal " << causal;
+    const at::Tensor direction = at::randn(expected.sizes(), at::kDouble);
+    (forward() * direction).sum().backward();
+    (learned->forward(tensors.query, tensors.key, tensors.value, {}) * direction).sum().backward();
+    EXPECT_LT(span_gap(module->named_parameters()["positions"].grad(), learned->named_parameters()["positions"].grad()),
+              1e-11);
+    const at::NoGradGuard without_gradients;
+    EXPECT_LT(span_gap(forward(), expected), 1e-11);
+  }
+}
+
 TEST(SpanAttention, WindowsAreWrittenShortly) {
   EXPECT_EQ(attention::window_of_heads({5, 5, 5}, true), "window(left=5)");
   EXPECT_EQ(attention::window_of_heads({5}, false), "window(left=5, right=5)");
@@ -366,10 +401,17 @@ TEST(SpanAttention, SettingsAreReadOrRefused) {
   EXPECT_EQ(description(" span( max = 64 )"), "span(max=64, ramp=32)");
   EXPECT_EQ(description("span(positions=shared, max=64)"), "span(max=64, ramp=32, positions=shared)");
   EXPECT_EQ(description("span(positions=no, max=64)"), "span(max=64, ramp=32)");
+  EXPECT_EQ(description("span( reaches = 3/0/63, positions=shared, max=64)"),
+            "span(max=64, reaches=3/0/63, positions=shared)");
+  expect_error(ErrorKind::kArgument, {"reaches=3/4", "2 heads", "3"},
+               [] { make_attention("span(max=8, reaches=3/4, positions=shared)", span_site(3, 4)); });
   EXPECT_EQ(description("span(ramp=1, init=64, max=64)"), "span(max=64, ramp=1, init=64)");
-  for (const char* expression : {"span", "span()", "span(max=0)", "span(max=x)", "span(max=8, ramp=0)",
-                                 "span(max=8, init=9)", "span(8)", "span(max=8, far=3)", "span(max=8, positions=own)",
-                                 "span(max=8) | window(3)", "span(max=99999999999999999999)"}) {
+  for (const char* expression :
+       {"span", "span()", "span(max=0)", "span(max=x)", "span(max=8, ramp=0)", "span(max=8, init=9)", "span(8)",
+        "span(max=8, far=3)", "span(max=8, positions=own)", "span(max=8) | window(3)", "span(max=99999999999999999999)",
+        "span(max=8, reaches=3/8, positions=shared)", "span(max=8, reaches=3)",
+        "span(max=8, reaches=3/, positions=shared)", "span(max=8, reaches=3/x, positions=shared)",
+        "span(reaches=3, positions=shared)", "span(max=8, reaches=3, ramp=4, positions=shared)"}) {
     expect_error(ErrorKind::kExpression, {"span"}, [&] { attention::parse_mechanism(expression); });
   }
   MechanismSite site = span_site(2, 4);

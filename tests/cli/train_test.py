@@ -284,11 +284,26 @@ class SpansTest(Case):
         self.assertEqual(weft_json("generate", run, "--prompt", "graph", "--max-new-tokens", "70")["new_tokens"], 70)
 
     def test_behind_a_memory(self):
-        run = self.folder / "run"
-        self.train("--steps", "3", "--attention", "span(max=100, ramp=4, init=80)", "--position-embedding", "alibi", "--memory", "64",
-                   out=run)
-        self.assertEqual(weft_json("eval", run, "--text", self.held_out, "--context", "16", "--memory", "90")["memory"], 90)
-        self.assert_fails(weft("pattern", "spans", run, "--out", self.folder / "frozen"), 1, "memory_length 64")
+        for positions, attention in (("alibi", "span(max=100, ramp=4, init=80)"),
+                                     ("none", "span(max=100, ramp=4, init=80, positions=shared)")):
+            run, frozen = self.folder / positions, self.folder / f"{positions}-frozen"
+            self.train("--steps", "3", "--attention", attention, "--position-embedding", positions, "--memory", "64", out=run)
+
+            def bits(directory):
+                found = weft_json("eval", directory, "--text", self.held_out, "--context", "16", "--memory", "90")
+                self.assertEqual(found["memory"], 90)
+                return found["bits_per_byte"]
+
+            made = weft_json("pattern", "spans", run, "--above", "0", "--out", frozen)
+            self.assertRegex(made["layers"][0]["pattern"], r"window\(left=\d+\)")
+            expected = r"span\(max=100, reaches=\d+/\d+, positions=shared\)" if positions == "none" else r"window\(left=\d+\)"
+            self.assertRegex(made["attention"][0], expected)
+            self.assertEqual(json.loads((frozen / "config.json").read_text())["memory_length"], 64)
+            self.assertAlmostEqual(bits(frozen), bits(run), delta=0.05)  # the ramp's four distances count fully
+            said = weft_json("generate", frozen, "--prompt", "graph", "--max-new-tokens", "150", "--seed", "3")
+            self.assertEqual(said["new_tokens"], 150)
+            further = weft("train", "--model", frozen, "--train-text", self.train_text, "--steps", "2", "--out", self.folder / f"{positions}-on")
+            self.assertEqual(further.returncode, 0, further.stderr)
 
     def test_what_is_refused(self):
         for arguments, said in (

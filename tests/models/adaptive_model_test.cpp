@@ -130,6 +130,66 @@ TEST(AdaptiveModel, TransformerXlHasNoNormsAndBiasesThatWereNotReleased) {
   EXPECT_EQ(names["embeddings.tokens.cluster_2.weight"].sizes(), at::IntArrayRef({56, 4}));
 }
 
+// The released programs draw weights of norms around 1, and projections of clusters by themselves.
+TEST(AdaptiveModel, TransformerXlBeginsAsReleased) {
+  TransformerConfig config = adaptive_config({{40, 200}, 2, "transformer-xl", true});
+  config.hidden_size = 128;
+  config.initializer_range = 0.02;
+  LanguageModel model = make_model(config);
+  std::vector<at::Tensor> norms;
+  for (const auto& parameter : model->named_parameters()) {
+    const std::string& name = parameter.key();
+    const at::Tensor& value = parameter.value();
+    if (name.ends_with("norm.weight")) {
+      norms.push_back(value.detach());
+    } else if (name.ends_with("bias") && name.find("mechanism") == std::string::npos) {
+      EXPECT_TRUE(value.eq(0).all().item<bool>()) << name;
+    } else if (value.numel() >= 2000) {
+      const double expected = name.ends_with("projection") ? 0.01 : 0.02;
+      // the deviation of 2,000 draws has a standard error of 1.6%
+      EXPECT_NEAR(value.std().item<double>(), expected, 0.08 * expected) << name;
+    }
+  }
+  const at::Tensor weights = at::cat(norms);
+  ASSERT_EQ(weights.numel(), 4 * 128);
+  EXPECT_NEAR(weights.mean().item<double>(), 1.0, 0.005);  // the standard errors are 0.0009 and 3%
+  EXPECT_NEAR(weights.std().item<double>(), 0.02, 0.003);
+  config.variant = "weft";
+  LanguageModel other = make_model(config);
+  EXPECT_TRUE(other->named_parameters()["layers.0.attention_norm.weight"].eq(1.0).all().item<bool>());
+}
+
+TEST(AdaptiveModel, RecomputedLayersDropTheSameWaves) {
+  TransformerConfig config = adaptive_config({{40, 200}, 2, "transformer-xl", true});
+  config.hidden_dropout_prob = 0.3;
+  config.attention = {"relative(biases=shared)"};
+  LanguageModel model = make_model(config);
+  model->train();
+  const at::Tensor ids = random_ids(2, 20);
+  const at::Tensor labels = random_ids(2, 20);
+  const auto gradients = [&](bool recompute) {
+    model->set_gradient_checkpointing(recompute);
+    const auto memory = std::make_shared<layers::SegmentMemory>();
+    std::vector<at::Tensor> found;
+    model->zero_grad();
+    for (const std::int64_t begin : {0, 8}) {
+      ModelInput input = input_of(ids.narrow(1, begin, begin == 0 ? 8 : 12));
+      input.memory = memory;
+      input.seed = 5 + static_cast<std::uint64_t>(begin);
+      model->loss(input, labels.narrow(1, begin, input.input_ids.size(1))).backward();
+    }
+    for (const at::Tensor& parameter : model->parameters()) {
+      found.push_back(parameter.grad().clone());
+    }
+    return found;
+  };
+  const auto plain = gradients(false);
+  const auto recomputed = gradients(true);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_TRUE(plain[i].equal(recomputed[i])) << i;
+  }
+}
+
 TEST(AdaptiveModel, WhatDoesNotGoTogetherIsRefused) {
   const AdaptiveCase good = {{40, 200}, 2, "transformer-xl", true};
   const auto refused = [&](std::initializer_list<std::string_view> words, const auto& change) {

@@ -119,9 +119,12 @@ TEST(CompressiveMemory, EqualsAPlainMemoryOfTheSameRows) {
 TEST(CompressiveMemory, DecodingGivesWhatSegmentsGive) {
   const at::NoGradGuard without_gradients;
   const at::Tensor ids = random_ids(2, 37);
-  for (const std::string compression : {"convolution", "mean", "max"}) {
+  const std::vector<std::string> windows = {"heads(window(left=6), causal)"};
+  for (const std::string compression : {"convolution", "mean", "max", "mean behind windows"}) {
     for (const std::string norm : {"pre", "post"}) {
-      LanguageModel model = make_model(compressive_config(compression, norm));
+      TransformerConfig config = compressive_config(compression.substr(0, compression.find(' ')), norm);
+      config.attention = compression.ends_with("windows") ? windows : config.attention;
+      LanguageModel model = make_model(config);
       const at::Tensor expected = in_segments(model, ids);
       for (const std::int64_t first : {1, 8, 11, 30}) {
         layers::DecodingState state = model->initial_state();

@@ -102,6 +102,17 @@ TEST(Decoding, EqualsTheWholeWherePositionsAreDistances) {
   }
 }
 
+TEST(Decoding, EqualsTheWholeWhereSlopesAreLearned) {
+  for (const std::string attention : {"full", "strided(4)", "heads(window(left=3), window(left=9))"}) {
+    TransformerConfig config = small_config();
+    config.position_embedding = "alibi";
+    config.learned_slopes = true;
+    config.num_key_value_heads = 1;
+    config.attention = {attention, "span(max=7, ramp=3, init=2)"};
+    expect_state_equals_whole(config, {5, 1, 1, 3, 1, 1, 1, 7, 1});
+  }
+}
+
 TEST(Decoding, EqualsTheWholeOverManyBlocks) {
   TransformerConfig config = small_config();
   for (const std::string attention : {"strided(40)", "block(48, window(3))", "linear", "lsh(causal=rank, window=17)"}) {

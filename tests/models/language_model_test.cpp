@@ -29,6 +29,7 @@ struct Variant {
   std::int64_t key_value_heads = 0;
   bool tied = true;
   std::string residual = "plain";
+  bool learned_slopes = false;
 };
 
 const std::vector<Variant>& variants() {
@@ -41,6 +42,7 @@ const std::vector<Variant>& variants() {
       {"relative(left=7, biases=shared)", "none", "post", "relu", 1, true},
       {"window(4)", "axial", "pre", "gelu", 1, false, "reversible"},
       {"linear", "rotary", "pre", "swiglu", 0, true, "reversible"},
+      {"heads(window(6), stride(3))", "alibi", "pre", "gelu", 0, true, "plain", true},
   };
   return all;
 }
@@ -54,6 +56,7 @@ TransformerConfig config_of(const Variant& variant, bool decoder = true) {
   config.num_key_value_heads = variant.key_value_heads;
   config.tie_word_embeddings = variant.tied;
   config.residual = variant.residual;
+  config.learned_slopes = variant.learned_slopes;
   config.is_decoder = decoder;
   return config;
 }

@@ -66,7 +66,16 @@ struct MemoryCase {
   std::string attention;
   std::int64_t memory;
   bool equals_whole;  // the memory holds all that a row sees
+  std::string positions = "none";
 };
+
+/// With alibi the slopes are those that heads learn.
+TransformerConfig memory_config(const MemoryCase& each, const std::string& norm = "pre") {
+  TransformerConfig config = memory_config(each.attention, each.memory, norm);
+  config.position_embedding = each.positions;
+  config.learned_slopes = each.positions == "alibi";
+  return config;
+}
 
 const std::vector<MemoryCase> kMemories = {{"relative", 40, true},
                                            {"relative(clamp=4, biases=shared)", 64, true},
@@ -76,13 +85,24 @@ const std::vector<MemoryCase> kMemories = {{"relative", 40, true},
                                            {"relative(left=9)", 4, false},
                                            {"span(max=9, ramp=4, init=3)", 6, true},
                                            {"span(max=9, ramp=4, init=3)", 20, true},
-                                           {"span(max=9, ramp=4, init=3)", 3, false}};
+                                           {"span(max=9, ramp=4, init=3)", 3, false},
+                                           {"window(left=5)", 5, true},
+                                           {"window(left=5)", 9, true, "alibi"},
+                                           {"window(left=5)", 4, false},
+                                           {"heads(window(left=3), window(left=8, dilation=2))", 16, true, "alibi"},
+                                           {"causal", 40, true, "alibi"},
+                                           {"causal", 6, false},
+                                           {"strided(4)", 40, true},
+                                           {"strided(4)", 7, false, "alibi"},
+                                           {"span(max=9, reaches=2/7, positions=shared)", 7, true},
+                                           {"span(max=9, reaches=2/7, positions=shared)", 20, true},
+                                           {"span(max=9, reaches=2/7, positions=shared)", 6, false}};
 
 TEST(Memory, SegmentsGiveWhatTheWholeGives) {
   const at::NoGradGuard without_gradients;
   for (const MemoryCase& each : kMemories) {
     for (const std::string norm : {"pre", "post"}) {
-      LanguageModel model = make_model(memory_config(each.attention, each.memory, norm));
+      LanguageModel model = make_model(memory_config(each, norm));
       const at::Tensor ids = random_ids(2, 33);
       const at::Tensor whole = model->hidden_states(input_of(ids));
       for (const auto& pieces : {std::initializer_list<std::int64_t>{33}, {1, 7, 1, 13, 11}, {17, 16}}) {
@@ -98,7 +118,7 @@ TEST(Memory, SegmentsGiveWhatTheWholeGives) {
 // Evaluation keeps keys and values, training makes them again from the inputs of the layers.
 TEST(Memory, KeptKeysAreThoseOfTheInputs) {
   for (const MemoryCase& each : kMemories) {
-    LanguageModel model = make_model(memory_config(each.attention, each.memory));
+    LanguageModel model = make_model(memory_config(each));
     const at::Tensor ids = random_ids(3, 60);
     const at::Tensor labels = random_ids(3, 60);
     const auto memory = std::make_shared<SegmentMemory>();
@@ -207,7 +227,12 @@ TEST(Memory, IsRefusedWhereItMeansNothing) {
     test::expect_error(ErrorKind::kArgument, parts, [&] { validate(config, "model"); });
   };
   TransformerConfig config = memory_config("window(4)", 8);
-  refused(config, {"layer 0", "`window(4)`", "memory", "relative"});
+  EXPECT_NO_THROW(validate(config, "model"));
+  for (const std::string pattern : {"window(4) | global(1)", "ring(4)", "circle(left=1)", "block(4, window(3))",
+                                    "heads(window(4), fixed(8, 2))", "etc(global=1, window=4)", "random(2)"}) {
+    config.attention = {pattern};
+    refused(config, {"layer 0", concat("`", pattern, "`"), "memory", "relative"});
+  }
   config.attention = {"relative", "linear"};
   refused(config, {"layer 1", "`linear`", "memory"});
   config = memory_config("relative", 8);
@@ -226,7 +251,8 @@ TEST(Memory, IsRefusedWhereItMeansNothing) {
   padded.attention_mask[0][0] = false;
   test::expect_error(ErrorKind::kArgument, {"padding"}, [&] { model->hidden_states(padded); });
   LanguageModel other = make_model(small_config());
-  test::expect_error(ErrorKind::kArgument, {"--memory", "`full`"}, [&] { other->set_memory_length(9, "--memory"); });
+  test::expect_error(ErrorKind::kArgument, {"--memory", "none or alibi", "rotary"},
+                     [&] { other->set_memory_length(9, "--memory"); });
 }
 
 }  // namespace

@@ -78,6 +78,39 @@ TEST(PictureModel, DecodesAsItReads) {
   test::expect_error(ErrorKind::kArgument, {"36 tokens", "37"}, [&] { model->decode(ids.narrow(1, 0, 1), state); });
 }
 
+// Texts and sound have two tables, of rows and columns of the stride.
+TEST(PictureModel, TextHasRowsAndColumnsOfItsStride) {
+  TransformerConfig config = picture_config();
+  config.picture_shape.clear();
+  config.position_embedding = "stride";
+  config.position_stride = 8;
+  config.max_position_embeddings = 35;
+  config.attention = {"strided(8)"};
+  torch::manual_seed(3);
+  LanguageModel model(config);
+  const auto parameters = model->named_parameters();
+  EXPECT_EQ(parameters["embeddings.stride_positions.rows"].sizes(), at::IntArrayRef({5, 64}));
+  EXPECT_EQ(parameters["embeddings.stride_positions.columns"].sizes(), at::IntArrayRef({8, 64}));
+  EXPECT_NEAR(parameters["embeddings.stride_positions.columns"].std().item<double>() / (0.125 / std::sqrt(64.0 * 2)),
+              1.0, 0.2);
+  EXPECT_EQ(position_limit(config), 35);
+  const at::NoGradGuard without_gradients;
+  for (const at::Tensor& parameter : model->parameters()) {
+    parameter.normal_(0.0, 0.3);
+  }
+  model->eval();
+  const at::Tensor ids = at::randint(0, 256, {2, 35}, at::kLong);
+  const at::Tensor whole = model->logits({ids, {}, {}, {}, {}});
+  layers::DecodingState state = model->initial_state();
+  for (const auto& [begin, count] : {std::pair(0, 7), {7, 1}, {8, 1}, {9, 25}, {34, 1}}) {
+    const at::Tensor last = model->decode(ids.narrow(1, begin, count), state);
+    EXPECT_LT(test::largest_difference(last, whole.select(1, begin + count - 1)), 1e-4) << begin;
+  }
+  test::expect_error(ErrorKind::kArgument, {"35 tokens", "36"}, [&] { model->decode(ids.narrow(1, 0, 1), state); });
+  config.position_stride = 0;  // 5 rows of 8 are the rectangle nearest to a square
+  EXPECT_EQ(LanguageModel(config)->named_parameters()["embeddings.stride_positions.rows"].size(0), 5);
+}
+
 TEST(PictureModel, QuickGeluIsItsEquation) {
   const at::Tensor x = at::randn({50}, at::kDouble);
   EXPECT_LT(test::largest_difference(layers::activate(x, layers::parse_activation("quick_gelu")),

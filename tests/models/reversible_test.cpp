@@ -67,6 +67,7 @@ struct ReversibleCase {
   std::vector<std::string> attention;
   std::string position;
   bool tied;
+  bool learned_slopes = false;
 };
 
 const std::vector<ReversibleCase> kReversible = {
@@ -74,6 +75,7 @@ const std::vector<ReversibleCase> kReversible = {
     {{"linear", "window(4)", "full", "linear"}, "rotary", true},
     {{"relative(biases=shared)"}, "none", false},
     {{"strided(5)"}, "alibi", true},
+    {{"strided(5)", "full", "span(max=9, ramp=4, init=2)", "window(4)"}, "alibi", true, true},
     {{"window(6)", "lsh(causal=rank, buckets=4)", "linear", "lsh(causal=rank, window=5)"}, "axial", false},
 };
 
@@ -81,12 +83,17 @@ TEST(ReversibleModel, GradientsAreThoseOfTheOrdinaryGraph) {
   for (const ReversibleCase& each : kReversible) {
     TransformerConfig config = reversible_config(each.attention, each.position);
     config.tie_word_embeddings = each.tied;
+    config.learned_slopes = each.learned_slopes;
     config.hidden_dropout_prob = 0.2;
     config.attention_probs_dropout_prob = 0.1;
     config.chunk_size_feed_forward = 7;
     torch::manual_seed(3);
     for (const at::ScalarType dtype : {at::kDouble, at::kFloat}) {
-      Stack stack(stack_config(config), at::TensorOptions(dtype));
+      StackConfig described = stack_config(config);
+      for (layers::BlockConfig& block : described.blocks) {
+        block.position_dropout = 0.2;
+      }
+      Stack stack(described, at::TensorOptions(dtype));
       initialize(*stack, {.range = 0.3});
       const at::Tensor ids = random_ids(2, 19);
       layers::BlockContext context;
@@ -109,6 +116,7 @@ TEST(ReversibleModel, DecodesWhatTheWholeGives) {
   for (const ReversibleCase& each : kReversible) {
     TransformerConfig config = reversible_config(each.attention, each.position);
     config.tie_word_embeddings = each.tied;
+    config.learned_slopes = each.learned_slopes;
     config.chunk_size_feed_forward = 3;
     config.attention_head_size = 6;
     config.attention_bias = false;

@@ -39,7 +39,7 @@ TEST(TransformerConfig, FieldsHaveRanges) {
 }
 
 TEST(TransformerConfig, NamesAreAmongTheKnown) {
-  expect_refused({"position_embedding", "rotary, learned, axial, picture, sinusoidal, alibi, none", "'all'"},
+  expect_refused({"position_embedding", "rotary, learned, axial, picture, stride, sinusoidal, alibi, none", "'all'"},
                  [](auto& c) { c.position_embedding = "all"; });
   expect_refused({"norm_position", "'mid'"}, [](auto& c) { c.norm_position = "mid"; });
   expect_refused({"hidden_act", "swiglu", "'tanh'"}, [](auto& c) { c.hidden_act = "tanh"; });
@@ -47,6 +47,13 @@ TEST(TransformerConfig, NamesAreAmongTheKnown) {
 }
 
 TEST(TransformerConfig, FieldsFitEachOther) {
+  expect_refused({"learned_slopes", "alibi", "rotary"}, [](auto& c) { c.learned_slopes = true; });
+  expect_refused({"position_stride", "rotary"}, [](auto& c) { c.position_stride = 4; });
+  expect_refused({"position_stride 65", "max_position_embeddings 64"}, [](auto& c) {
+    c.position_embedding = "stride";
+    c.max_position_embeddings = 64;
+    c.position_stride = 65;
+  });
   expect_refused({"hidden_size 16", "num_attention_heads 3"}, [](auto& c) { c.num_attention_heads = 3; });
   expect_refused({"num_attention_heads 4", "num_key_value_heads 3"}, [](auto& c) {
     c.num_attention_heads = 4;

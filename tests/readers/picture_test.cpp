@@ -144,9 +144,52 @@ TEST_F(PictureFiles, RecordsOfCifarArePlanes) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(pictures[i].bytes, drawn[i].bytes);
   }
-  expect_refused(file.substr(1), {"3073 bytes", "found 9218"}, "b.bin");
+  expect_refused(file.substr(1), {"3073 bytes", "3074 bytes", "found 9218"}, "b.bin");
   expect_refused("", {"found 0 bytes"}, "b.bin");
   expect_refused(cifar_record(10, drawn[0]), {"record 1", "0 to 9", "found 10"}, "b.bin");
+}
+
+TEST_F(PictureFiles, RecordsOfCifar100HaveTwoLabels) {
+  std::vector<Picture> drawn;
+  std::string file;
+  for (int number = 0; number < 3; ++number) {
+    drawn.push_back(test::drawn_picture({32, 32, 3}, number));
+    file += static_cast<char>(number * 9);  // the coarse label
+    file += cifar_record(static_cast<unsigned char>(number * 49), drawn.back());
+  }
+  test::write_text(folder_ / "train.bin", file);
+  test::append_gzip(folder_ / "train.bin.gz", file);
+  for (const char* name : {"train.bin", "train.bin.gz"}) {
+    PictureReader reader(folder_ / name);
+    EXPECT_EQ(reader.size(), 3);
+    EXPECT_EQ(reader.first_shape(), (PictureShape{32, 32, 3}));
+    const std::vector<Picture> pictures = test::all_records(reader);
+    ASSERT_EQ(pictures.size(), 3U) << name;
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(pictures[i].bytes, drawn[i].bytes);
+    }
+  }
+  EXPECT_EQ(list_pictures({folder_.path().string()}).files.size(), 2U);
+  expect_refused('\x14' + cifar_record(3, drawn[0]), {"record 1", "0 to 19", "found 20 and 3"}, "b.bin");
+  expect_refused('\x13' + cifar_record(100, drawn[0]), {"record 1", "0 to 99", "found 19 and 100"}, "b.bin");
+}
+
+// 3,073 records of 3,074 bytes are as long as 3,074 records of 3,073: the labels tell.
+TEST_F(PictureFiles, ASizeOfBothKindsOfCifarIsToldByItsLabels) {
+  const Picture grey{{32, 32, 3}, std::vector<unsigned char>(3072, 77)};
+  for (const bool hundred : {false, true}) {
+    std::string file;
+    for (int number = 0; number < (hundred ? 3073 : 3074); ++number) {
+      file += hundred ? std::string(1, '\x07') : std::string();
+      file += cifar_record(static_cast<unsigned char>(number % 10), grey);
+    }
+    test::write_text(folder_ / "both.bin", file);
+    PictureReader reader(folder_ / "both.bin");
+    EXPECT_EQ(reader.size(), hundred ? 3073 : 3074);
+    for (const Picture& picture : test::all_records(reader)) {
+      ASSERT_EQ(picture.bytes, grey.bytes);
+    }
+  }
 }
 
 TEST_F(PictureFiles, OtherFilesAreNamed) {

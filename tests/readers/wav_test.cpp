@@ -3,16 +3,20 @@
 #include "weft/readers/media/wav.h"
 
 #include <cmath>
+#include <filesystem>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "data/text_files.h"
 #include "readers/media_files.h"
+#include "readers/reading.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
+#include "weft/readers/media/media_files.h"
 #include "weft/readers/media/mu_law.h"
 
 namespace weft::readers {
@@ -70,6 +74,53 @@ TEST_F(WavFiles, BytesAreThoseOfTheFirstChannel) {
   EXPECT_EQ(static_cast<unsigned char>(bytes[0]), 128);
   EXPECT_EQ(static_cast<unsigned char>(bytes[1]), 0);
   EXPECT_EQ(static_cast<unsigned char>(bytes[2]), mu_law(127.0 / 128.0));
+}
+
+// The values of the table of G.711, 14 bits: code words of both signs, from the largest to the least.
+TEST_F(WavFiles, MuLawOfTelephonesIsTheSameSound) {
+  const std::vector<std::pair<int, int>> table = {
+      {0x80, 8031}, {0x8F, 4191}, {0x90, 3999}, {0x9F, 2079}, {0xAF, 1023}, {0xBF, 495}, {0xCF, 231},  {0xDF, 99},
+      {0xEF, 33},   {0xF0, 30},   {0xFE, 2},    {0xFF, 0},    {0x7F, 0},    {0x7E, -2},  {0x00, -8031}};
+  std::vector<int> codes;
+  for (const auto& [code, sample] : table) {
+    codes.push_back(code);
+  }
+  const WavFile file(written(test::wav_file(test::wav_format({1, 8000, 8, 7}) + test::wav_chunk("fact", "4444") +
+                                            test::wav_samples(codes, 1))));
+  ASSERT_EQ(file.samples(), static_cast<std::int64_t>(table.size()));
+  std::string bytes(table.size(), '\0');
+  file.read(0, file.samples(), bytes.data());
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    EXPECT_EQ(static_cast<unsigned char>(bytes[i]), mu_law(table[i].second / 8192.0)) << table[i].second;
+  }
+  // Louder samples of the same sign never get a lower byte.
+  for (int code = 0x81; code <= 0xFF; ++code) {
+    const WavFile pair(
+        written(test::wav_file(test::wav_format({1, 8000, 8, 7}) + test::wav_samples({code - 1, code}, 1))));
+    pair.read(0, 2, bytes.data());
+    EXPECT_GE(static_cast<unsigned char>(bytes[0]), static_cast<unsigned char>(bytes[1])) << code;
+  }
+  expect_refused(test::wav_file(test::wav_format({1, 8000, 16, 7}) + test::wav_samples({1}, 2)),
+                 {"mu-law (format 7) of 8", "format 7 of 16 bits"});
+}
+
+TEST_F(WavFiles, GzipHoldsTheSameSamples) {
+  const std::string content =
+      test::wav_file(test::wav_format({}) + test::wav_samples({0, 300, -9000, 20000, -1, 77}, 2));
+  const WavFile plain(written(content));
+  test::append_gzip(folder_ / "a.wav.gz", content);
+  const WavFile packed(folder_ / "a.wav.gz");
+  ASSERT_EQ(packed.samples(), plain.samples());
+  std::string expected(6, '\0');
+  std::string found(6, '\0');
+  plain.read(0, 6, expected.data());
+  packed.read(0, 6, found.data());
+  EXPECT_EQ(found, expected);
+  std::filesystem::copy_file(folder_ / "a.wav.gz", folder_ / "b.wav.gz");
+  std::filesystem::resize_file(folder_ / "b.wav.gz", 30);
+  test::expect_error(ErrorKind::kFormat, {"b.wav.gz"}, [&] { WavFile(folder_ / "b.wav.gz"); });
+  const MediaFiles list = list_sounds({folder_.path().string()});
+  EXPECT_EQ(list.files.size(), 3U);
 }
 
 TEST_F(WavFiles, WhatIsWrongIsSaid) {

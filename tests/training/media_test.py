@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures and sound as data: `weft train`, `weft eval` and `weft generate --image`, and what they refuse."""
+"""Pictures and sound as data: `weft train`, `weft eval` and `weft generate --image`, CIFAR's files, and what they refuse."""
 
+import gzip
 import json
 import math
 import pathlib
@@ -174,7 +175,88 @@ def unfilter(kind, line, above):
     return bytes(row)
 
 
+def cifar_picture(number):
+    """32 x 32 x 3 bytes in raster order, the channels of a pixel side by side."""
+    return bytes((row * 5 + column * 3 + channel * 60 + number * 17) % 256
+                 for row in range(32) for column in range(32) for channel in range(3))
+
+
+def cifar(pictures, labels):
+    """Records of labels and three planes."""
+    return b"".join(bytes(labels) + each[0::3] + each[1::3] + each[2::3] for each in pictures)
+
+
+def png_bytes(data, stride):
+    """The bytes of a PNG's pixels, in raster order."""
+    at, packed, rows = 8, b"", []
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at:at + 4])
+        packed += data[at + 8:at + 8 + length] if data[at + 4:at + 8] == b"IDAT" else b""
+        at += 12 + length
+    raster = zlib.decompress(packed)
+    for begin in range(0, len(raster), stride + 1):
+        rows.append(unfilter(raster[begin], raster[begin + 1:begin + 1 + stride], rows[-1] if rows else bytes(stride)))
+    return b"".join(rows)
+
+
+class CifarTest(MediaCase):
+    MODEL = [*without_context(TINY), "--attention", "heads(causal & window(left=95), causal & stride(96))", "--position-embedding", "picture"]
+
+    def test_a_model_of_cifar_completes_a_picture(self):
+        pictures = [cifar_picture(number) for number in range(4)]
+        batch = self.folder / "data_batch_1.bin"
+        batch.write_bytes(cifar(pictures, [3]))
+        done = weft_json("train", "--train-images", batch, "--eval-images", batch, *self.MODEL, "--steps", "2", "--out", self.run_directory)
+        self.assertEqual(done["steps"], 2)
+        config = json.loads((self.run_directory / "config.json").read_text())
+        self.assertEqual((config["picture_shape"], config["max_position_embeddings"]), ([32, 32, 3], 3072))
+        found = weft_json("eval", self.run_directory, "--images", batch)
+        self.assertEqual((found["pictures"], found["bytes"]), (4, 4 * 3072))
+        self.assertTrue(0 < found["bits_per_byte"] < 10)
+
+        one, completed = self.folder / "one.bin", self.folder / "completed.png"
+        one.write_bytes(cifar([cifar_picture(9)], [0]))
+        made = weft_json("generate", self.run_directory, "--image", one, "--keep-rows", "31", "--output", completed, "--seed", "1")
+        self.assertEqual((made["rows_kept"], made["new_bytes"]), (31, 96))
+        found_bytes = png_bytes(completed.read_bytes(), 96)
+        self.assertEqual(len(found_bytes), 3072)
+        self.assertEqual(found_bytes[:31 * 96], cifar_picture(9)[:31 * 96])
+        several = weft("generate", self.run_directory, "--image", batch, "--output", completed)
+        self.assert_fails(several, 1, "--image", "one picture", "found 4")
+
+        for name, content in (("train.bin", cifar(pictures, [19, 99])), ("test_batch.bin.gz", gzip.compress(batch.read_bytes()))):
+            (self.folder / name).write_bytes(content)
+            again = weft_json("eval", self.run_directory, "--images", self.folder / name)
+            self.assertEqual(again["bits_per_byte"], found["bits_per_byte"], name)
+
+    def test_a_file_of_neither_is_refused(self):
+        odd = self.folder / "odd.bin"
+        odd.write_bytes(bytes(5000))
+        refused = weft("train", "--train-images", odd, *self.MODEL, "--steps", "1", "--out", self.run_directory)
+        self.assert_fails(refused, 1, "odd.bin", "3073", "3074", "found 5000")
+
+
+def wav(samples, tag, bits):
+    return (b"RIFF" + struct.pack("<I", 36 + len(samples)) + b"WAVEfmt " +
+            struct.pack("<IHHIIHH", 16, tag, 1, 8000, 8000 * bits // 8, bits // 8, bits) + b"data" +
+            struct.pack("<I", len(samples)) + samples)
+
+
 class SoundTest(MediaCase):
+    def test_mu_law_is_read_as_the_same_sound(self):
+        # Code words of G.711 and the samples of 16 bits that its table gives them.
+        table = {0x80: 32124, 0x90: 15996, 0xAF: 4092, 0xCF: 924, 0xEF: 132, 0xFF: 0, 0x7E: -8, 0x4F: -924, 0x00: -32124}
+        codes = [sorted(table)[int(len(table) * (0.5 + 0.49 * math.sin(i / 7)))] for i in range(900)]
+        telephone, studio, packed = self.folder / "telephone.wav", self.folder / "studio.wav", self.folder / "packed.wav.gz"
+        telephone.write_bytes(wav(bytes(codes), 7, 8))
+        studio.write_bytes(wav(b"".join(struct.pack("<h", table[code]) for code in codes), 1, 16))
+        packed.write_bytes(gzip.compress(telephone.read_bytes()))
+        done = weft("train", "--train-audio", telephone, *TINY, "--attention", "strided(8)", "--steps", "3", "--out", self.run_directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        bits = [weft_json("eval", self.run_directory, "--audio", path)["bits_per_byte"] for path in (telephone, studio, packed)]
+        self.assertEqual(bits[0], bits[1])
+        self.assertEqual(bits[0], bits[2])
+
     def test_sound_is_learned_and_scored_as_bytes(self):
         sound = self.write_sound(self.folder / "sine.wav", 3000)
         arguments = ["train", "--train-audio", sound, *TINY, "--attention", "window(left=16)", "--steps", "4", "--out", self.run_directory]

@@ -99,12 +99,13 @@ class MemoryTest(Case):
         def refused(*more):
             return weft(*self.train_arguments(self.run_directory, "--steps", "1", "--memory", "8", *more))
 
-        self.assert_fails(refused("--attention", "window(8)"), 2, "memory", "`window(8)`", "relative")
+        self.assert_fails(refused("--attention", "window(8) | global(1)"), 2, "memory", "`window(8) | global(1)`", "relative")
+        self.assert_fails(refused("--attention", "window(8)"), 2, "--memory", "none or alibi", "rotary")
         self.assert_fails(refused("--attention", "relative"), 2, "--position-embedding none")
         self.assert_fails(refused(*RELATIVE, "--encoder"), 2, "decoder")
         self.train("--steps", "1")
-        self.assert_fails(weft("eval", self.run_directory, "--text", self.held_out, "--memory", "9"), 1, "--memory", "relative")
-        self.assert_fails(weft("generate", self.run_directory, "--prompt", "a", "--memory", "9"), 1, "--memory", "relative")
+        self.assert_fails(weft("eval", self.run_directory, "--text", self.held_out, "--memory", "9"), 1, "--memory", "none or alibi", "rotary")
+        self.assert_fails(weft("generate", self.run_directory, "--prompt", "a", "--memory", "9"), 1, "--memory", "none or alibi", "rotary")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ TEST(ParameterGroups, MatricesDecayOnly) {
   EXPECT_FALSE(decays("layers.0.norm.weight", torch::ones({2})));
   EXPECT_FALSE(decays("layers.0.attention.query.bias", torch::ones({2})));
   EXPECT_FALSE(decays("layers.0.attention.mechanism.content_bias", matrix));
+  EXPECT_FALSE(decays("layers.0.attention.mechanism.slopes", torch::ones({2})));
   EXPECT_FALSE(decays("embeddings.tokens", matrix));
   const auto groups = parameter_groups(small_model(), {});
   ASSERT_EQ(groups.size(), 2U);

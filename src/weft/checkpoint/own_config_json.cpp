@@ -35,6 +35,8 @@ constexpr std::string_view kOptional[] = {"loss_chunk_size",
                                           "lm_head_bias",
                                           "residual",
                                           "picture_shape",
+                                          "position_stride",
+                                          "learned_slopes",
                                           "initialization"};
 
 std::string_view architecture_of(const TransformerConfig& config) {

@@ -13,7 +13,9 @@ attention::MechanismSite site_of(const BlockConfig& config) {
   site.causal = config.causal;
   site.incremental = config.causal;
   site.dropout = config.attention_dropout;
+  site.position_dropout = config.position_dropout;
   site.alibi = config.alibi;
+  site.learned_slopes = config.learned_slopes;
   site.directory = config.directory;
   return site;
 }

@@ -52,11 +52,13 @@ struct BlockConfig {
   bool output_bias = true;                    ///< so has the projection of what attention gives
   std::string activation = "gelu";
   bool causal = false;
-  bool alibi = false;      ///< the distance of two positions takes from their score (Press et al. 2022)
-  bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
+  bool alibi = false;           ///< the distance of two positions takes from their score (Press et al. 2022)
+  bool learned_slopes = false;  ///< each head learns how much it takes
+  bool norm_first = true;       ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
   double layer_norm_eps = 1e-5;
   double dropout = 0.0;                               ///< on the output of each sublayer
   double attention_dropout = 0.0;                     ///< on the attention probabilities
+  double position_dropout = 0.0;                      ///< on what scores know of distances
   std::filesystem::path directory = {};               ///< that files named in `attention` lie below
   std::optional<CompressionConfig> compression = {};  ///< of rows that leave the memory; absent: they are forgotten
 

@@ -34,9 +34,9 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorO
   if (config.positions == PositionKind::kAxial) {
     axial = register_module("axial", AxialPositions(config.axial, options));
   }
-  if (config.positions == PositionKind::kPicture) {
-    picture_positions =
-        register_module("picture_positions", PicturePositions(config.picture, config.hidden_size, options));
+  if (config.positions == PositionKind::kPicture || config.positions == PositionKind::kStride) {
+    const char* const name = config.positions == PositionKind::kPicture ? "picture_positions" : "stride_positions";
+    grid = register_module(name, GridPositions(config.grid, config.hidden_size, options));
   }
   if (config.token_types > 0) {
     token_types = register_parameter("token_types", at::empty({config.token_types, config.hidden_size}, options));
@@ -58,8 +58,8 @@ at::Tensor EmbeddingsImpl::with_positions(const at::Tensor& hidden, const Embedd
   if (config_.positions == PositionKind::kAxial) {
     return hidden + axial(input.first_position, length);
   }
-  if (config_.positions == PositionKind::kPicture) {
-    return hidden + picture_positions->forward(input.first_position, length);
+  if (grid) {
+    return hidden + grid->forward(input.first_position, length);
   }
   if (config_.positions == PositionKind::kNone) {
     return hidden;

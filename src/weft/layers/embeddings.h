@@ -11,8 +11,8 @@
 
 #include "weft/layers/adaptive/embeddings.h"
 #include "weft/layers/axial_positions.h"
+#include "weft/layers/grid_positions.h"
 #include "weft/layers/layer_norm.h"
-#include "weft/layers/picture_positions.h"
 
 namespace weft::layers {
 
@@ -23,7 +23,8 @@ enum class PositionKind {
   kSinusoidal,        ///< fixed waves (Vaswani et al. 2017, section 3.5); they have amplitude 1, so `token_scale` is
                       ///< sqrt(hidden)
   kAxial,             ///< two tables, one of rows and one of columns (axial_positions.h)
-  kPicture,           ///< learned tables of rows, columns and channels (picture_positions.h)
+  kPicture,           ///< learned tables of a picture's rows, columns and channels (grid_positions.h)
+  kStride,            ///< the same of a text in rows as long as a stride, which has no channels
   kSinusoidalHalves,  ///< the same waves, all sines before all cosines (Junczys-Dowmunt et al. 2018, as released)
 };
 
@@ -33,8 +34,8 @@ struct EmbeddingsConfig {
   std::int64_t hidden_size = 256;
   std::int64_t maximum_length = 4096;
   PositionKind positions = PositionKind::kNone;
-  AxialShape axial = {};      ///< of axial positions
-  PictureSides picture = {};  ///< for positions in a picture
+  AxialShape axial = {};  ///< of axial positions
+  GridSides grid = {};    ///< of positions in a picture, or in rows of a stride
   bool with_norm = false;
   double layer_norm_eps = 1e-5;
   double dropout = 0.0;
@@ -71,7 +72,7 @@ class EmbeddingsImpl : public torch::nn::Module {
   AdaptiveEmbeddings clusters{nullptr};  ///< named `tokens`, where the vocabulary is in clusters
   AxialPositions axial{nullptr};         ///< where positions are axial
   LayerNorm norm{nullptr};
-  PicturePositions picture_positions{nullptr};  ///< for positions in a picture
+  GridPositions grid{nullptr};  ///< named `picture_positions` or `stride_positions`, where positions are of a grid
 
  private:
   at::Tensor with_positions(const at::Tensor& hidden, const EmbeddingsInput& input);

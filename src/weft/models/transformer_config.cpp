@@ -24,6 +24,8 @@ void check_heads(const TransformerConfig& config, std::string_view where) {
   require(!rotary || config.head_dim() % 2 == 0, where,
           ": rotary position_embedding needs an even head dimension, but hidden_size / ", "num_attention_heads is ",
           config.head_dim());
+  require(!config.learned_slopes || config.position_embedding == "alibi", where,
+          ": learned_slopes are those of alibi positions, but position_embedding is ", config.position_embedding);
 }
 
 // The rectangle nearest to a square whose rows are a power of two long.
@@ -76,6 +78,20 @@ void check_axial(const TransformerConfig& config, std::string_view where) {
   require(shape.length() >= config.max_position_embeddings, where, ": axial_pos_shape ", shape.rows, " x ",
           shape.columns, " holds ", shape.length(), " positions, fewer than max_position_embeddings ",
           config.max_position_embeddings);
+}
+
+/// Of a config whose position_stride is in range.
+layers::GridSides stride_sides(const TransformerConfig& config) {
+  const std::int64_t columns =
+      config.position_stride > 0 ? config.position_stride : near_square(config.max_position_embeddings).second;
+  return {(config.max_position_embeddings + columns - 1) / columns, columns, 0};
+}
+
+void check_stride(const TransformerConfig& config, std::string_view where) {
+  require(config.position_stride == 0 || config.position_embedding == "stride", where,
+          ": position_stride is for stride positions, but position_embedding is ", config.position_embedding);
+  require(config.position_stride <= config.max_position_embeddings, where, ": position_stride ", config.position_stride,
+          " must be at most max_position_embeddings ", config.max_position_embeddings);
 }
 
 void check_residual(const TransformerConfig& config, std::string_view where) {
@@ -154,10 +170,12 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.activation = config.hidden_act;
   block.causal = config.is_decoder;
   block.alibi = config.position_embedding == "alibi";
+  block.learned_slopes = config.learned_slopes;
   block.norm_first = config.norm_position == "pre";
   block.layer_norm_eps = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;
   block.attention_dropout = config.attention_probs_dropout_prob;
+  block.position_dropout = config.is_transformer_xl() ? config.hidden_dropout_prob : 0.0;
   block.directory = config.directory;
   if (config.compressed_memory_length > 0) {
     block.compression = layers::CompressionConfig{config.compression, config.compression_rate};
@@ -184,7 +202,10 @@ layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
     embeddings.axial = axial_shape(config);
   } else if (config.position_embedding == "picture") {
     embeddings.positions = layers::PositionKind::kPicture;
-    embeddings.picture = {config.picture_shape[0], config.picture_shape[1], config.picture_shape[2]};
+    embeddings.grid = {config.picture_shape[0], config.picture_shape[1], config.picture_shape[2]};
+  } else if (config.position_embedding == "stride") {
+    embeddings.positions = layers::PositionKind::kStride;
+    embeddings.grid = stride_sides(config);
   } else if (config.position_embedding == "sinusoidal") {
     embeddings.positions = layers::PositionKind::kSinusoidal;
     // Embeddings are drawn small: the factor brings them nearer to the waves.
@@ -214,7 +235,8 @@ std::optional<std::int64_t> position_limit(const TransformerConfig& config) {
   if (config.position_embedding == "axial") {
     return axial_shape(config).length();
   }
-  const bool learned = config.position_embedding == "learned" || config.position_embedding == "picture";
+  const bool learned = config.position_embedding == "learned" || config.position_embedding == "picture" ||
+                       config.position_embedding == "stride";
   return learned ? std::optional(config.max_position_embeddings) : std::nullopt;
 }
 
@@ -225,7 +247,7 @@ void check_memory(const TransformerConfig& config, std::string_view where) {
     require(attention::parse_mechanism(expression, config.directory).keeps_memory, where, ": attention of layer ",
             layer, ": `", expression,
             "` cannot go on behind a memory, because a segment does not know its place in the text; ",
-            "`relative` and `span` can, as they know distances alone");
+            "`relative`, `span` and patterns of window, stride and causal can, as they know distances alone");
   }
   require(
       config.position_embedding == "none" || config.position_embedding == "alibi", where,
@@ -241,6 +263,7 @@ void validate(const TransformerConfig& config, std::string_view where) {
   require(config.tokenizer_class != "bytes" || config.vocab_size >= 256, where,
           ": vocab_size must be at least 256 with tokenizer_class bytes, found ", config.vocab_size);
   check_picture(config, where);
+  check_stride(config, where);
   require(config.initialization != "fan_in" || !config.tie_word_embeddings, where,
           ": initialization fan_in begins with a head of 0, which cannot be the token embeddings, but ",
           "tie_word_embeddings is true");

@@ -27,10 +27,12 @@ struct TransformerConfig {
   std::int64_t intermediate_size = 0;
   std::int64_t max_position_embeddings = 4096;
   std::string position_embedding = "rotary";
+  bool learned_slopes = false;
   std::vector<std::int64_t> axial_pos_shape = {};
   std::vector<std::int64_t> axial_pos_embds_dim = {};
   std::string residual = "plain";
   std::vector<std::int64_t> picture_shape = {};
+  std::int64_t position_stride = 0;
   std::string norm_position = "pre";
   std::string hidden_act = "gelu";
   std::vector<std::string> attention = {"full"};
@@ -120,9 +122,12 @@ struct TransformerConfig {
                 "longest text that the model is made for, in tokens; a hard limit with learned positions only"}
               .range(1, std::int64_t{1} << 40));
     visit(Field{"position_embedding", &C::position_embedding,
-                "how a token knows its position; picture adds learned rows, columns and channels; none leaves that to "
-                "the attention: relative"}
-              .one_of({"rotary", "learned", "axial", "picture", "sinusoidal", "alibi", "none"}));
+                "how a token knows its position; picture adds learned rows, columns and channels, stride learned rows "
+                "and columns of --position-stride; none leaves that to the attention: relative"}
+              .one_of({"rotary", "learned", "axial", "picture", "stride", "sinusoidal", "alibi", "none"}));
+    visit(Field{"learned_slopes", &C::learned_slopes,
+                "each head of each layer learns its slope of alibi positions, which begins as published; an encoder's "
+                "learns one for each side"});
     visit(Field{"axial_pos_shape", &C::axial_pos_shape,
                 "rows and columns of the rectangle that axial positions are laid out in, which holds "
                 "max_position_embeddings of them; none for the one nearest to a square"});
@@ -135,6 +140,10 @@ struct TransformerConfig {
               .one_of({"plain", "reversible"}));
     visit(Field{"picture_shape", &C::picture_shape,
                 "rows, columns and channels of the pictures that the model learns; empty for text and sound"});
+    visit(Field{"position_stride", &C::position_stride,
+                "columns of the rectangle that stride positions are laid out in, which is the stride of the attention; "
+                "0 for the one nearest to a square"}
+              .range(0, 1 << 24));
     visit(Field{"norm_position", &C::norm_position, "layer norm before (pre) or after (post) a sublayer"}.one_of(
         {"pre", "post"}));
     visit(Field{"hidden_act", &C::hidden_act, "activation of the feed-forward"}.one_of(

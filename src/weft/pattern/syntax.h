@@ -97,6 +97,9 @@ class Node {
   /// p > 0 when multiplicity(q + p, k + p) == multiplicity(q, k) for all positions, in cells; 0 when there is no such
   /// p.
   virtual std::int64_t period(const Context& context) const = 0;
+  /// Whether an edge depends on key - query alone, in a text of any length: a node without children says so of itself,
+  /// one with children does not ask.
+  virtual bool by_distance() const { return false; }
   /// What an answer about one query costs beyond arithmetic; by default the sum over the children.
   virtual ListedKeys listed_keys(const Context& context) const;
   /// Appends the queries whose rows may hold far more than those around them, as ranges of the grid in any order, also
@@ -152,6 +155,14 @@ bool any_node(const Node& node, const Predicate& predicate) {
     }
   }
   return false;
+}
+
+/// Whether edges below `node` depend on key - query alone: a text that loses its beginning keeps all others. Blocks
+/// count from the beginning.
+inline bool is_by_distance(const Node& node) {
+  return !any_node(node, [](const Node& each) {
+    return each.children().empty() ? !each.by_distance() : each.kind() == NodeKind::kBlock;
+  });
 }
 
 /// Whether a multiplicity below `node` may exceed 1.

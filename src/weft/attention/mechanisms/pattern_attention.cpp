@@ -2,9 +2,7 @@
 // A tile for the length of the call, the layout from the cache.
 #include "weft/attention/mechanisms/pattern_attention.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 
 #include <algorithm>
 #include <bit>
@@ -51,21 +49,27 @@ LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& 
                        differ ? std::span<const pattern::RowBinding>(rows) : std::span<const pattern::RowBinding>());
 }
 
-PatternAttention::PatternAttention(MechanismSpec spec, const MechanismSite& site)
-    : AttentionImpl(std::move(spec), site), slopes_(site.alibi ? alibi_slopes(site.heads) : at::Tensor()) {}
+PatternAttention::PatternAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options)
+    : AttentionImpl(with_learned_slopes(std::move(spec), site), site), slopes_(alibi_slopes_at(site, *this, options)) {}
 
 DistanceTable PatternAttention::alibi_for(const at::Tensor& query, const at::Tensor& key,
                                           const AttentionContext& context) {
   const std::int64_t reach = std::max(context.query_offset + query.size(2), key.size(2));
   const at::TensorOptions options = query.options().dtype(accumulation_type(query)).requires_grad(false);
+  if (!slopes_.can_be_kept()) {
+    return alibi_table(slopes_, reach, options);
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool fits = alibi_.scores.defined() && alibi_.zero >= reach && alibi_.scores.device() == query.device() &&
+  const bool same_slopes = alibi_version_ == slopes_.version() && alibi_slopes_ == slopes_.before.const_data_ptr();
+  const bool fits = alibi_.scores.defined() && alibi_.zero >= reach && same_slopes &&
+                    alibi_.scores.device() == query.device() &&
                     alibi_.scores.scalar_type() == options.dtype().toScalarType();
   if (!fits) {
     const at::NoGradGuard no_gradient;
-    const auto longest = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(reach) + 1));
-    const at::Tensor distances = at::arange(-longest, longest + 1, options).abs_();
-    alibi_ = {-slopes_.to(options).unsqueeze(-1) * distances, longest};
+    alibi_ =
+        alibi_table(slopes_, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(reach) + 1)), options);
+    alibi_version_ = slopes_.version();
+    alibi_slopes_ = slopes_.before.const_data_ptr();
   }
   return alibi_;
 }

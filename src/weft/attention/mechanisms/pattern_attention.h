@@ -8,6 +8,7 @@
 
 #include "weft/attention/attention.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/alibi.h"
 #include "weft/attention/permuted/stride_parts.h"
 
 namespace weft::attention {
@@ -20,7 +21,7 @@ LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& 
 class PatternAttention : public AttentionImpl {
  public:
   /// `spec` has a pattern.
-  PatternAttention(MechanismSpec spec, const MechanismSite& site);
+  PatternAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options = {});
 
   at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionContext& context) override;
@@ -33,12 +34,14 @@ class PatternAttention : public AttentionImpl {
                         const at::Tensor& value, const AttentionOptions& options) const;
   DistanceTable alibi_for(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context);
 
-  at::Tensor slopes_;  // [heads] or undefined
+  AlibiSlopes slopes_;
   std::mutex mutex_;
   std::int64_t strides_length_ = -1;  // the last length that strides_for() was asked for, and its answer
   std::shared_ptr<const StrideParts> strides_;
   DistanceTable
       alibi_;  // of slopes_, for all distances so far: a decoded token costs its edges, not a table of all keys
+  std::int64_t alibi_version_ = -1;     // of the slopes that it is of,
+  const void* alibi_slopes_ = nullptr;  // and where these lie
 };
 
 }  // namespace weft::attention

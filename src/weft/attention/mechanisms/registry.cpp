@@ -135,7 +135,7 @@ std::shared_ptr<AttentionImpl> make_attention(const MechanismSpec& spec, const M
   if (mechanism != nullptr) {
     return mechanism->build(here, site, options);
   }
-  return std::make_shared<PatternAttention>(std::move(here), site);
+  return std::make_shared<PatternAttention>(std::move(here), site, options);
 }
 
 std::shared_ptr<AttentionImpl> make_attention(const std::string& expression, const MechanismSite& site,

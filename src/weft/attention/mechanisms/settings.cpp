@@ -25,6 +25,17 @@ bool is_word(std::string_view text) {
                                       [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
 }
 
+// Words with a slash between two of them.
+bool is_value(const std::string& text) {
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, '/');) {
+    if (!is_word(word)) {
+      return false;
+    }
+  }
+  return !text.empty() && text.back() != '/';
+}
+
 }  // namespace
 
 MechanismSettings::MechanismSettings(const std::string& expression, const std::string& name) : name_(name) {
@@ -50,7 +61,7 @@ MechanismSettings::MechanismSettings(const std::string& expression, const std::s
     const std::string value = trimmed(setting.substr(equals + 1));
     const bool repeated =
         std::any_of(settings_.begin(), settings_.end(), [&](const auto& known) { return known.first == key; });
-    if (!is_word(key) || !is_word(value) || repeated) {
+    if (!is_word(key) || !is_value(value) || repeated) {
       refuse(setting);
     }
     settings_.emplace_back(key, value);
@@ -74,9 +85,20 @@ std::string MechanismSettings::take(std::string_view key) {
 std::int64_t MechanismSettings::number(std::string_view key, std::int64_t otherwise, std::int64_t least,
                                        std::int64_t most) {
   const std::string value = take(key);
-  if (value.empty()) {
-    return otherwise;
+  return value.empty() ? otherwise : in_range(key, value, least, most);
+}
+
+std::vector<std::int64_t> MechanismSettings::numbers(std::string_view key, std::int64_t least, std::int64_t most) {
+  std::vector<std::int64_t> found;
+  std::istringstream list(take(key));
+  for (std::string value; std::getline(list, value, '/');) {
+    found.push_back(in_range(key, value, least, most));
   }
+  return found;
+}
+
+std::int64_t MechanismSettings::in_range(std::string_view key, const std::string& value, std::int64_t least,
+                                         std::int64_t most) const {
   const auto number = integer_of(value);
   if (!number || *number < least || *number > most) {
     fail(ErrorKind::kExpression, "attention: ", key, " of `", name_, "` must be a whole number in [", least, ", ", most,

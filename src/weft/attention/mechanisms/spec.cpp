@@ -59,6 +59,7 @@ MechanismSpec pattern_mechanism(const Pattern& pattern) {
   spec.description = pattern.to_string();
   spec.needs_input = pattern.needs_input();
   spec.ignores_query_positions = spec.description == "full";
+  spec.keeps_memory = pattern::is_by_distance(pattern.root());
   spec.files = pattern.files();
   spec.pattern = pattern;
   return spec;
@@ -66,7 +67,11 @@ MechanismSpec pattern_mechanism(const Pattern& pattern) {
 
 MechanismSpec at_site(MechanismSpec spec, const MechanismSite& site) {
   require(site.heads > 0, "attention: heads must be positive, found ", site.heads);
-  require(site.dropout >= 0 && site.dropout < 1, "attention: dropout must be in [0, 1), found ", site.dropout);
+  for (const double share : {site.dropout, site.position_dropout}) {
+    require(share >= 0 && share < 1, "attention: dropout must be in [0, 1), found ", share);
+  }
+  require(spec.heads == 0 || spec.heads == site.heads, "attention: `", spec.description, "` is of ", spec.heads,
+          " heads, found a layer of ", site.heads);
   check_limit(spec, site.causal, spec.limits.causal, "be part of a decoder");
   check_limit(spec, site.incremental, spec.limits.incremental, "go on token by token");
   check_limit(spec, site.cross, spec.limits.cross, "attend to another sequence");

@@ -24,8 +24,10 @@ struct MechanismSite {
   bool causal = false;                  ///< no later position may matter; a pattern is intersected with `causal`
   bool incremental = false;             ///< tokens come one after the other, behind a state of those before
   bool cross = false;                   ///< queries and keys come from two sequences
+  double position_dropout = 0.0;        ///< on what a mechanism's scores know of distances, while training
   double dropout = 0.0;                 ///< on the attention probabilities while training; nothing where there are none
-  bool alibi = false;  ///< the distance of two positions lowers their score, with the slopes of alibi_slopes()
+  bool alibi = false;           ///< the distance of two positions lowers their score, with the slopes of alibi_slopes()
+  bool learned_slopes = false;  ///< ... which are where learning begins, in place of constants
   std::filesystem::path directory = {};  ///< of the config: files that the expression names lie below it
 };
 
@@ -53,6 +55,7 @@ struct MechanismSpec {
   bool brings_positions = false;         ///< its scores know positions: a model adds none of its own
   bool keeps_memory = false;             ///< a segment can go on behind the rows that the one before it left
   bool ignores_query_positions = false;  ///< wherever a query stands, it sees the same of another sequence
+  std::int64_t heads = 0;                ///< whose settings it lists one by one; 0: it fits any number
   std::int64_t latents =
       0;  ///< rows that a layer keeps beside its text and packs it into, and that this one attends to
   std::vector<std::string> parameters = {};      ///< names that its module registers for what it learns

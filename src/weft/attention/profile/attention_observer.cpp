@@ -23,7 +23,8 @@ void show_call(const AttentionImpl& mechanism, const AttentionContext& context, 
 }
 
 std::string why_not_observed(const MechanismSpec& spec) {
-  if (spec.name == "span" && spec.brings_positions) {
+  const bool has_ramps = spec.heads == 0;  // of spans that are learned; fixed ones list a reach for each head
+  if (spec.name == "span" && spec.brings_positions && has_ramps) {
     return "span(positions=shared) has a table of distances and products with distances, and a profile knows one of "
            "them";
   }

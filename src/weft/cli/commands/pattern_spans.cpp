@@ -43,6 +43,7 @@ struct FrozenLayer {
   std::int64_t layer;
   std::vector<double> spans;
   std::string pattern;
+  std::string fixed;  ///< what a config says in place of the span: the pattern, or where scores know distances, a span
 };
 
 std::vector<FrozenLayer> frozen_layers(const models::LanguageModel& model, double above) {
@@ -53,14 +54,17 @@ std::vector<FrozenLayer> frozen_layers(const models::LanguageModel& model, doubl
   for (const auto& layer : learned) {
     const at::Tensor spans = layer->spans().contiguous();
     const auto* const first = spans.const_data_ptr<double>();
+    const std::vector<std::int64_t> reaches = layer->reach(above);
+    const std::string pattern = attention::window_of_heads(reaches, layer->site().causal);
     layers.push_back({layer->site().layer,
                       {first, first + spans.numel()},
-                      attention::window_of_heads(layer->reach(above), layer->site().causal)});
+                      pattern,
+                      layer->has_positions() ? attention::fixed_spans(reaches, layer->longest()) : pattern});
   }
   return layers;
 }
 
-/// One expression a layer: windows in place of spans, what the config has elsewhere.
+/// One expression a layer: fixed reaches in place of spans, what the config has elsewhere.
 std::vector<std::string> frozen_attention(const models::TransformerConfig& config,
                                           const std::vector<FrozenLayer>& layers) {
   std::vector<std::string> attention;
@@ -69,7 +73,7 @@ std::vector<std::string> frozen_attention(const models::TransformerConfig& confi
     attention.push_back(config.attention_of(layer));
   }
   for (const FrozenLayer& frozen : layers) {
-    attention[static_cast<std::size_t>(frozen.layer)] = frozen.pattern;
+    attention[static_cast<std::size_t>(frozen.layer)] = frozen.fixed;
   }
   return attention;
 }
@@ -128,10 +132,6 @@ void run_spans(const SpansOptions& options) {
           ": no layer learns spans; attention `span(max=1024)` does, docs/spans.md says how");
   const std::vector<std::string> attention = frozen_attention(model->config(), layers);
   if (!options.out.empty()) {
-    require(!attention::span_layers(*model).front()->has_positions(), "--out: windows know no distances, and ",
-            quote(options.run, 4096), " has span(positions=shared); without --out the spans are printed");
-    require(model->config().memory_length == 0, "--out: windows cannot go on behind a memory, and ",
-            quote(options.run, 4096), " has memory_length ", model->config().memory_length);
     write_frozen(model, attention, options);
   }
   print_spans(options, layers, attention);
@@ -148,7 +148,9 @@ void add_pattern_spans(CLI::App& parent) {
                  "keeps all edges that the model has")
       ->check(CLI::Range(0.0, 0.999))
       ->option_text("SHARE [0.5]");
-  app.add_option("--out", options->out, "model directory to make: the same weights with the windows in place of spans")
+  app.add_option("--out", options->out,
+                 "model directory to make: the same weights with windows in place of spans, or with spans of fixed "
+                 "reach where scores know distances")
       ->option_text("DIR");
   add_json_flag(app, options->json);
   app.callback([options] { run_spans(*options); });

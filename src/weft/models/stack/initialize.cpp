@@ -19,13 +19,14 @@ bool writes_to_residual(std::string_view name) {
 }
 
 // Columns of the weight: the inputs of a product [out, in], or the width of a table, whose rows are added up where a
-// position has three.
+// position has two or three.
 double fan_in_range(std::string_view name, const at::Tensor& parameter) {
   constexpr double kScale = 0.125;
   if (name.ends_with("head.weight")) {
     return 0.0;
   }
-  const double added = name.find("picture_positions.") == std::string_view::npos ? 1.0 : 3.0;
+  const auto is_of = [&](std::string_view module) { return name.find(module) != std::string_view::npos; };
+  const double added = is_of("picture_positions.") ? 3.0 : (is_of("stride_positions.") ? 2.0 : 1.0);
   return kScale / std::sqrt(added * static_cast<double>(parameter.size(-1)));
 }
 
@@ -34,9 +35,14 @@ void initialize_parameter(std::string_view name, at::Tensor& parameter, const In
     parameter.zero_();
   } else if (name.ends_with("norm.weight")) {
     parameter.fill_(1.0);
+    if (initializer.norm_range > 0) {
+      parameter.normal_(1.0, initializer.norm_range, initializer.generator);
+    }
   } else if (name.ends_with("projection")) {
-    // Rows through it keep their size, into a cluster of few columns and out of it.
-    parameter.normal_(0.0, 1.0 / std::sqrt(static_cast<double>(parameter.size(1))), initializer.generator);
+    // Rows through it keep their size, into a cluster of few columns and out of it, unless a range is published.
+    const double keeping = 1.0 / std::sqrt(static_cast<double>(parameter.size(1)));
+    parameter.normal_(0.0, initializer.projection_range > 0 ? initializer.projection_range : keeping,
+                      initializer.generator);
   } else {
     const double divisor = writes_to_residual(name) ? initializer.residual_divisor : 1.0;
     const double range = initializer.by_fan_in ? fan_in_range(name, parameter) : initializer.range;

@@ -21,6 +21,10 @@ struct Initializer {
   /// Divides the range of the matrices that write to the residual stream: sqrt(residual layers) in pre-norm models
   /// (Radford et al. 2019, section 2.3).
   double residual_divisor = 1.0;
+  /// As Transformer-XL was released: norm weights are normal(1, norm_range), and projections of a vocabulary in
+  /// clusters normal(0, projection_range) in place of 1 / sqrt(columns), where it is not 0.
+  double norm_range = 0.0;
+  double projection_range = 0.0;
   std::int64_t padding_id = -1;                 ///< its row of a token table is 0; -1: no such row
   bool padding_position = false;                ///< so is its row of a position table
   std::optional<at::Generator> generator = {};  ///< absent: LibTorch's default one

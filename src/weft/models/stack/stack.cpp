@@ -28,6 +28,7 @@ std::int64_t learned_positions(const layers::EmbeddingsConfig& config) {
   switch (config.positions) {
     case layers::PositionKind::kLearned:
     case layers::PositionKind::kPicture:
+    case layers::PositionKind::kStride:
       return config.maximum_length;
     case layers::PositionKind::kAxial:
       return config.axial.length();

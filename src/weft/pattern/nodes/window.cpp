@@ -29,6 +29,7 @@ class Difference : public Node {
   }
   EdgeKind edge_kind(const Context&, std::int64_t, std::int64_t) const override { return kind_; }
   std::int64_t period(const Context&) const override { return 1; }
+  bool by_distance() const override { return true; }
 
  protected:
   /// As Node::uniform for a range of differences; exact for one difference.
@@ -159,6 +160,7 @@ class Ring final : public Difference {
     return periodic_first(key, std::max<std::int64_t>(context.key_length, 1), query.begin - half,
                           2 * half + query.size());
   }
+  bool by_distance() const override { return false; }  // where the circle closes, the length says
   void check(const Context& context) const override { check_size(context, width_, 1, *this, "w"); }
   void print(Printer& printer) const override {
     printer.open("ring");
@@ -200,6 +202,7 @@ class Circle final : public Difference {
                : periodic_first(key, steps.cells, query.begin + steps.first, steps.rest + query.size() - 1);
   }
   NodeKind kind() const override { return NodeKind::kCounted; }
+  bool by_distance() const override { return false; }  // as of a ring
   void check(const Context& context) const override {
     check_size(context, shape_.multiple, 1, *this, "multiple");
     constexpr std::int64_t kMostSteps = 1 << 20;  // a multiplicity is an int

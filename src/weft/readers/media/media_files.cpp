@@ -10,6 +10,7 @@
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/readers/file_list.h"
+#include "weft/readers/media/plain_file.h"
 
 namespace weft::readers {
 namespace {
@@ -20,9 +21,10 @@ struct MediaKind {
 };
 
 bool has_ending(const std::filesystem::path& file, const MediaKind& kind) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
+  std::string name = file.filename().string();
+  std::transform(name.begin(), name.end(), name.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string ending = unpacked_name(name).extension().string();
   return std::find(kind.endings.begin(), kind.endings.end(), ending) != kind.endings.end();
 }
 

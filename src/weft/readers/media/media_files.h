@@ -11,8 +11,8 @@
 
 namespace weft::readers {
 
-/// Of a folder the files whose names end in .png, .pgm, .ppm, .pnm or .bin are pictures, and those in .wav sound; a
-/// file that is named itself is taken whatever its name. In the order of list_files().
+/// Of a folder the files whose names end in .png, .pgm, .ppm, .pnm or .bin are pictures, and those in .wav sound, also
+/// with .gz behind; a file that is named itself is taken whatever its name. In the order of list_files().
 struct MediaFiles {
   std::vector<std::filesystem::path> files;
   std::vector<std::filesystem::path> left_out = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures as bytes in raster order: what a model of pictures reads one after another. PNG through libpng; PGM, PPM and
-// CIFAR-10's binary files by parsers of our own. Nothing is converted in silence: what 8-bit grey or RGB cannot hold is
-// refused.
+// the binary files of CIFAR-10 and CIFAR-100 by parsers of our own; each of them also as gzip. Nothing is converted in
+// silence: what 8-bit grey or RGB cannot hold is refused.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct Picture {
   std::vector<unsigned char> bytes;
 };
 
-/// The pictures of one file: one, or as many as CIFAR-10's file has. What a file is, its first bytes say; CIFAR-10's
-/// has none, and is known by its name (.bin). One picture is in memory at a time.
+/// The pictures of one file: one, or as many as a file of CIFAR has. What a file is, its first bytes say; CIFAR's have
+/// none, and are known by their name (.bin) and told apart by their size. One picture is in memory at a time.
 class PictureReader final : public Reader<Picture> {
  public:
   /// Errors: kIo for what is no regular file; kFormat for a file of no format that is read, naming those that are.
@@ -57,11 +57,14 @@ class PictureReader final : public Reader<Picture> {
 
  private:
   enum class Format { kPng, kPnm, kCifar };
+  void find_cifar();
+  bool has_labels_of_ten() const;
   void read_cifar(Picture& picture) const;
 
   Descriptor file_;
   std::string name_;  // the path in quotes
   Format format_ = Format::kPng;
+  std::int64_t labels_ = 1;  // bytes of a record of CIFAR before its planes: 1, or 2 of CIFAR-100
   std::int64_t size_ = 1;
   std::int64_t next_ = 0;
 };

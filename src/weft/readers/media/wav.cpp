@@ -11,6 +11,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/readers/media/mu_law.h"
+#include "weft/readers/media/plain_file.h"
 
 namespace weft::readers {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 constexpr int kMostChunks = 1000;  // before the samples
 constexpr std::int64_t kBytesAtOnce = std::int64_t{1} << 20;
 constexpr std::uint64_t kPcm = 1;
+constexpr std::uint64_t kMuLaw = 7;            // ITU-T G.711, 8 bits a sample
 constexpr std::uint64_t kExtensible = 0xFFFE;  // the real format stands in the chunk's bytes 24 and 25
 
 template <typename... Parts>
@@ -47,9 +49,34 @@ const std::vector<unsigned char>& mu_law_table() {
   return table;
 }
 
+// The bits of a signed sample of 16: samples of 8 bits are unsigned with silence at 128.
+std::size_t pcm(const unsigned char* sample, std::int64_t width) {
+  return width == 1 ? static_cast<std::size_t>(sample[0] ^ 0x80U) << 8 : little_endian(sample, 2);
+}
+
+// Of the sample of 16 bits that G.711 gives a byte: its bits inverted are a sign, three bits of exponent and four of
+// mantissa, and the curve is in pieces: ((2 mantissa + 33) 2^exponent - 33) steps of 1/8192.
+unsigned char mu_law_of_g711(unsigned char byte) {
+  const unsigned int bits = byte ^ 0xFFU;
+  const int magnitude = static_cast<int>(((2 * (bits & 0xFU) + 33) << (bits >> 4 & 0x7U)) - 33);
+  const int sample = (bits & 0x80U) != 0 ? -magnitude : magnitude;
+  return mu_law(static_cast<double>(sample) / 8192.0);
+}
+
+const std::array<unsigned char, 256>& g711_table() {
+  static const std::array<unsigned char, 256> table = [] {
+    std::array<unsigned char, 256> bytes{};
+    for (unsigned int byte = 0; byte < bytes.size(); ++byte) {
+      bytes[byte] = mu_law_of_g711(static_cast<unsigned char>(byte));
+    }
+    return bytes;
+  }();
+  return table;
+}
+
 }  // namespace
 
-WavFile::WavFile(const std::filesystem::path& path) : file_(Descriptor::open_regular(path)) {
+WavFile::WavFile(const std::filesystem::path& path) : file_(open_plain(path)) {
   std::array<unsigned char, 12> head{};
   const std::size_t got = file_.read_at(0, head.data(), head.size());
   if (got != head.size() || text_at(head.data()) != "RIFF" || text_at(&head[8]) != "WAVE") {
@@ -85,9 +112,10 @@ void WavFile::read_format(std::uint64_t offset, std::uint64_t bytes) {
   channels_ = static_cast<std::int64_t>(little_endian(&format[2], 2));
   rate_ = static_cast<std::int64_t>(little_endian(&format[4], 4));
   bits_ = static_cast<std::int64_t>(little_endian(&format[14], 2));
-  if (tag != kPcm || (bits_ != 8 && bits_ != 16)) {
-    fail_wav(file_, "expected PCM (format 1) of 8 or 16 bits, found format ", tag, " of ", bits_,
-             " bits; `sox in.wav -b 16 -e signed out.wav` converts it");
+  mu_law_ = tag == kMuLaw;
+  if (!(mu_law_ && bits_ == 8) && (tag != kPcm || (bits_ != 8 && bits_ != 16))) {
+    fail_wav(file_, "expected PCM (format 1) of 8 or 16 bits, or mu-law (format 7) of 8, found format ", tag, " of ",
+             bits_, " bits; `sox in.wav -b 16 -e signed out.wav` converts it");
   }
   const std::uint64_t frame = little_endian(&format[12], 2);
   if (channels_ < 1 || rate_ < 1 || frame != static_cast<std::uint64_t>(channels_ * bits_ / 8)) {
@@ -125,9 +153,8 @@ void WavFile::read(std::int64_t begin, std::int64_t count, char* mu_law_bytes) c
     }
     for (std::int64_t i = 0; i < piece; ++i) {
       const unsigned char* sample = frames.data() + i * frame;
-      // 8 bits are unsigned with silence at 128, 16 bits are signed.
-      const std::size_t bits = width == 1 ? static_cast<std::size_t>(sample[0] ^ 0x80U) << 8 : little_endian(sample, 2);
-      mu_law_bytes[done + i] = static_cast<char>(mu_law_table()[bits]);
+      mu_law_bytes[done + i] =
+          static_cast<char>(mu_law_ ? g711_table()[sample[0]] : mu_law_table()[pcm(sample, width)]);
     }
     done += piece;
   }

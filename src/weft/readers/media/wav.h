@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WAV: PCM of 8 or 16 bits, as bytes of mu-law. A file whose chunks promise more than it holds is an error: libraries
-// repair such files in silence, and a model would learn from half a recording.
+// WAV: PCM of 8 or 16 bits, or G.711's mu-law, as bytes of mu-law; also as gzip. A file whose chunks promise more than
+// it holds is an error: libraries repair such files in silence, and a model would learn from half a recording.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ class WavFile {
   std::int64_t channels_ = 0;
   std::int64_t rate_ = 0;
   std::int64_t bits_ = 0;
+  bool mu_law_ = false;  // samples are those of G.711
   std::int64_t samples_ = 0;
   std::uint64_t data_ = 0;  // offset of the first sample
 };

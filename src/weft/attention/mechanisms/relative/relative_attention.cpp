@@ -13,6 +13,7 @@
 
 #include "weft/attention/mechanisms/relative/relative_kernel.h"
 #include "weft/attention/mechanisms/relative/relative_product.h"
+#include "weft/attention/mechanisms/relative/wave_dropout.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/operator/checks.h"
@@ -147,13 +148,16 @@ std::vector<at::Tensor> RelativeAttention::shared_parameters() const {
                                      : std::vector<at::Tensor>();
 }
 
+at::Tensor RelativeAttention::waves(std::int64_t nearest, std::int64_t count) const {
+  return sinusoidal_positions(nearest, count, distances_.size(1), distances_.options().requires_grad(false), true);
+}
+
+at::Tensor RelativeAttention::projected(const at::Tensor& rows) const {
+  return at::matmul(rows, distances_.t()).view({rows.size(0), site().heads, -1}).transpose(0, 1);
+}
+
 at::Tensor RelativeAttention::table(std::int64_t nearest, std::int64_t count) {
-  const std::int64_t heads = site().heads;
-  const auto compute = [&](std::int64_t first, std::int64_t rows) {
-    const at::Tensor wave =
-        sinusoidal_positions(first, rows, distances_.size(1), distances_.options().requires_grad(false), true);
-    return at::matmul(wave, distances_.t()).view({rows, heads, -1}).transpose(0, 1);
-  };
+  const auto compute = [&](std::int64_t first, std::int64_t rows) { return projected(waves(first, rows)); };
   if (at::GradMode::is_enabled() || distances_.is_inference()) {
     return compute(nearest, count);
   }
@@ -167,6 +171,17 @@ at::Tensor RelativeAttention::table(std::int64_t nearest, std::int64_t count) {
             nearest, distances_.const_data_ptr(), static_cast<std::int64_t>(distances_._version())};
   }
   return kept.table.narrow(1, 0, count);
+}
+
+at::Tensor RelativeAttention::table_of_call(std::int64_t nearest, std::int64_t count, const AttentionContext& context) {
+  if (!is_training() || site().position_dropout <= 0 || context.without_dropout) {
+    return table(nearest, count);
+  }
+  // A layer's own draws have its number, and the embeddings are -1: these are of no layer.
+  constexpr auto kAllLayers = static_cast<std::uint64_t>(-1);
+  constexpr std::uint64_t kWaveSite = 2;
+  return projected(dropped_waves(waves(nearest, count), nearest, site().position_dropout,
+                                 random_bits(context.seed, kAllLayers, kWaveSite)));
 }
 
 at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -194,7 +209,7 @@ at::Tensor RelativeAttention::forward(const at::Tensor& query, const at::Tensor&
   RelativeCall call{.query = without_padding(query, keep),
                     .key = without_padding(key, kept),
                     .value = without_padding(value, kept),
-                    .distances = table(nearest, farthest - nearest + 1),
+                    .distances = table_of_call(nearest, farthest - nearest + 1, context),
                     .content_bias = content_bias_,
                     .distance_bias = distance_bias_,
                     .keep = kept,

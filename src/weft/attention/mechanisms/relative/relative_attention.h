@@ -21,7 +21,8 @@ MechanismSpec parse_relative(const std::string& expression);
 /// (section 3.3 and appendix B),
 ///   score_ij = ((q_i + u) . k_j + (q_i + v) . R(min(i - j, C))) / sqrt(D).
 /// What it learns: `distances` W [width, width], `content_bias` u and `distance_bias` v [heads, head_dim], all drawn
-/// from normal(0, 0.02) with LibTorch's default generator. In an encoder a later key has a negative distance.
+/// from normal(0, 0.02) with LibTorch's default generator. In an encoder a later key has a negative distance. While
+/// training, `position_dropout` of the site drops numbers of w, the same ones in all layers of a call.
 class RelativeAttention : public AttentionImpl {
  public:
   RelativeAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options);
@@ -32,8 +33,14 @@ class RelativeAttention : public AttentionImpl {
   std::vector<at::Tensor> shared_parameters() const override;
 
  private:
-  /// R for distances from `nearest` on, [H, count, D].
+  /// The waves w of distances from `nearest` on, [count, width].
+  at::Tensor waves(std::int64_t nearest, std::int64_t count) const;
+  /// R of rows of waves, [H, count, D].
+  at::Tensor projected(const at::Tensor& rows) const;
+  /// R for distances from `nearest` on, kept from call to call where no gradient reaches W.
   at::Tensor table(std::int64_t nearest, std::int64_t count);
+  /// The same as a call has it: with dropout where it is one of training, and nothing is kept.
+  at::Tensor table_of_call(std::int64_t nearest, std::int64_t count, const AttentionContext& context);
 
   std::int64_t left_ = -1;
   std::int64_t reach_ = -1;

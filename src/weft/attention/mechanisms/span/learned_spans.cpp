@@ -15,7 +15,7 @@ namespace weft::attention {
 std::vector<std::shared_ptr<SpanAttention>> span_layers(const torch::nn::Module& model) {
   std::vector<std::shared_ptr<SpanAttention>> layers;
   for (const auto& module : model.modules(/*include_self=*/false)) {
-    if (auto layer = std::dynamic_pointer_cast<SpanAttention>(module)) {
+    if (auto layer = std::dynamic_pointer_cast<SpanAttention>(module); layer != nullptr && layer->learns_spans()) {
       layers.push_back(std::move(layer));
     }
   }

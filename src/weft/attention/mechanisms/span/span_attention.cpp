@@ -15,10 +15,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "weft/attention/mechanisms/pattern_attention.h"
+#include "weft/attention/mechanisms/relative/relative_kernel.h"
 #include "weft/attention/mechanisms/relative/relative_product.h"
 #include "weft/attention/mechanisms/row_lengths.h"
 #include "weft/attention/mechanisms/settings.h"
@@ -27,6 +29,7 @@
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/random.h"
 
 namespace weft::attention {
@@ -41,18 +44,39 @@ struct SpanSettings {
   std::int64_t ramp;
   std::int64_t first;
   bool positions;
+  std::vector<std::int64_t> reaches;
 };
+
+void check_fixed(const SpanSettings& settings, const MechanismSettings& given) {
+  given.check_all_taken({"max", "reaches", "positions"});
+  if (!settings.positions) {
+    fail(ErrorKind::kExpression,
+         "attention: reaches of `span` need positions=shared; without, they are heads(window(left=...), ...)");
+  }
+  for (const std::int64_t reach : settings.reaches) {
+    if (reach >= settings.longest) {
+      fail(ErrorKind::kExpression, "attention: reaches of `span` must be below its max ", settings.longest, ", found ",
+           reach);
+    }
+  }
+}
 
 SpanSettings span_settings(const std::string& expression) {
   MechanismSettings given(expression, "span");
-  const SpanSettings settings{
-      given.number("max", 0, 1, kLongestSpan), given.number("ramp", kUsualRamp, 1, kLongestSpan),
-      given.number("init", 0, 0, kLongestSpan), given.word("positions", {"no", "shared"}) == "shared"};
-  given.check_all_taken({"max", "ramp", "init", "positions"});
+  SpanSettings settings{given.number("max", 0, 1, kLongestSpan), kUsualRamp, 0,
+                        given.word("positions", {"no", "shared"}) == "shared",
+                        given.numbers("reaches", 0, kLongestSpan)};
   if (settings.longest == 0) {
     fail(ErrorKind::kExpression,
          "attention: `span` needs max, the longest span that a head can learn, for example span(max=1024)");
   }
+  if (!settings.reaches.empty()) {
+    check_fixed(settings, given);
+    return settings;
+  }
+  settings.ramp = given.number("ramp", kUsualRamp, 1, kLongestSpan);
+  settings.first = given.number("init", 0, 0, kLongestSpan);
+  given.check_all_taken({"max", "ramp", "init", "positions", "reaches"});
   if (settings.first > settings.longest) {
     fail(ErrorKind::kExpression, "attention: init of `span` must be at most its max ", settings.longest, ", found ",
          settings.first);
@@ -79,15 +103,26 @@ struct SpanAttention::Kept {
   std::int64_t version = -1;
 };
 
+std::string fixed_spans(const std::vector<std::int64_t>& lefts, std::int64_t longest) {
+  return concat("span(max=", longest,
+                ", reaches=", joined(lefts, "/", [](std::int64_t left) { return std::to_string(left); }),
+                ", positions=shared)");
+}
+
 MechanismSpec parse_span(const std::string& expression) {
   const SpanSettings settings = span_settings(expression);
   MechanismSpec spec;
   spec.name = "span";
-  spec.description = concat("span(max=", settings.longest, ", ramp=", settings.ramp,
-                            settings.first > 0 ? concat(", init=", settings.first) : std::string(),
-                            settings.positions ? ", positions=shared" : "", ")");
+  if (settings.reaches.empty()) {
+    spec.description = concat("span(max=", settings.longest, ", ramp=", settings.ramp,
+                              settings.first > 0 ? concat(", init=", settings.first) : std::string(),
+                              settings.positions ? ", positions=shared" : "", ")");
+    spec.parameters = {"spans"};
+  } else {
+    spec.description = fixed_spans(settings.reaches, settings.longest);
+    spec.heads = std::ssize(settings.reaches);
+  }
   spec.keeps_memory = true;
-  spec.parameters = {"spans"};
   if (settings.positions) {
     spec.brings_positions = true;
     spec.parameters.emplace_back("positions");
@@ -118,13 +153,18 @@ std::string window_of_heads(const std::vector<std::int64_t>& lefts, bool causal)
 }
 
 SpanAttention::SpanAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options)
-    : AttentionImpl(std::move(spec), site), kept_(std::make_shared<Kept>()) {
+    : AttentionImpl(with_learned_slopes(std::move(spec), site), site),
+      slopes_(alibi_slopes_at(site, *this, options)),
+      kept_(std::make_shared<Kept>()) {
   const SpanSettings settings = span_settings(this->spec().description);
   longest_ = settings.longest;
   ramp_ = settings.ramp;
+  reaches_ = settings.reaches;
   const at::NoGradGuard without_gradients;
-  spans_ = register_parameter("spans", at::empty({site.heads}, options));
-  spans_.fill_(static_cast<double>(settings.first) / static_cast<double>(longest_));
+  if (learns_spans()) {
+    spans_ = register_parameter("spans", at::empty({site.heads}, options));
+    spans_.fill_(static_cast<double>(settings.first) / static_cast<double>(longest_));
+  }
   shares_ = settings.positions;
   if (shares_ && site.layer == 0) {
     positions_ = register_parameter("positions", at::empty({longest_, site.head_dim}, options));
@@ -164,7 +204,10 @@ at::Tensor SpanAttention::with_positions(const at::Tensor& query, const at::Tens
   const at::Tensor none = at::zeros({site().heads, site().head_dim}, positions_.options().requires_grad(false));
   const at::Tensor keep = kept_queries(context, query);
   const at::Tensor kept = kept_keys(context, key);
-  const at::Tensor table = spans.table.scores.to(accumulation_type(query)).unsqueeze(1);
+  DistanceTable mask;
+  if (learns_spans()) {
+    mask = {spans.table.scores.to(accumulation_type(query)).unsqueeze(1), spans.table.zero};
+  }
   RelativeCall call{.query = without_padding(query, keep),
                     .key = without_padding(key, kept),
                     .value = without_padding(value, kept),
@@ -176,17 +219,23 @@ at::Tensor SpanAttention::with_positions(const at::Tensor& query, const at::Tens
                     .query_offset = context.query_offset,
                     .left = reach,
                     .causal = site().causal,
-                    .added = {table, spans.table.zero},
+                    .added = mask,
                     .reaches = spans.lefts,
                     .seen = spans.pattern->to_string()};
   if (is_training() && site().dropout > 0 && !context.without_dropout) {
     call.dropout = site().dropout;
     call.seed = random_bits(context.seed, static_cast<std::uint64_t>(site().layer));
   }
+  if (!learns_spans() && context.observer != nullptr) {
+    MassCall shown = mass_call_of(call);
+    shown.query_keep = keep;
+    show_call(*this, context, std::move(shown));
+  }
   return without_padding(relative_attention(call), keep);
 }
 
 at::Tensor SpanAttention::spans() const {
+  require(learns_spans(), "attention of layer ", site().layer, ": `", description(), "` learns no spans");
   const at::Tensor shares = spans_.to(at::kDouble);
   // LibTorch's clamp has no gradient at its ends, and the first span is 0.
   const at::Tensor inside = shares + (shares.clamp(0.0, 1.0) - shares).detach();
@@ -195,10 +244,15 @@ at::Tensor SpanAttention::spans() const {
 
 void SpanAttention::constrain() {
   const at::NoGradGuard without_gradients;
-  spans_.clamp_(0.0, 1.0);
+  if (learns_spans()) {
+    spans_.clamp_(0.0, 1.0);
+  }
 }
 
 std::vector<std::int64_t> SpanAttention::reach(double least) const {
+  if (!learns_spans()) {
+    return reaches_;
+  }
   const at::NoGradGuard without_gradients;
   // The same sum as in log_mask: what it calls positive and what is an edge must be the same distances.
   const at::Tensor ends = (spans() + (1.0 - least) * static_cast<double>(ramp_)).to(at::kCPU);
@@ -219,6 +273,10 @@ SpanAttention::Kept SpanAttention::computed(std::int64_t length) const {
   Kept made;
   made.lefts = reach();
   made.length = length;
+  made.pattern = pattern::Pattern::parse(window_of_heads(made.lefts, site().causal));
+  if (!learns_spans()) {
+    return made;
+  }
   const std::int64_t count = std::min(length, *std::max_element(made.lefts.begin(), made.lefts.end()) + 1);
   const auto ramp = static_cast<double>(ramp_);
   const at::Tensor distances = at::arange(count, at::TensorOptions(spans_.device()).dtype(at::kDouble));
@@ -226,23 +284,31 @@ SpanAttention::Kept SpanAttention::computed(std::int64_t length) const {
   // Within the ramp alone: the logarithm of 0 would make the gradient of a span NaN although nobody sees that distance.
   const at::Tensor inside = (mask > 0.0).logical_and(mask < 1.0);
   at::Tensor scores = at::where(inside, mask, 1.0).log();
-  if (site().alibi) {
-    scores = scores - alibi_slopes(site().heads).to(scores.options().requires_grad(false)).unsqueeze(1) * distances;
-  }
   if (!site().causal && count > 1) {
     scores = at::cat({scores.narrow(1, 1, count - 1).flip({1}), scores}, 1);
   }
+  if (slopes_.defined()) {
+    const std::int64_t behind = site().causal ? 0 : count - 1;
+    const at::Tensor table = alibi_table(slopes_, count - 1, distances.options()).scores;  // of both sides
+    scores = scores + table.narrow(1, count - 1 - behind, count + behind);
+  }
   made.table = {scores, site().causal ? 0 : count - 1};
-  made.pattern = pattern::Pattern::parse(window_of_heads(made.lefts, site().causal));
   return made;
 }
 
 SpanAttention::Kept SpanAttention::kept_for(std::int64_t length) {
-  if (at::GradMode::is_enabled() || spans_.is_inference()) {
+  const bool learned = learns_spans();
+  if (learned && (at::GradMode::is_enabled() || spans_.is_inference())) {
     return computed(length);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto version = static_cast<std::int64_t>(spans_._version());
+  if (!learned) {
+    if (!kept_->pattern) {
+      *kept_ = computed(length);
+    }
+    return *kept_;
+  }
+  const std::int64_t version = static_cast<std::int64_t>(spans_._version()) + slopes_.version();
   if (kept_->spans != spans_.const_data_ptr() || kept_->version != version || kept_->length < length) {
     // Room for the tokens that follow: n of them compute O(n) entries in total.
     *kept_ = computed(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length))));

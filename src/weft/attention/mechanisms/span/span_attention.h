@@ -11,22 +11,29 @@
 
 #include "weft/attention/attention.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/alibi.h"
 
 namespace weft::attention {
 
 /// `span(max=L, ramp=R, init=Z, positions=no|shared)`: no span exceeds L tokens, a head's sight ends in a ramp of R
-/// tokens (32), spans begin at Z tokens (0); `shared`: scores know distances. Errors: kExpression.
+/// tokens (32), spans begin at Z tokens (0); `shared`: scores know distances. `span(max=L, reaches=A/B/...,
+/// positions=shared)`: spans that no longer learn, of which head h sees the keys at most so many tokens away. Errors:
+/// kExpression.
 MechanismSpec parse_span(const std::string& expression);
+
+/// The second form for spans whose heads see as far as `lefts` say.
+std::string fixed_spans(const std::vector<std::int64_t>& lefts, std::int64_t longest);
 
 /// A pattern in which head h sees the keys at most lefts[h] tokens away: before it where `causal`, else on both sides.
 std::string window_of_heads(const std::vector<std::int64_t>& lefts, bool causal);
 
 /// With the distance d = |i - j| (a token is 0 away from itself) and the span z of the head, in tokens,
 ///   m(d) = clamp((z + R - d) / R, 0, 1),   weights_ij ~ m(d) exp(q_i k_j / sqrt(D))   (equations 4 and 5),
-/// over d < L: scores get log m, and where m is 0 there is no edge. With ALiBi its slopes are added. It learns `spans`
-/// z / L [heads], float, in [0, 1]; numbers outside count as the nearest inside. The gradient of z is that of m within
-/// the ramp, 0 < m < 1, and 0 at its ends. With positions=shared scores are q_i (k_j + p_d) / sqrt(D), and layer 0
-/// learns `positions` p [L, D] for all heads of all layers, drawn from normal(0, 1) as released.
+/// over d < L: scores get log m, and where m is 0 there is no edge. With ALiBi its slopes are added, published or
+/// learned. It learns `spans` z / L [heads], float, in [0, 1]; numbers outside count as the nearest inside. The
+/// gradient of z is that of m within the ramp, 0 < m < 1, and 0 at its ends. With positions=shared scores are q_i (k_j
+/// + p_d) / sqrt(D), and layer 0 learns `positions` p [L, D] for all heads of all layers, drawn from normal(0, 1) as
+/// released.
 class SpanAttention : public AttentionImpl {
  public:
   SpanAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options);
@@ -38,9 +45,12 @@ class SpanAttention : public AttentionImpl {
   void share(AttentionImpl& first) override;
   std::vector<at::Tensor> shared_parameters() const override;
 
-  /// z of each head in tokens, float64 [heads]; differentiable.
+  /// Whether its heads learn how far they see, and do not have fixed reaches.
+  bool learns_spans() const noexcept { return reaches_.empty(); }
+  /// z of each head in tokens, float64 [heads]; differentiable. Where spans are learned.
   at::Tensor spans() const;
-  /// The largest distance that each head sees with m above `least`, in [0, 1). Errors: kNumeric where a span is NaN.
+  /// The largest distance that each head sees with m above `least`, in [0, 1); a fixed reach is what it is. Errors:
+  /// kNumeric where a span is NaN.
   std::vector<std::int64_t> reach(double least = 0.0) const;
   /// L.
   std::int64_t longest() const noexcept { return longest_; }
@@ -63,7 +73,9 @@ class SpanAttention : public AttentionImpl {
   std::int64_t longest_ = 0;
   std::int64_t ramp_ = 0;
   bool shares_ = false;
-  at::Tensor spans_;
+  std::vector<std::int64_t> reaches_;  // of spans that are fixed
+  at::Tensor spans_;                   // of those that are learned
+  AlibiSlopes slopes_;
   at::Tensor positions_;  // of layer 0 in all layers; undefined without
   std::mutex mutex_;
   std::shared_ptr<Kept> kept_;  // of calls without gradients: a decoded token costs its edges and not a table

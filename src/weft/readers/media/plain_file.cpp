@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes go through memory a piece at a time.
+#include "weft/readers/media/plain_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <random>
+#include <system_error>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/readers/byte_source.h"
+
+namespace weft::readers {
+namespace {
+
+Descriptor file_without_a_name(const std::filesystem::path& shown) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / concat(".weft-media-", ::getpid(), "-", std::random_device{}());
+  Descriptor file(path, O_RDWR | O_CREAT | O_EXCL, 0600, shown);
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return file;
+}
+
+}  // namespace
+
+Descriptor open_plain(const std::filesystem::path& path) {
+  ByteSource source(path);
+  if (!source.compressed()) {
+    return Descriptor::open_regular(path);
+  }
+  constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
+  Descriptor plain = file_without_a_name(path);
+  std::vector<char> piece(kBytesAtOnce);
+  for (std::size_t got = 1; got > 0;) {
+    got = source.read(piece.data(), piece.size());
+    plain.write_all(piece.data(), got);
+  }
+  return plain;
+}
+
+std::filesystem::path unpacked_name(const std::filesystem::path& path) {
+  return path.extension() == ".gz" ? path.parent_path() / path.stem() : path;
+}
+
+}  // namespace weft::readers
