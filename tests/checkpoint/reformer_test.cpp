@@ -117,6 +117,21 @@ TEST(Reformer, WritesBackWhatItRead) {
   }
 }
 
+TEST(Reformer, PiecesKeepTheirFile) {
+  test::TemporaryDirectory directory;
+  const std::filesystem::path pieces = directory / "pieces";
+  std::filesystem::copy(reformer_fixture("mixed"), pieces);
+  write_file_atomically(pieces / "spiece.model", "pieces");
+  const OpenedModel opened = open_model(pieces);
+  EXPECT_EQ(opened.own_config().tokenizer_class, "sentencepiece");
+  const models::LanguageModel model = load_model(opened);
+  save_reformer(directory / "copy", model, pieces);
+  EXPECT_EQ(read_file(directory / "copy" / "spiece.model"), "pieces");
+  std::filesystem::rename(pieces / "spiece.model", pieces / "tokenizer.model");  // as a run has it
+  save_reformer(directory / "again", model, pieces);
+  EXPECT_EQ(read_file(directory / "again" / "spiece.model"), "pieces");
+}
+
 TEST(Reformer, WithoutAHashSeedEachTrainingStepHasItsOwn) {
   formats::Json json = formats::read_json(reformer_fixture("mixed") / "config.json");
   json["hash_seed"] = nullptr;
