@@ -15,6 +15,7 @@
 #include "weft/checkpoint/reformer/config_json.h"
 #include "weft/checkpoint/reformer/directory.h"
 #include "weft/checkpoint/reformer/like_transformers.h"
+#include "weft/core/error.h"
 #include "weft/core/files.h"
 
 namespace weft::checkpoint {
@@ -154,6 +155,28 @@ TEST(Reformer, DecodesLocalLayersTokenByToken) {
     const at::Tensor logits = model->decode(ids.narrow(1, i, 1), state);
     EXPECT_LT(test::largest_difference(logits, expected.tensor("logits.13").select(1, i)), kReformerTolerance) << i;
   }
+}
+
+TEST(Reformer, ContinuesTextsWithTheWholeTextOrLikeTransformersWithItsCache) {
+  const at::NoGradGuard without_gradients;
+  const OpenedModel opened = open_model(reformer_fixture("mixed"));
+  const test::Fixture expected("reformer/mixed/expected");
+  const at::Tensor ids = expected.tensor("ids.13");
+  models::LanguageModel exact = load_model(opened);
+  layers::DecodingState state = exact->initial_state();
+  exact->decode(ids.narrow(1, 0, 12), state);
+  const at::Tensor last = exact->decode(ids.narrow(1, 12, 1), state);
+  EXPECT_LT(test::largest_difference(last, expected.tensor("logits.13").select(1, 12)), kReformerTolerance);
+  // What a prompt gives is the same in both, but for the bias of the head.
+  models::LanguageModel cached = load_cached_like_transformers(opened);
+  layers::DecodingState kept = cached->initial_state();
+  const at::Tensor bias = test::Fixture("reformer/mixed/model").tensor("lm_head.bias");
+  EXPECT_LT(test::largest_difference(cached->decode(ids, kept) + bias, last), kReformerTolerance);
+  test::expect_error(ErrorKind::kUnsupported, {"--like-transformers", "local_num_chunks_before 2"},
+                     [] { load_cached_like_transformers(open_model(reformer_fixture("padded"))); });
+  test::expect_error(ErrorKind::kUnsupported, {"--like-transformers", "encoder"},
+                     [] { load_cached_like_transformers(open_model(reformer_fixture("masked"))); });
+  EXPECT_NO_THROW(load_cached_like_transformers(open_model(reformer_fixture("local"))));
 }
 
 TEST(Reformer, RefusesWhatItCannotHold) {
