@@ -22,17 +22,22 @@ FORMS = {"plain": [], "recomputed": ["--gradient-checkpointing"], "reversible": 
 GIVE_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}  # bytes, of glibc's malloc
 
 
-def measure(folder, name, flags, steps=3):
-    """Peak megabytes of the process, and its seconds a step."""
+def measure(folder, name, flags, steps=3, allocator=None):
+    """Peak megabytes of the process, and its seconds a step. `allocator`: variables for glibc's malloc."""
     out = pathlib.Path(folder) / name
     arguments = [str(WEFT), "train", "--train-text", f"{folder}/text", "--batch-size", "1", "--dtype", "float32", "--steps", str(steps),
                  "--out", str(out), *map(str, flags)]
     null = os.open(os.devnull, os.O_WRONLY)
-    child = os.posix_spawn(arguments[0], arguments, {**os.environ, **GIVE_BACK}, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
+    child = os.posix_spawn(arguments[0], arguments, {**os.environ, **(GIVE_BACK if allocator is None else allocator)}, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
     began = time.monotonic()
     _, status, usage = os.wait4(child, 0)
     assert status == 0, arguments
     return usage.ru_maxrss / 1024, (time.monotonic() - began) / steps
+
+
+def write_text(folder, tokens):
+    source = random.Random(1)
+    pathlib.Path(folder, "text").write_text("".join(source.choice("abcdefgh \n") for _ in range(tokens)))
 
 
 def main():
@@ -46,8 +51,7 @@ def main():
     parser.add_argument("--forms", nargs="+", choices=list(FORMS), default=list(FORMS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        source = random.Random(1)
-        pathlib.Path(folder, "text").write_text("".join(source.choice("abcdefgh \n") for _ in range(4 * options.context + 64)))
+        write_text(folder, 4 * options.context + 64)
         shape = ["--threads", options.threads, "--width", options.width, "--heads", options.heads, "--attention", options.attention]
         alone = measure(folder, "alone", [*shape, "--context", 64, "--layers", 1])[0]
         print(f"the program with one layer and 64 tokens: {alone:.0f} MB")

@@ -4,12 +4,14 @@
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 
 #include "support/expect_error.h"
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/state/running_sums.h"
+#include "weft/attention/state/whole_text.h"
 
 namespace weft::attention {
 namespace {
@@ -230,6 +232,31 @@ TYPED_TEST(AnyState, DetachCutsTheGraph) {
   EXPECT_TRUE(state.save()[0].second.requires_grad());
   state.detach();
   EXPECT_FALSE(state.save()[0].second.requires_grad());
+}
+
+TEST(WholeText, KeepsIds) {
+  WholeText text;
+  EXPECT_TRUE(is_whole_text(text));
+  EXPECT_FALSE(is_whole_text(KeysAndValues()));
+  EXPECT_TRUE(text.save().empty());
+  const at::Tensor ids = at::randint(1 << 20, {3, 100}, at::kLong);
+  text.append_ids(ids.narrow(1, 0, 70));
+  text.advance();
+  text.append_ids(ids.narrow(1, 70, 30));
+  EXPECT_TRUE(text.ids(100).equal(ids));
+  text.advance();
+  const auto loaded = text.fresh();
+  loaded->load(text.save(), 100);
+  text.reorder(at::tensor({2, 2}, at::kLong));
+  EXPECT_TRUE(text.ids(100).equal(ids.index_select(0, at::tensor({2, 2}, at::kLong))));
+  text.truncate(7);
+  EXPECT_EQ(text.ids(7).size(1), 7);
+  EXPECT_TRUE(state_as<WholeText>(*loaded).ids(100).equal(ids));
+  test::expect_error(ErrorKind::kFormat, {"`ids`", "99"}, [&] { loaded->load({{"ids", ids}}, 99); });
+  test::expect_error(ErrorKind::kFormat, {"`ids`"}, [&] { loaded->load({{"keys", ids}}, 100); });
+  test::expect_error(ErrorKind::kUnsupported, {"last 5 tokens"}, [&] { text.limit(5); });
+  loaded->load({}, 0);
+  EXPECT_EQ(loaded->length(), 0);
 }
 
 }  // namespace

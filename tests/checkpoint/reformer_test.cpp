@@ -15,6 +15,7 @@
 #include "weft/checkpoint/reformer/config_json.h"
 #include "weft/checkpoint/reformer/directory.h"
 #include "weft/checkpoint/reformer/like_transformers.h"
+#include "weft/core/error.h"
 #include "weft/core/files.h"
 
 namespace weft::checkpoint {
@@ -65,25 +66,53 @@ TEST(Reformer, CountsKeysTwiceAndForgetsTheBiasLikeTransformers) {
   EXPECT_GT(test::largest_difference(load_model(opened)->logits(input), expected.tensor("logits.13")), 1e-2);
 }
 
+/// Gradients of the fixture's loss against those of `file`: largest difference over 0.01 and the largest entry.
+void expect_reformer_gradients(const std::string& name, at::ScalarType dtype, const std::string& file,
+                               double tolerance) {
+  models::LanguageModel model = load_model(reformer_fixture(name));
+  model->to(dtype);
+  const test::Fixture expected("reformer/" + name + "/" + file);
+  model->train();
+  models::ModelInput input;
+  input.input_ids = test::Fixture("reformer/" + name + "/expected").tensor("ids.32");
+  model->loss(input, input.input_ids.roll(-1, 1)).backward();
+  for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
+    ASSERT_TRUE(expected.has("gradient." + key)) << key;
+  }
+  const at::NoGradGuard without_gradients;
+  for (const at::Tensor& parameter : model->parameters()) {
+    parameter.copy_(parameter.grad());
+  }
+  for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
+    const at::Tensor theirs = expected.tensor("gradient." + key);
+    const double scale = 1e-2 + theirs.abs().max().item<double>();
+    EXPECT_LT(test::largest_difference(gradient, theirs), tolerance * scale) << name << " " << key;
+  }
+}
+
 TEST(Reformer, GivesTheGradientsOfTransformers) {
   for (const std::string& name : kReformers) {
-    models::LanguageModel model = load_model(reformer_fixture(name));
-    const test::Fixture expected("reformer/" + name + "/expected");
-    model->train();
-    models::ModelInput input;
-    input.input_ids = expected.tensor("ids.32");
-    model->loss(input, input.input_ids.roll(-1, 1)).backward();
-    for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
-      ASSERT_TRUE(expected.has("gradient." + key)) << key;
-    }
-    const at::NoGradGuard without_gradients;
-    for (const at::Tensor& parameter : model->parameters()) {
-      parameter.copy_(parameter.grad());
-    }
-    for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
-      const at::Tensor theirs = expected.tensor("gradient." + key);
-      const double scale = 1e-2 + theirs.abs().max().item<double>();
-      EXPECT_LT(test::largest_difference(gradient, theirs), 2e-4 * scale) << name << " " << key;
+    expect_reformer_gradients(name, at::kFloat, "expected", 2e-4);  // float32 through three layers
+    expect_reformer_gradients(name, at::kDouble, "exact", 1e-6);    // the fixture is rounded to float32
+  }
+}
+
+TEST(Reformer, GoesOnAsTransformersWithItsCache) {
+  const at::NoGradGuard without_gradients;
+  models::LanguageModel model = load_cached_like_transformers(open_model(reformer_fixture("mixed")));
+  const test::Fixture expected("reformer/mixed/cached");
+  const at::Tensor ids = expected.tensor("ids");
+  for (const std::int64_t prompt : {1, 5, 8, 11, 16}) {
+    const at::Tensor scores = expected.tensor(concat("scores.", prompt));
+    layers::DecodingState state = model->initial_state();
+    at::Tensor found = model->decode(ids.narrow(1, 0, prompt), state);
+    for (std::int64_t row = 0; row < scores.size(0); ++row) {
+      const at::Tensor columns = found.slice(1, 0, found.size(1), 15);
+      EXPECT_LT(test::largest_difference(columns, scores.narrow(0, row, 1)), kReformerTolerance)
+          << prompt << " " << row;
+      if (row + 1 < scores.size(0)) {
+        found = model->decode(ids.narrow(1, prompt + row, 1), state);
+      }
     }
   }
 }
@@ -117,6 +146,21 @@ TEST(Reformer, WritesBackWhatItRead) {
   }
 }
 
+TEST(Reformer, PiecesKeepTheirFile) {
+  test::TemporaryDirectory directory;
+  const std::filesystem::path pieces = directory / "pieces";
+  std::filesystem::copy(reformer_fixture("mixed"), pieces);
+  write_file_atomically(pieces / "spiece.model", "pieces");
+  const OpenedModel opened = open_model(pieces);
+  EXPECT_EQ(opened.own_config().tokenizer_class, "sentencepiece");
+  const models::LanguageModel model = load_model(opened);
+  save_reformer(directory / "copy", model, pieces);
+  EXPECT_EQ(read_file(directory / "copy" / "spiece.model"), "pieces");
+  std::filesystem::rename(pieces / "spiece.model", pieces / "tokenizer.model");  // as a run has it
+  save_reformer(directory / "again", model, pieces);
+  EXPECT_EQ(read_file(directory / "again" / "spiece.model"), "pieces");
+}
+
 TEST(Reformer, WithoutAHashSeedEachTrainingStepHasItsOwn) {
   formats::Json json = formats::read_json(reformer_fixture("mixed") / "config.json");
   json["hash_seed"] = nullptr;
@@ -139,6 +183,28 @@ TEST(Reformer, DecodesLocalLayersTokenByToken) {
     const at::Tensor logits = model->decode(ids.narrow(1, i, 1), state);
     EXPECT_LT(test::largest_difference(logits, expected.tensor("logits.13").select(1, i)), kReformerTolerance) << i;
   }
+}
+
+TEST(Reformer, ContinuesTextsWithTheWholeTextOrLikeTransformersWithItsCache) {
+  const at::NoGradGuard without_gradients;
+  const OpenedModel opened = open_model(reformer_fixture("mixed"));
+  const test::Fixture expected("reformer/mixed/expected");
+  const at::Tensor ids = expected.tensor("ids.13");
+  models::LanguageModel exact = load_model(opened);
+  layers::DecodingState state = exact->initial_state();
+  exact->decode(ids.narrow(1, 0, 12), state);
+  const at::Tensor last = exact->decode(ids.narrow(1, 12, 1), state);
+  EXPECT_LT(test::largest_difference(last, expected.tensor("logits.13").select(1, 12)), kReformerTolerance);
+  // What a prompt gives is the same in both, but for the bias of the head.
+  models::LanguageModel cached = load_cached_like_transformers(opened);
+  layers::DecodingState kept = cached->initial_state();
+  const at::Tensor bias = test::Fixture("reformer/mixed/model").tensor("lm_head.bias");
+  EXPECT_LT(test::largest_difference(cached->decode(ids, kept) + bias, last), kReformerTolerance);
+  test::expect_error(ErrorKind::kUnsupported, {"--like-transformers", "local_num_chunks_before 2"},
+                     [] { load_cached_like_transformers(open_model(reformer_fixture("padded"))); });
+  test::expect_error(ErrorKind::kUnsupported, {"--like-transformers", "encoder"},
+                     [] { load_cached_like_transformers(open_model(reformer_fixture("masked"))); });
+  EXPECT_NO_THROW(load_cached_like_transformers(open_model(reformer_fixture("local"))));
 }
 
 TEST(Reformer, RefusesWhatItCannotHold) {

@@ -15,6 +15,7 @@
 #include <torch/nn/modules/adaptive.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -138,6 +139,77 @@ TEST(AdaptiveSoftmax, EqualsLibTorchWhereBothMeanTheSame) {
   EXPECT_LT((ours.log_probabilities(hidden) - theirs->log_prob(hidden)).abs().max().item<double>(), kRounding);
   EXPECT_LT((ours.token_scores(hidden, labels).nats + expected.output).abs().max().item<double>(), kRounding);
   EXPECT_NEAR(ours.loss(hidden, labels).item<double>(), expected.loss, kRounding);
+}
+
+/// Nats as kimiyoung's PyTorch program has them, from its rules: cluster i is column -i of the first softmax, and what
+/// it returns stands by cluster, in each in the order of the text.
+std::vector<double> kimiyoung_nats(const AdaptiveConfig& config, const std::vector<at::Tensor>& parts,
+                                   const at::Tensor& hidden, const at::Tensor& labels) {
+  const std::vector<std::int64_t> bounds = config.bounds();
+  const auto logarithms = [&](std::size_t cluster, const at::Tensor& h) {
+    const at::Tensor& projection = parts[3 * cluster + 2];
+    const at::Tensor narrow = projection.defined() ? at::matmul(projection.t(), h) : h;
+    at::Tensor scores = at::matmul(parts[3 * cluster], narrow) + parts[3 * cluster + 1];
+    if (cluster == 0 && parts.back().defined()) {
+      scores = at::cat({scores, at::matmul(parts[parts.size() - 2], narrow) + parts.back()});
+    }
+    return scores - scores.exp().sum().log();
+  };
+  std::vector<double> nats;
+  for (std::size_t cluster = 0; cluster + 1 < bounds.size(); ++cluster) {
+    for (std::int64_t row = 0; row < labels.size(0); ++row) {
+      const auto label = labels[row].item<std::int64_t>();
+      if (label < bounds[cluster] || label >= bounds[cluster + 1]) {
+        continue;
+      }
+      const at::Tensor first = logarithms(0, hidden[row]);
+      double logarithm = 0.0;
+      if (cluster == 0) {
+        logarithm = first[label].item<double>();
+      } else {
+        const at::Tensor inside = logarithms(cluster, hidden[row]);
+        logarithm = (first[-static_cast<std::int64_t>(cluster)] + inside[label - bounds[cluster]]).item<double>();
+      }
+      nats.push_back(-logarithm);
+    }
+  }
+  return nats;
+}
+
+TEST(AdaptiveSoftmax, ClustersTheOtherWayRoundAreKimiyoungs) {
+  torch::manual_seed(9);
+  const std::vector<AdaptiveConfig> configs = {config_of({5, 11, 17}, 2), config_of({5, 11, 17}, 1), config_of({22}, 2),
+                                               config_of({}, 1)};
+  for (const AdaptiveConfig& config : configs) {
+    std::vector<at::Tensor> parts = random_parts(config);
+    const at::Tensor hidden = at::randn({40, kColumns}, at::kDouble);
+    const at::Tensor labels = at::randint(kIds, {40}, at::kLong);
+    const at::Tensor ours = scorer_of(config, parts).token_scores(hidden, labels).nats;
+    const std::vector<std::int64_t> bounds = config.bounds();
+    std::vector<double> by_cluster;
+    for (std::size_t cluster = 0; cluster + 1 < bounds.size(); ++cluster) {
+      for (std::int64_t row = 0; row < 40; ++row) {
+        const auto label = labels[row].item<std::int64_t>();
+        if (label >= bounds[cluster] && label < bounds[cluster + 1]) {
+          by_cluster.push_back(ours[row].item<double>());
+        }
+      }
+    }
+    const bool several = config.clusters() > 2;  // with two there is one class of a cluster, first and last
+    const std::vector<double> as_they_are = kimiyoung_nats(config, parts, hidden, labels);
+    if (config.clusters() > 1) {
+      parts[parts.size() - 2] = parts[parts.size() - 2].flip(0);
+      parts.back() = parts.back().flip(0);
+    }
+    const std::vector<double> permuted = kimiyoung_nats(config, parts, hidden, labels);
+    ASSERT_EQ(permuted.size(), by_cluster.size());
+    double largest = 0.0;
+    for (std::size_t i = 0; i < permuted.size(); ++i) {
+      EXPECT_NEAR(permuted[i], by_cluster[i], kRounding) << i;
+      largest = std::max(largest, std::abs(as_they_are[i] - by_cluster[i]));
+    }
+    EXPECT_EQ(largest > 1e-3, several) << "without the permutation they differ";
+  }
 }
 
 TEST(AdaptiveSoftmax, GradientsReachEveryPart) {

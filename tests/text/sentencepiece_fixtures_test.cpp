@@ -10,6 +10,8 @@
 #include "support/temporary_directory.h"
 #include "weft/core/files.h"
 #include "weft/formats/config_json.h"
+#include "weft/text/hugging_face.h"
+#include "weft/text/sentencepiece/reformer_pieces.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::text {
@@ -43,6 +45,27 @@ INSTANTIATE_TEST_SUITE_P(SentencePiece, SentencePieceFixture,
                          ::testing::Values("unigram", "unigram_blanks", "byte_pairs", "byte_pairs_bytes", "words",
                                            "characters"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST(ReformerPieces, AreThoseOfTheLibrary) {
+  const test::TemporaryDirectory directory;
+  std::filesystem::copy_file(kModels / "byte_pairs.model", directory / "spiece.model");
+  // Without a config that says so, spiece.model is BigBird's, and that is not of byte pairs.
+  EXPECT_FALSE(has_reformer_pieces(directory.path()));
+  test::expect_error(ErrorKind::kUnsupported, {"spiece.model", "unigram", "BigBird"},
+                     [&] { load_tokenizer(directory.path()); });
+  write_file_atomically(directory / "config.json", R"({"model_type": "reformer", "vocab_size": 320})");
+  EXPECT_TRUE(has_reformer_pieces(directory.path()));
+  const auto tokenizer = load_tokenizer(directory.path());
+  EXPECT_EQ(tokenizer->kind(), "sentencepiece");
+  for (const formats::Json& expected : formats::read_json(kModels / "byte_pairs.json")) {
+    EXPECT_EQ(tokenizer->encode(from_hex(expected["text"])), expected["ids"].get<std::vector<std::int64_t>>());
+  }
+  // A head for a task needs tokens with roles.
+  test::expect_error(ErrorKind::kUnsupported, {"spiece.model", "unigram"},
+                     [&] { HuggingFaceTokenizer(directory.path()); });
+  write_file_atomically(directory / "tokenizer.json", "{}");
+  EXPECT_FALSE(has_reformer_pieces(directory.path()));
+}
 
 class SentencePieceLimits : public ::testing::Test {
  protected:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training with tensors in a file: more than a limit of memory holds, to the same bits."""
 
+import json
 import pathlib
 import resource
 import signal
@@ -12,6 +13,9 @@ from weft_program import Case, losses, weft, weft_json  # noqa: E402
 
 # 14 million parameters: with gradients and both moments 226 MB.
 LARGE = ["--width", "768", "--heads", "8", "--layers", "2", "--context", "32", "--batch-size", "1", "--steps", "2", "--tie-word-embeddings"]
+# 0.6 million parameters, with gradients and both moments 10 MB, but 16,384 tokens: each stream of a layer has 8 MB, its feed-forward 32 MB.
+LONG = ["--width", "128", "--heads", "2", "--layers", "4", "--context", "16384", "--batch-size", "1", "--steps", "2", "--attention", "window(64)",
+        "--residual", "reversible", "--threads", "1"]
 
 
 def limited(megabytes):
@@ -40,6 +44,20 @@ class OffloadTest(Case):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(losses(offloaded), losses(whole))
         self.assertEqual((offloaded / "model.safetensors").read_bytes(), (whole / "model.safetensors").read_bytes())
+
+    def test_activations_of_a_long_text_lie_in_the_file_too(self):
+        limit = limited(self.least_limit() + 64)
+        whole, refused, offloaded = (self.folder / name for name in ("whole", "refused", "offloaded"))
+        self.assertEqual(weft(*self.train_arguments(whole, *LONG)).returncode, 0)
+        process = weft(*self.train_arguments(refused, *LONG), preexec_fn=limit)
+        self.assertEqual(process.returncode, 1, process.stderr)
+        self.assertIn("memory", process.stderr)
+        process = weft(*self.train_arguments(offloaded, *LONG, "--offload", self.folder, "--json"), preexec_fn=limit)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(losses(offloaded), losses(whole))
+        self.assertEqual((offloaded / "model.safetensors").read_bytes(), (whole / "model.safetensors").read_bytes())
+        weights = 4 * (offloaded / "model.safetensors").stat().st_size  # with gradients and two moments
+        self.assertGreater(json.loads(process.stdout)["offloaded_bytes"], 8 * weights)
 
     def test_what_cannot_be_offloaded_is_one_line(self):
         process = weft(*self.train_arguments(self.run_directory, "--steps", "1", "--offload", self.folder / "nothing"))

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/attention/state/whole_text.h"
 #include "weft/core/error.h"
 #include "weft/layers/memory/segment_memory.h"
 #include "weft/models/heads/vocabulary_head.h"
@@ -104,6 +105,13 @@ at::Tensor LanguageModelImpl::run_behind(layers::DecodingState& state, const at:
     fail(ErrorKind::kUnsupported, "decode needs a decoder, but is_decoder is false");
   }
   check_ids(ids, config_.vocab_size);
+  if (auto* const text = dynamic_cast<attention::WholeText*>(&state.layer(0)); text != nullptr) {
+    text->append_ids(ids);
+    layers::BlockContext context;
+    const at::Tensor hidden = run(text->ids(state.length() + ids.size(1)), context);
+    state.advance(ids.size(1));
+    return hidden.narrow(1, hidden.size(1) - ids.size(1), ids.size(1));
+  }
   if (state.memory() == nullptr) {
     layers::BlockContext context;
     return run_piece(state, ids, context);
@@ -177,6 +185,13 @@ TokenScores LanguageModelImpl::token_scores(const at::Tensor& input_ids, const a
 
 layers::DecodingState LanguageModelImpl::initial_state() const {
   layers::DecodingState state = stack_->initial_state();
+  for (std::int64_t layer = 0; layer < std::ssize(stack_->blocks()); ++layer) {
+    if (attention::is_whole_text(state.layer(layer))) {
+      layers::DecodingState::Layers text;
+      text.push_back(std::make_unique<attention::WholeText>());
+      return layers::DecodingState(std::move(text));
+    }
+  }
   if (config_.compressed_memory_length > 0) {
     state.begin_memory();
   } else if (config_.memory_length > 0) {

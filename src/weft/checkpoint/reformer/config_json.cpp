@@ -19,6 +19,7 @@
 #include "weft/core/quote.h"
 #include "weft/models/stack/stack_config.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/sentencepiece/reformer_pieces.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -299,9 +300,9 @@ void check_written(const TransformerConfig& config) {
         "position_embedding must be axial or learned");
   needs(config.key_value_heads() == config.num_attention_heads, "num_key_value_heads must be num_attention_heads");
   needs(config.hidden_act != "swiglu", "hidden_act must have no gate");
-  needs(config.tokenizer_class == "huggingface" ||
+  needs(config.tokenizer_class == "huggingface" || config.tokenizer_class == "sentencepiece" ||
             (config.tokenizer_class == "bytes+2" && is_of_bytes(config.vocab_size, config.is_decoder)),
-        "the tokeniser must be huggingface, or bytes+2 with a vocabulary of 258 (an encoder: or 259)");
+        "the tokeniser must be huggingface, sentencepiece, or bytes+2 with a vocabulary of 258 (an encoder: or 259)");
 }
 
 }  // namespace
@@ -346,7 +347,7 @@ TransformerConfig reformer_from_json(const Json& json, const std::filesystem::pa
   config.loss_chunk_size = fields.chunk_size_lm_head;
   const bool bytes =
       is_of_bytes(fields.vocab_size, fields.is_decoder) && !text::HuggingFaceTokenizer::present_in(directory);
-  config.tokenizer_class = bytes ? "bytes+2" : "huggingface";
+  config.tokenizer_class = bytes ? "bytes+2" : text::has_reformer_pieces(directory) ? "sentencepiece" : "huggingface";
   config.directory = directory;
   models::validate(config, where);
   return config;

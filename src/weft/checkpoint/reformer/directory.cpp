@@ -41,6 +41,9 @@ void save_reformer(const std::filesystem::path& directory, const models::Languag
         write_file_atomically(fresh / name, read_file(files_from / name));
       }
     }
+    if (std::filesystem::exists(files_from / "tokenizer.model")) {  // what a run calls SentencePiece's file
+      write_file_atomically(fresh / "spiece.model", read_file(files_from / "tokenizer.model"));
+    }
     save_tensors(fresh / "model.safetensors", named_weights(*model, reformer_map(model->config())),
                  {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
     write_file_atomically(fresh / "config.json", config);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other expressions for the local layers, and a bias of zeros.
+// Other expressions for the layers, and a bias of zeros.
 #include "weft/checkpoint/reformer/like_transformers.h"
 
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,18 +48,32 @@ std::string on_a_circle(const std::string& local, std::int64_t tokens) {
   return circle;
 }
 
-}  // namespace
+/// The same with what a decoder sees of a layer when its tokens come one by one: hashed layers of a cache, and local
+/// ones as they are, which a cache gives what the whole text gives.
+std::string from_a_cache(const std::string& attention, const std::string& where) {
+  if (attention.starts_with("lsh")) {
+    return attention.substr(0, attention.size() - 1) + ", decode=cached)";
+  }
+  const std::size_t at = attention.find(kWindow);
+  const auto before = at == std::string::npos ? std::nullopt
+                                              : integer_of(std::string_view(attention).substr(
+                                                    at + kWindow.size(), attention.find(')') - at - kWindow.size()));
+  if (before.value_or(0) > 1) {
+    fail(ErrorKind::kUnsupported, "--like-transformers: ", where, " has local_num_chunks_before ", *before,
+         ", and with more than 1 the cache of transformers loses tokens; leave the flag out");
+  }
+  return attention;
+}
 
-models::LanguageModel load_like_transformers(const OpenedModel& directory) {
+const models::TransformerConfig& config_to_compare(const OpenedModel& directory) {
   const PublishedDecoder* const published = directory.published_decoder();
   require(published != nullptr && published->type == kReformer,
-          "--like-transformers is for Reformers of transformers, ", "and ", quote(directory.path().string(), 4096),
-          " holds another model");
-  const models::TransformerConfig& config = directory.own_config();
-  LoadOptions options;
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    options.attention.push_back(on_a_circle(config.attention_of(layer), padded_tokens(config)));
-  }
+          "--like-transformers is for Reformers of transformers, in weft eval for Transformer-XLs, too, and ",
+          quote(directory.path().string(), 4096), " holds another model");
+  return directory.own_config();
+}
+
+models::LanguageModel load_without_bias(const OpenedModel& directory, const LoadOptions& options) {
   models::LanguageModel model = load_model(directory, options);
   const at::NoGradGuard without_gradients;
   for (auto& parameter : model->named_parameters()) {
@@ -67,6 +82,30 @@ models::LanguageModel load_like_transformers(const OpenedModel& directory) {
     }
   }
   return model;
+}
+
+}  // namespace
+
+models::LanguageModel load_like_transformers(const OpenedModel& directory) {
+  const models::TransformerConfig& config = config_to_compare(directory);
+  LoadOptions options;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    options.attention.push_back(on_a_circle(config.attention_of(layer), padded_tokens(config)));
+  }
+  return load_without_bias(directory, options);
+}
+
+models::LanguageModel load_cached_like_transformers(const OpenedModel& directory) {
+  const models::TransformerConfig& config = config_to_compare(directory);
+  if (!config.is_decoder) {
+    fail(ErrorKind::kUnsupported, "--like-transformers: ", quote(directory.path().string(), 4096),
+         " holds an encoder, which continues no text");
+  }
+  LoadOptions options;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    options.attention.push_back(from_a_cache(config.attention_of(layer), quote(directory.path().string(), 4096)));
+  }
+  return load_without_bias(directory, options);
 }
 
 }  // namespace weft::checkpoint

@@ -12,4 +12,9 @@ namespace weft::checkpoint {
 /// load_model(); kArgument for any other model.
 models::LanguageModel load_like_transformers(const OpenedModel& directory);
 
+/// The same to continue texts, as `generate` of transformers does with its cache: hashed layers have `decode=cached`
+/// (lsh_cache.h). Errors: kUnsupported where local layers see more than one chunk before their own, of which that cache
+/// loses tokens.
+models::LanguageModel load_cached_like_transformers(const OpenedModel& directory);
+
 }  // namespace weft::checkpoint

@@ -9,6 +9,7 @@
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/reformer/like_transformers.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
@@ -21,8 +22,10 @@
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
 #include "weft/core/interrupt.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/generation/search/search.h"
+#include "weft/generation/whole_texts.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/text/unknown_tokens.h"
 
@@ -47,13 +50,25 @@ struct GenerateOptions {
   PictureOptions picture;  // and the file to write, of tensors too
   std::int64_t memory = -1;
   std::int64_t compressed_memory = -1;
+  bool like_transformers = false;
   GenerationFlags settings;
   std::int64_t threads = 0;
   bool json = false;
 };
 
+// What it costs is nothing that anybody would expect of a decoder.
+void tell_of_whole_texts(const models::LanguageModel& model, const std::string& run) {
+  if (generation::computes_whole_texts(model)) {
+    write_line(concat("weft generate: in ", quote(run, 4096),
+                      " a later token changes what earlier ones gave: the whole ",
+                      "text is computed again for each token\n"));
+  }
+}
+
 models::LanguageModel load_with_memory(const checkpoint::OpenedModel& directory, const GenerateOptions& options) {
-  models::LanguageModel model = checkpoint::load_model(directory);
+  models::LanguageModel model = options.like_transformers ? checkpoint::load_cached_like_transformers(directory)
+                                                          : checkpoint::load_model(directory);
+  tell_of_whole_texts(model, options.run);
   if (options.memory >= 0) {
     model->set_memory_length(options.memory, "--memory");
   }
@@ -193,6 +208,9 @@ void check_generate_flags(const GenerateOptions& options) {
       throw UsageError("a memory is for decoders with attention `relative`, and not for pictures",
                        "leave --memory and --compressed-memory out");
     }
+    if (options.like_transformers) {
+      throw UsageError("--like-transformers is for Reformers of transformers, and not for pictures", "leave it out");
+    }
     return;
   }
   if (has_tensors == options.picture.output.empty()) {
@@ -214,6 +232,10 @@ void run_generate(const GenerateOptions& options) {
   if (has_source && (options.memory >= 0 || options.compressed_memory >= 0)) {
     throw UsageError("a memory is for decoders with attention `relative`, and this is an encoder-decoder",
                      "leave --memory and --compressed-memory out");
+  }
+  if (has_source && options.like_transformers) {
+    throw UsageError("--like-transformers is for Reformers of transformers, and this is an encoder-decoder",
+                     "leave it out");
   }
   const generation::GenerationConfig config =
       generation_settings(options.settings, options.run, "weft generate",
@@ -284,6 +306,10 @@ void add_generate(CLI::App& parent) {
                  "rows of the compressed memory of a decoder that has one (default: as many as it learned with)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->option_text("N");
+  app.add_flag(
+      "--like-transformers", options->like_transformers,
+      "continue with a Reformer as transformers 5 does with its cache, which is not what the whole text gives, "
+      "and without the bias of the head");
   add_generation_flags(app, options->settings);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);

@@ -186,6 +186,12 @@ std::string compose_words(std::string_view vocabulary, TokenizerSettings& settin
 
 std::string compose_big_bird(std::string_view model, TokenizerSettings& settings, std::string_view where) {
   check_sentencepiece_model(model, where);
+  if (model_kind(model) != SentencePieceModel::Kind::kUnigram) {
+    throw Error(ErrorKind::kUnsupported,
+                concat(where, ": spiece.model: expected a unigram model, as BigBird's is, found another kind"),
+                "beside the config.json of a Reformer it is read as byte pairs; else save the tokeniser once with "
+                "transformers, which writes tokenizer.json");
+  }
   name_roles(settings, {"<s>", "</s>", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"});
   const std::vector<Piece> pieces = read_pieces(model);
   const std::string entries = pieces_text(pieces, settings, where);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -28,6 +29,12 @@ Piece read_piece(std::string_view message) {
     }
   }
   return piece;
+}
+
+// TrainerSpec.model_type; nothing where `field` is another one.
+std::optional<SentencePieceModel::Kind> kind_of(const WireField& field) {
+  const bool fits = field.number == 3 && field.kind == FieldKind::kVarint && field.value >= 1 && field.value <= 4;
+  return fits ? std::optional(static_cast<SentencePieceModel::Kind>(field.value)) : std::nullopt;
 }
 
 void read_normalizer(std::string_view message, NormalizerRules& rules) {
@@ -57,6 +64,20 @@ std::vector<Piece> read_pieces(std::string_view model) {
     }
   }
   return pieces;
+}
+
+SentencePieceModel::Kind model_kind(std::string_view model) {
+  auto kind = SentencePieceModel::Kind::kUnigram;
+  WireReader message(model);
+  while (const auto field = message.next()) {
+    if (field->number == 2 && field->kind == FieldKind::kBytes) {
+      WireReader trainer(field->bytes);
+      while (const auto part = trainer.next()) {
+        kind = kind_of(*part).value_or(kind);
+      }
+    }
+  }
+  return kind;
 }
 
 SentencePieceModel::SentencePieceModel(std::string_view file, std::string_view where) : pieces(read_pieces(file)) {
@@ -94,9 +115,8 @@ void SentencePieceModel::read_trainer(std::string_view message) {
   WireReader reader(message);
   while (const auto field = reader.next()) {
     const bool number = field->kind == FieldKind::kVarint;
-    if (field->number == 3 && number && field->value >= 1 && field->value <= 4) {
-      kind = static_cast<Kind>(field->value);
-    } else if (field->number == 24 && number) {
+    kind = kind_of(*field).value_or(kind);
+    if (field->number == 24 && number) {
       normalizer.blank_as_suffix = field->value != 0;
     } else if (field->number == 35 && number) {
       byte_fallback = field->value != 0;

@@ -73,4 +73,7 @@ struct SentencePieceModel {
   void check_counts(std::string_view where) const;
 };
 
+/// What cuts a text into the pieces of a model that check_sentencepiece_model has passed.
+SentencePieceModel::Kind model_kind(std::string_view model);
+
 }  // namespace weft::text

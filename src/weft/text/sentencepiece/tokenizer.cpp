@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SentencePiece models (`tokenizer.model`): ids and text as the library of that name gives them, from a file that
-// sentencepiece_check.h has looked at first.
+// SentencePiece models (`tokenizer.model`, a Reformer's `spiece.model`): ids and text as the library of that name gives
+// them, from a file that sentencepiece_check.h has looked at first.
 #include "weft/text/tokenizer.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -8,11 +8,13 @@
 #include "weft/formats/config_json.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/sentencepiece/processor.h"
+#include "weft/text/sentencepiece/reformer_pieces.h"
 
 namespace weft::text {
 namespace {
 
 constexpr const char* kFileName = "tokenizer.model";
+constexpr const char* kReformerFileName = "spiece.model";
 
 class SentencePieceTokenizer final : public Tokenizer {
  public:
@@ -45,26 +47,35 @@ class SentencePieceTokenizer final : public Tokenizer {
   SentencePieceProcessor processor_;
 };
 
-// Bytes have no file of their own: config.json says where they begin.
-std::int64_t first_byte(const std::filesystem::path& directory) {
+bool is_file(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+}
+
+/// Empty where there is none, or no object.
+formats::Json config_of(const std::filesystem::path& directory) {
   const std::filesystem::path file = directory / "config.json";
   std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
-    return 0;
-  }
-  const formats::Json config = formats::read_json(file);
-  const auto says = [&](const char* field, const auto& value) {
-    const auto found = config.is_object() ? config.find(field) : config.end();
-    return found != config.end() && *found == value;
-  };
-  const bool reformer = says("model_type", "reformer");
+  const formats::Json config = std::filesystem::exists(file, error) ? formats::read_json(file) : formats::Json();
+  return config.is_object() ? config : formats::Json::object();
+}
+
+bool says(const formats::Json& config, const char* field, const formats::Json& value) {
+  const auto found = config.find(field);
+  return found != config.end() && *found == value;
+}
+
+// Bytes have no file of their own: config.json says where they begin.
+std::int64_t first_byte(const std::filesystem::path& directory) {
+  const formats::Json config = config_of(directory);
+  const bool reformer = says(config, "model_type", "reformer");
   // An encoder may have the mask behind the bytes.
-  const bool masked = says("vocab_size", 259) && !says("is_decoder", true);
-  if (reformer && !says("vocab_size", 258) && !masked) {
+  const bool masked = says(config, "vocab_size", 259) && !says(config, "is_decoder", true);
+  if (reformer && !says(config, "vocab_size", 258) && !masked) {
     fail(ErrorKind::kFormat, quote(directory.native(), 4096), ": has no tokeniser's files, which only a Reformer over ",
-         "bytes (vocab_size 258, of an encoder 259) goes without; expected tokenizer.json");
+         "bytes (vocab_size 258, of an encoder 259) goes without; expected tokenizer.json or ", kReformerFileName);
   }
-  return reformer || says("tokenizer_class", "bytes+2") ? 2 : 0;
+  return reformer || says(config, "tokenizer_class", "bytes+2") ? 2 : 0;
 }
 
 }  // namespace
@@ -75,10 +86,17 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& model
                                                   quote(model_file.native(), 4096));
 }
 
+bool has_reformer_pieces(const std::filesystem::path& directory) {
+  return is_file(directory / kReformerFileName) && !is_file(directory / "tokenizer.json") &&
+         says(config_of(directory), "model_type", "reformer");
+}
+
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory) {
+  if (has_reformer_pieces(directory)) {
+    return load_sentencepiece(directory / kReformerFileName);
+  }
   const std::filesystem::path file = directory / kFileName;
-  std::error_code error;
-  const bool present = std::filesystem::exists(std::filesystem::symlink_status(file, error));
+  const bool present = is_file(file);
   const bool hugging_face = HuggingFaceTokenizer::present_in(directory);
   if (present && hugging_face) {
     fail(ErrorKind::kFormat, quote(directory.native(), 4096), ": has the files of two tokenisers: ", kFileName,

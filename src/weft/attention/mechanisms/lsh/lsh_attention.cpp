@@ -4,8 +4,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -14,6 +16,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "weft/attention/mechanisms/lsh/lsh_cache.h"
+#include "weft/attention/mechanisms/lsh/lsh_digits.h"
 #include "weft/attention/mechanisms/lsh/lsh_recall.h"
 #include "weft/attention/mechanisms/lsh/lsh_rounds.h"
 #include "weft/attention/mechanisms/row_lengths.h"
@@ -21,6 +25,7 @@
 #include "weft/attention/operator/checks.h"
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/state/state_checks.h"
+#include "weft/attention/state/whole_text.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/number.h"
@@ -30,8 +35,7 @@
 namespace weft::attention {
 namespace {
 
-constexpr std::int64_t kMostBuckets = std::int64_t{1} << 21;  // three digits of kDigit
-constexpr std::int64_t kDigit = 128;  // every smaller whole number is exact in bfloat16, the narrowest dtype of a state
+constexpr std::int64_t kMostBuckets = std::int64_t{1} << 21;
 constexpr std::int64_t kFewTokens = 8;  // each looks its keys up: more of them sort the whole text instead
 constexpr std::uint64_t kRotationStream = 0x726f74617465;  // "rotate" in ASCII: apart from dropout's draws
 
@@ -96,7 +100,11 @@ HashAttentionSettings hash_attention_settings(const std::string& expression) {
       fail(ErrorKind::kExpression, "attention: multiple of `lsh` must be a multiple of chunk ", settings.chunk,
            ", found ", settings.multiple);
     }
-    given.check_all_taken({"causal", "buckets", "rounds", "chunk", "left", "right", "multiple", "seed"});
+    settings.cached = given.word("decode", {"whole", "cached"}) == "cached";
+    if (settings.cached && settings.form != HashForm::kChunksByPosition) {
+      fail(ErrorKind::kExpression, "attention: decode=cached of `lsh` is for causal=position, found causal=none");
+    }
+    given.check_all_taken({"causal", "buckets", "rounds", "chunk", "left", "right", "multiple", "decode", "seed"});
   }
   return settings;
 }
@@ -124,6 +132,9 @@ std::string lsh_description(const HashAttentionSettings& settings) {
     add_number("left", settings.left, plain.left);
     add_number("right", settings.right, plain.right);
     add_number("multiple", settings.multiple, settings.chunk);
+  }
+  if (settings.cached) {
+    add("decode=cached");
   }
   if (settings.anew) {
     add("seed=step");
@@ -208,32 +219,6 @@ at::Tensor alone(const HashedRows& batch, const std::vector<pattern::RowBinding>
     outputs.push_back(at::constant_pad_nd(hashed_attention(single, settings), {0, 0, 0, longest - length}));
   }
   return at::cat(outputs, 0);
-}
-
-std::int64_t digits_for(const std::vector<std::int64_t>& factors) {
-  const std::int64_t largest = bucket_count(factors);  // that of padding
-  return largest < kDigit ? 1 : largest < kDigit * kDigit ? 2 : 3;
-}
-
-/// int64 [B, H, R, N] -> [B, H, N, R * digits] in the dtype of `like`.
-at::Tensor digits_of(const at::Tensor& buckets, std::int64_t digits, const at::Tensor& like) {
-  std::vector<at::Tensor> columns;
-  at::Tensor rest = buckets.transpose(2, 3);
-  for (std::int64_t i = 0; i < digits; ++i) {
-    columns.push_back(rest.remainder(kDigit));
-    rest = rest.floor_divide(kDigit);
-  }
-  return at::cat(columns, -1).to(like.scalar_type());
-}
-
-/// The inverse.
-at::Tensor buckets_of_digits(const at::Tensor& columns, std::int64_t digits) {
-  const std::int64_t rounds = columns.size(-1) / digits;
-  at::Tensor buckets = columns.narrow(-1, 0, rounds).to(at::kLong);
-  for (std::int64_t i = 1, unit = kDigit; i < digits; ++i, unit *= kDigit) {
-    buckets = buckets + columns.narrow(-1, i * rounds, rounds).to(at::kLong) * unit;
-  }
-  return buckets.transpose(2, 3);
 }
 
 }  // namespace
@@ -351,18 +336,73 @@ at::Tensor LshAttention::forward(const at::Tensor& query, const at::Tensor& key,
   return without_padding(output.narrow(2, context.query_offset, query.size(2)), kept_queries(context, query));
 }
 
+std::unique_ptr<AttentionState> LshAttention::initial_state() const {
+  if (settings_.form == HashForm::kChunksByPosition && !settings_.cached) {
+    return std::make_unique<WholeText>(site().layer);
+  }
+  return AttentionImpl::initial_state();
+}
+
+at::Tensor LshAttention::step_by_cache(const at::Tensor& key, const at::Tensor& value, const AttentionContext& context,
+                                       AttentionState& state) {
+  auto& held = state_as<KeysAndValues>(state);
+  check_goes_on(context.query_offset, state);
+  check_tensors(key, key, value, {});
+  require(!context.key_keep.defined() && context.rows.empty(), "attention: `", description(),
+          "` goes on behind texts without padding");
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+  const CacheRules rules{bucket_count(settings_.hash.factors),
+                         settings_.hash.rounds,
+                         settings_.chunk,
+                         settings_.left,
+                         settings_.right,
+                         settings_.multiple};
+  const std::int64_t digits = digits_for(rules.rounds * (rules.buckets + 1));
+  const at::Tensor buckets = new_buckets(key, lasting_rotations(key), context);
+  const std::int64_t first = held.kept();
+  const std::int64_t count = key.size(2);
+  const auto remember = [&](const at::Tensor& numbers, const at::Tensor& sorted) {  // whether the next token is sorted
+    const at::Tensor flags = sorted.view({1, 1, -1, 1}).expand({key.size(0), key.size(1), count, 1});
+    held.append(at::cat({key, digits_of(numbers, digits, key), flags.to(key.scalar_type())}, -1), value);
+  };
+  const at::Tensor tokens = at::arange(1, count + 1, buckets.options()) + first;
+  if (first == 0) {
+    remember(numbers_of_prompt(buckets, rules), at::full_like(tokens, count > rules.chunk ? 1 : 0));
+    AttentionContext whole = context;
+    whole.choices = std::make_shared<AttentionChoices>(AttentionChoices{buckets});
+    return forward(key, key, value, whole);
+  }
+  const std::int64_t columns = rules.rounds * digits;
+  const auto numbers_in = [&](const at::Tensor& rows) {
+    return numbers_of_digits(rows.narrow(-1, key.size(3), columns), digits);
+  };
+  remember(numbers_behind(numbers_in(held.keys(first)), buckets, rules), tokens.ge(rules.chunk));
+  const at::Tensor all = held.keys(first + count);
+  const at::Tensor rows = all.narrow(-1, 0, key.size(3));
+  const at::Tensor numbers = numbers_in(all);
+  std::vector<at::Tensor> outputs;
+  for (std::int64_t last = first; last < first + count; ++last) {
+    const bool sorted = all[0][0][last - 1][key.size(3) + columns].item<double>() != 0;
+    outputs.push_back(last_row_from_cache(rows.narrow(2, 0, last + 1), held.values(last + 1),
+                                          sorted ? numbers.narrow(3, 0, last + 1) : at::Tensor(), rules));
+  }
+  return at::cat(outputs, 2);
+}
+
 at::Tensor LshAttention::step(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                               const AttentionContext& context, AttentionState& state) {
+  if (settings_.cached) {
+    return step_by_cache(key, value, context, state);
+  }
   if (settings_.form != HashForm::kRank) {
-    fail(
-        ErrorKind::kUnsupported, "attention: `", description(),
-        "` cannot go on behind tokens before, because a later token changes what earlier ones gave; score whole texts, "
-        "or train a model with `lsh(causal=rank)`");
+    fail(ErrorKind::kUnsupported, "attention: `", description(),
+         "` cannot go on behind tokens before, because a later token changes what earlier ones gave; compute whole "
+         "texts, or train a model with `lsh(causal=rank)`");
   }
   auto& held = state_as<KeysAndValues>(state);
   check_goes_on(context.query_offset, state);
   check_tensors(query, key, value, {});
-  const std::int64_t digits = digits_for(settings_.hash.factors);
+  const std::int64_t digits = digits_for(bucket_count(settings_.hash.factors));  // that of padding is the largest
   // Buckets of earlier tokens are in the state: all have the same rotations, whatever the call's seed.
   const at::Tensor repeated = repeated_buckets(key, context);
   const at::Tensor added = repeated.defined() ? repeated : new_buckets(key, lasting_rotations(key), context);
@@ -370,7 +410,7 @@ at::Tensor LshAttention::step(const at::Tensor& query, const at::Tensor& key, co
   const std::int64_t tokens = held.kept() + key.size(2);
   const at::Tensor all = held.keys(tokens);
   const at::Tensor rows = all.narrow(-1, 0, key.size(3));
-  const at::Tensor buckets = buckets_of_digits(all.narrow(-1, key.size(3), all.size(3) - key.size(3)), digits);
+  const at::Tensor buckets = numbers_of_digits(all.narrow(-1, key.size(3), all.size(3) - key.size(3)), digits);
   AttentionContext behind = context;
   behind.query_offset = held.kept();
   behind.choices = std::make_shared<AttentionChoices>(AttentionChoices{buckets.contiguous()});

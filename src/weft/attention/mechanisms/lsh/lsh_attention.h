@@ -28,12 +28,14 @@ struct HashAttentionSettings {
   std::int64_t left = 1;      ///< chunks before its own that a row sees
   std::int64_t right = 0;     ///< and behind
   std::int64_t multiple = 0;  ///< places of a round are a multiple of it, and it is one of `chunk`; 0: of the chunk
+  bool cached = false;        ///< of kChunksByPosition: token by token as `transformers` with its cache (lsh_cache.h)
   std::int64_t window = 64;   ///< of kRank: earlier rows of its bucket that a row sees
 };
 
-/// `lsh(causal=none|position, buckets=64x128, rounds=2, chunk=64, left=1, right=0, multiple=64, seed=0)` or
-/// `lsh(causal=rank, window=64, buckets=..., rounds=2, seed=0)`, all optional; buckets that are not set follow from the
-/// model's maximum length. `seed=step` draws new rotations in each training step. Errors: kExpression.
+/// `lsh(causal=none|position, buckets=64x128, rounds=2, chunk=64, left=1, right=0, multiple=64, seed=0)`, with
+/// causal=position `decode=whole|cached`, too, or `lsh(causal=rank, window=64, buckets=..., rounds=2, seed=0)`, all
+/// optional; buckets that are not set follow from the model's maximum length. `seed=step` draws new rotations in each
+/// training step. Errors: kExpression.
 MechanismSpec parse_lsh(const std::string& expression);
 
 /// Queries and keys are one projection x: query and key of a call hold the same rows, of which `query` may be the last,
@@ -47,8 +49,10 @@ class LshAttention : public AttentionImpl {
 
   at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionContext& context) override;
+  /// WholeText of kChunksByPosition, which cannot go on.
+  std::unique_ptr<AttentionState> initial_state() const override;
   /// The state is keys and values, the digits of each key's buckets behind its columns. Errors: kUnsupported unless the
-  /// form is kRank.
+  /// form is kRank or decode=cached.
   at::Tensor step(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                   const AttentionContext& context, AttentionState& state) override;
 
@@ -63,6 +67,9 @@ class LshAttention : public AttentionImpl {
   at::Tensor repeated_buckets(const at::Tensor& key, const AttentionContext& context) const;
   /// Of key rows, kept for a call that repeats this one.
   at::Tensor new_buckets(const at::Tensor& key, const at::Tensor& rotations, const AttentionContext& context) const;
+  /// step() of decode=cached, without dropout. Errors: kArgument for padding.
+  at::Tensor step_by_cache(const at::Tensor& key, const at::Tensor& value, const AttentionContext& context,
+                           AttentionState& state);
 
   HashAttentionSettings settings_;
   struct Rotations;
