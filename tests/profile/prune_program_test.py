@@ -21,6 +21,17 @@ def mass(layer, head, query, key):
     return near + 0.01 * (layer + 1) if head == 0 else (1.0 if key < 2 else 0.01) + 0.1 * near
 
 
+def nearest_percentile(values, share):
+    """numpy.percentile(values, 100 * share, method="nearest"): halves go to the even index."""
+    found = sorted(values)[round(round(share, 9) * (len(values) - 1))]
+    try:
+        import numpy
+    except ImportError:  # the formula is NumPy's own
+        return found
+    assert numpy.percentile(values, 100 * round(share, 9), method="nearest") == found
+    return found
+
+
 class PruneCase(Case):
     def setUp(self):
         super().setUp()
@@ -67,6 +78,35 @@ class PruneTest(PruneCase):
         process = weft("prune", self.profile, "--density", 0.2, "--released", "-o", self.folder / "released.json")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("because entries that are no edge were counted", process.stderr)
+        self.assertRegex(process.stderr, r"[\d,]+ edges are kept that Weft would prune, and [\d,]+ pruned that it would keep")
+
+    def kept_edges(self, name, layer, head):
+        lines = (self.folder / name / f"l{layer:02}h{head:02}.mtx").read_text().splitlines()
+        return {tuple(int(number) - 1 for number in line.split()) for line in lines[2:]}
+
+    def test_the_released_count_is_the_percentile_of_all_means_of_a_layer(self):
+        def rows(query):  # texts of three lengths; the last positions had none
+            return 5 if query < 20 else 2 if query < 40 else 1 if query < 60 else 0
+
+        safetensors_profile.write(self.profile, (2, 2, LENGTH), mass, rows=rows)
+        for density in (0.1, 0.25, 0.6):
+            result = self.prune("released.json", "--density", density, "--released")
+            self.assertEqual(result["settings"]["rank"], "mean")
+            own = self.prune("own.json", "--density", density)
+            only = {"only_released": 0, "only_weft": 0}
+            for layer in range(2):
+                counts = safetensors_profile.edges_of(2, LENGTH, lambda head, query, key: mass(layer, head, query, key), rows)
+                means = [[[count / max(1, rows(query)) for count in row] for query, row in enumerate(head)] for head in counts]
+                threshold = nearest_percentile(safetensors_profile.flat(means), 1 - density)
+                for head in range(2):
+                    expected = {(query, key) for query in range(LENGTH) for key in range(query + 1) if means[head][query][key] > threshold}
+                    released, weft_own = (self.kept_edges(name, layer, head) for name in ("released", "own"))
+                    self.assertEqual(released, expected)
+                    only["only_released"] += len(released - weft_own)
+                    only["only_weft"] += len(weft_own - released)
+            self.assertEqual(result["unlike_weft"], only)
+            self.assertGreater(only["only_weft"], 0)
+            self.assertEqual(result["kept_units"], result["kept_edges"])
 
     def test_what_is_wrong_is_said(self):
         out = ["-o", self.folder / "x.json"]
