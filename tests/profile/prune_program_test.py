@@ -130,6 +130,44 @@ class ProposeTest(PruneCase):
         self.assertEqual(process.returncode, 0, process.stderr)
 
 
+class ProposeTrainedTest(PruneCase):
+    """On models that were trained for some seconds."""
+
+    def trained(self, name, *arguments):
+        self.assertEqual(self.start(name, *arguments).returncode, 0)
+        process = weft("profile", self.folder / name, "--text", self.train_text, "--max-bytes", 4000, "--context", LENGTH, "--out", self.profile)
+        self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_nothing_is_added_to_the_patterns_of_longformers_and_bigbirds(self):
+        for number, base in enumerate(("window(12) | global(at=[0, 9])", "block(8, global(first=1, last=1) | window(3) | random(1, seed=1))",
+                                       "bigbird(block=8, plan=\"uniform\", seed=2)")):
+            self.trained(f"run{number}", "--encoder", "--attention", base, "--steps", 40)
+            for mass_share in (0.6, 0.95, 1):
+                found = weft_json("propose", self.profile, "--mass", mass_share, "-o", self.folder / f"p{number}.json")
+                self.assertLessEqual(found["cost_share"], 1)
+                self.assertGreaterEqual(found["kept_mass"], mass_share - 1e-9)
+                for part in found["parts"]:
+                    outside = weft_json("pattern", "stats", f"({part['expression']}) & !({base})", "--length", LENGTH, "--heads", 2)
+                    self.assertEqual(outside["edges"], 0, part)
+                    self.assertLessEqual(part["cost"], part["base_cost"])
+                if mass_share == 1:
+                    self.assertEqual([part["expression"] for part in found["parts"]], [part["base"] for part in found["parts"]])
+            at = f"@{self.folder / f'p{number}.json'}"
+            process = weft("eval", self.folder / f"run{number}", "--text", self.held_out, "--attention", at)
+            self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_edges_are_added_until_all_hear_of_all(self):
+        found = weft_json("propose", self.profile, "--mass", 0.6, "--rewire", "--length", 5000)
+        self.assertTrue(any(part["rewired"] for part in found["parts"]), found)
+        for part in found["parts"]:
+            self.assertEqual(part["rewired"] in part["expression"], True)
+        wide = weft_json("propose", self.profile, "--mass", 0.6, "--rewire", "--gap", 0.01, "--length", 1000)
+        self.assertTrue(any(part["rewired"] for part in wide["parts"]), wide)
+        for arguments, words in ((["--gap", 0.1], "--gap goes with --rewire"), (["--rewire", "--length", 20000], "up to 16384 tokens"),
+                                 (["--attend", "cross"], "without cross-attention"), (["--attend", "cross", "--rewire"], "--rewire connects")):
+            self.assert_fails(weft("propose", self.profile, *arguments), 1, words)
+
+
 class AttentionFileTest(PruneCase):
     def test_a_run_keeps_its_graphs(self):
         patterns = self.prune("prune.json", "--density", 0.3)["attention"]

@@ -52,7 +52,8 @@ class Pruner {
   Pruner(std::vector<PrunedLayer> layers, const PruneSettings& settings, const LayoutCost& cost)
       : layers_(std::move(layers)), settings_(settings), cost_(cost) {
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-      layers_[layer].cost = cost.of(layers_[layer].graph.layout, layers_[layer].part->site.head_dim);
+      const BaseGraph& graph = layers_[layer].graph;
+      layers_[layer].cost = cost.of(graph.pattern, graph.site, layers_[layer].part->site.head_dim);
       layer_of_.insert(layer_of_.end(), number(layers_[layer].part->site.heads), layer);
     }
     candidates_ = candidates_of(layers_, settings, cost);
