@@ -109,6 +109,42 @@ class ProfileTest(Case):
         self.assert_fails(weft("profile", directory, "--text", self.held_out, "--out", self.out), 2, "an encoder-decoder", "--source")
         self.assert_fails(weft("profile", directory, "--source", self.folder / "source", "--out", self.out), 2, "--target")
 
+    def assert_settings_are_compared(self, arguments, changes):
+        """Shards with one of `changes` are not joined with one without, a stopped run does not go on with it, and all that is equal is one file."""
+        shards = [self.folder / "shard0", self.folder / "shard1"]
+        for shard, out in enumerate(shards):
+            self.profile(*arguments, "--shard", f"{shard}/2", out=out)
+        self.profile(*arguments)
+        self.assertEqual(weft("profile", "--merge", *shards, "--out", self.folder / "merged").returncode, 0)
+        self.assertEqual((self.folder / "merged").read_bytes(), self.out.read_bytes())
+        for change in changes:
+            self.profile(*arguments, *change, "--shard", "1/2", out=shards[1])
+            self.assert_fails(weft("profile", "--merge", *shards, "--out", self.folder / "merged"), 1, "differ")
+        # As a run leaves it that was stopped behind its last unit.
+        partial = self.folder / "resumed.partial"
+        for change in changes:
+            partial.write_bytes(self.out.read_bytes())
+            self.assert_fails(weft("profile", *arguments, *change, "--out", self.folder / "resumed", "--threads", 1, "--resume"), 1,
+                              "resumed.partial", "other lengths or batches")
+        self.assertEqual(weft("profile", *arguments, "--out", self.folder / "resumed", "--threads", 1, "--resume").returncode, 0)
+        self.assertEqual((self.folder / "resumed").read_bytes(), self.out.read_bytes())
+
+    def test_shards_and_stopped_runs_of_encoders_have_one_context_and_batch(self):
+        directory = make_model(self.folder / "model", "bert", "none")
+        records = self.folder / "records.jsonl"
+        records.write_text("".join(json.dumps({"text": f"the loom weaves {count} threads", "pair": "we see"}) + "\n" for count in range(150)))
+        self.assert_settings_are_compared([directory, "--data", records, "--text-field", "text"],
+                                          [["--context", 20], ["--batch-size", 3], ["--batch-tokens", 64]])
+        self.assert_settings_are_compared([directory, "--data", records, "--text-field", "text", "--pair-field", "pair"],
+                                          [["--truncate"], ["--context", 40]])
+
+    def test_shards_and_stopped_runs_of_pairs_have_one_context_and_batch(self):
+        directory = make_marian(self.folder / "marian")
+        for name, text in (("source", "der Webstuhl webt\n"), ("target", "the loom\n")):
+            (self.folder / name).write_text(text * 130)
+        self.assert_settings_are_compared([directory, "--source", self.folder / "source", "--target", self.folder / "target"],
+                                          [["--context", 30], ["--truncate"], ["--batch-size", 5]])
+
     def test_what_is_refused(self):
         self.train("--steps", "1")
         text = ["--text", self.held_out]

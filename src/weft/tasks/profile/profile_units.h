@@ -32,7 +32,7 @@ class ProfileUnits {
   ProfileUnits& operator=(const ProfileUnits&) = delete;
   virtual ~ProfileUnits() = default;
 
-  /// Reads the next unit, and adds to `digest` what it is. False behind the last.
+  /// Reads the next unit, and adds to `digest` what it is and how it is cut and batched. False behind the last.
   virtual bool next(formats::Sha256& digest) = 0;
   /// Runs the model over it.
   virtual UnitCounts run() = 0;
