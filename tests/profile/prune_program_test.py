@@ -2,6 +2,7 @@
 """`weft prune` and `--attention @FILE`: a profile becomes patterns, a run keeps their graphs, and what does not fit is one line."""
 
 import json
+import math
 import pathlib
 import shutil
 import sys
@@ -155,6 +156,34 @@ class ProposeTrainedTest(PruneCase):
             at = f"@{self.folder / f'p{number}.json'}"
             process = weft("eval", self.folder / f"run{number}", "--text", self.held_out, "--attention", at)
             self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_the_loss_on_a_text_that_was_held_out(self):
+        for name, more in (("decoder", ["--attention", "causal"]), ("encoder", ["--encoder", "--attention", "full"])):
+            self.trained(name, *more, "--max-position-embeddings", 2 * LENGTH, "--steps", 30)
+            out = self.folder / f"{name}.json"
+            for length in (LENGTH, 2 * LENGTH):
+                given = ["propose", self.profile, "--mass", 0.8, "--length", length, "--held-out", self.held_out, "-o", out]
+                found = weft_json(*given)["held_out"]
+                self.assertEqual(found["context"], length)
+                for key, attention in (("own", []), ("proposed", ["--attention", f"@{out}"])):
+                    scored = weft_json("eval", self.folder / name, "--text", self.held_out, "--context", length, "--dtype", "float32", *attention)
+                    loss = scored["loss"] if "loss" in scored else math.log(scored["perplexity"])
+                    self.assertAlmostEqual(found[key], loss, places=5)
+                self.assertAlmostEqual(found["change"], found["proposed"] / found["own"] - 1)
+            text = weft(*given)
+            self.assertEqual(text.returncode, 0, text.stderr)
+            self.assertRegex(text.stdout, r"held-out loss +[\d.]+ with the model's own attention, [\d.]+ with the proposed one \([+-][\d.]+%\), 128 tokens")
+
+    def test_a_graph_of_the_model_goes_along(self):
+        self.prune("prune.json", "--density", 0.3)
+        self.trained("run", "--attention", f"@{self.folder / 'prune.json'}", "--steps", 10)
+        shutil.rmtree(self.folder / "prune")
+        (self.folder / "new").mkdir()
+        found = weft_json("propose", self.profile, "--mass", 0.9, "--held-out", self.held_out, "-o", self.folder / "new/proposed.json")
+        self.assertLessEqual(found["cost_share"], 1)
+        self.assertEqual(len(list((self.folder / "new/prune").iterdir())), 4)
+        process = weft("eval", self.folder / "run", "--text", self.held_out, "--attention", f"@{self.folder / 'new/proposed.json'}")
+        self.assertEqual(process.returncode, 0, process.stderr)
 
     def test_edges_are_added_until_all_hear_of_all(self):
         found = weft_json("propose", self.profile, "--mass", 0.6, "--rewire", "--length", 5000)
