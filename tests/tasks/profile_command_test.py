@@ -10,7 +10,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from encoder_program import make_model, read_safetensors  # noqa: E402
+from encoder_program import make_model, read_safetensors, results  # noqa: E402
 from sequence_tasks_test import make_marian  # noqa: E402
 from weft_program import BINARY, Case, environment, weft, weft_json  # noqa: E402
 
@@ -95,6 +95,32 @@ class ProfileTest(Case):
         self.assertGreater(pairs["tokens"], found["tokens"])
         windows = self.profile(directory, "--text", self.held_out)
         self.assertEqual(windows["parts"][0]["queries"], 62)
+
+    def test_questions_are_read_in_the_windows_of_training(self):
+        directory = make_model(self.folder / "model", "bert", "question-answering")
+        context = "the loom weaves the thread and we see it twice " * 12
+        answer = {"text": "loom", "answer_start": context.index("loom")}
+        questions = [{"id": str(number), "question": text, "answers": [answer]} for number, text in enumerate(("what weaves", "who sees it and when"))]
+        squad = self.folder / "squad.json"
+        squad.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": context, "qas": questions}]}]}))
+        document = self.folder / "document.txt"
+        document.write_text(context)
+        for stride in ([], ["--stride", 5]):
+            found = self.profile(directory, "--data", squad, *stride)
+            self.assertEqual((found["texts"], found["parts"][0]["queries"]), (2, 62))
+            tokens = 0
+            for question in questions:
+                (read,) = results("answer", directory, "--question", question["question"], "--file", document, *stride)
+                (asked,) = results("tokenize", directory, question["question"])
+                windows, whole = read["metadata"]["windows"], read["metadata"]["tokens"]
+                self.assertGreater(windows, 2)
+                # Every window but the first has question, special tokens and the shared part anew.
+                tokens += whole + (windows - 1) * (len(asked["result"][0]["input_ids"]) + 1 + (stride[1] if stride else 62 // 4))
+            self.assertEqual(found["tokens"], tokens)
+        forced = self.folder / "squad.txt"
+        forced.write_bytes(squad.read_bytes())
+        self.assertEqual(self.profile(directory, "--data", forced, "--format", "squad", "--examples", 1)["texts"], 1)
+        self.assert_fails(weft("profile", directory, "--data", squad, "--text-field", "x", "--out", self.out), 1, "--text-field")
 
     def test_encoder_decoders(self):
         directory = make_marian(self.folder / "marian")

@@ -11,6 +11,7 @@
 
 #include "weft/tasks/profile/profile_units.h"
 #include "weft/tasks/sequences/taught_pair.h"
+#include "weft/tasks/task_run.h"
 
 namespace weft::tasks {
 namespace {
@@ -33,8 +34,9 @@ void add_to_digest(formats::Sha256& digest, const DocumentUnitOptions& options,
   for (const std::int64_t number : longest) {
     digest.add_number(static_cast<std::uint64_t>(number));
   }
-  digest.add_number(options.truncate ? 1 : 0);
-  for (const std::int64_t number : {options.batch.rows, options.batch.tokens, options.batch.pass}) {
+  digest.add_number((options.truncate ? 1U : 0U) + (options.questions ? 2U : 0U));
+  for (const std::int64_t number :
+       {options.batch.rows, options.batch.tokens, options.batch.pass, options.questions ? options.stride : 0}) {
     digest.add_number(static_cast<std::uint64_t>(number));
   }
 }
@@ -105,6 +107,10 @@ class DocumentUnits final : public ProfileUnits {
 
  private:
   LengthRule rule_of(const Document& document) const {
+    if (options_.questions && document.second) {
+      return windowed_texts(task_, {.truncate = options_.truncate, .stride = options_.stride},
+                            text::Truncation::kOnlySecond);
+    }
     LengthRule rule;
     rule.maximum = task_.maximum;
     rule.overflow = !document.second ? Overflow::kWindows : options_.truncate ? Overflow::kTruncate : Overflow::kError;
