@@ -2,6 +2,7 @@
 """`weft prune` and `--attention @FILE`: a profile becomes patterns, a run keeps their graphs, and what does not fit is one line."""
 
 import json
+import math
 import pathlib
 import shutil
 import sys
@@ -19,6 +20,17 @@ def mass(layer, head, query, key):
     """Head 0 looks nearby; head 1 at the first two keys; layer 1 spreads it more."""
     near = 2.0 ** -(query - key)
     return near + 0.01 * (layer + 1) if head == 0 else (1.0 if key < 2 else 0.01) + 0.1 * near
+
+
+def nearest_percentile(values, share):
+    """numpy.percentile(values, 100 * share, method="nearest"): halves go to the even index."""
+    found = sorted(values)[round(round(share, 9) * (len(values) - 1))]
+    try:
+        import numpy
+    except ImportError:  # the formula is NumPy's own
+        return found
+    assert numpy.percentile(values, 100 * round(share, 9), method="nearest") == found
+    return found
 
 
 class PruneCase(Case):
@@ -67,6 +79,35 @@ class PruneTest(PruneCase):
         process = weft("prune", self.profile, "--density", 0.2, "--released", "-o", self.folder / "released.json")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("because entries that are no edge were counted", process.stderr)
+        self.assertRegex(process.stderr, r"[\d,]+ edges are kept that Weft would prune, and [\d,]+ pruned that it would keep")
+
+    def kept_edges(self, name, layer, head):
+        lines = (self.folder / name / f"l{layer:02}h{head:02}.mtx").read_text().splitlines()
+        return {tuple(int(number) - 1 for number in line.split()) for line in lines[2:]}
+
+    def test_the_released_count_is_the_percentile_of_all_means_of_a_layer(self):
+        def rows(query):  # texts of three lengths; the last positions had none
+            return 5 if query < 20 else 2 if query < 40 else 1 if query < 60 else 0
+
+        safetensors_profile.write(self.profile, (2, 2, LENGTH), mass, rows=rows)
+        for density in (0.1, 0.25, 0.6):
+            result = self.prune("released.json", "--density", density, "--released")
+            self.assertEqual(result["settings"]["rank"], "mean")
+            own = self.prune("own.json", "--density", density)
+            only = {"only_released": 0, "only_weft": 0}
+            for layer in range(2):
+                counts = safetensors_profile.edges_of(2, LENGTH, lambda head, query, key: mass(layer, head, query, key), rows)
+                means = [[[count / max(1, rows(query)) for count in row] for query, row in enumerate(head)] for head in counts]
+                threshold = nearest_percentile(safetensors_profile.flat(means), 1 - density)
+                for head in range(2):
+                    expected = {(query, key) for query in range(LENGTH) for key in range(query + 1) if means[head][query][key] > threshold}
+                    released, weft_own = (self.kept_edges(name, layer, head) for name in ("released", "own"))
+                    self.assertEqual(released, expected)
+                    only["only_released"] += len(released - weft_own)
+                    only["only_weft"] += len(weft_own - released)
+            self.assertEqual(result["unlike_weft"], only)
+            self.assertGreater(only["only_weft"], 0)
+            self.assertEqual(result["kept_units"], result["kept_edges"])
 
     def test_what_is_wrong_is_said(self):
         out = ["-o", self.folder / "x.json"]
@@ -88,6 +129,72 @@ class ProposeTest(PruneCase):
         self.assertEqual([line.split()[0] for line in process.stdout.splitlines()][:2], ["layers.0.self", "layers.1.self"])
         process = self.start("run", "--attention", f"@{self.folder / 'proposed.json'}")
         self.assertEqual(process.returncode, 0, process.stderr)
+
+
+class ProposeTrainedTest(PruneCase):
+    """On models that were trained for some seconds."""
+
+    def trained(self, name, *arguments):
+        self.assertEqual(self.start(name, *arguments).returncode, 0)
+        process = weft("profile", self.folder / name, "--text", self.train_text, "--max-bytes", 4000, "--context", LENGTH, "--out", self.profile)
+        self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_nothing_is_added_to_the_patterns_of_longformers_and_bigbirds(self):
+        for number, base in enumerate(("window(12) | global(at=[0, 9])", "block(8, global(first=1, last=1) | window(3) | random(1, seed=1))",
+                                       "bigbird(block=8, plan=\"uniform\", seed=2)")):
+            self.trained(f"run{number}", "--encoder", "--attention", base, "--steps", 40)
+            for mass_share in (0.6, 0.95, 1):
+                found = weft_json("propose", self.profile, "--mass", mass_share, "-o", self.folder / f"p{number}.json")
+                self.assertLessEqual(found["cost_share"], 1)
+                self.assertGreaterEqual(found["kept_mass"], mass_share - 1e-9)
+                for part in found["parts"]:
+                    outside = weft_json("pattern", "stats", f"({part['expression']}) & !({base})", "--length", LENGTH, "--heads", 2)
+                    self.assertEqual(outside["edges"], 0, part)
+                    self.assertLessEqual(part["cost"], part["base_cost"])
+                if mass_share == 1:
+                    self.assertEqual([part["expression"] for part in found["parts"]], [part["base"] for part in found["parts"]])
+            at = f"@{self.folder / f'p{number}.json'}"
+            process = weft("eval", self.folder / f"run{number}", "--text", self.held_out, "--attention", at)
+            self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_the_loss_on_a_text_that_was_held_out(self):
+        for name, more in (("decoder", ["--attention", "causal"]), ("encoder", ["--encoder", "--attention", "full"])):
+            self.trained(name, *more, "--max-position-embeddings", 2 * LENGTH, "--steps", 30)
+            out = self.folder / f"{name}.json"
+            for length in (LENGTH, 2 * LENGTH):
+                given = ["propose", self.profile, "--mass", 0.8, "--length", length, "--held-out", self.held_out, "-o", out]
+                found = weft_json(*given)["held_out"]
+                self.assertEqual(found["context"], length)
+                for key, attention in (("own", []), ("proposed", ["--attention", f"@{out}"])):
+                    scored = weft_json("eval", self.folder / name, "--text", self.held_out, "--context", length, "--dtype", "float32", *attention)
+                    loss = scored["loss"] if "loss" in scored else math.log(scored["perplexity"])
+                    self.assertAlmostEqual(found[key], loss, places=5)
+                self.assertAlmostEqual(found["change"], found["proposed"] / found["own"] - 1)
+            text = weft(*given)
+            self.assertEqual(text.returncode, 0, text.stderr)
+            self.assertRegex(text.stdout, r"held-out loss +[\d.]+ with the model's own attention, [\d.]+ with the proposed one \([+-][\d.]+%\), 128 tokens")
+
+    def test_a_graph_of_the_model_goes_along(self):
+        self.prune("prune.json", "--density", 0.3)
+        self.trained("run", "--attention", f"@{self.folder / 'prune.json'}", "--steps", 10)
+        shutil.rmtree(self.folder / "prune")
+        (self.folder / "new").mkdir()
+        found = weft_json("propose", self.profile, "--mass", 0.9, "--held-out", self.held_out, "-o", self.folder / "new/proposed.json")
+        self.assertLessEqual(found["cost_share"], 1)
+        self.assertEqual(len(list((self.folder / "new/prune").iterdir())), 4)
+        process = weft("eval", self.folder / "run", "--text", self.held_out, "--attention", f"@{self.folder / 'new/proposed.json'}")
+        self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_edges_are_added_until_all_hear_of_all(self):
+        found = weft_json("propose", self.profile, "--mass", 0.6, "--rewire", "--length", 5000)
+        self.assertTrue(any(part["rewired"] for part in found["parts"]), found)
+        for part in found["parts"]:
+            self.assertEqual(part["rewired"] in part["expression"], True)
+        wide = weft_json("propose", self.profile, "--mass", 0.6, "--rewire", "--gap", 0.01, "--length", 1000)
+        self.assertTrue(any(part["rewired"] for part in wide["parts"]), wide)
+        for arguments, words in ((["--gap", 0.1], "--gap goes with --rewire"), (["--rewire", "--length", 20000], "up to 16384 tokens"),
+                                 (["--attend", "cross"], "without cross-attention"), (["--attend", "cross", "--rewire"], "--rewire connects")):
+            self.assert_fails(weft("propose", self.profile, *arguments), 1, words)
 
 
 class AttentionFileTest(PruneCase):

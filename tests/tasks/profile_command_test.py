@@ -10,7 +10,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from encoder_program import make_model, read_safetensors  # noqa: E402
+from encoder_program import make_model, read_safetensors, results  # noqa: E402
 from sequence_tasks_test import make_marian  # noqa: E402
 from weft_program import BINARY, Case, environment, weft, weft_json  # noqa: E402
 
@@ -96,6 +96,32 @@ class ProfileTest(Case):
         windows = self.profile(directory, "--text", self.held_out)
         self.assertEqual(windows["parts"][0]["queries"], 62)
 
+    def test_questions_are_read_in_the_windows_of_training(self):
+        directory = make_model(self.folder / "model", "bert", "question-answering")
+        context = "the loom weaves the thread and we see it twice " * 12
+        answer = {"text": "loom", "answer_start": context.index("loom")}
+        questions = [{"id": str(number), "question": text, "answers": [answer]} for number, text in enumerate(("what weaves", "who sees it and when"))]
+        squad = self.folder / "squad.json"
+        squad.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": context, "qas": questions}]}]}))
+        document = self.folder / "document.txt"
+        document.write_text(context)
+        for stride in ([], ["--stride", 5]):
+            found = self.profile(directory, "--data", squad, *stride)
+            self.assertEqual((found["texts"], found["parts"][0]["queries"]), (2, 62))
+            tokens = 0
+            for question in questions:
+                (read,) = results("answer", directory, "--question", question["question"], "--file", document, *stride)
+                (asked,) = results("tokenize", directory, question["question"])
+                windows, whole = read["metadata"]["windows"], read["metadata"]["tokens"]
+                self.assertGreater(windows, 2)
+                # Every window but the first has question, special tokens and the shared part anew.
+                tokens += whole + (windows - 1) * (len(asked["result"][0]["input_ids"]) + 1 + (stride[1] if stride else 62 // 4))
+            self.assertEqual(found["tokens"], tokens)
+        forced = self.folder / "squad.txt"
+        forced.write_bytes(squad.read_bytes())
+        self.assertEqual(self.profile(directory, "--data", forced, "--format", "squad", "--examples", 1)["texts"], 1)
+        self.assert_fails(weft("profile", directory, "--data", squad, "--text-field", "x", "--out", self.out), 1, "--text-field")
+
     def test_encoder_decoders(self):
         directory = make_marian(self.folder / "marian")
         for name, text in (("source", "der Webstuhl webt\nden Faden\n"), ("target", "the loom\nweaves the thread\n")):
@@ -108,6 +134,42 @@ class ProfileTest(Case):
         self.assertIn("decoder.layers.0.cross", names)
         self.assert_fails(weft("profile", directory, "--text", self.held_out, "--out", self.out), 2, "an encoder-decoder", "--source")
         self.assert_fails(weft("profile", directory, "--source", self.folder / "source", "--out", self.out), 2, "--target")
+
+    def assert_settings_are_compared(self, arguments, changes):
+        """Shards with one of `changes` are not joined with one without, a stopped run does not go on with it, and all that is equal is one file."""
+        shards = [self.folder / "shard0", self.folder / "shard1"]
+        for shard, out in enumerate(shards):
+            self.profile(*arguments, "--shard", f"{shard}/2", out=out)
+        self.profile(*arguments)
+        self.assertEqual(weft("profile", "--merge", *shards, "--out", self.folder / "merged").returncode, 0)
+        self.assertEqual((self.folder / "merged").read_bytes(), self.out.read_bytes())
+        for change in changes:
+            self.profile(*arguments, *change, "--shard", "1/2", out=shards[1])
+            self.assert_fails(weft("profile", "--merge", *shards, "--out", self.folder / "merged"), 1, "differ")
+        # As a run leaves it that was stopped behind its last unit.
+        partial = self.folder / "resumed.partial"
+        for change in changes:
+            partial.write_bytes(self.out.read_bytes())
+            self.assert_fails(weft("profile", *arguments, *change, "--out", self.folder / "resumed", "--threads", 1, "--resume"), 1,
+                              "resumed.partial", "other lengths or batches")
+        self.assertEqual(weft("profile", *arguments, "--out", self.folder / "resumed", "--threads", 1, "--resume").returncode, 0)
+        self.assertEqual((self.folder / "resumed").read_bytes(), self.out.read_bytes())
+
+    def test_shards_and_stopped_runs_of_encoders_have_one_context_and_batch(self):
+        directory = make_model(self.folder / "model", "bert", "none")
+        records = self.folder / "records.jsonl"
+        records.write_text("".join(json.dumps({"text": f"the loom weaves {count} threads", "pair": "we see"}) + "\n" for count in range(150)))
+        self.assert_settings_are_compared([directory, "--data", records, "--text-field", "text"],
+                                          [["--context", 20], ["--batch-size", 3], ["--batch-tokens", 64]])
+        self.assert_settings_are_compared([directory, "--data", records, "--text-field", "text", "--pair-field", "pair"],
+                                          [["--truncate"], ["--context", 40]])
+
+    def test_shards_and_stopped_runs_of_pairs_have_one_context_and_batch(self):
+        directory = make_marian(self.folder / "marian")
+        for name, text in (("source", "der Webstuhl webt\n"), ("target", "the loom\n")):
+            (self.folder / name).write_text(text * 130)
+        self.assert_settings_are_compared([directory, "--source", self.folder / "source", "--target", self.folder / "target"],
+                                          [["--context", 30], ["--truncate"], ["--batch-size", 5]])
 
     def test_what_is_refused(self):
         self.train("--steps", "1")

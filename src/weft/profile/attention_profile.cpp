@@ -22,7 +22,7 @@ std::string difference(const AttentionProfile& left, const AttentionProfile& rig
     return "the model";
   }
   if (left.data.digest != right.data.digest || left.progress.units != right.progress.units) {
-    return "the texts";
+    return "the texts, or the lengths or batches that they were read in,";
   }
   if (left.tile != right.tile || left.edge_limit != right.edge_limit || left.progress.shards != right.progress.shards) {
     return "the settings";

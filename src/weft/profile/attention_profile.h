@@ -34,7 +34,7 @@ struct ModelOrigin {
 
 /// What was read. Each shard reads all texts and counts those that it runs.
 struct DataOrigin {
-  std::string digest;       ///< SHA-256 of the texts in their order
+  std::string digest;       ///< SHA-256 of the texts in their order, and of how they were cut and batched
   std::int64_t texts = 0;   ///< that ran
   std::int64_t tokens = 0;  ///< that ran, special ones included, padding not
 

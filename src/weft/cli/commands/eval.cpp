@@ -3,6 +3,7 @@
 // encoder; the metrics of a task by eval_task.cpp.
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "weft/checkpoint/reformer/like_transformers.h"
 #include "weft/cli/commands/eval_task.h"
 #include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/evaluation/eval_pairs.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
@@ -29,6 +31,7 @@
 #include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
 #include "weft/fine_tuning/masked_text/masked_text_task.h"
+#include "weft/fine_tuning/pairs/pair_config.h"
 #include "weft/tasks/task_model.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
@@ -46,7 +49,8 @@ constexpr std::string_view kEvalExamples =
     "  weft eval run --text held-out.txt --context 128 --memory 3800\n"
     "  weft eval run --text held-out.txt --attention 'lsh(causal=rank, rounds=8)'\n"
     "  weft eval run --images pictures/val\n"
-    "  weft eval run --task classify --data test.tsv --predictions predictions.jsonl";
+    "  weft eval run --task classify --data test.tsv --predictions predictions.jsonl\n"
+    "  weft eval de-en --task translate --source val.de --target val.en --attention @prune.json";
 
 struct EvalConfig {
   std::vector<std::string> text;
@@ -115,6 +119,7 @@ struct EvalConfig {
 struct EvalOptions {
   std::string run;
   EvalTaskOptions task;
+  EvalPairsOptions pairs;
   Json given = formats::Json::object();
   std::int64_t threads = 0;
   bool json = false;
@@ -299,6 +304,33 @@ std::string figures_text(const Json& result) {
   return name_table(rows);
 }
 
+void run_pairs(const EvalOptions& options) {
+  EvalPairsOptions pairs = options.pairs;
+  pairs.run = options.run;
+  pairs.task = options.task.task;
+  pairs.data = options.task.data;
+  pairs.json = options.json;
+  for (const auto& [name, value] : options.given.items()) {
+    if (name == "dtype") {
+      pairs.dtype = value.get<std::string>();
+    } else if (name == "attention") {
+      pairs.attention = value.get<std::vector<std::string>>();
+    } else {
+      throw UsageError(concat(flag_name(name), " is for language models, but --task is ", pairs.task),
+                       "pairs come from --source and --target, or --data");
+    }
+  }
+  for (const auto& [name, value] : options.task.examples.items()) {
+    const auto known = field_names<fine_tuning::PairConfig>();
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      throw UsageError(concat(flag_name(name), " is not for --task ", pairs.task));
+    }
+    pairs.given[name] = value;
+  }
+  apply_threads(options.threads);
+  eval_pairs(pairs);
+}
+
 void run_task(const EvalOptions& options) {
   EvalTaskOptions task = options.task;
   task.run = options.run;
@@ -315,6 +347,13 @@ void run_task(const EvalOptions& options) {
 }
 
 void run_eval(const EvalOptions& options) {
+  if (fine_tuning::is_pair_task(options.task.task)) {
+    run_pairs(options);
+    return;
+  }
+  if (!options.pairs.given.empty() || !options.pairs.source.empty() || !options.pairs.target.empty()) {
+    throw UsageError("--source, --target and what belongs to them are for --task translate and summarize");
+  }
   if (!options.task.task.empty() && options.task.task != "lm" && options.task.task != "mlm") {
     run_task(options);
     return;
@@ -363,6 +402,7 @@ void add_eval(CLI::App& parent) {
                  "file to write: a line of JSON for each example, with the prediction and the truth")
       ->option_text("FILE")
       ->group("Data of a task");
+  add_pair_flags_of_eval(app, options->pairs);
   add_example_flags(app, options->task.examples);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);

@@ -16,6 +16,8 @@
 #include "weft/data/text_corpus.h"
 #include "weft/data/token_source.h"
 #include "weft/generation/settings/read_settings.h"
+#include "weft/readers/input/input_texts.h"
+#include "weft/readers/squad_reader.h"
 #include "weft/tasks/sequences/sequence_model.h"
 #include "weft/text/unknown_tokens.h"
 
@@ -101,7 +103,30 @@ class TextPieces {
   std::int64_t read_ = 0;
 };
 
+bool has_questions(const ProfileTexts& texts) {
+  const bool is_named = texts.format == "auto" && !texts.data.empty() && texts.data != "-";
+  return texts.format == "squad" || (is_named && readers::format_of_file(texts.data) == "squad");
+}
+
+// Questions on paragraphs, as `weft train --task answer` reads them.
+tasks::NextDocuments questions_of(const ProfileTexts& texts) {
+  require(texts.text_field.empty() && texts.pair_field.empty(), "weft profile: --text-field and --pair-field are not ",
+          "for ", quote(texts.data, 4096), ", whose fields are those of SQuAD");
+  auto reader = std::make_shared<readers::SquadReader>(texts.data);
+  return at_most(texts.examples, [reader, file = quote(texts.data, 4096)](std::size_t count) {
+    std::vector<tasks::Document> documents;
+    readers::Question question;
+    while (documents.size() < count && reader->next(question)) {
+      documents.push_back({question.question, *question.context, concat(file, " question ", quote(question.id))});
+    }
+    return documents;
+  });
+}
+
 tasks::NextDocuments records_of(const ProfileTexts& texts) {
+  if (has_questions(texts)) {
+    return questions_of(texts);
+  }
   // The reader refers to its source.
   struct Records {
     TextSource source;
@@ -139,6 +164,7 @@ ProfileInput open_pairs(const checkpoint::OpenedModel& directory, const ProfileT
   const bool both = !texts.source.empty() && !texts.target.empty();
   require_forms(!given.text && given.data != given.pairs && (both || !given.pairs), name, "an encoder-decoder",
                 "pairs of texts, --source FILE and --target FILE, or --data FILE with both");
+  require(texts.format != "squad", name, " is an encoder-decoder; --format squad is for encoders");
   tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, texts.context);
   const std::int64_t start = generation::start_token(generation::read_settings(directory.path()), name);
   require(start < directory.encoder_decoder_config().target_vocab_size(), name, ": a target starts with token ", start,
@@ -162,11 +188,12 @@ ProfileInput open_encoder(const checkpoint::OpenedModel& directory, const Profil
   }
   tasks::TaskModelOptions options;
   options.max_length = texts.context;
+  const bool has_documents = given.data && has_questions(texts);
   tasks::TaskModel model = tasks::open_task_model(directory, options);
   const std::shared_ptr<torch::nn::Module> module = model.model.ptr();
   return {"encoder", module,
           tasks::document_units(std::move(model), std::move(documents),
-                                {{texts.batch_size, texts.batch_tokens}, texts.truncate})};
+                                {{texts.batch_size, texts.batch_tokens}, texts.truncate, has_documents, texts.stride})};
 }
 
 ProfileInput open_own(const checkpoint::OpenedModel& directory, const ProfileTexts& texts, const std::string& name) {

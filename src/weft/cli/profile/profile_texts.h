@@ -30,6 +30,7 @@ struct ProfileTexts {
   std::int64_t max_bytes = 0;
   std::int64_t examples = 0;
   bool truncate = false;
+  std::int64_t stride = -1;
   std::int64_t batch_size = 8;
   std::int64_t batch_tokens = 16384;
 
@@ -37,13 +38,14 @@ struct ProfileTexts {
   static void fields(Visitor&& visit) {
     using C = ProfileTexts;
     visit(Field{"text", &C::text, "text for a decoder or an encoder: files and folders, in this order"});
-    visit(Field{"data", &C::data,
-                "records for an encoder (lines, JSON lines, tables), or with two fields for an encoder-decoder; - is "
-                "standard input"});
+    visit(
+        Field{"data", &C::data,
+              "records for an encoder (lines, JSON lines, tables, questions in the JSON of SQuAD), or with two fields "
+              "for an encoder-decoder; - is standard input"});
     visit(Field{"source", &C::source, "for an encoder-decoder: file of texts, one a line"});
     visit(Field{"target", &C::target, "their translations or summaries: line N belongs to line N of --source"});
     visit(Field{"format", &C::format, "format of --data; auto goes by its name, then by its first line"}.one_of(
-        {"auto", "lines", "jsonl", "csv", "tsv", "fasta"}));
+        {"auto", "lines", "jsonl", "csv", "tsv", "fasta", "squad"}));
     visit(Field{"text_field", &C::text_field, "column or JSON field of the text in --data"});
     visit(Field{"pair_field", &C::pair_field,
                 "column or JSON field of the second text in --data, for records of two texts"});
@@ -57,6 +59,10 @@ struct ProfileTexts {
     visit(Field{"max_bytes", &C::max_bytes, "bytes of --text to read; 0 for all"}.at_least(0));
     visit(Field{"examples", &C::examples, "records or pairs to read; 0 for all"}.at_least(0));
     visit(Field{"truncate", &C::truncate, "cut pairs of texts that are too long for the model"});
+    visit(Field{"stride", &C::stride,
+                "tokens that two windows of a document share under a question of SQuAD; -1 for a quarter of the "
+                "context, 128 at most"}
+              .range(-1, 1 << 24));
     visit(Field{"batch_size", &C::batch_size, "records that are computed together"}.range(1, 1 << 16));
     visit(Field{"batch_tokens", &C::batch_tokens, "tokens that are computed together at most, padding included"}.range(
         1, 1 << 30));

@@ -24,6 +24,18 @@ const std::vector<std::string>& AttentionFile::of_stack(std::int64_t layers, std
   return list->expressions;
 }
 
+void AttentionFile::check_list(std::string_view name, std::int64_t layers, std::int64_t heads) const {
+  const auto* list = patterns.find(name);
+  require(list != nullptr, "--attention: the patterns of ", named(*this), " are of one stack, without ", name);
+  const auto count = static_cast<std::int64_t>(list->expressions.size());
+  require(count == layers && list->heads == heads, "--attention: ", name, " of ", named(*this), " is for ", count,
+          " layers of ", list->heads, " heads, and the model has ", layers, " layers of ", heads, " heads");
+}
+
+std::filesystem::path AttentionFile::graphs() const {
+  return patterns.directory.empty() ? std::filesystem::path(".") : patterns.directory;
+}
+
 std::optional<AttentionFile> attention_file(const std::vector<std::string>& attention) {
   if (attention.size() != 1 || !attention.front().starts_with('@')) {
     return std::nullopt;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/formats/config_json.h"
@@ -21,6 +22,18 @@ struct AttentionFile {
   /// The patterns of a model of one stack. Errors: kArgument where the file is of an encoder-decoder, or has other
   /// layers or heads.
   const std::vector<std::string>& of_stack(std::int64_t layers, std::int64_t heads) const;
+  /// The layers and heads of one list of an encoder-decoder: encoder_attention, decoder_attention, cross_attention.
+  /// Errors: kArgument where the file has others.
+  void check_list(std::string_view name, std::int64_t layers, std::int64_t heads) const;
+  /// All three lists. Errors: as check_list().
+  template <typename Config>
+  void check_pair(const Config& config) const {
+    check_list("encoder_attention", config.encoder_layers, config.encoder_attention_heads);
+    check_list("decoder_attention", config.decoder_layers, config.decoder_attention_heads);
+    check_list("cross_attention", config.decoder_layers, config.decoder_attention_heads);
+  }
+  /// The folder that files of the patterns lie below.
+  std::filesystem::path graphs() const;
 };
 
 /// The file, where `attention` is one text that begins with @. Errors: as read_prune.

@@ -76,15 +76,35 @@ std::string prune_text(const Json& result) {
   return name_table(rows);
 }
 
+// What --released keeps beside what Weft itself would keep of the same profile; nothing where Weft would refuse.
+Json released_difference(const profile::AttentionProfile& profile, profile::PruneSettings own,
+                         const std::vector<profile::PruneResult>& released, const std::filesystem::path& directory) {
+  own.released = false;
+  try {
+    const auto found = kept_difference(released, prune(profile, own, profile::LayoutCost(), directory));
+    return {{"only_released", found.only_first}, {"only_weft", found.only_second}};
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kArgument) {  // the budget is below the diagonal
+      throw;
+    }
+    return nullptr;
+  }
+}
+
 void warn_of_released(const Json& result, const profile::PruneSettings& settings) {
   if (!settings.released) {
     return;
   }
+  const Json& differs = result.at("unlike_weft");
+  const auto count = [&](const char* name) { return digits(differs.at(name).get<std::int64_t>()); };
   log_warning("--released: of the edges that the patterns have, ", percent(1 - result.at("density").get<double>()),
               " are pruned and not ", percent(1 - settings.density),
               ", because entries that are no edge were counted; ",
               digits(result.at("emptied_rows").get<std::int64_t>()),
-              " rows have no edge left and give zeros, where the released code lets them see everything");
+              " rows have no edge left and give zeros, where the released code lets them see everything; ",
+              differs.is_null() ? "Weft itself would refuse this density"
+                                : concat(count("only_released"), " edges are kept that Weft would prune, and ",
+                                         count("only_weft"), " pruned that it would keep"));
 }
 
 void run_prune(const PruneOptions& options) {
@@ -97,9 +117,17 @@ void run_prune(const PruneOptions& options) {
   std::optional<BusyBar> bar("pruning");
   const profile::AttentionProfile profile = profile::read_profile(options.profile);
   const std::filesystem::path model = files.model.empty() ? profile.model.path : files.model;
-  const auto results = prune(profile, settings, cost, std::filesystem::is_directory(model) ? model : "");
+  const std::filesystem::path directory = std::filesystem::is_directory(model) ? model : "";
+  const auto results = prune(profile, settings, cost, directory);
+  const Json differs = settings.released ? released_difference(profile, settings, results, directory) : Json();
+  if (settings.released) {
+    settings.rank = "mean";  // as the code does, whatever was given
+  }
   const profile::PruneOrigin origin{profile, options.profile, model, settings, files.graph, cost.is_seconds()};
-  const Json result = write_prune(options.out, origin, results);
+  Json result = write_prune(options.out, origin, results);
+  if (settings.released) {
+    result["unlike_weft"] = differs;
+  }
   bar.reset();
   warn_of_released(result, settings);
   if (options.json) {

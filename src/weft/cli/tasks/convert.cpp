@@ -8,6 +8,7 @@
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/patterns/encoder_decoder_with_attention.h"
 #include "weft/checkpoint/patterns/encoder_with_attention.h"
 #include "weft/checkpoint/published_decoders.h"
 #include "weft/cli/commands/tensor_commands.h"
@@ -61,7 +62,7 @@ struct ConvertConfig {
     visit(Field{"latents", &C::latents, "littlebird: rows that each layer packs the text into"}.range(1, 4096));
     visit(Field{"attention", &C::attention,
                 "mechanism or pattern to use instead of the family's: one, or one for each layer; @FILE of weft prune "
-                "or weft propose makes the same encoder with these patterns"});
+                "or weft propose makes the same model with these patterns"});
   }
 };
 
@@ -108,15 +109,33 @@ void convert_decoder(const ConvertCommand& command, const checkpoint::PublishedD
   print_new_model(command.out, model, form.type, command.json);
 }
 
+// An encoder-decoder of any family with the patterns of weft prune or weft propose.
+void convert_pair_attention(const ConvertCommand& command, const AttentionFile& file,
+                            const checkpoint::OpenedModel& directory) {
+  file.check_pair(directory.encoder_decoder_config());
+  const auto list = [&](const char* name) { return file.patterns.find(name)->expressions; };
+  std::optional<BusyBar> bar("converting");
+  const models::EncoderDecoder model = checkpoint::encoder_decoder_with_attention(
+      checkpoint::load_encoder_decoder(directory),
+      {list("encoder_attention"), list("decoder_attention"), list("cross_attention"), file.graphs()});
+  checkpoint::save_encoder_decoder(command.out, model, command.directory);
+  bar.reset();
+  print_new_model(command.out, model, command.json);
+}
+
 // An encoder of any family with the patterns of weft prune or weft propose.
 void convert_attention(const ConvertCommand& command, const AttentionFile& file,
                        const checkpoint::OpenedModel& directory) {
   require(command.given.size() == 1, "weft convert: --attention @FILE changes nothing but the patterns: expected no ",
           "other option");
-  require(directory.is_encoder(),
-          "weft convert: --attention @FILE is for encoders; `weft train --attention @FILE` and ",
+  require(directory.is_encoder() || directory.is_encoder_decoder(),
+          "weft convert: --attention @FILE is for encoders and encoder-decoders; `weft train --attention @FILE` and ",
           "`weft eval --attention @FILE` take the patterns of other models");
   warn_of_other_model(file, directory.path());
+  if (directory.is_encoder_decoder()) {
+    convert_pair_attention(command, file, directory);
+    return;
+  }
   const models::EncoderConfig& config = directory.encoder_config();
   const auto& patterns = file.of_stack(config.num_hidden_layers, config.num_attention_heads);
   std::optional<BusyBar> bar("converting");

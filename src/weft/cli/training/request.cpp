@@ -9,6 +9,7 @@
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/open_model.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/prune/attention_file.h"
 #include "weft/cli/training/task_flags.h"
@@ -192,14 +193,16 @@ fs::path read_attention_file(Json& fields, const std::string& task) {
         "make an encoder with these patterns first: weft convert DIR --attention @FILE --out NEW");
   }
   if (!model_of(fields).empty()) {
+    if (pairs) {
+      file->check_pair(checkpoint::open_model(model_of(fields)).encoder_decoder_config());
+    }
     warn_of_other_model(*file, model_of(fields));
   } else if (!pairs) {
     const models::TransformerConfig defaults;
     file->of_stack(formats::value_or(fields, "num_hidden_layers", "weft train", defaults.num_hidden_layers),
                    formats::value_or(fields, "num_attention_heads", "weft train", defaults.num_attention_heads));
   }
-  const fs::path directory = file->patterns.directory;
-  return directory.empty() ? fs::path(".") : directory;
+  return file->graphs();
 }
 
 TrainRequest with_graphs(TrainRequest request, const fs::path& graphs) {

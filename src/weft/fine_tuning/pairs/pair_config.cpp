@@ -119,9 +119,9 @@ namespace {
 
 // What a model's directory leaves open. Errors: kArgument for the rest of a shape, which the directory decides.
 void check_changes(const Json& fields, std::string_view where) {
-  constexpr std::array<std::string_view, 7> kOpen = {"encoder_attention",      "dropout",         "attention_dropout",
-                                                     "gradient_checkpointing", "loss_chunk_size", "alignment_layer",
-                                                     "alignment_head"};
+  constexpr std::array<std::string_view, 9> kOpen = {"encoder_attention", "decoder_attention", "cross_attention",
+                                                     "dropout",           "attention_dropout", "gradient_checkpointing",
+                                                     "loss_chunk_size",   "alignment_layer",   "alignment_head"};
   const Json defaults = formats::to_json(PairConfig());
   for (const auto& [name, value] : fields.items()) {
     Json renamed = {{name, value}};
@@ -193,9 +193,6 @@ PairSettings make_pair_settings(const Json& fields, std::optional<std::int64_t> 
     Json given = fields;
     rename_shape_fields(given);
     settings.changes = formats::only_fields_of<models::EncoderDecoderConfig>(given);
-    require(settings.model.encoder_attention.size() <= 1, where,
-            ": attention is one expression for all layers of the model, found ",
-            settings.model.encoder_attention.size());
   }
   formats::update_from_json(settings.trainer, all, where);
   const bool chosen = pairs.has_value() || !settings.pairs.model.empty() || fields.value("preset", "none") != "none";

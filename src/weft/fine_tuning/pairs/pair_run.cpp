@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "weft/checkpoint/encoder_decoder/convert.h"
 #include "weft/checkpoint/encoder_decoder/directory.h"
+#include "weft/checkpoint/patterns/encoder_decoder_with_attention.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
@@ -68,8 +68,19 @@ void check_new_model(const PairSettings& settings, const fs::path& beside, bool 
   }
 }
 
-// A model of a directory with what `changes` says of it.
-PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes) {
+// The mechanisms that `changes` names, whose files lie below `graphs`.
+checkpoint::PairAttention attention_in(const Json& changes, const models::EncoderDecoderConfig& wanted,
+                                       const fs::path& graphs) {
+  const auto given = [&](const char* name, const std::vector<std::string>& list) {
+    return changes.contains(name) ? list : std::vector<std::string>{};
+  };
+  return {given("encoder_attention", wanted.encoder_attention), given("decoder_attention", wanted.decoder_attention),
+          given("cross_attention", wanted.cross_attention), graphs};
+}
+
+}  // namespace
+
+PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes, const fs::path& graphs) {
   PairModel begin;
   begin.tokenizer = checkpoint::load_pair_tokenizer(opened);
   models::EncoderDecoderConfig wanted = opened.encoder_decoder_config();
@@ -78,8 +89,8 @@ PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes
   load.dropout = wanted.dropout;
   load.attention_dropout = wanted.attention_dropout;
   begin.model = checkpoint::load_encoder_decoder(opened, load);
-  if (changes.contains("encoder_attention")) {
-    begin.model = checkpoint::convert_encoder_decoder(begin.model, {.attention = wanted.encoder_attention});
+  if (const auto attention = attention_in(changes, wanted, graphs); !attention.empty()) {
+    begin.model = checkpoint::encoder_decoder_with_attention(begin.model, attention);
   }
   begin.model->mutable_config().gradient_checkpointing = wanted.gradient_checkpointing;
   begin.model->mutable_config().loss_chunk_size = wanted.loss_chunk_size;
@@ -89,6 +100,8 @@ PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes
   begin.generation = fs::exists(generation) ? read_file(generation) : std::string();
   return begin;
 }
+
+namespace {
 
 // The head that learns alignments, where there are any: in the last layer but one, as in Garg et al. 2019.
 void choose_alignment_head(const PairConfig& pairs, models::EncoderDecoderConfig& model) {
@@ -132,11 +145,11 @@ PreparedPairs prepare_with(const PairSettings& settings, PairModel begin, PairTe
 }
 
 // Weights and tokeniser of settings.pairs.model.
-PreparedPairs prepare_further(PairSettings settings, bool has_budget) {
+PreparedPairs prepare_further(PairSettings settings, bool has_budget, const fs::path& beside) {
   PairTexts training(settings.pairs, false);
   PairTexts held_out(settings.pairs, true);
   const checkpoint::OpenedModel opened = checkpoint::open_model(settings.pairs.model);
-  PairModel begin = opened_pair(opened, settings.changes);
+  PairModel begin = opened_pair(opened, settings.changes, beside);
   choose_alignment_head(settings.pairs, begin.model->mutable_config());
   settings.model = begin.model->config();
   models::validate(settings.model, "training");
@@ -163,7 +176,7 @@ PreparedPairs prepare_pairs(const Json& fields, const fs::path& tokenizer, const
                             std::string_view where) {
   PairSettings settings = make_pair_settings(fields, std::nullopt, where);
   if (!settings.pairs.model.empty()) {
-    return prepare_further(std::move(settings), fields.contains("batch_tokens"));
+    return prepare_further(std::move(settings), fields.contains("batch_tokens"), beside);
   }
   // What can be refused is refused before all pairs are read, and before a vocabulary is learned of them.
   PairTexts training(settings.pairs, false);
@@ -207,7 +220,7 @@ PreparedPairs prepare_pairs_resumption(const fs::path& run, const Json& given) {
   choose_pair_length(settings, given);
   PairTexts training(settings.pairs, false);
   PairTexts held_out(settings.pairs, true);
-  return prepare_with(settings, opened_pair(opened, Json::object()), training, held_out);
+  return prepare_with(settings, opened_pair(opened, Json::object(), {}), training, held_out);
 }
 
 training::TrainResult train_pairs(const fs::path& run, const PreparedPairs& prepared) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/fine_tuning/objective.h"
 #include "weft/fine_tuning/pairs/pair_task.h"
 #include "weft/training/trainer.h"
@@ -21,6 +22,12 @@ struct PreparedPairs {
   ReadSummary held_out;
   std::int64_t epoch_steps = 0;  ///< that show every pair once
 };
+
+/// The model and tokeniser of a directory with what `changes` says of them: fields of EncoderDecoderConfig that a
+/// directory leaves open. Files that changed mechanisms name lie below `graphs`. Errors: as load_encoder_decoder and
+/// encoder_decoder_with_attention.
+PairModel opened_pair(const checkpoint::OpenedModel& opened, const formats::Json& changes,
+                      const std::filesystem::path& graphs);
 
 /// `fields` may name a model: an encoder-decoder's directory, which brings its tokeniser and its shape. For a new model
 /// `tokenizer` is a directory with a tokeniser of Hugging Face's kind that has <s> or padding to begin with, an end and

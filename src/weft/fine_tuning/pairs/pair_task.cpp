@@ -11,6 +11,7 @@
 #include "weft/core/random.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
+#include "weft/fine_tuning/pairs/pair_measurement.h"
 #include "weft/fine_tuning/pairs/pair_scoring.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
 #include "weft/layers/attention/cross_attention.h"
@@ -152,23 +153,8 @@ Json PairTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& p
   if (data_.held_out.size() == 0) {
     return Json::object();
   }
-  PairScoringOptions options;
-  options.batch_tokens = settings_.pairs.batch_tokens;
-  options.dtype = settings_.trainer.dtype;
-  options.progress = progress;
-  Json figures = pair_figures(score_pairs(model_, data_.held_out, options));
-  if (settings_.pairs.generated_examples > 0) {
-    WritingOptions writing;
-    writing.examples = std::min(settings_.pairs.generated_examples, data_.held_out.size());
-    writing.beams = settings_.pairs.eval_beams;
-    writing.batch_tokens = settings_.pairs.batch_tokens;
-    writing.short_targets = settings_.pairs.task == "translate";
-    writing.dtype = settings_.trainer.dtype;
-    writing.progress = progress;
-    const std::vector<std::string> texts = write_targets(model_, *tokenizer_, data_.held_out, writing);
-    figures.update(writing_figures(settings_.pairs.task, texts, std::span(data_.references).first(texts.size())));
-  }
-  return figures;
+  return held_out_figures(model_, *tokenizer_, {data_.held_out, data_.references}, settings_.pairs,
+                          {settings_.trainer.dtype, progress});
 }
 
 std::optional<std::vector<std::string>> PairTask::figure_names() {

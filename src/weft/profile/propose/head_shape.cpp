@@ -40,8 +40,9 @@ Remainder exact_remainder(const MassSums& sums, std::int64_t head, const HeadTer
   }
   for (std::int64_t query = 0; query < sums.queries(); ++query) {
     const auto* row = sums.edge.data() + (head * sums.queries() + query) * sums.keys();
+    const bool is_row = terms.rows && query < sums.keys() && is_column[offset(query)];
     for (std::int64_t key = 0; key < sums.keys(); ++key) {
-      const bool is_held = is_column[offset(key)] || is_in_stride(terms, query - key);
+      const bool is_held = is_row || is_column[offset(key)] || is_in_stride(terms, query - key);
       (is_held ? rest.held : rest.left[offset(query - key + sums.keys() - 1)]) += static_cast<double>(row[key]);
     }
   }
@@ -99,6 +100,15 @@ class ColumnEstimate {
     }
   }
 
+  /// Of the queries at the positions of the columns among all.
+  double share_of_rows() const {
+    std::int64_t rows = 0;
+    for (const Column& column : columns_) {
+      rows += rows_between(column.key, column.key + 1);
+    }
+    return static_cast<double>(rows) / static_cast<double>(std::max<std::int64_t>(1, before_.back()));
+  }
+
   double outside() const {
     return std::accumulate(columns_.begin(), columns_.end(), 0.0,
                            [](double sum, const Column& column) { return sum + std::max(0.0, column.outside); });
@@ -127,34 +137,103 @@ class ColumnEstimate {
   std::vector<Column> columns_;
 };
 
+// What terms hold while their window grows.
+class Held {
+ public:
+  Held(const MassSums& sums, std::int64_t head, const HeadTerms& terms)
+      : sums_(sums),
+        whole_(whole_mass(sums, head)),
+        rest_(sums.has_edges() ? exact_remainder(sums, head, terms) : summed_remainder(sums, head, terms)) {
+    if (!sums.has_edges()) {
+      columns_.emplace(sums, head, terms);
+      row_share_ = terms.rows ? columns_->share_of_rows() : 0;
+    }
+  }
+
+  /// What a distance would add to the window; below 0 where no text has it.
+  double at(std::int64_t distance) const {
+    const std::int64_t entry = distance + sums_.keys() - 1;
+    return entry >= 0 && entry < sums_.distances() ? rest_.left[offset(entry)] : -1.0;
+  }
+  /// The window has this distance now.
+  void take(std::int64_t distance) {
+    window_ += std::max(0.0, at(distance));
+    if (columns_) {
+      columns_->add(distance);
+    }
+  }
+  double mass() const {
+    const double held = rest_.held + window_ + (columns_ ? columns_->outside() : 0);
+    return held + row_share_ * std::max(0.0, whole_ - held);  // whole rows, taken to be like the others
+  }
+
+ private:
+  const MassSums& sums_;
+  double whole_;
+  Remainder rest_;
+  double window_ = 0;
+  std::optional<ColumnEstimate> columns_;
+  double row_share_ = 0;
+};
+
+// "first=2, at=[70], last=1": runs at both ends by their lengths, a single run at the beginning by that alone.
+std::string columns_text(const std::vector<std::int64_t>& columns, std::int64_t keys) {
+  const std::int64_t count = std::ssize(columns);
+  std::int64_t first = 0;
+  while (first < count && columns[offset(first)] == first) {
+    ++first;
+  }
+  std::int64_t last = 0;
+  while (last < count - first && columns[offset(count - 1 - last)] == keys - 1 - last) {
+    ++last;
+  }
+  if (first == count) {
+    return std::to_string(first);
+  }
+  last = last == 1 && first == 0 && count > 1 ? 0 : last;  // one of a list
+  const bool has_list = first + last < count;
+  // A list that begins with position 0 alone stays whole.
+  first = first == 1 && has_list ? 0 : first;
+  std::vector<std::string> parts;
+  if (first > 0) {
+    parts.push_back(concat("first=", first));
+  }
+  if (last > 0) {
+    parts.push_back(concat("last=", last));
+  }
+  if (first + last < count) {
+    const std::vector<std::int64_t> between(columns.begin() + first, columns.end() - last);
+    parts.push_back(
+        concat("at=[", weft::joined(between, ", ", [](std::int64_t key) { return std::to_string(key); }), "]"));
+  }
+  return weft::joined(parts, ", ");
+}
+
+}  // namespace
+
+std::string expression_of(const HeadTerms& terms, std::int64_t keys) {
+  std::string text = terms.right == 0            ? concat("window(left=", terms.left, ")")
+                     : terms.left == terms.right ? concat("window(", 2 * terms.left, ")")
+                                                 : concat("window(left=", terms.left, ", right=", terms.right, ")");
+  if (!terms.keys.empty()) {
+    text += concat(" | global(", columns_text(terms.keys, keys), terms.rows ? ")" : ", side=keys)");
+  }
+  return terms.stride > 0 ? concat(text, " | stride(", terms.stride, ")") : text;
+}
+
 double whole_mass(const MassSums& sums, std::int64_t head) {
   const auto begin = sums.distance.begin() + head * sums.distances();
   return std::accumulate(begin, begin + sums.distances(), 0.0,
                          [](double sum, std::int64_t mass) { return sum + static_cast<double>(mass); });
 }
 
-}  // namespace
-
-std::string expression_of(const HeadTerms& terms) {
-  std::string text = terms.right == 0            ? concat("window(left=", terms.left, ")")
-                     : terms.left == terms.right ? concat("window(", 2 * terms.left, ")")
-                                                 : concat("window(left=", terms.left, ", right=", terms.right, ")");
-  if (!terms.keys.empty()) {
-    const bool is_first = terms.keys.back() + 1 == static_cast<std::int64_t>(terms.keys.size());
-    const std::string list = joined(terms.keys, ", ", [](std::int64_t key) { return std::to_string(key); });
-    text += is_first ? concat(" | global(", terms.keys.size(), ", side=keys)")
-                     : concat(" | global(at=[", list, "], side=keys)");
-  }
-  return terms.stride > 0 ? concat(text, " | stride(", terms.stride, ")") : text;
-}
-
 std::vector<std::int64_t> strong_keys(const MassSums& sums, std::int64_t head) {
-  constexpr std::size_t kMost = 16;
+  constexpr std::size_t kMost = 128;
   const auto begin = sums.key.begin() + head * sums.keys();
   std::vector<std::int64_t> sorted(begin, begin + sums.keys());
   std::nth_element(sorted.begin(), sorted.begin() + sums.keys() / 2, sorted.end());
   const double median = static_cast<double>(sorted[offset(sums.keys() / 2)]);
-  const double least = std::max(4 * median, 0.002 * whole_mass(sums, head));
+  const double least = std::max(2 * median, 0.0005 * whole_mass(sums, head));
   std::vector<std::int64_t> keys;
   for (std::int64_t key = 0; key < sums.keys(); ++key) {
     if (static_cast<double>(begin[key]) > least) {
@@ -202,37 +281,28 @@ std::vector<std::int64_t> strong_strides(const MassSums& sums, std::int64_t head
 }
 
 bool grow_window(const MassSums& sums, std::int64_t head, double wanted, HeadTerms& terms, double& kept) {
-  const bool is_exact = sums.has_edges();
-  const Remainder rest = is_exact ? exact_remainder(sums, head, terms) : summed_remainder(sums, head, terms);
-  const auto at = [&](std::int64_t distance) {
-    const std::int64_t entry = distance + sums.keys() - 1;
-    return entry >= 0 && entry < sums.distances() ? rest.left[offset(entry)] : -1.0;
-  };
-  std::optional<ColumnEstimate> columns;
-  if (!is_exact) {
-    columns.emplace(sums, head, terms);
-    columns->add(0);
-  }
-  const auto total = [&](double window) { return rest.held + window + (columns ? columns->outside() : 0); };
+  Held held(sums, head, terms);
   terms.left = 0;
   terms.right = 0;
-  double window = at(0);
-  kept = total(window);
-  while (kept < wanted) {
-    const double before = at(terms.left + 1);
-    const double behind = at(-terms.right - 1);
+  held.take(0);
+  for (kept = held.mass(); kept < wanted; kept = held.mass()) {
+    const double before = held.at(terms.left + 1);
+    const double behind = held.at(-terms.right - 1);
     if (before < 0 && behind < 0) {
       return false;
     }
-    const bool goes_left = before >= behind;
-    const std::int64_t distance = goes_left ? ++terms.left : -++terms.right;
-    window += goes_left ? before : behind;
-    if (columns) {
-      columns->add(distance);
-    }
-    kept = total(window);
+    held.take(before >= behind ? ++terms.left : -++terms.right);
   }
   return true;
+}
+
+double kept_share(const MassSums& sums, std::int64_t head, const HeadTerms& terms) {
+  Held held(sums, head, terms);
+  for (std::int64_t distance = -terms.right; distance <= terms.left; ++distance) {
+    held.take(distance);
+  }
+  const double whole = whole_mass(sums, head);
+  return whole > 0 ? held.mass() / whole : 1;
 }
 
 }  // namespace weft::profile

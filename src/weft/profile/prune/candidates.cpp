@@ -28,12 +28,13 @@ class EdgeLister {
       }
       const std::uint64_t place = Place{layer_.first_head + head, query, key}.packed();
       const std::int64_t count = rows_at(layer_, head, query);
-      if (count == 0) {
+      if (count == 0 && !settings_.released) {
         found_.unseen.push_back(place);
         return;
       }
       const std::int64_t mass = sums.edge[unit_index((head * sums.queries() + query) * sums.keys() + key)];
-      found_.units.push_back({settings_.rank == "mean" ? whole_ratio(mass, 16, count) : mass, mass, place});
+      const bool by_mean = settings_.released || settings_.rank == "mean";
+      found_.units.push_back({by_mean ? whole_ratio(mass, 16, std::max<std::int64_t>(1, count)) : mass, mass, place});
     });
     fix_one(first, head, row);
   }

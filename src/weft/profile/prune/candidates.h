@@ -46,9 +46,9 @@ struct Place {
   }
 };
 
-/// Units of the rows that were seen; those of other rows are kept (`unseen`). Pools are not filled in. The diagonal,
-/// where the pattern has it and the settings keep it, and else the first unit of each row are fixed. Errors: kArgument
-/// for more than 2^20 rows.
+/// Units of the rows that were seen; those of other rows are kept (`unseen`), but count as zeros of the released code.
+/// Pools are not filled in. The diagonal, where the pattern has it and the settings keep it, and else the first unit of
+/// each row are fixed. Errors: kArgument for more than 2^20 rows.
 struct Candidates {
   std::vector<Candidate> units;
   std::vector<std::uint64_t> unseen;

@@ -2,6 +2,8 @@
 // Without a calibration, rates that count keys.
 #include "weft/profile/prune/layout_cost.h"
 
+#include "weft/inspect/cost/computed_orders.h"
+
 namespace weft::profile {
 
 LayoutCost::LayoutCost(const std::optional<inspect::MachineRates>& rates) : rates_(rates) {}
@@ -18,6 +20,10 @@ inspect::KernelRates LayoutCost::kernel(std::int64_t head_dim) const {
 
 double LayoutCost::of(const pattern::BlockLayout& layout, std::int64_t head_dim) const {
   return inspect::forward_seconds(inspect::layout_work(layout, head_dim), kernel(head_dim));
+}
+
+double LayoutCost::of(const pattern::Pattern& pattern, const pattern::Site& site, std::int64_t head_dim) const {
+  return inspect::forward_seconds(inspect::computed_work(pattern, site, head_dim), kernel(head_dim));
 }
 
 double LayoutCost::of_block(bool is_full, std::int64_t head_dim) const {

@@ -8,6 +8,7 @@
 
 #include "weft/inspect/cost/layout_work.h"
 #include "weft/inspect/cost/machine_rates.h"
+#include "weft/pattern/pattern.h"
 
 namespace weft::profile {
 
@@ -17,8 +18,11 @@ class LayoutCost {
   explicit LayoutCost(const std::optional<inspect::MachineRates>& rates = {});
 
   bool is_seconds() const noexcept { return rates_.has_value(); }
-  /// Of all heads, for one text.
+  /// Of all heads, for one text, in the order of the text.
   double of(const pattern::BlockLayout& layout, std::int64_t head_dim) const;
+  /// Of all heads, for one text, as attention computes the pattern: with strides in columns, where that is faster.
+  /// Errors: those of compile().
+  double of(const pattern::Pattern& pattern, const pattern::Site& site, std::int64_t head_dim) const;
   /// Of one full block of 64 x 64 and of one of another kind, nothing else counted.
   double of_block(bool is_full, std::int64_t head_dim) const;
 

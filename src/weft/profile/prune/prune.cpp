@@ -52,7 +52,8 @@ class Pruner {
   Pruner(std::vector<PrunedLayer> layers, const PruneSettings& settings, const LayoutCost& cost)
       : layers_(std::move(layers)), settings_(settings), cost_(cost) {
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-      layers_[layer].cost = cost.of(layers_[layer].graph.layout, layers_[layer].part->site.head_dim);
+      const BaseGraph& graph = layers_[layer].graph;
+      layers_[layer].cost = cost.of(graph.pattern, graph.site, layers_[layer].part->site.head_dim);
       layer_of_.insert(layer_of_.end(), number(layers_[layer].part->site.heads), layer);
     }
     candidates_ = candidates_of(layers_, settings, cost);
@@ -270,6 +271,27 @@ std::vector<PruneResult> prune(const AttentionProfile& profile, const PruneSetti
     }
   }
   return results;
+}
+
+KeptDifference kept_difference(const std::vector<PruneResult>& first, const std::vector<PruneResult>& second) {
+  require(first.size() == second.size(), "prune: ", first.size(), " layers cannot be compared with ", second.size());
+  KeptDifference found;
+  for (std::size_t layer = 0; layer < first.size(); ++layer) {
+    const BaseGraph& graph = first[layer].layer.graph;
+    const Mask& one = first[layer].mask;
+    const Mask& other = second[layer].mask;
+    require(one.heads() == other.heads() && one.rows() == other.rows() && one.columns() == other.columns(),
+            "prune: layers of other sizes cannot be compared");
+    for (std::int64_t head = 0; head < graph.layout.heads; ++head) {
+      for_each_edge(graph.layout, head, [&](std::int64_t query, std::int64_t key) {
+        const bool in_one = one.test(head, query, key);
+        const bool in_other = other.test(head, query, key);
+        found.only_first += in_one && !in_other ? 1 : 0;
+        found.only_second += in_other && !in_one ? 1 : 0;
+      });
+    }
+  }
+  return found;
 }
 
 }  // namespace weft::profile

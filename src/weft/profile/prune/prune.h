@@ -33,4 +33,13 @@ struct PruneResult {
 std::vector<PruneResult> prune(const AttentionProfile& profile, const PruneSettings& settings, const LayoutCost& cost,
                                const std::filesystem::path& directory = {});
 
+/// Edges that one of two prunes of the same profile keeps and the other does not.
+struct KeptDifference {
+  std::int64_t only_first = 0;
+  std::int64_t only_second = 0;
+};
+
+/// Of prunes by edge. Errors: kArgument for prunes of other layers.
+KeptDifference kept_difference(const std::vector<PruneResult>& first, const std::vector<PruneResult>& second);
+
 }  // namespace weft::profile

@@ -30,28 +30,6 @@ std::string file_digest(const std::filesystem::path& path) {
   return formats::hexadecimal(digest.digest());
 }
 
-// Graphs that the model's own patterns name, under the names that they have there.
-void write_base_files(const AttentionProfile& profile, const std::filesystem::path& from,
-                      const std::filesystem::path& to) {
-  for (const Part& part : profile.parts) {
-    if (part.site.expression.find("edges(") == std::string::npos) {
-      continue;
-    }
-    for (const pattern::PatternFile& file : pattern::Pattern::parse(part.site.expression, from).files()) {
-      const std::filesystem::path target = to / file.name;
-      if (std::filesystem::exists(target)) {
-        require(read_file(target) == file.content || std::filesystem::equivalent(target, from / file.name),
-                "prune: ", quote(target.string(), 4096),
-                " is in the way of a graph of that name that the model's own pattern ",
-                "needs; write to another folder");
-        continue;
-      }
-      std::filesystem::create_directories(target.parent_path());
-      write_file_atomically(target, file.content);
-    }
-  }
-}
-
 double share(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
@@ -112,6 +90,27 @@ Json part_json(const PruneResult& result, const std::string& expression, const P
 }
 
 }  // namespace
+
+void write_base_files(const AttentionProfile& profile, const std::filesystem::path& from,
+                      const std::filesystem::path& to) {
+  for (const Part& part : profile.parts) {
+    if (part.site.expression.find("edges(") == std::string::npos) {
+      continue;
+    }
+    for (const pattern::PatternFile& file : pattern::Pattern::parse(part.site.expression, from).files()) {
+      const std::filesystem::path target = to / file.name;
+      if (std::filesystem::exists(target)) {
+        require(read_file(target) == file.content || std::filesystem::equivalent(target, from / file.name),
+                "prune: ", quote(target.string(), 4096),
+                " is in the way of a graph of that name that the model's own pattern ",
+                "needs; write to another folder");
+        continue;
+      }
+      std::filesystem::create_directories(target.parent_path());
+      write_file_atomically(target, file.content);
+    }
+  }
+}
 
 std::string list_of(const PartSite& site) {
   if (site.cross) {

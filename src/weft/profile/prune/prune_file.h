@@ -47,6 +47,11 @@ struct PrunedPatterns {
 /// Errors: kIo, kFormat naming the file and the field.
 PrunedPatterns read_prune(const std::filesystem::path& path);
 
+/// Copies the graphs that the profile's own patterns name from the directory `from` to `to`, under the names that they
+/// have there. Errors: kIo; kArgument where another file of that name is in the way.
+void write_base_files(const AttentionProfile& profile, const std::filesystem::path& from,
+                      const std::filesystem::path& to);
+
 /// The name of the list that a layer's expression is in.
 std::string list_of(const PartSite& site);
 

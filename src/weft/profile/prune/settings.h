@@ -46,8 +46,9 @@ struct PruneSettings {
         1, 1 << 20));
     visit(Field{"diagonal", &C::diagonal, "always keep the edge from a position to itself"});
     visit(Field{"released", &C::released,
-                "count as the released code of Rugina et al. (2020) does: a percentile for each layer, edges that a "
-                "causal pattern does not have counted as zeros, all ties pruned, no row spared"});
+                "count as the released code of Rugina et al. (2020) does: means, a percentile of them for each layer, "
+                "edges that a causal pattern does not have and rows that no text had counted as zeros, all ties "
+                "pruned, no row spared"});
     visit(Field{"control", &C::control,
                 "instead of the units that carry most: random ones, as many in each head; or one window for each "
                 "layer, as many edges (with --unit edge) or as much predicted time"}

@@ -5,11 +5,13 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
 #include "weft/tasks/profile/profile_units.h"
 #include "weft/tasks/sequences/taught_pair.h"
+#include "weft/tasks/task_run.h"
 
 namespace weft::tasks {
 namespace {
@@ -23,6 +25,19 @@ void add_to_digest(formats::Sha256& digest, const std::vector<Document>& documen
     digest.add(document.first);
     digest.add_number(document.second ? document.second->size() + 1 : 0);
     digest.add(document.second.value_or(""));
+  }
+}
+
+// How a unit is cut and batched. Shards and runs that are resumed must agree on it: batches change the last bits.
+void add_to_digest(formats::Sha256& digest, const DocumentUnitOptions& options,
+                   std::initializer_list<std::int64_t> longest) {
+  for (const std::int64_t number : longest) {
+    digest.add_number(static_cast<std::uint64_t>(number));
+  }
+  digest.add_number((options.truncate ? 1U : 0U) + (options.questions ? 2U : 0U));
+  for (const std::int64_t number :
+       {options.batch.rows, options.batch.tokens, options.batch.pass, options.questions ? options.stride : 0}) {
+    digest.add_number(static_cast<std::uint64_t>(number));
   }
 }
 
@@ -56,8 +71,12 @@ class DocumentUnits final : public ProfileUnits {
 
   bool next(formats::Sha256& digest) override {
     documents_ = next_();
+    if (documents_.empty()) {
+      return false;
+    }
+    add_to_digest(digest, options_, {task_.maximum});
     add_to_digest(digest, documents_);
-    return !documents_.empty();
+    return true;
   }
 
   UnitCounts run() override {
@@ -88,6 +107,10 @@ class DocumentUnits final : public ProfileUnits {
 
  private:
   LengthRule rule_of(const Document& document) const {
+    if (options_.questions && document.second) {
+      return windowed_texts(task_, {.truncate = options_.truncate, .stride = options_.stride},
+                            text::Truncation::kOnlySecond);
+    }
     LengthRule rule;
     rule.maximum = task_.maximum;
     rule.overflow = !document.second ? Overflow::kWindows : options_.truncate ? Overflow::kTruncate : Overflow::kError;
@@ -109,8 +132,12 @@ class PairUnits final : public ProfileUnits {
 
   bool next(formats::Sha256& digest) override {
     pairs_ = next_();
+    if (pairs_.empty()) {
+      return false;
+    }
+    add_to_digest(digest, options_, {texts_.longest, model_->config().max_target_positions, start_});
     add_to_digest(digest, pairs_);
-    return !pairs_.empty();
+    return true;
   }
 
   UnitCounts run() override {

@@ -119,7 +119,8 @@ class ProfileRun {
 
   [[noreturn]] void fail_on_texts() const {
     throw Error(ErrorKind::kArgument,
-                concat(quote(partial_path(options_.out).string(), 4096), " was begun with other texts or batches"),
+                concat(quote(partial_path(options_.out).string(), 4096),
+                       " was begun with other texts, or with other lengths or batches of them"),
                 "leave --resume out to begin anew, or give what it was begun with");
   }
 

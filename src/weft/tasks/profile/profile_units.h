@@ -32,7 +32,7 @@ class ProfileUnits {
   ProfileUnits& operator=(const ProfileUnits&) = delete;
   virtual ~ProfileUnits() = default;
 
-  /// Reads the next unit, and adds to `digest` what it is. False behind the last.
+  /// Reads the next unit, and adds to `digest` what it is and how it is cut and batched. False behind the last.
   virtual bool next(formats::Sha256& digest) = 0;
   /// Runs the model over it.
   virtual UnitCounts run() = 0;
@@ -52,10 +52,13 @@ std::unique_ptr<ProfileUnits> token_units(models::LanguageModel model, std::shar
 /// How documents run.
 struct DocumentUnitOptions {
   BatchLimits batch = {};
-  bool truncate = false;  ///< cut texts that do not fit and cannot be read in windows, instead of an error
+  bool truncate = false;     ///< cut texts that do not fit and cannot be read in windows, instead of an error
+  bool questions = false;    ///< a pair is a question on a document, which is read in windows as training reads it
+  std::int64_t stride = -1;  ///< tokens that windows of such a document share; -1: default_stride()
 };
 
-/// Documents through an encoder: single texts in windows side by side, pairs whole.
+/// Documents through an encoder: single texts in windows side by side, pairs whole, or questions with windows of their
+/// documents.
 std::unique_ptr<ProfileUnits> document_units(TaskModel model, NextDocuments next, const DocumentUnitOptions& options);
 
 /// Pairs through an encoder-decoder, each target as the decoder learns to write it. `start` is its first token.

@@ -46,6 +46,7 @@ class TokenUnits final : public ProfileUnits {
     read_ += count;
     digest.add_number(static_cast<std::uint64_t>(rows_));
     digest.add_number(static_cast<std::uint64_t>(context_));
+    digest.add_number(static_cast<std::uint64_t>(model_->config().memory_length));
     digest.add_number(ids_.size());
     digest.add(ids_.data(), ids_.size() * sizeof(std::int64_t));
     return true;

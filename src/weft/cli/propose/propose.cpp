@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "weft/cli/bench/calibration_file.h"
-#include "weft/cli/commands/table.h"
+#include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/propose/held_out.h"
 #include "weft/cli/threads.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
@@ -28,28 +29,58 @@ using formats::Json;
 constexpr std::string_view kProposeExamples =
     "  weft propose profile.safetensors --mass 0.95\n"
     "  weft propose profile.safetensors --mass 0.95 --length 8192 -o proposed.json\n"
+    "  weft propose profile.safetensors --mass 0.95 --held-out held-out.txt\n"
     "  weft eval run --text held-out.txt --attention @proposed.json\n"
     "  weft propose profile.safetensors --rewire --gap 0.02 -o proposed.json";
+
+struct ProposeFiles {
+  std::string model;
+  std::string rates;
+  std::vector<std::string> held_out;
+  std::int64_t max_bytes = 0;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = ProposeFiles;
+    visit(Field{"model", &C::model,
+                "directory of the model, which graphs of its own patterns lie below; by default the one that was "
+                "profiled"});
+    visit(Field{"rates", &C::rates,
+                "a file that `weft bench calibrate --out FILE` wrote; by default the one it writes without --out"});
+    visit(Field{"held_out", &C::held_out,
+                "text that the model did not learn, files and folders: print its loss with the model's own attention "
+                "and with the proposed one, over --length tokens at once"});
+    visit(Field{"max_bytes", &C::max_bytes, "bytes of --held-out to read; 0 for all"}.at_least(0));
+  }
+};
 
 struct ProposeOptions {
   std::string profile;
   std::string out;
-  std::string rates;
   Json given = Json::object();
   std::int64_t threads = 0;
   bool json = false;
 };
 
-Json layer_json(const profile::LayerProposal& layer) {
+double ratio_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+// With what `weft bench attention --pattern` needs to measure it.
+Json layer_json(const profile::LayerProposal& layer, bool is_seconds) {
   Json heads = Json::array();
   for (const profile::HeadProposal& head : layer.heads) {
     heads.push_back({{"expression", head.expression}, {"kept_mass", head.kept_mass}, {"cost", head.cost}});
   }
   return {{"name", layer.part->site.name},
           {"expression", layer.expression},
+          {"base", layer.base->pattern().to_string()},
           {"heads", std::move(heads)},
+          {"head_dim", layer.part->site.head_dim},
+          {"queries", layer.base->site().query_length},
+          {"keys", layer.base->site().key_length},
           {"cost", layer.cost},
           {"base_cost", layer.base_cost},
+          {"cost_share", ratio_of(layer.cost, layer.base_cost)},
+          {"seconds", is_seconds ? Json(layer.cost) : Json(nullptr)},
           {"rewired", layer.rewired},
           {"estimated", !layer.part->sums.has_edges()}};
 }
@@ -63,7 +94,7 @@ Json proposal_json(const profile::AttentionProfile& profile, const std::vector<p
   double least = 1;
   for (const profile::LayerProposal& layer : layers) {
     replaced[static_cast<std::size_t>(layer.part - profile.parts.data())] = layer.expression;
-    parts.push_back(layer_json(layer));
+    parts.push_back(layer_json(layer, is_seconds));
     cost += layer.cost;
     base_cost += layer.base_cost;
     for (const profile::HeadProposal& head : layer.heads) {
@@ -77,7 +108,7 @@ Json proposal_json(const profile::AttentionProfile& profile, const std::vector<p
                {"kept_mass", least},
                {"cost", base_cost},
                {"kept_cost", cost},
-               {"cost_share", base_cost > 0 ? cost / base_cost : 0},
+               {"cost_share", ratio_of(cost, base_cost)},
                {"cost_unit", is_seconds ? "seconds a text, forwards" : "keys computed"}};
   json.update(profile::attention_lists(profile, replaced));
   json["parts"] = std::move(parts);
@@ -97,25 +128,53 @@ std::string proposal_text(const Json& result) {
                                  : concat("at least ", percent(least), " of each head, ");
     rows.emplace_back(part.at("name").get<std::string>(),
                       concat(part.at("expression").get<std::string>(), "   ", kept,
-                             percent(part.at("cost").get<double>() / part.at("base_cost").get<double>()), " of time"));
+                             percent(part.at("cost_share").get<double>()), " of time"));
   }
   rows.emplace_back("predicted time", concat(percent(result.at("cost_share").get<double>()), " of before (",
                                              result.at("cost_unit").get<std::string>(), ")"));
+  if (const Json& loss = result.at("held_out"); loss.is_object()) {
+    const auto change = loss.at("change").get<double>();
+    rows.emplace_back(
+        "held-out loss",
+        concat(fixed(loss.at("own").get<double>(), 4), " with the model's own attention, ",
+               fixed(loss.at("proposed").get<double>(), 4), " with the proposed one (", change < 0 ? "" : "+",
+               fixed(100 * change, 2), "%), ", digits(loss.at("context").get<std::int64_t>()), " tokens at once"));
+  }
   return name_table(rows);
 }
 
+// Of a profile of one stack. Texts are as long as those that the time is predicted for.
+Json held_out_loss(const Json& result, const std::vector<profile::LayerProposal>& layers, const ProposeFiles& files,
+                   const std::filesystem::path& model) {
+  HeldOutComparison comparison;
+  comparison.model = model;
+  comparison.attention = result.value("attention", std::vector<std::string>{});
+  comparison.text = files.held_out;
+  comparison.context = layers.front().base->site().query_length;
+  comparison.max_bytes = files.max_bytes;
+  return compare_held_out(comparison);
+}
+
 void run_propose(const ProposeOptions& options) {
+  ProposeFiles files;
+  formats::update_from_json(files, only_fields_of<ProposeFiles>(options.given), "weft propose");
   profile::ProposeSettings settings;
-  formats::update_from_json(settings, options.given, "weft propose");
+  formats::update_from_json(settings, only_fields_of<profile::ProposeSettings>(options.given), "weft propose");
   require(settings.rewire || settings.gap == 0, "weft propose: --gap goes with --rewire");
-  const profile::LayoutCost cost(find_rates(options.rates, asked_threads(options.threads)));
+  apply_threads(options.threads);
+  const profile::LayoutCost cost(find_rates(files.rates, asked_threads(options.threads)));
   std::optional<BusyBar> bar("fitting patterns");
   const profile::AttentionProfile profile = profile::read_profile(options.profile);
-  const Json result = proposal_json(profile, propose(profile, settings, cost), settings, cost.is_seconds());
+  const std::filesystem::path model = files.model.empty() ? profile.model.path : files.model;
+  const auto layers = propose(profile, settings, cost, std::filesystem::is_directory(model) ? model : "");
+  Json result = proposal_json(profile, layers, settings, cost.is_seconds());
+  bar.reset();
+  result["held_out"] = files.held_out.empty() ? Json(nullptr) : held_out_loss(result, layers, files, model);
   if (!options.out.empty()) {
+    const std::filesystem::path folder = std::filesystem::path(options.out).parent_path();
+    profile::write_base_files(profile, model, folder.empty() ? "." : folder);
     write_file_atomically(options.out, formats::print_json(result, 1) + "\n");
   }
-  bar.reset();
   if (options.json) {
     print_json(result);
   } else {
@@ -130,10 +189,8 @@ void add_propose(CLI::App& parent) {
   CLI::App& app = add_command(parent, "propose", std::string(kProposeExamples));
   app.add_option("PROFILE", options->profile, "a file of `weft profile`")->required();
   app.add_option("-o,--out", options->out, "JSON file to write, for --attention @FILE")->option_text("FILE");
-  app.add_option("--rates", options->rates,
-                 "a file that `weft bench calibrate --out FILE` wrote; by default the one it writes without --out")
-      ->option_text("FILE");
   add_fields<profile::ProposeSettings>(app, {.title = "Options"}, options->given);
+  add_fields<ProposeFiles>(app, {.title = "Files"}, options->given);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
   app.callback([options] { run_propose(*options); });

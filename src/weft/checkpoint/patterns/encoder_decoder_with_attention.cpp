@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A new model of the same config, whose parameters have the same names.
+#include "weft/checkpoint/patterns/encoder_decoder_with_attention.h"
+
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+
+namespace weft::checkpoint {
+namespace {
+
+// `list` becomes `wanted`, where that is given; else it must not need the folder that it was read in.
+void replace(std::vector<std::string>& list, const std::vector<std::string>& wanted, const char* name) {
+  if (!wanted.empty()) {
+    list = wanted;
+    return;
+  }
+  const auto found = std::find_if(list.begin(), list.end(), [](const std::string& expression) {
+    return expression.find('"') != std::string::npos;
+  });
+  require(found == list.end(), "attention: ", name, " stays ", found == list.end() ? "" : quote(*found),
+          ", which names a file beside the model's config, so that other patterns cannot come from elsewhere: give ",
+          name, ", too");
+}
+
+}  // namespace
+
+models::EncoderDecoder encoder_decoder_with_attention(const models::EncoderDecoder& source,
+                                                      const PairAttention& attention) {
+  models::EncoderDecoderConfig config = source->config();
+  replace(config.encoder_attention, attention.encoder, "encoder_attention");
+  replace(config.decoder_attention, attention.decoder, "decoder_attention");
+  replace(config.cross_attention, attention.cross, "cross_attention");
+  if (!attention.encoder.empty()) {
+    config.encoder_full_until = 0;  // belonged to the pattern that is replaced
+  }
+  config.directory = attention.graphs;
+  models::validate(config, "attention");
+  models::EncoderDecoder model(config, source->parameters().front().options().requires_grad(false));
+  const at::NoGradGuard without_gradients;
+  const auto old = source->named_parameters();
+  for (auto& parameter : model->named_parameters()) {
+    const at::Tensor* found = old.find(parameter.key());
+    require(found != nullptr, "attention: the mechanism asked for has weights of its own, ", quote(parameter.key()),
+            ", which the model does not have");
+    parameter.value().copy_(*found);
+  }
+  if (source->head_bias().defined()) {
+    model->set_head_bias(source->head_bias());
+  }
+  model->eval();
+  return model;
+}
+
+}  // namespace weft::checkpoint

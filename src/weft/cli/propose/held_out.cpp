@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both models score the same windows, and the same masks.
+#include "weft/cli/propose/held_out.h"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/patterns/encoder_with_attention.h"
+#include "weft/checkpoint/patterns/load_with_attention.h"
+#include "weft/cli/watched_progress.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/data/masking.h"
+#include "weft/data/text_corpus.h"
+#include "weft/fine_tuning/masked_text/masked_text_task.h"
+#include "weft/tasks/task_model.h"
+#include "weft/training/evaluation/evaluate.h"
+#include "weft/training/evaluation/evaluate_masked.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr double kMasked = 0.15;  // of the tokens, as `weft eval` masks them
+
+training::EvaluateOptions evaluation(const HeldOutComparison& comparison, WatchedProgress& progress) {
+  training::EvaluateOptions options;
+  options.context = comparison.context;
+  options.dtype = "float32";
+  options.progress = progress.callback();
+  return options;
+}
+
+double loss_of_own(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const std::string& text,
+                   const training::EvaluateOptions& options) {
+  if (model->config().is_decoder) {
+    return std::log(training::evaluate(model, tokenizer, text, options).perplexity);
+  }
+  const data::MaskingOptions masking =
+      data::masking_options(tokenizer, data::mask_id_of(tokenizer, model->config().vocab_size), kMasked, "tokens", 0);
+  return training::evaluate_masked(model, tokenizer, text, masking, options).loss;
+}
+
+std::pair<double, double> losses_of_own(const checkpoint::OpenedModel& opened, const HeldOutComparison& comparison,
+                                        const std::string& text) {
+  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(opened.path());
+  checkpoint::check_tokenizer(opened.own_config(), *tokenizer, quote(opened.path().string(), 4096));
+  WatchedProgress progress("scoring", "tokens");
+  const training::EvaluateOptions options = evaluation(comparison, progress);
+  const double own = loss_of_own(checkpoint::load_model(opened), *tokenizer, text, options);
+  const models::LanguageModel proposed =
+      checkpoint::load_with_attention(opened, comparison.attention, comparison.model);
+  return {own, loss_of_own(proposed, *tokenizer, text, options)};
+}
+
+std::pair<double, double> losses_of_encoder(const checkpoint::OpenedModel& opened, const HeldOutComparison& comparison,
+                                            const std::string& text) {
+  tasks::TaskModelOptions open;
+  open.head = models::Head::kMaskedLanguageModel;
+  const tasks::TaskModel own = tasks::open_task_model(opened, open);
+  WatchedProgress progress("scoring", "tokens");
+  const training::EvaluateOptions options = evaluation(comparison, progress);
+  const auto loss = [&](const models::EncoderModel& model) {
+    return fine_tuning::evaluate_masked_text(model, *own.tokenizer, text, {kMasked, "tokens", 0}, options).loss;
+  };
+  return {loss(own.model), loss(checkpoint::encoder_with_attention(own.model, comparison.attention, comparison.model))};
+}
+
+}  // namespace
+
+formats::Json compare_held_out(const HeldOutComparison& comparison) {
+  const checkpoint::OpenedModel opened = checkpoint::open_model(comparison.model);
+  if (opened.is_encoder_decoder()) {
+    throw Error(ErrorKind::kUnsupported,
+                concat("--held-out scores a text under a decoder or an encoder, but ",
+                       quote(opened.path().string(), 4096), " is an encoder-decoder"),
+                "weft eval MODEL --task translate --source FILE --target FILE --attention @FILE scores pairs");
+  }
+  const std::string text = data::TextCorpus(comparison.text, comparison.max_bytes).text();
+  const auto [own, proposed] =
+      opened.is_encoder() ? losses_of_encoder(opened, comparison, text) : losses_of_own(opened, comparison, text);
+  return {{"own", own},
+          {"proposed", proposed},
+          {"change", own > 0 ? proposed / own - 1 : 0},
+          {"context", comparison.context}};
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loss first, then what is written.
+#include "weft/fine_tuning/pairs/pair_measurement.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/fine_tuning/pairs/pair_encoding.h"
+#include "weft/fine_tuning/pairs/pair_run.h"
+#include "weft/fine_tuning/pairs/pair_scoring.h"
+#include "weft/fine_tuning/pairs/pair_texts.h"
+#include "weft/fine_tuning/pairs/pair_writing.h"
+#include "weft/training/precision.h"
+
+namespace weft::fine_tuning {
+
+formats::Json held_out_figures(const models::EncoderDecoder& model, const text::PairTokenizer& tokenizer,
+                               const HeldOutPairs& pairs, const PairConfig& config, const PairMeasuring& how) {
+  formats::Json figures = pair_figures(score_pairs(model, pairs.rows, {config.batch_tokens, how.dtype, how.progress}));
+  if (config.generated_examples > 0) {
+    WritingOptions writing;
+    writing.examples = std::min(config.generated_examples, pairs.rows.size());
+    writing.beams = config.eval_beams;
+    writing.batch_tokens = config.batch_tokens;
+    writing.short_targets = config.task == "translate";
+    writing.dtype = how.dtype;
+    writing.progress = how.progress;
+    const std::vector<std::string> texts = write_targets(model, tokenizer, pairs.rows, writing);
+    figures.update(writing_figures(config.task, texts, pairs.references.first(texts.size())));
+  }
+  return figures;
+}
+
+MeasuredPairs measure_pairs(const checkpoint::OpenedModel& opened, const PairMeasurement& measurement) {
+  require(opened.is_encoder_decoder(), "weft eval --task ", measurement.pairs.task, ": ",
+          quote(opened.path().string(), 4096), " holds no encoder-decoder");
+  PairTexts texts(measurement.pairs, true);
+  require(texts.given(), "weft eval --task ", measurement.pairs.task, ": no held-out pairs are given");
+  const PairModel begin = opened_pair(opened, measurement.changes, measurement.graphs);
+  const models::EncoderDecoderConfig& model = begin.model->config();
+  PairConfig config = measurement.pairs;
+  const PairLimits limits = limits_of(config, model);
+  config.batch_tokens = std::max({config.batch_tokens, limits.source, limits.target});  // the longest text fits
+  MeasuredPairs measured;
+  PairRows rows;
+  std::vector<std::string> references;
+  measured.read = PairEncoding{config, model, *begin.tokenizer}.encode(texts, rows, &references);
+  const PairMeasuring how{training::resolved_dtype(measurement.how.dtype), measurement.how.progress};
+  measured.figures = held_out_figures(begin.model, *begin.tokenizer, {rows, references}, config, how);
+  return measured;
+}
+
+}  // namespace weft::fine_tuning

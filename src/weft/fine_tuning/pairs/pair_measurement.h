@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well an encoder-decoder knows held-out pairs: how likely the targets are, and what it writes for the sources. An
+// evaluation of training and `weft eval --task translate|summarize` are this.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/fine_tuning/objective.h"
+#include "weft/fine_tuning/pairs/pair_config.h"
+#include "weft/fine_tuning/pairs/pair_rows.h"
+#include "weft/formats/config_json.h"
+#include "weft/models/encoder_decoder.h"
+#include "weft/text/pair/pair_tokenizer.h"
+
+namespace weft::fine_tuning {
+
+/// Pairs, and the text of their targets.
+struct HeldOutPairs {
+  const PairRows& rows;
+  std::span<const std::string> references;
+};
+
+struct PairMeasuring {
+  std::string dtype = "float32";                                             ///< of products
+  std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< in batches; may throw to stop
+};
+
+/// loss and perplexity, and the metrics of config.generated_examples texts that the model writes, by config.eval_beams.
+/// The model is in evaluation mode. Errors: kNumeric for a loss that is not finite; those of the search.
+formats::Json held_out_figures(const models::EncoderDecoder& model, const text::PairTokenizer& tokenizer,
+                               const HeldOutPairs& pairs, const PairConfig& config, const PairMeasuring& how);
+
+/// What a finished model is measured on.
+struct PairMeasurement {
+  PairConfig pairs;                                 ///< task, held-out files, how they are read and written
+  formats::Json changes = formats::Json::object();  ///< of the model's mechanisms: see opened_pair()
+  std::filesystem::path graphs = {};                ///< files that these name lie below
+  PairMeasuring how = {.dtype = "auto"};
+};
+
+struct MeasuredPairs {
+  formats::Json figures;
+  ReadSummary read;
+};
+/// Errors: kArgument for a directory without an encoder-decoder, or without held-out files; those of the files.
+MeasuredPairs measure_pairs(const checkpoint::OpenedModel& opened, const PairMeasurement& measurement);
+
+}  // namespace weft::fine_tuning
