@@ -171,7 +171,7 @@ at::Tensor RfaAttention::features(const at::Tensor& x) const {
 
 at::Tensor RfaAttention::query_features(const at::Tensor& x) const { return features(x); }
 
-at::Tensor RfaAttention::key_features(const at::Tensor& x) const { return features(x); }
+KeyFeatures RfaAttention::key_features(const at::Tensor& x) const { return {features(x)}; }
 
 at::Tensor RfaAttention::denominators(const at::Tensor& sums) const { return sums.clamp_min(least_denominator_); }
 
