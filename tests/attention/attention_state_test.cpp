@@ -2,7 +2,10 @@
 // What a layer remembers: contents, growth, rows, ends, misuse.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -118,6 +121,31 @@ TEST(KeysAndValues, LoadsOnlyWhatFitsTogether) {
   EXPECT_NO_THROW(load(at::randn({1, 2, 3, 5}))());
   test::expect_error(ErrorKind::kFormat, {"3 tokens"}, load(at::randn({2, 2, 3, 4})));
   test::expect_error(ErrorKind::kFormat, {"Float", "Double"}, load(keys.to(at::kDouble)));
+}
+
+// Sums that are divided by exp(level), which rises by 1 with the second tokens.
+TEST(RunningSums, ALevelGoesWithItsSums) {
+  const at::Tensor tokens = at::randn({2, 3, 4, 5}, at::kDouble);
+  const auto level = [](double number) { return at::full({2, 3, 1, 1}, number, at::kDouble); };
+  RunningSums state;
+  state.append(tokens, tokens, {.kept = {}, .level = level(2)});
+  EXPECT_FALSE(state.level().defined()) << "not before they count";
+  state.advance();
+  state.append(tokens, tokens, {.kept = level(-1).exp(), .level = level(3)});
+  EXPECT_TRUE(state.level().equal(level(2)));
+  state.advance();
+  const at::Tensor own = at::matmul(tokens.transpose(2, 3), tokens);
+  EXPECT_TRUE(at::allclose(state.sums(), own * (1 + std::exp(-1.0))));
+  state.reorder(at::tensor({1}, at::kLong));
+  EXPECT_TRUE(state.level().equal(level(3).narrow(0, 0, 1)));
+  RunningSums loaded;
+  loaded.load(state.save(), state.length());
+  EXPECT_TRUE(loaded.level().equal(state.level()));
+  EXPECT_EQ(loaded.bytes(), state.bytes());
+  test::expect_error(ErrorKind::kFormat, {"`level` [batch, heads, 1, 1]"},
+                     [&] { loaded.load({{"sums", state.sums()}, {"level", level(3)}}, 8); });
+  state.truncate(0);
+  EXPECT_FALSE(state.level().defined());
 }
 
 TEST(RunningSums, CannotForgetSingleTokens) {

@@ -26,22 +26,41 @@ using attention::MechanismSite;
 
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-std::shared_ptr<attention::AttentionImpl> linear(std::int64_t heads, bool causal) {
+std::shared_ptr<attention::AttentionImpl> linear(std::int64_t heads, bool causal, const std::string& map = "elu") {
   MechanismSite site;
   site.heads = heads;
   site.causal = causal;
-  return make_attention("linear", site);
+  return make_attention("linear(map=" + map + ")", site);
 }
 
-at::Tensor phi(const at::Tensor& x) { return at::where(x > 0, x + 1, at::exp(x)); }
+/// The feature map, column by column for dpfp (Schlag, Irie and Schmidhuber 2021, equation 37 with nu = 1).
+at::Tensor phi(const std::string& map, const at::Tensor& x) {
+  const at::Tensor above = at::where(x > 0, x, 0.0);
+  if (map == "elu") {
+    return at::where(x > 0, x + 1, at::exp(x));
+  }
+  if (map == "relu") {
+    return above;
+  }
+  if (map == "square") {
+    return above * above;
+  }
+  const at::Tensor both = at::cat({above, at::where(x < 0, -x, 0.0)}, -1);
+  std::vector<at::Tensor> columns;
+  for (std::int64_t i = 0; i < both.size(-1); ++i) {
+    columns.push_back(both.select(-1, i) * both.select(-1, i > 0 ? i - 1 : both.size(-1) - 1));
+  }
+  return at::stack(columns, -1);
+}
 
 // Katharopoulos et al. 2020, equation 4 with the similarity phi(q) . phi(k): all pairs, [B, H, Q, K].
-at::Tensor equations(const Tensors& tensors, bool causal, const AttentionContext& context = {}) {
+at::Tensor equations(const Tensors& tensors, bool causal, const AttentionContext& context = {},
+                     const std::string& map = "elu") {
   const std::int64_t heads = tensors.query.size(1);
   const auto wide = [&](const at::Tensor& tensor) {
     return tensor.to(at::kDouble).repeat_interleave(heads / tensor.size(1), 1);
   };
-  at::Tensor weights = at::matmul(phi(wide(tensors.query)), phi(wide(tensors.key)).transpose(2, 3));
+  at::Tensor weights = at::matmul(phi(map, wide(tensors.query)), phi(map, wide(tensors.key)).transpose(2, 3));
   if (context.key_keep.defined()) {
     weights = weights * context.key_keep.unsqueeze(1).unsqueeze(1);
   }
@@ -83,18 +102,18 @@ LinearCall random_linear_call(std::mt19937_64& generator, at::ScalarType type) {
   return call;
 }
 
-double largest_error(at::ScalarType type, int calls) {
+double largest_error(at::ScalarType type, int calls, const std::string& map = "elu") {
   const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(seed);
+  SCOPED_TRACE(concat(map, ", seed ", seed));
   std::mt19937_64 generator(seed);
   at::manual_seed(seed);
   double largest = 0;
   for (int i = 0; i < calls; ++i) {
     const LinearCall call = random_linear_call(generator, type);
     const Tensors& tensors = call.tensors;
-    const at::Tensor expected = equations(tensors, call.causal, call.context);
-    const at::Tensor output =
-        linear(tensors.query.size(1), call.causal)->forward(tensors.query, tensors.key, tensors.value, call.context);
+    const at::Tensor expected = equations(tensors, call.causal, call.context, map);
+    const auto module = linear(tensors.query.size(1), call.causal, map);
+    const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, call.context);
     EXPECT_EQ(output.scalar_type(), type);
     EXPECT_EQ(output.sizes(), expected.sizes());
     largest = std::max(largest, difference(output, expected));
@@ -103,13 +122,18 @@ double largest_error(at::ScalarType type, int calls) {
   return largest;
 }
 
-TEST(LinearAttention, EqualsTheEquations) {
-  EXPECT_LT(largest_error(at::kDouble, 50), 1e-11);
-  EXPECT_LT(largest_error(at::kFloat, 25), 2e-5);
+class LinearMaps : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LinearMaps, EqualTheEquations) {
+  EXPECT_LT(largest_error(at::kDouble, 50, GetParam()), 1e-11);
+  EXPECT_LT(largest_error(at::kFloat, 25, GetParam()), 2e-5);
 }
 
 // The inputs are bfloat16 for both: what is left is one rounding of outputs below 4, half of 2^-7 * 4.
-TEST(LinearAttention, SumsOfBfloat16AreFloat32) { EXPECT_LT(largest_error(at::kBFloat16, 25), 0.0157); }
+TEST_P(LinearMaps, SumsOfBfloat16AreFloat32) { EXPECT_LT(largest_error(at::kBFloat16, 25, GetParam()), 0.0157); }
+
+INSTANTIATE_TEST_SUITE_P(Linear, LinearMaps, ::testing::Values("elu", "relu", "square", "dpfp"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST(LinearAttention, GradientsOfCausalCalls) {
   at::manual_seed(5);

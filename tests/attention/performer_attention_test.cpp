@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
@@ -81,6 +83,119 @@ TEST(PerformerAttention, LargeNormsStayInRange) {
     EXPECT_LT(largest_gap_of(output, expected), 2e-3);
     const at::Tensor largest = module->forward(tensors.query * 1e6, tensors.key * 1e6, tensors.value, {});
     EXPECT_TRUE(at::isfinite(largest).all().item<bool>()) << "keys beyond the range count nothing";
+  }
+}
+
+// Exponents of wide heads leave the range of float32 unless the largest of a key is taken out of them. Outputs are
+// below 4: bfloat16 rounds them by up to half of 2^-7 * 4, and float32 loses what its exponents of up to 100 do.
+TEST(PerformerAttention, WideHeadsEqualTheEquations) {
+  for (const std::int64_t width : {128, 192, 256}) {
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+      for (const bool causal : {false, true}) {
+        const Tensors tensors = random_tensors({1, 2, 150, width}, type);
+        const auto module = performer("features=256, orthogonal=no, seed=1", causal, width, type);
+        const at::Tensor expected = favor_equations(tensors, random_rows(*module), true, causal);
+        const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+        EXPECT_EQ(output.scalar_type(), type);
+        EXPECT_GT(expected.abs().mean().item<double>(), 0.05) << "outputs near 0 would show nothing";
+        EXPECT_LT(largest_gap_of(output, expected), type == at::kFloat ? 1e-3 : 0.0157)
+            << width << ' ' << type << ", causal " << causal;
+      }
+    }
+  }
+}
+
+// exp(|k'|^2 / 2) of up to e^200 is a level of its own, too.
+TEST(PerformerAttention, LargeKeysOfSinesEqualTheEquations) {
+  for (const bool causal : {false, true}) {
+    Tensors tensors = random_tensors({1, 2, 150, 64}, at::kDouble);
+    tensors.key = tensors.key * 7;
+    const auto module = performer("features=64, map=trigonometric, seed=1", causal, 64, at::kDouble);
+    const at::Tensor expected = favor_equations(tensors, random_rows(*module), false, causal);
+    const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+    EXPECT_LT(((output - expected).abs() / (expected.abs() + 1)).max().item<double>(), 1e-8);
+  }
+}
+
+/// Tokens of two heads, wide ones; those from 100 on have far larger features than those before.
+Tensors rising_tensors(const attention::AttentionImpl& module, std::int64_t width) {
+  Tensors tensors = random_tensors({2, 2, 150, width});
+  const at::Tensor largest = random_rows(module)[0].to(at::kFloat) * std::pow(static_cast<double>(width), 0.25);
+  tensors.key.narrow(2, 100, 25).copy_(largest);
+  return tensors;
+}
+
+TEST(PerformerAttention, LargerKeysLaterChangeNoEarlierRow) {
+  const auto module = performer("features=256, seed=1", true, 256);
+  const Tensors tensors = rising_tensors(*module, 256);
+  const Tensors before = random_tensors({2, 2, 150, 256});
+  const at::Tensor expected = favor_equations(tensors, random_rows(*module), true, true);
+  const at::Tensor output = module->forward(tensors.query, tensors.key, tensors.value, {});
+  EXPECT_LT(largest_gap_of(output, expected), 1e-3);
+  const at::Tensor was = module->forward(before.query, before.key, before.value, {});
+  EXPECT_TRUE(at::equal(output.narrow(2, 0, 100), was.narrow(2, 0, 100)));
+  attention::AttentionContext context;  // queries behind keys that are summed first
+  for (const std::int64_t offset : {40, 110}) {
+    context.query_offset = offset;
+    const at::Tensor part = module->forward(tensors.query.narrow(2, offset, 20), tensors.key, tensors.value, context);
+    EXPECT_LT(largest_gap_of(part, expected.narrow(2, offset, 20)), 1e-3) << offset;
+  }
+  context.query_offset = 149;  // and a query behind all keys but its own
+  const at::Tensor last = module->forward(tensors.query.narrow(2, 149, 1), tensors.key, tensors.value, context);
+  EXPECT_LT(largest_gap_of(last, expected.narrow(2, 149, 1)), 1e-3);
+}
+
+TEST(PerformerAttention, AStateOfWideHeadsGoesOnAlsoWhenItIsSaved) {
+  const auto module = performer("features=256, seed=1", true, 256);
+  const Tensors tensors = rising_tensors(*module, 256);
+  const at::Tensor expected = favor_equations(tensors, random_rows(*module), true, true);
+  auto state = module->initial_state();
+  std::int64_t first = 0;
+  for (const std::int64_t count : {66, 1, 32, 1, 3, 1, 30, 16}) {
+    attention::AttentionContext context;
+    context.query_offset = first;
+    const auto part = [&](const at::Tensor& tensor) { return tensor.narrow(2, first, count); };
+    const at::Tensor output =
+        module->step(part(tensors.query), part(tensors.key), part(tensors.value), context, *state);
+    EXPECT_LT(largest_gap_of(output, part(expected)), 1e-3) << first;
+    state->advance();
+    state->reorder(at::tensor({0, 1}, at::kLong));
+    auto loaded = state->fresh();
+    loaded->load(state->save(), state->length());
+    state = std::move(loaded);
+    first += count;
+  }
+  attention::NamedTensors sums = state->save();
+  sums.pop_back();
+  const auto earlier = state->fresh();
+  earlier->load(sums, state->length());
+  attention::AttentionContext context;
+  context.query_offset = first;
+  const at::Tensor token = tensors.query.narrow(2, 0, 1);
+  expect_error(ErrorKind::kArgument, {"level", "earlier version"},
+               [&] { module->step(token, token, token, context, *earlier); });
+}
+
+TEST(PerformerAttention, GradientsOfWideHeadsAreThoseOfTheEquations) {
+  for (const bool causal : {false, true}) {
+    const auto module = performer("features=256, seed=1", causal, 256);
+    // Where all keys are seen the largest ones alone count, and no gradient reaches the others.
+    const Tensors tensors = causal ? rising_tensors(*module, 256) : random_tensors({2, 2, 150, 256});
+    const at::Tensor direction = at::randn({2, 2, 150, 256});
+    std::vector<at::Tensor> inputs = {tensors.query.requires_grad_(), tensors.key.requires_grad_(),
+                                      tensors.value.requires_grad_()};
+    (favor_equations(tensors, random_rows(*module), true, causal) * direction).sum().backward();
+    std::vector<at::Tensor> expected;
+    for (at::Tensor& input : inputs) {
+      expected.push_back(input.grad().clone());
+      input.mutable_grad().reset();
+    }
+    (module->forward(tensors.query, tensors.key, tensors.value, {}) * direction).sum().backward();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const double largest = expected[i].abs().max().item<double>();
+      EXPECT_GT(largest, 1e-3) << i;
+      EXPECT_LT(largest_gap_of(inputs[i].grad(), expected[i]), 1e-3 * (1 + largest)) << i << ", causal " << causal;
+    }
   }
 }
 

@@ -75,6 +75,20 @@ class BenchMechanisms(Case):
                         self.assertGreater(times[key], 0, (row["attention"], key))
                 self.assertEqual(row["state_bytes"] is not None, bool(causal), row["attention"])
 
+    def test_break_even_lies_before_the_length_that_is_faster(self):
+        result = weft_json(*SMALL_CALLS, "--lengths", "16,64,1024", "--attention", "full", "linear", "window(3)")
+        first, *others = result["mechanisms"]
+        self.assertIsNone(first["break_even"])
+        for row in others:
+            self.assertIn(row["less_memory_from"], (None, 16, 64, 1024))
+            self.assertEqual(row["break_even"] is None, row["faster_from"] is None, row)
+            if row["faster_from"] is not None:
+                self.assertLessEqual(row["break_even"], row["faster_from"])
+                self.assertGreater(row["break_even"], {16: 15, 64: 15, 1024: 63}[row["faster_from"]])
+        done = weft(*SMALL_CALLS, "--lengths", "16,64", "--attention", "full", "linear", "--no-backward")
+        self.assertIn("break-even", done.stdout)
+        self.assertIn("memory", done.stdout)
+
     def test_a_state_of_constant_size_is_smaller(self):
         rows = weft_json(*SMALL_CALLS, "--lengths", "16", "--causal", "--attention", "causal", "linear", "rfa(features=8, gate=yes)")["mechanisms"]
         self.assertEqual([row["attention"] for row in rows], ["causal", "linear", "rfa(features=8, gate=yes)"])
@@ -94,15 +108,22 @@ class BenchMechanisms(Case):
         rows = weft_json(*SMALL_CALLS, "--lengths", "16", "--causal", "--attention", "linear", "nystrom")["mechanisms"]
         self.assertIn("cannot be part of a decoder, because", rows[1]["refused"])
         self.assertEqual(rows[1]["lengths"], [])
+        rows = weft_json(*SMALL_CALLS, "--lengths", "16", "--attention", "full", "rfa(gate=yes)")["mechanisms"]
+        self.assertIn("for decoders alone", rows[1]["refused"])
 
     def test_a_figure_of_the_times(self):
         for name, begin in (("times.png", b"\x89PNG"), ("times.svg", b"<?xml")):
             done = weft(*SMALL_CALLS, "--lengths", "16,33", "--attention", "full", "linear", "--no-backward", "--plot", self.folder / name)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue((self.folder / name).read_bytes().startswith(begin), name)
+        for causal in ([], ["--causal"]):
+            figure = self.folder / f"of-each-kind{len(causal)}.svg"
+            done = weft(*SMALL_CALLS, "--lengths", "16,33", "--no-backward", *causal, "--plot", figure)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(figure.read_bytes().startswith(b"<?xml"))
         self.assert_fails(weft(*SMALL_CALLS, "--lengths", "16", "--plot", self.folder / "times.pdf"), 1, "--plot", ".png or .svg", "times.pdf")
-        many = ["full", "linear"] * 5
-        self.assert_fails(weft(*SMALL_CALLS, "--lengths", "16", "--attention", *many, "--plot", self.folder / "x.png"), 1, "8 mechanisms", "found 10")
+        many = ["full", "linear"] * 10
+        self.assert_fails(weft(*SMALL_CALLS, "--lengths", "16", "--attention", *many, "--plot", self.folder / "x.png"), 1, "16 mechanisms", "found 20")
 
     def test_errors(self):
         for lengths in ("", "32,16", "0", "8,x", "8,8", "99999999999"):

@@ -94,6 +94,17 @@ TEST(Plot, DrawsYOnPowersOfTen) {
   EXPECT_GT(height(svg_plot(plot)), height(one));
 }
 
+TEST(Plot, DrawsFramesBelowTheFirst) {
+  const std::string one = svg_plot(curve());
+  Plot plot = curve();
+  plot.below.push_back({"bytes", {{"falls", {0, 0.2, 0.9}, {{512, 3}, {131072, 4000}}}}, true});
+  const std::string two = svg_plot(plot);
+  EXPECT_NE(two.find("rgb(0%,20"), std::string::npos) << "the colour of the curve below";
+  EXPECT_EQ(one.find("rgb(0%,20"), std::string::npos);
+  plot.below[0].curves[0].points[0].second = 0;
+  test::expect_error(ErrorKind::kArgument, {"y above 0"}, [&] { svg_plot(plot); });
+}
+
 TEST(Plot, RefusesPointsThatHaveNoPlace) {
   Plot plot = curve();
   plot.curves[0].points.emplace_back(0, 0.5);

@@ -214,6 +214,28 @@ std::optional<std::int64_t> state_bytes_of(const std::string& expression, const 
 
 double time_of(const MechanismTimes& times) { return times.forward_backward_ms.value_or(times.forward_ms); }
 
+double bytes_of(const MechanismTimes& times) {
+  return static_cast<double>(times.forward_backward_bytes.value_or(times.forward_bytes));
+}
+
+/// The place of the first length from which on `report` needs less; as many as it has where there is none.
+std::size_t less_from(const MechanismReport& report, const MechanismReport& baseline,
+                      double (*needed)(const MechanismTimes&)) {
+  std::size_t from = report.times.size();
+  for (std::size_t i = report.times.size(); i-- > 0;) {
+    const bool less = i >= baseline.times.size() || needed(report.times[i]) < needed(baseline.times[i]);
+    if (!less) {
+      break;
+    }
+    from = i;
+  }
+  return from;
+}
+
+std::optional<std::int64_t> length_at(const MechanismReport& report, std::size_t place) {
+  return place < report.times.size() ? std::optional(report.times[place].length) : std::nullopt;
+}
+
 }  // namespace
 
 MechanismReport measure_mechanism(const std::string& expression, const MechanismCalls& calls) {
@@ -222,6 +244,7 @@ MechanismReport measure_mechanism(const std::string& expression, const Mechanism
   try {
     report.attention =
         attention::at_site(attention::parse_mechanism(expression), site_for(calls, calls.lengths.back())).description;
+    module_for(expression, calls, calls.lengths.front());  // which may refuse for reasons of its own
   } catch (const Error& error) {
     report.refused = error.what();
     return report;
@@ -239,12 +262,25 @@ MechanismReport measure_mechanism(const std::string& expression, const Mechanism
 }
 
 std::optional<std::int64_t> faster_from(const MechanismReport& report, const MechanismReport& baseline) {
-  std::optional<std::int64_t> from;
-  for (std::size_t i = 0; i < report.times.size(); ++i) {
-    const bool faster = i >= baseline.times.size() || time_of(report.times[i]) < time_of(baseline.times[i]);
-    from = !faster ? std::nullopt : from ? from : std::optional(report.times[i].length);
+  return length_at(report, less_from(report, baseline, time_of));
+}
+
+std::optional<std::int64_t> smaller_from(const MechanismReport& report, const MechanismReport& baseline) {
+  return length_at(report, less_from(report, baseline, bytes_of));
+}
+
+std::optional<std::int64_t> break_even(const MechanismReport& report, const MechanismReport& baseline) {
+  const std::size_t at = less_from(report, baseline, time_of);
+  if (at == 0 || at >= report.times.size() || at >= baseline.times.size()) {
+    return length_at(report, at);
   }
-  return from;
+  const auto ahead = [&](std::size_t place) {  // of the baseline, as a logarithm
+    return std::log(time_of(report.times[place]) / time_of(baseline.times[place]));
+  };
+  const double shorter = std::log(static_cast<double>(report.times[at - 1].length));
+  const double longer = std::log(static_cast<double>(report.times[at].length));
+  const double share = ahead(at - 1) / (ahead(at - 1) - ahead(at));
+  return std::llround(std::exp(shorter + share * (longer - shorter)));
 }
 
 }  // namespace weft::cli

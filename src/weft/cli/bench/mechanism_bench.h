@@ -50,6 +50,12 @@ MechanismReport measure_mechanism(const std::string& expression, const Mechanism
 /// The shortest measured length from which on `report` takes less time than `baseline` wherever both were measured;
 /// that after the baseline's last where the baseline was left out there. Nothing where it is never faster.
 std::optional<std::int64_t> faster_from(const MechanismReport& report, const MechanismReport& baseline);
+/// The same of memory.
+std::optional<std::int64_t> smaller_from(const MechanismReport& report, const MechanismReport& baseline);
+/// The length in tokens where both take as long: where straight lines through the last two lengths that were measured
+/// of both, on powers of ten, meet before faster_from(). faster_from() itself where nothing was measured before it, or
+/// the baseline was left out there. Nothing where `report` is never faster.
+std::optional<std::int64_t> break_even(const MechanismReport& report, const MechanismReport& baseline);
 
 /// `weft bench mechanisms`.
 void add_bench_mechanisms(CLI::App& parent);

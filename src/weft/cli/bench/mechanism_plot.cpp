@@ -13,15 +13,23 @@
 namespace weft::cli {
 namespace {
 
-// Okabe and Ito 2008, "Color Universal Design", with grey in place of black.
-constexpr std::array<inspect::Colour, 8> kCurveColours{{{0.45, 0.45, 0.45},
-                                                        {0.90, 0.62, 0.00},
-                                                        {0.34, 0.71, 0.91},
-                                                        {0.00, 0.62, 0.45},
-                                                        {0.80, 0.73, 0.10},
-                                                        {0.00, 0.45, 0.70},
-                                                        {0.84, 0.37, 0.00},
-                                                        {0.80, 0.47, 0.65}}};
+// Okabe and Ito 2008, "Color Universal Design", with grey in place of black; then darker ones, and lighter ones.
+constexpr std::array<inspect::Colour, 16> kCurveColours{{{0.45, 0.45, 0.45},
+                                                         {0.90, 0.62, 0.00},
+                                                         {0.34, 0.71, 0.91},
+                                                         {0.00, 0.62, 0.45},
+                                                         {0.80, 0.73, 0.10},
+                                                         {0.00, 0.45, 0.70},
+                                                         {0.84, 0.37, 0.00},
+                                                         {0.80, 0.47, 0.65},
+                                                         {0.00, 0.00, 0.00},
+                                                         {0.53, 0.13, 0.33},
+                                                         {0.50, 0.32, 0.13},
+                                                         {0.20, 0.13, 0.53},
+                                                         {0.00, 0.33, 0.30},
+                                                         {0.62, 0.86, 0.38},
+                                                         {0.72, 0.65, 0.93},
+                                                         {0.96, 0.60, 0.60}}};
 constexpr double kMebibyte = 1 << 20;
 
 double milliseconds_of(const MechanismTimes& times) { return times.forward_backward_ms.value_or(times.forward_ms); }
@@ -41,26 +49,38 @@ std::vector<std::string> table_row(const MechanismReport& report, const Mechanis
   return row;
 }
 
+/// A curve of each mechanism that was measured.
+std::vector<inspect::PlotCurve> curves_of(const std::vector<MechanismReport>& reports,
+                                          double (*value)(const MechanismTimes&)) {
+  std::vector<inspect::PlotCurve> curves;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    inspect::PlotCurve curve{reports[i].attention, kCurveColours.at(i), {}};
+    for (const MechanismTimes& times : reports[i].times) {
+      curve.points.emplace_back(static_cast<double>(times.length), value(times));
+    }
+    if (!curve.points.empty()) {
+      curves.push_back(std::move(curve));
+    }
+  }
+  return curves;
+}
+
 inspect::Plot mechanism_plot_of(const std::string& title, const std::vector<MechanismReport>& reports,
                                 const MechanismCalls& calls) {
   inspect::Plot plot;
   plot.title = title;
-  plot.x_name = concat("tokens; ms of a call ", calls.backward ? "forwards and backwards" : "forwards");
+  const char* const way = calls.backward ? "forwards and backwards" : "forwards";
+  plot.x_name = concat("tokens; ms of a call ", way);
+  plot.curves = curves_of(reports, milliseconds_of);
   plot.y_on_powers = true;
+  plot.below.push_back({concat("tokens; most MiB of a call ", way), curves_of(reports, mebibytes_of), true});
   plot.table.push_back({"attention", "unit"});
   for (const std::int64_t length : calls.lengths) {
     plot.table.front().push_back(digits(length));
   }
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    inspect::PlotCurve curve{reports[i].attention, kCurveColours.at(i), {}};
-    for (const MechanismTimes& times : reports[i].times) {
-      curve.points.emplace_back(static_cast<double>(times.length), milliseconds_of(times));
-    }
-    if (!curve.points.empty()) {
-      plot.curves.push_back(std::move(curve));
-    }
-    plot.table.push_back(table_row(reports[i], calls, "ms", milliseconds_of));
-    plot.table.push_back(table_row(reports[i], calls, "MiB", mebibytes_of));
+  for (const MechanismReport& report : reports) {
+    plot.table.push_back(table_row(report, calls, "ms", milliseconds_of));
+    plot.table.push_back(table_row(report, calls, "MiB", mebibytes_of));
   }
   return plot;
 }

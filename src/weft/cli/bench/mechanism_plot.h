@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weft bench mechanisms` measured as a figure: time by length, both on powers of ten, and memory in a table.
+// What `weft bench mechanisms` measured as a figure: time and memory by length, all on powers of
+// ten, and both in a table.
 #pragma once
 
 #include <filesystem>

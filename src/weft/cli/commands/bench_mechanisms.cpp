@@ -65,7 +65,7 @@ struct BenchMechanismsConfig {
     visit(Field{"seconds", &C::seconds, "leave out calls that would take longer"}.range(0.001, 86400.0));
     visit(Field{"memory", &C::memory, "leave out calls that would need more GiB; 0: half of the machine's"}.range(
         0.0, 65536.0));
-    visit(Field{"plot", &C::plot, "write a figure of the times, with a table, to this PNG or SVG file"});
+    visit(Field{"plot", &C::plot, "write a figure of time and memory, with a table, to this PNG or SVG file"});
   }
 };
 
@@ -125,14 +125,22 @@ formats::Json json_of(const MechanismReport& report, const MechanismReport& base
           {"skipped_from", report.skipped_from > 0 ? formats::Json(report.skipped_from) : formats::Json(nullptr)},
           {"skipped_why", text_or_null(report.skipped_why)},
           {"faster_from", formats::or_null(faster_from(report, baseline))},
+          {"break_even", formats::or_null(&report == &baseline ? std::nullopt : break_even(report, baseline))},
+          {"less_memory_from", formats::or_null(smaller_from(report, baseline))},
           {"state_bytes", formats::or_null(report.state_bytes)}};
 }
 
 using Cell = std::function<std::string(const MechanismTimes&)>;
 
+/// A column behind those of the lengths.
+struct LastColumn {
+  std::string heading;
+  std::function<std::string(const MechanismReport&)> cell = {};
+};
+
 /// A line a mechanism, a column a length.
 std::string length_table(const std::string& title, const std::vector<MechanismReport>& reports,
-                         const std::vector<std::int64_t>& lengths, const Cell& cell) {
+                         const std::vector<std::int64_t>& lengths, const Cell& cell, const LastColumn& last = {}) {
   std::size_t width = title.size();
   for (const MechanismReport& report : reports) {
     width = std::max(width, report.attention.size());
@@ -142,11 +150,14 @@ std::string length_table(const std::string& title, const std::vector<MechanismRe
   for (const std::int64_t length : lengths) {
     text << std::setw(10) << digits(length);
   }
-  text << '\n';
+  text << (last.cell ? "  " + last.heading : "") << '\n';
   for (const MechanismReport& report : reports) {
     text << std::left << std::setw(static_cast<int>(width)) << report.attention << std::right;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       text << std::setw(10) << (i < report.times.size() ? cell(report.times[i]) : "-");
+    }
+    if (last.cell) {
+      text << std::setw(static_cast<int>(last.heading.size()) + 2) << last.cell(report);
     }
     text << '\n';
   }
@@ -163,9 +174,11 @@ void print_notes(const std::vector<MechanismReport>& reports) {
   for (const MechanismReport& report : reports) {
     std::string note;
     const auto from = faster_from(report, baseline);
+    const auto less = smaller_from(report, baseline);
     if (&report != &baseline && report.refused.empty()) {
       note += from ? concat("faster than `", baseline.attention, "` from ", digits(*from), " tokens on")
                    : concat("not faster than `", baseline.attention, "` at these lengths");
+      note += less ? concat(", less memory from ", digits(*less), " on") : ", not less memory";
     }
     if (report.state_bytes) {
       note += concat(note.empty() ? "" : "; ", "state after 1,024 tokens ",
@@ -185,13 +198,21 @@ void print_notes(const std::vector<MechanismReport>& reports) {
 }
 
 void print_tables(const std::vector<MechanismReport>& reports, const MechanismCalls& calls) {
-  const auto print = [&](const char* title, const Cell& cell) {
-    std::cout << length_table(title, reports, calls.lengths, cell);
+  const auto print = [&](const char* title, const Cell& cell, const LastColumn& last = {}) {
+    std::cout << length_table(title, reports, calls.lengths, cell, last);
   };
-  print("forward, ms", [](const MechanismTimes& times) { return milliseconds_text(times.forward_ms); });
+  // What a mechanism is chosen by: the length from which on it takes less time than the first one.
+  const LastColumn even{"break-even", [&](const MechanismReport& report) {
+                          const auto length = break_even(report, reports.front());
+                          return &report == &reports.front() || !length ? std::string("-") : digits(*length);
+                        }};
+  print(
+      "forward, ms", [](const MechanismTimes& times) { return milliseconds_text(times.forward_ms); },
+      calls.backward ? LastColumn{} : even);
   if (calls.backward) {
-    print("forward and backward, ms",
-          [](const MechanismTimes& times) { return milliseconds_text(*times.forward_backward_ms); });
+    print(
+        "forward and backward, ms",
+        [](const MechanismTimes& times) { return milliseconds_text(*times.forward_backward_ms); }, even);
   }
   print("forward, MiB", [](const MechanismTimes& times) { return mebibytes_text(times.forward_bytes); });
   if (calls.backward) {

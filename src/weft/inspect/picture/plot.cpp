@@ -19,7 +19,8 @@ constexpr double kHeight = 250;
 constexpr double kLeft = kMargin + 30;
 constexpr double kTop = kMargin + 42;  // below title and one line of names
 constexpr Text kCell{10, false, false, kInk};
-constexpr double kGap = 16;  // between columns
+constexpr double kGap = 16;      // between columns
+constexpr double kBetween = 54;  // from one frame to the next, with the words below the first
 
 /// Powers of ten that an axis begins and ends with.
 struct Powers {
@@ -42,13 +43,20 @@ Powers powers_around(double smallest, double largest) {
   return {low, std::max(static_cast<int>(std::ceil(std::log10(largest) - 1e-9)), low + 1)};
 }
 
-void check_point(const Plot& plot, double x, double y) {
+/// The first one and those below it.
+std::vector<PlotPanel> panels_of(const Plot& plot) {
+  std::vector<PlotPanel> panels{{plot.x_name, plot.curves, plot.y_on_powers}};
+  panels.insert(panels.end(), plot.below.begin(), plot.below.end());
+  return panels;
+}
+
+void check_point(const PlotPanel& plot, double x, double y) {
   const bool fits = plot.y_on_powers ? y > 0 && std::isfinite(y) : y >= 0 && y <= 1;
   require(x > 0 && std::isfinite(x) && fits, "a plot needs x above 0 and y ",
           plot.y_on_powers ? "above 0" : "in [0, 1]", ", found ", x, " and ", y);
 }
 
-Frame frame_of(const Plot& plot) {
+Frame frame_of(const PlotPanel& plot) {
   std::vector<double> xs;
   std::vector<double> ys;
   for (const PlotCurve& curve : plot.curves) {
@@ -87,7 +95,7 @@ std::vector<std::pair<double, std::string>> marks_of(const Frame& frame) {
   return marks;
 }
 
-void draw_frame(cairo_t* context, const Plot& plot, const Frame& frame) {
+void draw_frame(cairo_t* context, const PlotPanel& plot, const Frame& frame) {
   const double bottom = frame.top + kHeight;
   set_colour(context, kGrey);
   cairo_set_line_width(context, 0.75);
@@ -159,25 +167,35 @@ std::vector<LegendEntry> names_of(const Plot& plot) {
 }
 
 Drawing plot_drawing(const Plot& plot) {
-  Frame frame = frame_of(plot);
+  const std::vector<PlotPanel> panels = panels_of(plot);
+  std::vector<Frame> frames;
+  double inner = kLeastWidth;
+  double top = kTop;
   with_measuring_context([&](cairo_t* context) {
     const double title_end = kMargin + text_width(context, kTitle, plot.title);
-    frame.width = std::max({frame.width, columns_of(context, plot.table).back() - kGap - kLeft, title_end - kLeft});
-    const int lines = legend_lines(context, names_of(plot), kLeft, kLeft + frame.width);
-    frame.top = kTop + std::max(lines - 1, 0) * kLegendLine;
+    inner = std::max({inner, columns_of(context, plot.table).back() - kGap - kLeft, title_end - kLeft});
+    const int lines = legend_lines(context, names_of(plot), kLeft, kLeft + inner);
+    top += std::max(lines - 1, 0) * kLegendLine;
   });
-  const double width = kLeft + frame.width + kMargin;
-  const double bottom = frame.top + kHeight;
+  for (const PlotPanel& panel : panels) {
+    frames.push_back(frame_of(panel));
+    frames.back().width = inner;
+    frames.back().top = top + static_cast<double>(frames.size() - 1) * (kHeight + kBetween);
+  }
+  const double width = kLeft + inner + kMargin;
+  const double bottom = frames.back().top + kHeight;
   const double table_top = bottom + 58;
   const double height =
       (plot.table.empty() ? bottom + 36 : table_top + static_cast<double>(plot.table.size()) * kLine) + kMargin;
-  return {width, height, [&plot, frame, width, height, table_top](cairo_t* context) {
+  return {width, height, [&plot, panels, frames, width, height, table_top](cairo_t* context) {
             fill(context, {1, 1, 1}, 0, 0, width, height);
             draw_text(context, kTitle, plot.title, kMargin, kMargin + 8);
             draw_legend(context, names_of(plot), kLeft, kMargin + 18, width - kMargin);
-            draw_frame(context, plot, frame);
-            for (const PlotCurve& curve : plot.curves) {
-              draw_curve(context, curve, frame);
+            for (std::size_t i = 0; i < panels.size(); ++i) {
+              draw_frame(context, panels[i], frames[i]);
+              for (const PlotCurve& curve : panels[i].curves) {
+                draw_curve(context, curve, frames[i]);
+              }
             }
             draw_table(context, plot.table, table_top);
           }};

@@ -17,12 +17,20 @@ struct PlotCurve {
   std::vector<std::pair<double, double>> points;  ///< x > 0, y in [0, 1] or, on powers of ten, above 0
 };
 
+/// Curves in a frame of their own.
+struct PlotPanel {
+  std::string x_name;
+  std::vector<PlotCurve> curves;
+  bool y_on_powers = false;  ///< y on powers of ten, as x is; otherwise from 0 to 1
+};
+
 struct Plot {
   std::string title;
   std::string x_name;
   std::vector<PlotCurve> curves;
   std::vector<std::vector<std::string>> table;  ///< rows of equally many words, the first a heading; may be empty
-  bool y_on_powers = false;                     ///< y on powers of ten, as x is; otherwise from 0 to 1
+  bool y_on_powers = false;                     ///< as of a panel
+  std::vector<PlotPanel> below = {};  ///< further frames, whose curves have the names and colours of the first
 };
 
 /// The figure as a whole SVG document or PNG file: x from the smallest to the largest power of ten around the points,

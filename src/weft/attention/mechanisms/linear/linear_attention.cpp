@@ -80,7 +80,7 @@ LinearAttention::LinearAttention(MechanismSpec spec, const MechanismSite& site)
 
 at::Tensor LinearAttention::query_features(const at::Tensor& x) const { return map_(x); }
 
-at::Tensor LinearAttention::key_features(const at::Tensor& x) const { return map_(x); }
+KeyFeatures LinearAttention::key_features(const at::Tensor& x) const { return {map_(x)}; }
 
 at::Tensor LinearAttention::denominators(const at::Tensor& sums) const { return sums + kEpsilon; }
 

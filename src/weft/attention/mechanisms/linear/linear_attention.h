@@ -24,7 +24,7 @@ class LinearAttention : public FeatureAttention {
 
  protected:
   at::Tensor query_features(const at::Tensor& x) const override;
-  at::Tensor key_features(const at::Tensor& x) const override;
+  KeyFeatures key_features(const at::Tensor& x) const override;
   at::Tensor denominators(const at::Tensor& sums) const override;
 
  private:

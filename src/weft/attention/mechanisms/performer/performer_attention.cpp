@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Features in a range that float32 holds, without a maximum over the length: one would let later keys reach earlier
-// rows.
+// Features of a row are divided by their largest; what that was is the row's level, which the sums carry.
 #include "weft/attention/mechanisms/performer/performer_attention.h"
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -31,10 +30,8 @@ constexpr std::int64_t kDefaultFeatures = 256;
 constexpr std::int64_t kMostPerformerSteps = 1 << 30;
 constexpr std::int64_t kLargestPerformerSeed = (std::int64_t{1} << 62) - 1;
 constexpr double kRowsAtOnce = 64;  // that meet in a masked product, see causal_product()
-// The largest exponent of a key's feature. e^60 is 1e26: sums over 2^17 keys and 2^16 features stay below the 3e38 of
-// float32, and an exponent may fall by 147 before the feature is 0.
-constexpr double kTop = 60;
 constexpr double kLeastDenominator = 1e-30;
+constexpr double kLargestLevel = 1e30;  // beyond any key of a trained model: no difference of two is NaN
 
 struct PerformerSettings {
   std::int64_t features;
@@ -149,18 +146,15 @@ at::Tensor PerformerAttention::projected(const at::Tensor& scaled) const {
   return at::matmul(scaled, projection_.to(scaled.scalar_type()).t());
 }
 
-at::Tensor PerformerAttention::half_squares(const at::Tensor& like) const {
-  return half_square(projection_.to(like.scalar_type())).squeeze(-1);
-}
-
-at::Tensor PerformerAttention::key_features(const at::Tensor& x) const {
+KeyFeatures PerformerAttention::key_features(const at::Tensor& x) const {
   const at::Tensor key = scaled(x);
   if (positive_) {
-    // w . k' - |k'|^2 / 2 - |w|^2 / 2 = -|k' - w|^2 / 2 is never positive: a constant of each feature bounds it.
-    return (projected(key) - half_square(key) - half_squares(key) + kTop).exp();
+    const at::Tensor exponents = projected(key) - half_square(key);
+    const at::Tensor largest = exponents.detach().amax(-1, true).clamp_min(-kLargestLevel);
+    return {(exponents - largest).exp(), largest.squeeze(-1)};
   }
-  // Keys with |k'|^2 / 2 above 120, beside which no other key counts, are as if at 120.
-  return sine_and_cosine(projected(key)) * (half_square(key) - kTop).clamp_max(kTop).exp();
+  const at::Tensor squares = half_square(key).clamp_max(kLargestLevel);
+  return {sine_and_cosine(projected(key)) * (squares - squares.detach()).exp(), squares.detach().squeeze(-1)};
 }
 
 at::Tensor PerformerAttention::query_features(const at::Tensor& x) const {
@@ -168,9 +162,7 @@ at::Tensor PerformerAttention::query_features(const at::Tensor& x) const {
   if (!positive_) {
     return sine_and_cosine(angles);  // exp(|q'|^2 / 2) is a factor of the row
   }
-  // What key_features() took from a feature comes back here; the row's largest is a factor of the row, as |q'|^2 is.
-  const at::Tensor exponents = angles + half_squares(angles);
-  return (exponents - exponents.detach().amax(-1, true)).exp();
+  return (angles - angles.detach().amax(-1, true)).exp();  // so is its largest, as |q'|^2 is
 }
 
 at::Tensor PerformerAttention::denominators(const at::Tensor& sums) const {

@@ -30,14 +30,12 @@ class PerformerAttention : public FeatureAttention {
 
  protected:
   at::Tensor query_features(const at::Tensor& x) const override;
-  at::Tensor key_features(const at::Tensor& x) const override;
+  KeyFeatures key_features(const at::Tensor& x) const override;
   at::Tensor denominators(const at::Tensor& sums) const override;
 
  private:
   /// w_f . x' [B, H, N, rows].
   at::Tensor projected(const at::Tensor& scaled) const;
-  /// |w_f|^2 / 2 [rows], in the dtype of `like`.
-  at::Tensor half_squares(const at::Tensor& like) const;
 
   bool positive_ = true;
   bool orthogonal_ = true;

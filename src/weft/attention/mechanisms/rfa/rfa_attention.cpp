@@ -172,7 +172,7 @@ at::Tensor RfaAttention::features(const at::Tensor& x) const {
 
 at::Tensor RfaAttention::query_features(const at::Tensor& x) const { return features(x); }
 
-at::Tensor RfaAttention::key_features(const at::Tensor& x) const { return features(x); }
+KeyFeatures RfaAttention::key_features(const at::Tensor& x) const { return {features(x)}; }
 
 // As released: a sum over a masked matrix or over another text counts by its size, a running sum as it is.
 at::Tensor RfaAttention::denominators(const at::Tensor& sums) const {

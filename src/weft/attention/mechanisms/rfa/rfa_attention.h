@@ -40,7 +40,7 @@ class RfaAttention : public FeatureAttention {
 
  protected:
   at::Tensor query_features(const at::Tensor& x) const override;
-  at::Tensor key_features(const at::Tensor& x) const override;
+  KeyFeatures key_features(const at::Tensor& x) const override;
   at::Tensor denominators(const at::Tensor& sums) const override;
   at::Tensor log_gates(const at::Tensor& key) const override;
 
