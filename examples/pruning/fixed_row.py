@@ -102,7 +102,7 @@ def token_counts(chosen, sources):
     """Tokens of each source, special ones included."""
     command = [str(chosen.weft), "tokenize", str(chosen.run), "--json"]
     found = subprocess.run(command, input="\n".join(sources) + "\n", check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return [len(json.loads(line)["input_ids"]) for line in found.stdout.splitlines()]
+    return [len(json.loads(line)["result"][0]["input_ids"]) for line in found.stdout.splitlines()]
 
 
 if __name__ == "__main__":

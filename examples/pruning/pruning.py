@@ -9,8 +9,10 @@ what the profile is worth: as many random edges, and a window of as many edges.
     examples/pruning/pruning.py language --train books/train --held-out books/val --out pruning [--steps 600] [--seeds 3]
     examples/pruning/pruning.py classify --train sst2/train.tsv --held-out sst2/dev.tsv --out pruning-sst2
     examples/pruning/pruning.py translate --train multi30k/train --held-out multi30k/val --source de --target en --out pruning-de-en
+    examples/pruning/pruning.py answer --train train-v2.0.json --held-out dev-v2.0.json --out pruning-squad [--model DIR]
 
 Leaves OUT/table.md and OUT/results.json; what is there already is not made again. translate prunes self-attention and cross-attention apart.
+answer prunes blocks of 32 x 32 positions, which attention computes faster, and begins with random weights unless --model names an encoder.
 """
 import argparse
 import json
@@ -22,13 +24,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 import programs  # noqa: E402
 
+EDGES = ["--unit", "edge", "--rank", "mean"]
 CONTROLS = {"profile": [], "random": ["--control", "random"], "window": ["--control", "window"]}
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     tasks = parser.add_subparsers(dest="task", required=True)
-    for name in ("language", "classify", "translate"):
+    for name in ("language", "classify", "translate", "answer"):
         task = tasks.add_parser(name)
         task.add_argument("--weft", default=programs.ROOT / "build/release/bin/weft", help="the weft program")
         task.add_argument("--train", nargs="+", required=True, help="what to train on; translate: the name without .de, .en")
@@ -43,6 +46,7 @@ def options():
         task.add_argument("--width", type=int, default=128)
         task.add_argument("--heads", type=int, default=4)
         task.add_argument("--learning-rate", type=float, default=2e-3)
+        task.add_argument("--model", type=pathlib.Path, help="answer: the encoder that learns to answer (default: a small one of random weights)")
         task.add_argument("--source", default="de")
         task.add_argument("--target", default="en")
     return parser.parse_args()
@@ -51,7 +55,7 @@ def options():
 class Language:
     """A decoder of bytes; bits a byte of held-out text."""
 
-    figure, attends = "bits per byte", ["self"]
+    figure, attends, units = "bits per byte", ["self"], EDGES
 
     def __init__(self, chosen):
         self.chosen = chosen
@@ -70,7 +74,7 @@ class Language:
 class Classify:
     """A small encoder from random weights; accuracy of held-out examples."""
 
-    figure, attends = "accuracy", ["self"]
+    figure, attends, units = "accuracy", ["self"], EDGES
 
     def __init__(self, chosen):
         self.chosen = chosen
@@ -81,12 +85,8 @@ class Classify:
         self.model = programs.small_encoder(chosen, chosen.out / "model", "bert", tokenizer, 128)
 
     def train(self, run, attention, seed):
-        chosen, model = self.chosen, self.model
-        if attention.startswith("@"):
-            model = chosen.out / "models" / pathlib.Path(attention).stem
-            if not model.exists():
-                model.parent.mkdir(exist_ok=True)
-                programs.weft(chosen.weft, "convert", self.model, "--attention", attention, "--out", model)
+        chosen = self.chosen
+        model = with_attention(chosen, self.model, attention)
         result = programs.trained(chosen.weft, run, "--task", "classify", "--model", model, "--train-data", *chosen.train, "--eval-data",
                                   *chosen.held_out, "--learning-rate", chosen.learning_rate, "--steps", chosen.steps, "--seed", seed)
         return result["evaluation"]["accuracy"]
@@ -95,10 +95,58 @@ class Classify:
         return [run, "--data", self.chosen.train[0]]
 
 
+class Answer:
+    """An encoder that marks the answers to questions in documents, SQuAD's files; F1 of held-out questions."""
+
+    figure, attends, units = "F1", ["self"], ["--unit", "block", "--block", 32]
+
+    def __init__(self, chosen):
+        self.chosen = chosen
+        chosen.seed = 0
+        self.model = chosen.model or self.small_model()
+
+    def small_model(self):
+        chosen, tokenizer = self.chosen, self.chosen.out / "tokenizer"
+        if not tokenizer.exists():
+            text = chosen.out / "documents.txt"
+            text.write_text("\n".join(documents(chosen.train)) + "\n")
+            programs.weft(chosen.weft, "tokenizer", "train", text, "--vocabulary-size", 8192, "--out", tokenizer)
+        return programs.small_encoder(chosen, chosen.out / "model", "bert", tokenizer, 384)
+
+    def train(self, run, attention, seed):
+        chosen = self.chosen
+        result = programs.trained(chosen.weft, run, "--task", "answer", "--model", with_attention(chosen, self.model, attention), "--train-data",
+                                  *chosen.train, "--eval-data", *chosen.held_out, "--format", "squad", "--learning-rate",
+                                  chosen.learning_rate, "--steps", chosen.steps, "--seed", seed)
+        return result["evaluation"]["f1"]
+
+    def profile(self, run):
+        return [run, "--data", self.chosen.train[0], "--format", "squad", "--examples", 1000]
+
+
+def with_attention(chosen, model, attention):
+    """`model`, or a copy of it with the patterns of an @FILE."""
+    if not attention.startswith("@"):
+        return model
+    copy = chosen.out / "models" / pathlib.Path(attention).stem
+    if not copy.exists():
+        copy.parent.mkdir(exist_ok=True)
+        programs.weft(chosen.weft, "convert", model, "--attention", attention, "--out", copy)
+    return copy
+
+
+def documents(files):
+    """The documents and the questions of SQuAD's files, a line each."""
+    for file in files:
+        for article in json.loads(pathlib.Path(file).read_text(encoding="utf-8"))["data"]:
+            for paragraph in article["paragraphs"]:
+                yield from (text.replace("\n", " ") for text in [paragraph["context"], *(each["question"] for each in paragraph["qas"])])
+
+
 class Translate:
     """An encoder-decoder from random weights; BLEU of held-out sentences."""
 
-    figure, attends = "BLEU", ["self", "cross"]
+    figure, attends, units = "BLEU", ["self", "cross"], EDGES
 
     def __init__(self, chosen):
         self.chosen = chosen
@@ -121,12 +169,12 @@ class Translate:
                 "--truncate"]
 
 
-def pruned_patterns(chosen, profile, attend, percentage, control):
+def pruned_patterns(chosen, task, profile, attend, percentage, control):
     """The file of weft prune; the same graphs for all seeds."""
     path = chosen.out / "patterns" / f"{attend}-{percentage}-{control}.json"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
-        programs.weft(chosen.weft, "prune", profile, "--density", round(1 - percentage / 100, 6), "--rank", "mean", "--attend", attend,
+        programs.weft(chosen.weft, "prune", profile, "--density", round(1 - percentage / 100, 6), *task.units, "--attend", attend,
                       *CONTROLS[control], "-o", path)
     return path
 
@@ -137,7 +185,7 @@ def experiments(chosen, task, profile):
     for attend in (attend for attend in task.attends if attend in chosen.attend):
         for percentage in (p for p in chosen.pruned if p > 0):
             for control in chosen.controls:
-                yield attend, percentage, control, f"@{pruned_patterns(chosen, profile, attend, percentage, control)}"
+                yield attend, percentage, control, f"@{pruned_patterns(chosen, task, profile, attend, percentage, control)}"
 
 
 def table(task, rows):
@@ -154,7 +202,7 @@ def table(task, rows):
 def main():
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    task = {"language": Language, "classify": Classify, "translate": Translate}[chosen.task](chosen)
+    task = {"language": Language, "classify": Classify, "translate": Translate, "answer": Answer}[chosen.task](chosen)
     (chosen.out / "runs").mkdir(exist_ok=True)
     first = chosen.out / "runs" / "full-0"
     profile = chosen.out / "profile.safetensors"

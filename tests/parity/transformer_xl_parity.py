@@ -33,9 +33,9 @@ def weft(*arguments):
     return process.stdout
 
 
-def bits(model, ids, context):
-    """Bits of all tokens but the first, in segments behind a memory that begins empty, as `weft eval` scores them."""
-    memories, total = [torch.zeros(0, 1, model.config.d_model)] * model.config.n_layer, 0.0
+def bits(model, ids, context, zeros=False):
+    """Bits of all tokens but the first, in segments behind a memory that begins empty, as `weft eval` scores them, or with the zeros of transformers."""
+    memories, total = None if zeros else [torch.zeros(0, 1, model.config.d_model)] * model.config.n_layer, 0.0
     with torch.no_grad():
         for begin in range(0, ids.shape[1] - 1, context):
             piece = ids[:, begin:min(begin + context, ids.shape[1] - 1)]
@@ -60,10 +60,12 @@ def check_fixtures():
 def same_bits(name, model, folder, text, context):
     words = json.loads((pathlib.Path(folder) / "vocab.json").read_text())
     ids = torch.tensor([[words[word] for word in text.read_text().replace("\n", " <eos> ").split()]])
-    found = json.loads(weft("eval", folder, "--text", text, "--context", context, "--dtype", "float32", "--json"))
-    expected = bits(model.eval(), ids, context) / (ids.shape[1] - 1)
-    ours = torch.log2(torch.tensor(found["perplexity"], dtype=torch.float64)).item()
-    report(abs(ours - expected) <= SAME_BITS, f"{name}: {ours:.6f} bits a token, transformers {expected:.6f}")
+    for zeros in (False, True):
+        flags = ["--like-transformers"] if zeros else []
+        found = json.loads(weft("eval", folder, "--text", text, "--context", context, "--dtype", "float32", "--json", *flags))
+        expected = bits(model.eval(), ids, context, zeros) / (ids.shape[1] - 1)
+        ours = torch.log2(torch.tensor(found["perplexity"], dtype=torch.float64)).item()
+        report(abs(ours - expected) <= SAME_BITS, f"{name} {flags}: {ours:.6f} bits a token, transformers {expected:.6f}")
 
 
 def main():

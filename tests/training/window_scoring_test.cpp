@@ -6,14 +6,19 @@
 #include <ATen/ops/gather.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "data/text_files.h"
+#include "models/small_model.h"
 #include "support/expect_error.h"
+#include "weft/layers/memory/segment_memory.h"
+#include "weft/training/evaluation/segment_scoring.h"
 
 namespace weft::training {
 namespace {
@@ -93,6 +98,34 @@ TEST(WindowScoring, TellsHowFarItIsAndStopsForNaN) {
   test::expect_error(ErrorKind::kArgument, {"two tokens"}, [&] { summed_nats(zeros, position_ids(1), options); });
   test::expect_error(ErrorKind::kArgument, {"context"},
                      [&] { summed_nats(zeros, position_ids(9), window_options(0)); });
+}
+
+TEST(SegmentScoring, BeginsBehindNothingOrBehindZeros) {
+  const at::NoGradGuard without_gradients;
+  models::TransformerConfig config = test::small_config();
+  config.position_embedding = "none";
+  config.norm_position = "post";
+  config.attention = {"relative(left=11)"};
+  config.memory_length = 12;
+  models::LanguageModel model = test::make_model(config);
+  const at::Tensor ids = test::random_ids(1, 40);
+  const auto behind = [&](std::int64_t rows) {
+    const auto memory = std::make_shared<layers::SegmentMemory>();
+    memory->layers.assign(rows > 0 ? 2 : 0, at::zeros({1, rows, config.hidden_size}));
+    double nats = 0.0;
+    for (std::int64_t first = 0; first < 39; first += 5) {
+      models::ModelInput input = test::input_of(ids.narrow(1, first, std::min<std::int64_t>(5, 39 - first)));
+      input.memory = memory;
+      nats += model->token_scores(input, ids.narrow(1, first + 1, input.input_ids.size(1))).nats.sum().item<double>();
+    }
+    return nats;
+  };
+  const auto scored = [&](MemoryBegin begin) {
+    return segment_nats(model, ids[0], window_options(5), [](const auto&, const auto&) {}, begin);
+  };
+  EXPECT_NEAR(scored(MemoryBegin::kEmpty), behind(0), 1e-3);  // float32, 200 nats
+  EXPECT_NEAR(scored(MemoryBegin::kZeros), behind(12), 1e-3);
+  EXPECT_GT(std::abs(behind(0) - behind(12)), 0.1);
 }
 
 }  // namespace

@@ -15,7 +15,9 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
+#include "weft/checkpoint/published_decoders.h"
 #include "weft/checkpoint/reformer/like_transformers.h"
+#include "weft/checkpoint/transformer_xl/config_json.h"
 #include "weft/cli/commands/eval_task.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/evaluation/eval_pairs.h"
@@ -35,6 +37,7 @@
 #include "weft/tasks/task_model.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
+#include "weft/training/evaluation/evaluate_behind_zeros.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/evaluation/evaluate_pictures.h"
 
@@ -91,8 +94,8 @@ struct EvalConfig {
                 "pattern or mechanism to use instead of the one in config.json: one, or one a layer, or @FILE of weft "
                 "prune or weft propose"});
     visit(Field{"like_transformers", &C::like_transformers,
-                "compute a Reformer as transformers 5 does, where that is wrong: without the bias of the head, and "
-                "keys of a short text twice"});
+                "compute as transformers does, where that is something else: a Reformer without the bias of the head, "
+                "and keys of a short text twice; a Transformer-XL behind a memory of zeros"});
     visit(Field{"compressed_memory", &C::compressed_memory,
                 "rows of the compressed memory of a decoder that has one, more or fewer than it learned with; -1 for "
                 "as many as it learned with"}
@@ -167,15 +170,20 @@ Json evaluate_encoder(const checkpoint::OpenedModel& opened, const EvalConfig& c
 // With config.token_scores, each token's score as a line of that file.
 Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const std::string& text,
                       const EvalConfig& config, training::EvaluateOptions options) {
+  const bool zeros = config.like_transformers && model->config().is_transformer_xl();
+  const auto evaluated = [&] {
+    return training::to_json(zeros ? training::evaluate_behind_zeros(model, tokenizer, text, options)
+                                   : training::evaluate(model, tokenizer, text, options));
+  };
   if (config.token_scores.empty()) {
-    return training::to_json(training::evaluate(model, tokenizer, text, options));
+    return evaluated();
   }
   AtomicFile out(config.token_scores);
   options.scored = [&out](const training::TokenScore& score) {
     const Json line = {{"begin", score.begin}, {"end", score.end}, {"bits", score.bits}, {"hit", score.hit}};
     out.write(formats::print_json(line) + "\n");
   };
-  const Json result = training::to_json(training::evaluate(model, tokenizer, text, options));
+  const Json result = evaluated();
   out.commit();
   return result;
 }
@@ -220,7 +228,10 @@ models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const Eval
   if (config.like_transformers) {
     require(config.attention.empty(), "--attention is Weft's own, and --like-transformers asks for that of ",
             "transformers");
-    return checkpoint::load_like_transformers(opened);
+    const checkpoint::PublishedDecoder* const published = opened.published_decoder();
+    return published != nullptr && published->type == checkpoint::kTransformerXl
+               ? checkpoint::load_model(opened)
+               : checkpoint::load_like_transformers(opened);
   }
   const std::optional<AttentionFile> file = attention_file(config.attention);
   if (!file) {

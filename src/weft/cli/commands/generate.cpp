@@ -205,7 +205,7 @@ void check_generate_flags(const GenerateOptions& options) {
   if (options.picture.given()) {
     check_picture_options(options.picture, options.settings);
     if (options.memory >= 0 || options.compressed_memory >= 0) {
-      throw UsageError("a memory is for decoders with attention `relative`, and not for pictures",
+      throw UsageError("a memory is for decoders with attention `relative` or `span`, and not for pictures",
                        "leave --memory and --compressed-memory out");
     }
     if (options.like_transformers) {
@@ -230,7 +230,7 @@ void run_generate(const GenerateOptions& options) {
     directory.own_config();  // says what a directory is that cannot generate
   }
   if (has_source && (options.memory >= 0 || options.compressed_memory >= 0)) {
-    throw UsageError("a memory is for decoders with attention `relative`, and this is an encoder-decoder",
+    throw UsageError("a memory is for decoders with attention `relative` or `span`, and this is an encoder-decoder",
                      "leave --memory and --compressed-memory out");
   }
   if (has_source && options.like_transformers) {
@@ -297,9 +297,10 @@ void add_generate(CLI::App& parent) {
   app.add_option("--output", options->picture.output,
                  "file to write: with --input safetensors (sequences and sequences_scores), of a picture a PNG")
       ->option_text("FILE");
-  app.add_option("--memory", options->memory,
-                 "tokens before the next one that a decoder with attention `relative` remembers, more or fewer than it "
-                 "learned with; 0 for all (default: as many as it learned with)")
+  app.add_option(
+         "--memory", options->memory,
+         "tokens before the next one that a decoder with attention `relative` or `span` remembers, more or fewer "
+         "than it learned with; 0 for all (default: as many as it learned with)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
       ->option_text("N");
   app.add_option("--compressed-memory", options->compressed_memory,
