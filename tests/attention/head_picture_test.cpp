@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pictures of a head against the weights that the dense float64 oracle gives: cells of every size, parts of a call,
-// padding, rows without an edge, multiplicities and distance tables.
+// padding, rows without an edge, multiplicities and distance tables; parts against wholes.
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,6 +35,7 @@ DenseHead dense_head(const PatternCall& made, const PictureRequest& request) {
   const std::int64_t first = request.query_begin - made.site.query_offset;
   DenseHead result{probabilities(made)[0][request.head].narrow(0, first, rows).clone(),
                    at::zeros({rows, made.site.key_length}, at::kLong)};
+  auto edges = result.edges.accessor<std::int64_t, 2>();
   pattern::Site site = made.site;
   site.head = request.head;
   for (std::int64_t query = first; query < first + rows; ++query) {
@@ -43,8 +45,7 @@ DenseHead dense_head(const PatternCall& made, const PictureRequest& request) {
     }
     for (std::int64_t key = 0; key < site.key_length; ++key) {
       const bool kept = !call.key_keep.defined() || call.key_keep[0][key].item<bool>();
-      result.edges[query - first][key] =
-          static_cast<std::int64_t>(kept && made.pattern.multiplicity(site, query, key) > 0);
+      edges[query - first][key] = static_cast<std::int64_t>(kept && made.pattern.multiplicity(site, query, key) > 0);
     }
   }
   return result;
@@ -110,6 +111,94 @@ TEST(HeadPicture, EqualsTheDenseOracle) {
   }
 }
 
+// The lengths of a paragraph, single tokens and cells of several: rows sum to 1.
+TEST(HeadPicture, EqualsDenseAttentionAtSixHundredTokens) {
+  for (const char* expression : {"full", "causal", "window(50) | global(2)"}) {
+    SCOPED_TRACE(expression);
+    const PatternCall made = call_of({expression, 600, 600, 0, {64, 64}, false, false}, 1);
+    const PictureRequest request{.head = 1, .query_end = 600, .keys = 600, .top = 600};
+    const DenseHead dense = dense_head(made, request);
+    for (const bool doubled : {false, true}) {
+      attention::MassCall call = made.call;
+      call.query = doubled ? call.query.to(at::kDouble) : call.query;
+      call.key = call.key.to(call.query.scalar_type());
+      PictureOfHead drawn(request);
+      drawn.add(scored_call(call));
+      const HeadPicture picture = drawn.finished();
+      EXPECT_TRUE(at::allclose(picture.mean.to(at::kDouble), dense.weights, 0.0, 1e-6));
+      EXPECT_TRUE(at::equal(picture.edges, dense.edges));
+      EXPECT_TRUE(at::allclose(picture.visible, dense.edges.sum(1).to(at::kDouble)));
+      EXPECT_TRUE(at::allclose(picture.top_weight.to(at::kDouble).sum(1), at::ones({600}, at::kDouble), 0.0, 1e-6));
+      expect_top(picture, dense, 600);
+      EXPECT_NEAR(picture.key.sum().item<double>(), 600.0, 1e-4);
+    }
+    PictureRequest coarse = request;
+    coarse.cell = 16;
+    PictureOfHead drawn(coarse);
+    drawn.add(scored_call(made.call));
+    expect_cells(drawn.finished(), dense, 16);
+  }
+}
+
+// A part of the keys alone, whether the rows were seen before or not.
+TEST(HeadPicture, APartEqualsThatOfTheWhole) {
+  for (const CallCase& one :
+       {CallCase{"causal", 200, 200, 0, {64, 64}, false, true},
+        CallCase{"heads(full, window(9) | global(1) | stride(7))", 150, 150, 0, {16, 32}, true, false},
+        CallCase{"causal & !segment(1)", 130, 170, 40, {64, 64}, false, false}}) {
+    SCOPED_TRACE(one.expression);
+    const PatternCall made = call_of(one, 1);
+    const attention::ScoredCall call = scored_call(made.call);
+    const std::int64_t end = one.offset + one.queries;
+    PictureOfHead whole({.head = 1, .cell = 2, .query_end = end, .keys = one.keys});
+    whole.add(call);
+    const HeadPicture expected = whole.finished();
+    for (const attention::RowScales* scales : {static_cast<const attention::RowScales*>(nullptr), &whole.scales()}) {
+      PictureOfHead drawn({.head = 1,
+                           .cell = 2,
+                           .query_begin = 48,
+                           .query_end = 120,
+                           .keys = one.keys,
+                           .top = 3,
+                           .key_begin = 34,
+                           .key_end = 131,
+                           .scales = scales});
+      drawn.add(call);
+      const HeadPicture part = drawn.finished();
+      const auto cut = [](const at::Tensor& cells) { return cells.narrow(0, 24, 36).narrow(1, 17, 49); };
+      // The last cell has one of its two keys.
+      const auto inner = [](const at::Tensor& cells) { return cells.narrow(1, 0, 48); };
+      EXPECT_TRUE(at::allclose(inner(part.mean), inner(cut(expected.mean)), 1e-5, 1e-7));
+      EXPECT_TRUE(at::allclose(inner(part.largest), inner(cut(expected.largest)), 1e-5, 1e-7));
+      EXPECT_TRUE(at::equal(inner(part.edges), inner(cut(expected.edges))));
+      EXPECT_TRUE(at::equal(part.visible, expected.visible.narrow(0, 24, 36)));
+      EXPECT_EQ(part.key.size(0), 97);
+      EXPECT_TRUE((((part.top_key >= 34) & (part.top_key < 131)) | (part.top_key == -1)).all().item<bool>());
+    }
+  }
+}
+
+TEST(HeadPicture, DoesNotDependOnThreads) {
+  const PatternCall made = call_of({"causal | global(3)", 300, 300, 0, {64, 64}, false, false}, 1);
+  const attention::ScoredCall call = scored_call(made.call);
+  const int before = at::get_num_threads();
+  for (const std::int64_t cell : {1, 16, 64, 256}) {
+    const PictureRequest request{.cell = cell, .query_end = 300, .keys = 300, .top = 4};
+    std::vector<HeadPicture> pictures;
+    for (const int threads : {1, 3}) {
+      at::set_num_threads(threads);
+      PictureOfHead drawn(request);
+      drawn.add(call);
+      pictures.push_back(drawn.finished());
+    }
+    EXPECT_TRUE(at::equal(pictures[0].mean, pictures[1].mean)) << cell;
+    EXPECT_TRUE(at::equal(pictures[0].largest, pictures[1].largest)) << cell;
+    EXPECT_TRUE(at::equal(pictures[0].key, pictures[1].key)) << cell;
+    EXPECT_TRUE(at::equal(pictures[0].top_key, pictures[1].top_key)) << cell;
+  }
+  at::set_num_threads(before);
+}
+
 TEST(HeadPicture, CellsCoverALengthWithPowersOfTwo) {
   EXPECT_EQ(attention::cell_size(1, 256), 1);
   EXPECT_EQ(attention::cell_size(256, 256), 1);
@@ -140,6 +229,10 @@ TEST(HeadPicture, RowsComputedApartTakeTheirPlace) {
   EXPECT_TRUE(at::allclose(picture.mean.sum(1), at::ones({40}), 0.0, 1e-5));
   const at::Tensor scores = at::matmul(tensors.value[0][1][7], tensors.value[0][1].transpose(0, 1));
   EXPECT_TRUE(at::allclose(picture.mean[7], scores.softmax(-1), 0.0, 1e-6));
+  PictureOfHead again({.head = 1, .query_end = 40, .keys = 40, .scales = &drawn.scales()});
+  again.add(scored_call(local));
+  again.add(scored_call(apart));
+  EXPECT_TRUE(at::allclose(again.finished().mean, picture.mean, 0.0, 1e-6));
 }
 
 TEST(HeadPicture, RelativeScoresEqualThoseWrittenOut) {
@@ -167,6 +260,10 @@ TEST(HeadPicture, SaysWhatDoesNotFit) {
   EXPECT_THROW(PictureOfHead({.cell = 3, .query_end = 20, .keys = 20}), Error);
   EXPECT_THROW(PictureOfHead({.cell = 4, .query_begin = 2, .query_end = 20, .keys = 20}), Error);
   EXPECT_THROW(PictureOfHead({.query_end = 0, .keys = 20}), Error);
+  EXPECT_THROW(PictureOfHead({.cell = 4, .query_end = 20, .keys = 20, .key_begin = 2}), Error);
+  EXPECT_THROW(PictureOfHead({.query_end = 20, .keys = 20, .key_end = 21}), Error);
+  const attention::RowScales none;
+  EXPECT_THROW(PictureOfHead({.query_end = 20, .keys = 20, .scales = &none}), Error);
   const Tensors tensors = random_tensors({1, 2, 20, 8});
   attention::MassCall call{.query = tensors.query, .key = tensors.key, .layout = layout_of("full", 20, 2)};
   const auto draw = [&](const PictureRequest& request) { PictureOfHead(request).add(scored_call(call)); };

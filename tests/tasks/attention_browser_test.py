@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of `weft attention` in a real browser: it draws its heads, a reader finds rows and keys, and the console stays silent."""
 
+import base64
+import json
 import pathlib
+import re
+import struct
 import sys
 import unittest
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "support")]
 from browser import Browser, needs_browser  # noqa: E402
-from weft_program import Case, weft_json  # noqa: E402
+from encoder_program import FIXTURES  # noqa: E402
+from weft_program import Case, weft, weft_json  # noqa: E402
 
 ARROW_DOWN = "\ue015"
 # The share of a canvas that is not of its most frequent colour.
@@ -17,6 +23,19 @@ const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas
 const counts = new Map();
 pixels.forEach((pixel) => counts.set(pixel, (counts.get(pixel) ?? 0) + 1));
 return 1 - Math.max(...counts.values()) / pixels.length;"""
+PIXELS = "return document.querySelector(arguments[0]).toDataURL()"
+# The colours of the columns of a canvas: one where all its pixels are alike.
+COLUMNS = """const canvas = document.querySelector(arguments[0]).cloneNode();
+const context = canvas.getContext('2d', { willReadFrequently: true }); // or the console warns
+context.drawImage(document.querySelector(arguments[0]), 0, 0);
+const pixels = new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+return Array.from({length: canvas.width}, (_, column) =>
+  new Set(pixels.filter((_, index) => index % canvas.width === column)).size);"""
+MEASURE = "const box = document.getElementById('measure'); box.value = arguments[0]; box.dispatchEvent(new Event('change'));"
+
+
+def packed(data):
+    return base64.b64encode(zlib.compress(data)).decode()
 
 
 @needs_browser
@@ -44,6 +63,84 @@ class AttentionBrowserTest(Case):
             browser.click("#grid .line:nth-child(3) button")
             browser.wait_for("return document.getElementById('about').textContent.startsWith('rollout')")
             self.assertTrue(browser.screenshot().startswith(b"\x89PNG"))
+            self.assertEqual(browser.errors(), [])
+
+    def test_sinks_are_hidden_and_the_largest_weight_is_another_picture(self):
+        self.train("--steps", "2")
+        page = self.folder / "page.html"
+        weft_json("attention", self.run_directory, self.held_out.read_text()[:64], "--cells", "16", "--out", page)
+        # A head whose key 5 is a sink: cell 1 of each row is the strongest.
+        marked = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+        data = json.loads(marked[1])
+        data["parts"] = data["parts"][:1]
+        (head, *_) = data["parts"][0]["heads"]
+        head["mean"] = packed(bytes(250 if index % 16 == 1 else 60 + (index * 7) % 60 for index in range(256)))
+        head["largest"] = packed(bytes(200 if index % 16 == 1 else 50 + (index * 11) % 80 for index in range(256)))
+        head["key"] = packed(struct.pack("<64f", *(40.0 if key == 5 else 0.4 for key in range(64))))
+        page.write_text(page.read_text().replace(marked[1], json.dumps(data)))
+        with Browser() as browser:
+            browser.open(page.as_uri())
+            browser.wait_for("return document.getElementById('about').textContent.includes('Sinks: 5')")
+            seen = browser.run(PIXELS, "#large")
+            strong = browser.run(COLUMNS, "#large")
+            self.assertEqual(strong[1], 1)
+            self.assertEqual(strong[2], 1, "beside a sink all else is faint")
+            browser.click("#sinks")
+            browser.wait_for(f"return document.querySelector('#large').toDataURL() !== {json.dumps(seen)}")
+            hidden = browser.run(COLUMNS, "#large")
+            self.assertEqual(hidden[1], 1)
+            self.assertGreater(hidden[2], 4, "without it the colours show the rest")
+            mean = browser.run(PIXELS, "#large")
+            browser.run(MEASURE, "largest")
+            browser.wait_for(f"return document.querySelector('#large').toDataURL() !== {json.dumps(mean)}")
+            browser.run(MEASURE, "mean")
+            browser.wait_for(f"return document.querySelector('#large').toDataURL() === {json.dumps(mean)}")
+            browser.click("#sinks")
+            browser.wait_for(f"return document.querySelector('#large').toDataURL() === {json.dumps(seen)}")
+            self.assertEqual(browser.errors(), [])
+
+    def test_a_part_is_shown_larger_until_its_words_fit_beside_it(self):
+        self.train("--steps", "2")
+        page = self.folder / "page.html"
+        text = self.held_out.read_text()[:100]
+        weft_json("attention", self.run_directory, text, "--out", page)
+        words = "return [...document.querySelectorAll(arguments[0])].map((word) => word.textContent)"
+        with Browser() as browser:
+            browser.open(page.as_uri())
+            browser.wait_for("return document.getElementById('about').textContent.includes('layers.0.self, head 0')")
+            self.assertEqual(browser.run(words, "#query-words span"), [])
+            whole = browser.run(PIXELS, "#large")
+            browser.keys("#large", "+")
+            browser.wait_for("return document.getElementById('about').textContent.includes('Queries from 38, keys from 38')")
+            self.assertEqual(browser.run("const canvas = document.getElementById('large'); return [canvas.width, canvas.height]"), [25, 25])
+            self.assertEqual(browser.run(words, "#query-words span"), list(text[38:63]))
+            browser.keys("#large", "\ue012" + "\ue011")  # left and home: to the earlier keys and queries
+            browser.wait_for("return document.getElementById('about').textContent.includes('Queries from 32, keys from 32')")
+            self.assertEqual(browser.run(words, "#key-words span"), list(text[32:57]))
+            browser.run("""const canvas = document.getElementById('large'), box = canvas.getBoundingClientRect();
+                canvas.dispatchEvent(new MouseEvent('click', { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 }));""")
+            browser.wait_for("return document.querySelector('#row h2')?.textContent.startsWith('Row 44:')")
+            browser.keys("#large", "-")
+            browser.wait_for(f"return document.getElementById('large').toDataURL() === {json.dumps(whole)}")
+            self.assertEqual(browser.errors(), [])
+
+    def test_cross_attention_is_an_alignment_of_words(self):
+        directory = self.folder / "bart"
+        process = weft("init", "--family", "bart", "--tokenizer", FIXTURES / "tokenizers/roberta", "--d-model", "16", "--encoder-layers", "1",
+                       "--decoder-layers", "1", "--encoder-attention-heads", "2", "--decoder-attention-heads", "2", "--encoder-ffn-dim", "24",
+                       "--decoder-ffn-dim", "24", "--init-std", "0.5", "--max-source-positions", "48", "--out", directory)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        page = self.folder / "page.html"
+        weft_json("attention", directory, "the loom weaves", "we see.", "--out", page)
+        data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+        names = [part["name"] for part in data["parts"]]
+        words = "return [...document.querySelectorAll(arguments[0])].map((word) => word.textContent)"
+        with Browser() as browser:
+            browser.open(page.as_uri())
+            browser.click(f"#grid .line:nth-child({names.index('decoder.layers.0.cross') + 1}) button")
+            browser.wait_for("return document.getElementById('about').textContent.startsWith('decoder.layers.0.cross')")
+            self.assertEqual(browser.run(words, "#query-words span"), data["texts"]["target"]["tokens"])
+            self.assertEqual(browser.run(words, "#key-words span"), data["texts"]["source"]["tokens"])
             self.assertEqual(browser.errors(), [])
 
 

@@ -22,6 +22,7 @@ from weft_program import BINARY, Case, environment, weft, weft_json  # noqa: E40
 DRAWN = """const canvas = document.querySelector(arguments[0]);
 const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
 return new Set(pixels).size;"""
+PIXELS = "return document.querySelector(arguments[0]).toDataURL()"
 
 
 def unpacked(text, form=None):
@@ -87,7 +88,11 @@ class AttentionServeTest(Case):
         status, view, _ = viewer.ask("GET", "/v1/view")
         self.assertEqual(status, 200)
         self.assertEqual((view["texts"], view["scales"], view["cells"]), (drawn["texts"], drawn["scales"], 16))
-        self.assertEqual(len(view["parts"]), 2)  # and no rollout
+        self.assertEqual([part["name"] for part in view["parts"]], ["layers.0.self", "layers.1.self", "rollout"])
+        # Rollout draws the heads that it needs, whoever asks first.
+        for name, form in (("mean", None), ("key", "f")):
+            found = viewer.ask("POST", "/v1/head", {"part": 2, "head": 0})[1]
+            self.assertEqual(unpacked(found[name], form), unpacked(drawn["parts"][2]["heads"][0][name], form))
         for number, part in enumerate(view["parts"]):
             whole = drawn["parts"][number]
             self.assertEqual({**part, "heads": None}, {**whole, "heads": None})
@@ -112,6 +117,52 @@ class AttentionServeTest(Case):
                 part = [codes[(row + i) * 60 + column + j] for i in range(tile["rows"]) for j in range(tile["columns"])]
                 self.assertEqual(unpacked(tile[name]), part, (row, column, name))
 
+    def test_a_tile_of_a_drawn_head_and_cells_that_do_not_divide_the_text(self):
+        self.train("--steps", "2")
+        text = self.held_out.read_text()[:61]
+        drawn = self.data_of_file(self.run_directory, text, "--cells", "64", "--top", "3")["parts"][0]
+        viewer = self.view(self.run_directory, text, "--cells", "16", "--top", "3")
+        self.assertEqual(viewer.ask("POST", "/v1/head", {"part": 0, "head": 1, "rows": False})[0], 200)
+        codes = unpacked(drawn["heads"][1]["mean"])
+        for row, column in ((16, 32), (56, 48)):
+            status, tile, _ = viewer.ask("POST", "/v1/tile", {"part": 0, "head": 1, "row": row, "column": column, "cell": 1})
+            self.assertEqual(status, 200, tile)
+            part = [codes[(row + i) * 61 + column + j] for i in range(tile["rows"]) for j in range(tile["columns"])]
+            # A product of fewer keys may round otherwise, and a code then be the next one.
+            self.assertLessEqual(max(abs(found - wanted) for found, wanted in zip(unpacked(tile["mean"]), part, strict=True)), 1)
+        keys, weights = (unpacked(drawn["heads"][1][name], form) for name, form in (("top_key", "i"), ("top_weight", "f")))
+        for row in (0, 1, 5, 60):
+            status, found, _ = viewer.ask("POST", "/v1/row", {"part": 0, "head": 1, "row": row})
+            self.assertEqual(status, 200, found)
+            listed = [(key, weight) for key, weight in zip(keys[3 * row:3 * row + 3], weights[3 * row:3 * row + 3]) if key >= 0]
+            self.assertEqual(found["keys"], [key for key, _ in listed])
+            for one, (_, weight) in zip(found["weights"], listed, strict=True):
+                self.assertAlmostEqual(one, weight, places=6)
+
+    def test_rollout_of_single_tokens_has_rows_and_nothing_finer(self):
+        self.train("--steps", "2")
+        text = self.held_out.read_text()[:40]
+        drawn = self.data_of_file(self.run_directory, text, "--top", "4")["parts"][2]
+        viewer = self.view(self.run_directory, text, "--top", "4")
+        for row in (0, 7, 39):
+            found = viewer.ask("POST", "/v1/row", {"part": 2, "head": 0, "row": row})[1]
+            listed = unpacked(drawn["heads"][0]["top_key"], "i")[4 * row:4 * row + 4]
+            self.assertEqual(found["keys"], [key for key in listed if key >= 0])
+        status, answer, _ = viewer.ask("POST", "/v1/tile", {"part": 2, "head": 0, "cell": 1})
+        self.assertEqual((status, "rollout" in answer["error"]), (400, True))
+        some = self.view(self.run_directory, text, "--layers", "0").ask("GET", "/v1/view")[1]
+        self.assertEqual([part["name"] for part in some["parts"]], ["layers.0.self"])
+
+    def test_an_answer_is_given_again_and_patience_changes_nothing(self):
+        self.train("--steps", "1")
+        viewer = self.view(self.run_directory, self.held_out.read_text()[:40], "--cells", "16")
+        question = {"part": 1, "head": 0, "rows": False}
+        first = viewer.ask("POST", "/v1/head", {**question, "patient": True})[1]
+        self.assertEqual(sorted(first), ["key", "largest", "mean"])
+        self.assertEqual(viewer.ask("POST", "/v1/head", question)[1], first)
+        with_rows = viewer.ask("POST", "/v1/head", {"part": 1, "head": 0})[1]
+        self.assertEqual({name: with_rows[name] for name in first}, first)
+
     def test_two_sides_of_a_pair_model_and_an_encoder(self):
         viewer = self.view(make_model(self.folder / "encoder", "bert", "masked-lm"), "hello world she said hello", "--layers", "1")
         view = viewer.ask("GET", "/v1/view")[1]
@@ -121,7 +172,7 @@ class AttentionServeTest(Case):
     def test_requests_are_held_to_the_rules(self):
         self.train("--steps", "1")
         viewer = self.view(self.run_directory, self.held_out.read_text()[:60], "--cells", "16")
-        for body, part in (({"part": 2, "head": 0}, "'part'"), ({"part": 0, "head": 9}, "'head'"), ({"part": -1}, "part"),
+        for body, part in (({"part": 3, "head": 0}, "'part'"), ({"part": 0, "head": 9}, "'head'"), ({"part": -1}, "part"),
                            ({"part": "x"}, "part"), ({"layer": 0}, "layer")):
             status, answer, _ = viewer.ask("POST", "/v1/head", body)
             self.assertEqual(status, 400, answer)
@@ -131,6 +182,7 @@ class AttentionServeTest(Case):
             status, answer, _ = viewer.ask("POST", "/v1/tile", {"part": 0, "head": 0, "row": 0, "column": 0, "cell": 1, **change})
             self.assertEqual(status, 400, answer)
             self.assertIn(part, answer["error"])
+        self.assertIn("'row'", viewer.ask("POST", "/v1/row", {"part": 0, "head": 0, "row": 60})[1]["error"])
         for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
             self.assertIn(viewer.ask("GET", "/v1/view", headers=headers)[0], (400, 403))
         status, page, headers = viewer.ask("GET", "/")
@@ -161,7 +213,7 @@ class AttentionServeTest(Case):
         viewer = self.view(self.run_directory, self.held_out.read_text()[:60], "--cells", "16")
         with Browser() as browser:
             browser.open(viewer.where + "/")
-            browser.wait_for("return document.querySelectorAll('#grid button').length === 4")
+            browser.wait_for("return document.querySelectorAll('#grid button').length === 5")
             browser.wait_for("return document.getElementById('about').textContent.includes('layers.0.self, head 0')")
             browser.wait_for("return [...document.querySelectorAll('#grid canvas')].every((canvas) => canvas.width === 15)")
             self.assertGreater(browser.run(DRAWN, "#large"), 2)
@@ -170,6 +222,13 @@ class AttentionServeTest(Case):
             self.assertEqual(browser.run("return document.getElementById('large').width"), 16)
             browser.keys("#large", "\ue014")  # right
             browser.wait_for("return /keys from [1-9]/.test(document.getElementById('about').textContent)")
+            close = browser.run(PIXELS, "#large")
+            browser.keys("#large", "+")  # there is nothing finer: a part is shown larger, with its words
+            browser.wait_for("return document.querySelectorAll('#query-words span').length === 8")
+            self.assertEqual(browser.run("return document.getElementById('large').width"), 8)
+            browser.keys("#large", "-")
+            browser.wait_for("return document.getElementById('large').width === 16")
+            self.assertEqual(browser.run(PIXELS, "#large"), close)
             browser.keys("#large", "-")
             browser.wait_for("return document.getElementById('about').textContent.includes('A cell is 4 × 4 tokens')")
             browser.keys("#large", "\ue015" * 3)  # down

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile of queries at a time: its scores with the keys of its blocks, the softmax of whole rows, and pooling first
-// inside each block, which is one pass over memory, then between blocks.
+// Threads take rows of cells one after the other: each owns what it draws, so that sums have one order.
 #include "weft/attention/profile/head_picture.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <functional>
+#include <mutex>
 #include <vector>
 
 #include "weft/core/error.h"
@@ -21,39 +20,55 @@
 namespace weft::attention {
 namespace {
 
-std::int64_t missing_columns(std::int64_t columns, std::int64_t tile_key) {
-  return (tile_key - columns % tile_key) % tile_key;
+using pattern::BlockRange;
+
+bool follow_each_other(const std::vector<std::int64_t>& positions) {
+  return std::adjacent_find(positions.begin(), positions.end(),
+                            [](std::int64_t one, std::int64_t next) { return next != one + 1; }) == positions.end();
 }
 
-// Places in [0, count) of the queries of a tile that a picture asks for, and where they stand.
-struct AskedRows {
-  std::vector<std::int64_t> rows;
-  std::vector<std::int64_t> positions;
-};
-
-AskedRows asked_rows(const PictureRequest& request, const ScoredCall& call, std::int64_t query_block) {
+// Blocks of queries that the request asks for, in runs that have no row of cells in common.
+std::vector<BlockRange> runs_of_blocks(const PictureRequest& request, const ScoredCall& call) {
   const pattern::BlockLayout& layout = call.layout->blocks();
-  const std::int64_t first = query_block * layout.tile.query;
-  AskedRows asked;
-  for (std::int64_t query = first; query < std::min(first + layout.tile.query, layout.query_length); ++query) {
-    const std::int64_t position = call.positions[static_cast<std::size_t>(query)];
-    if (position >= request.query_begin && position < request.query_end && is_kept(call.query_keep, 0, query)) {
-      asked.rows.push_back(query - first);
-      asked.positions.push_back(position);
-    }
+  if (!follow_each_other(call.positions)) {
+    return {{0, layout.query_blocks()}};
   }
-  return asked;
+  std::vector<BlockRange> runs;
+  for (std::int64_t block = 0; block < layout.query_blocks(); ++block) {
+    const std::int64_t first = call.positions[static_cast<std::size_t>(block * layout.tile.query)];
+    if (first >= request.query_end || first + layout.tile.query <= request.query_begin) {
+      continue;
+    }
+    if (runs.empty() || (first - request.query_begin) % request.cell == 0) {
+      runs.push_back({block, block});
+    }
+    runs.back().end = block + 1;
+  }
+  return runs;
 }
 
-// int64 [columns of whole blocks]: the keys of a tile's columns. A column behind the last key counts as that.
-at::Tensor keys_of_columns(const TileScores& tiles, std::int64_t tile_key) {
-  std::vector<at::Tensor> keys;
-  for (const KeyRun& run : tiles.runs()) {
-    keys.push_back(at::arange(run.first, run.first + run.keys));
-  }
-  const std::int64_t last = tiles.runs().back().first + tiles.runs().back().keys - 1;
-  keys.push_back(at::full({missing_columns(tiles.columns(), tile_key)}, last, at::kLong));
-  return at::cat(keys);
+template <typename Number>
+bool draw(const PictureRequest& request, const ScoredCall& call, PictureSums& sums) {
+  const std::vector<BlockRange> runs = runs_of_blocks(request, call);
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> is_finite = true;
+  std::mutex keys;
+  const std::int64_t workers = std::min<std::int64_t>(at::get_num_threads(), std::ssize(runs));
+  at::parallel_for(0, workers, 1, [&](std::int64_t /*begin*/, std::int64_t /*end*/) {
+    const at::NoGradGuard no_gradient_here;
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast_here(c10::autocast_dispatch_keyset);
+    PooledRows<Number> rows(request, call, sums);
+    for (std::size_t run = next++; run < runs.size(); run = next++) {
+      for (std::int64_t block = runs[run].begin; block < runs[run].end; ++block) {
+        if (!rows.add(block)) {
+          is_finite = false;
+        }
+      }
+    }
+    const std::lock_guard<std::mutex> lock(keys);
+    std::transform(sums.key.begin(), sums.key.end(), rows.key().begin(), sums.key.begin(), std::plus<>());
+  });
+  return is_finite;
 }
 
 }  // namespace
@@ -65,84 +80,54 @@ PictureOfHead::PictureOfHead(const PictureRequest& request) : request_(request) 
               request.query_begin < request.query_end && request.keys >= 1 && request.top >= 0,
           "attention: a picture needs queries and keys, found queries ", request.query_begin, " to ", request.query_end,
           " in cells of ", request.cell, " and ", request.keys, " keys");
+  require(request.key_begin >= 0 && request.key_begin % request.cell == 0 && request.key_begin < request.drawn_end() &&
+              request.drawn_end() <= request.keys,
+          "attention: a picture needs keys of the ", request.keys, " that there are, found ", request.key_begin, " to ",
+          request.drawn_end(), " in cells of ", request.cell);
   const auto cells = [&](std::int64_t length) { return (length + request.cell - 1) / request.cell; };
   const std::int64_t rows = request.query_end - request.query_begin;
-  const std::vector<std::int64_t> shape = {cells(rows), cells(request.keys)};
-  sums_.mean = at::zeros(shape);
-  sums_.largest = at::zeros(shape);
-  sums_.edges = at::zeros(shape, at::kLong);
-  sums_.top_key = at::full({rows, request.top}, -1, at::kLong);
-  sums_.top_weight = at::zeros({rows, request.top});
-  sums_.key = at::zeros({request.keys}, at::kDouble);
+  const auto cell_rows = static_cast<std::size_t>(cells(rows));
+  sums_.columns = cells(request.drawn_end() - request.key_begin);
+  const std::size_t all = cell_rows * static_cast<std::size_t>(sums_.columns);
+  sums_.mass.resize(all);
+  sums_.largest.resize(all);
+  sums_.edges.resize(all);
+  sums_.row_edges.resize(cell_rows);
+  sums_.rows.resize(cell_rows);
+  sums_.top_key.resize(static_cast<std::size_t>(rows * request.top), -1);
+  sums_.top_weight.resize(sums_.top_key.size());
+  sums_.key.resize(static_cast<std::size_t>(request.drawn_end() - request.key_begin));
+  const std::size_t known = request.scales == nullptr ? static_cast<std::size_t>(request.query_end) : 0;
+  sums_.scales.largest.resize(known);
+  sums_.scales.share.resize(known);
+  sums_.scales.edges.resize(known);
+  require(request.scales == nullptr || std::ssize(request.scales->edges) >= request.query_end,
+          "attention: the scales of rows end before query ", request.query_end);
 }
 
 void PictureOfHead::add(const ScoredCall& call) {
-  const at::NoGradGuard no_gradient;
   require(call.query.size(0) == 1 && request_.head < call.query.size(1) && call.key.size(2) <= request_.keys,
           "attention: head ", request_.head, " of one text with up to ", request_.keys,
           " keys is asked for; the call has queries ", call.query.sizes(), " and keys ", call.key.sizes());
-  const auto tile_key = std::int64_t{call.layout->blocks().tile.key};
-  require(std::max(request_.cell, tile_key) % std::min(request_.cell, tile_key) == 0, "attention: cells of ",
-          request_.cell, " keys and tiles of ", tile_key, " do not fit into each other");
-  TileScores tiles(call, request_.head);
-  for (std::int64_t block = 0; block < call.layout->blocks().query_blocks(); ++block) {
-    const AskedRows asked = asked_rows(request_, call, block);
-    const at::Tensor scores = asked.rows.empty() ? at::Tensor() : tiles.of(0, block);
-    if (scores.defined()) {
-      add_rows(at::tensor(asked.positions, at::kLong) - request_.query_begin,
-               scores.index_select(0, at::tensor(asked.rows, at::kLong)), keys_of_columns(tiles, tile_key), tile_key);
-    }
-  }
-}
-
-// row: int64 [rows]; keys: int64 [columns of whole blocks], of which `scores` [rows, keys] may lack some of the last.
-void PictureOfHead::add_rows(const at::Tensor& row, const at::Tensor& found, const at::Tensor& keys,
-                             std::int64_t tile_key) {
-  if (!found.isfinite().all().item<bool>()) {
+  const bool is_finite = call.query.scalar_type() == at::kDouble ? draw<double>(request_, call, sums_)
+                                                                 : draw<float>(request_, call, sums_);
+  if (!is_finite) {
     fail(ErrorKind::kNumeric, "attention: a score is NaN or infinite; the model or its input holds such a number");
   }
-  const at::Tensor scores = at::constant_pad_nd(found, {0, keys.size(0) - found.size(1)}, kNoEdge);
-  const at::Tensor edges = scores > kLeastScore;
-  const at::Tensor p = scores.softmax(-1).mul_(edges);  // zeros in a row without an edge
-  sums_.key.index_add_(0, keys, p.sum(0).to(at::kDouble));
-  const std::int64_t in_block = std::min(request_.cell, tile_key);
-  const auto pooled = [&](const at::Tensor& tensor) {
-    return tensor.unflatten(-1, {tensor.size(-1) / in_block, in_block});
-  };
-  add_cells(row.floor_divide(request_.cell), keys.reshape({-1, in_block}).select(-1, 0), pooled(p),
-            pooled(edges.to(at::kInt)));
-  add_top(row, keys, p);
-}
-
-// p and edges [rows, parts of blocks, positions], keys [parts].
-void PictureOfHead::add_cells(const at::Tensor& row_cell, const at::Tensor& keys, const at::Tensor& p,
-                              const at::Tensor& edges) {
-  const at::Tensor key_cell = keys.floor_divide(request_.cell);
-  const auto add_to = [&](at::Tensor& sums, const at::Tensor& parts) {
-    at::Tensor wide = at::zeros({parts.size(0), sums.size(1)}, sums.options());
-    sums.index_add_(0, row_cell, wide.index_add_(1, key_cell, parts.to(sums.scalar_type())));
-  };
-  add_to(sums_.mean, p.sum(-1));
-  add_to(sums_.edges, edges.sum(-1));
-  at::Tensor wide = at::zeros({p.size(0), sums_.largest.size(1)});
-  wide.scatter_reduce_(1, key_cell.expand({p.size(0), -1}), p.amax(-1).to(at::kFloat), "amax");
-  sums_.largest.scatter_reduce_(0, row_cell.unsqueeze(1).expand_as(wide), wide, "amax");
-}
-
-void PictureOfHead::add_top(const at::Tensor& row, const at::Tensor& keys, const at::Tensor& p) {
-  const std::int64_t top = std::min(request_.top, p.size(1));
-  if (top == 0) {
-    return;
-  }
-  const auto [weights, columns] = p.topk(top);
-  const at::Tensor named = keys.index_select(0, columns.flatten()).reshape(columns.sizes());
-  sums_.top_key.narrow(1, 0, top).index_copy_(0, row, named.masked_fill(weights == 0, -1));
-  sums_.top_weight.narrow(1, 0, top).index_copy_(0, row, weights.to(at::kFloat));
 }
 
 HeadPicture PictureOfHead::finished() const {
-  HeadPicture picture = sums_;
-  picture.mean = sums_.mean / sums_.edges.clamp_min(1);
+  const std::int64_t cell_rows = std::ssize(sums_.rows);
+  const auto cells = [&](const at::Tensor& numbers) { return numbers.view({cell_rows, sums_.columns}); };
+  const std::int64_t rows = request_.query_end - request_.query_begin;
+  HeadPicture picture;
+  picture.edges = cells(at::tensor(sums_.edges));
+  picture.mean = (cells(at::tensor(sums_.mass, at::kDouble)) / picture.edges.clamp_min(1)).to(at::kFloat);
+  picture.largest = cells(at::tensor(sums_.largest));
+  picture.visible = at::tensor(sums_.row_edges).to(at::kDouble) / at::tensor(sums_.rows).clamp_min(1);
+  picture.top_key = at::tensor(sums_.top_key, at::kLong).view({rows, request_.top});
+  picture.top_weight = at::tensor(sums_.top_weight, at::kFloat).view({rows, request_.top});
+  picture.key = at::tensor(sums_.key).to(at::kDouble) * kKeyUnit;
   return picture;
 }
 

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "weft/attention/profile/whole_units.h"
 #include "weft/profile/mass_sums.h"
 
 namespace weft::attention {
@@ -60,7 +60,7 @@ class RowSums {
       std::int64_t* __restrict edges = sums_.edge.data() + (head_ * sums_.queries() + position_) * sums_.keys() + first;
       const double units = inverse / profile::kMassUnit;
       for (std::int64_t key = 0; key < count; ++key) {
-        edges[key] += rounded(static_cast<double>(exponentials[key]) * units);
+        edges[key] += nearest_whole(static_cast<double>(exponentials[key]) * units);
       }
     }
   }
@@ -71,7 +71,7 @@ class RowSums {
     std::int64_t* line =
         sums_.tile.data() + (head_ * sums_.query_tiles() + position_ / sums_.shape().tile) * sums_.key_tiles();
     for (std::size_t number = 0; number < tiles_.size(); ++number) {
-      line[number] += rounded(tiles_[number] * units);
+      line[number] += nearest_whole(tiles_[number] * units);
     }
     entropy_ += std::log(sum_) - weighted_ / sum_;
     ++sums_.rows[static_cast<std::size_t>(head_ * sums_.queries() + position_)];
@@ -95,12 +95,6 @@ class RowSums {
   }
 
  private:
-  // The nearest whole number of one of at most 2^51, ties to even: without a call, so that it becomes vectors.
-  static std::int64_t rounded(double number) {
-    constexpr double kShift = 0x1.8p52;
-    return std::bit_cast<std::int64_t>(number + kShift) - std::bit_cast<std::int64_t>(kShift);
-  }
-
   // Eight sums side by side: one sum would wait for itself at each key.
   double measure_tile(const Number* exponentials, const Number* scores, std::int64_t count) {
     constexpr std::int64_t kLanes = 8;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "weft/attention/profile/row_loops.h"
 #include "weft/attention/tensors.h"
 #include "weft/core/error.h"
 
@@ -105,19 +106,18 @@ bool is_kept(const at::Tensor& keep, std::int64_t batch, std::int64_t position) 
   return !keep.defined() || keep.const_data_ptr<bool>()[batch * keep.size(1) + position];
 }
 
-at::Tensor TileScores::of(std::int64_t batch, std::int64_t query_block) {
+at::Tensor TileScores::of(std::int64_t batch, std::int64_t query_block, KeyRange keys) {
   const pattern::BlockLayout& layout = call_.layout->blocks();
-  const pattern::BlockRange range = layout.view().row(batch, head_, query_block);
   const std::int64_t first = query_block * layout.tile.query;
-  find_runs(range);
+  find_runs(batch, query_block, keys);
   if (runs_.empty()) {
     return {};
   }
   at::Tensor scores = products(batch, first, std::min<std::int64_t>(layout.tile.query, layout.query_length - first));
   if (scores.scalar_type() == at::kDouble) {
-    complete<double>(batch, query_block, scores);
+    complete<double>(batch, first, scores);
   } else {
-    complete<float>(batch, query_block, scores);
+    complete<float>(batch, first, scores);
   }
   return scores;
 }
@@ -132,10 +132,17 @@ std::int64_t TileScores::keys_of(std::int64_t block) const {
   return std::min<std::int64_t>(layout.tile.key, layout.key_length - first_key(block));
 }
 
-void TileScores::find_runs(pattern::BlockRange range) {
+void TileScores::find_runs(std::int64_t batch, std::int64_t query_block, KeyRange keys) {
+  range_ = call_.layout->blocks().view().row(batch, head_, query_block);
+  while (range_.begin < range_.end && first_key(range_.begin) + keys_of(range_.begin) <= keys.begin) {
+    ++range_.begin;
+  }
+  while (range_.begin < range_.end && first_key(range_.end - 1) >= keys.end) {
+    --range_.end;
+  }
   runs_.clear();
   columns_ = 0;
-  for (std::int64_t block = range.begin; block < range.end; ++block) {
+  for (std::int64_t block = range_.begin; block < range_.end; ++block) {
     if (runs_.empty() || runs_.back().first + runs_.back().keys != first_key(block)) {
       runs_.push_back({first_key(block), 0, columns_});
     }
@@ -159,8 +166,7 @@ at::Tensor TileScores::products(std::int64_t batch, std::int64_t first, std::int
 }
 
 template <typename Number>
-void TileScores::complete(std::int64_t batch, std::int64_t query_block, at::Tensor& scores) const {
-  const std::int64_t first = query_block * call_.layout->blocks().tile.query;
+void TileScores::complete(std::int64_t batch, std::int64_t first, at::Tensor& scores) const {
   auto* const numbers = scores.mutable_data_ptr<Number>();
   if (call_.table.defined()) {
     add_table(first, scores.size(0), numbers);
@@ -168,9 +174,8 @@ void TileScores::complete(std::int64_t batch, std::int64_t query_block, at::Tens
   for (std::size_t run = 0; call_.relative_query.defined() && run < runs_.size(); ++run) {
     add_relative<Number>(batch, first, runs_[run], scores);
   }
-  const pattern::BlockRange range = call_.layout->blocks().view().row(batch, head_, query_block);
   for (std::int64_t row = 0; row < scores.size(0); ++row) {
-    mask_row(batch, row, range, numbers + row * columns_);
+    mask_row(batch, row, numbers + row * columns_);
   }
 }
 
@@ -219,11 +224,11 @@ void TileScores::add_relative(std::int64_t batch, std::int64_t first, const KeyR
 
 // What no edge leads to counts nothing; multiplicities add their logarithms.
 template <typename Number>
-void TileScores::mask_row(std::int64_t batch, std::int64_t row, pattern::BlockRange range, Number* scores) const {
+void TileScores::mask_row(std::int64_t batch, std::int64_t row, Number* scores) const {
   const pattern::LayoutView view = call_.layout->blocks().view();
   const bool* keep =
       call_.key_keep.defined() ? call_.key_keep.const_data_ptr<bool>() + batch * call_.key_keep.size(1) : nullptr;
-  for (std::int64_t block = range.begin; block < range.end; ++block) {
+  for (std::int64_t block = range_.begin; block < range_.end; ++block) {
     const std::int32_t kind = call_.layout->blocks().kind[static_cast<std::size_t>(block)];
     const std::int64_t keys = keys_of(block);
     if (pattern::is_weighted(kind)) {
@@ -239,12 +244,9 @@ void TileScores::mask_row(std::int64_t batch, std::int64_t row, pattern::BlockRa
     for (std::int64_t key = 0; keep != nullptr && key < keys; ++key) {
       scores[key] = keep[first_key(block) + key] ? scores[key] : static_cast<Number>(kNoEdge);
     }
-    // Multiplicity 0, or a span that ends: minus infinity. NaN stays.
-    for (std::int64_t key = 0; key < keys; ++key) {
-      scores[key] = scores[key] < static_cast<Number>(kNoEdge) ? static_cast<Number>(kNoEdge) : scores[key];
-    }
     scores += keys;
   }
+  raise_to_no_edge(scores - columns_, columns_);  // multiplicity 0, or a span that ends
 }
 
 }  // namespace weft::attention

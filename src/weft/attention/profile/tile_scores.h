@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "weft/attention/attention.h"
+#include "weft/attention/profile/score_limits.h"
 
 namespace weft::attention {
 
@@ -54,10 +56,11 @@ ScoredCall scored_call(const MassCall& call);
 /// Whether `keep`, bool [B, length] or undefined, keeps a position of a row of the batch.
 bool is_kept(const at::Tensor& keep, std::int64_t batch, std::int64_t position);
 
-/// The score of a pair without an edge: finite, so that 0 times it is 0, and below every score.
-constexpr double kNoEdge = -1e30;
-/// Every score of an edge is above it.
-constexpr double kLeastScore = -1e29;
+/// Keys [begin, end).
+struct KeyRange {
+  std::int64_t begin = 0;
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();
+};
 
 /// A run of adjacent key blocks, side by side in the scores of a tile.
 struct KeyRun {
@@ -72,8 +75,9 @@ class TileScores {
   TileScores(const ScoredCall& call, std::int64_t head) : call_(call), head_(head) {}
 
   /// Scores [queries of the tile, columns] with logarithms of multiplicities; kNoEdge where there is no edge or the key
-  /// is padding. NaN stays. Undefined where the tile has no block.
-  at::Tensor of(std::int64_t batch, std::int64_t query_block);
+  /// is padding. NaN stays. Columns are the keys of those blocks of the tile that have keys in `keys`; undefined where
+  /// there is none.
+  at::Tensor of(std::int64_t batch, std::int64_t query_block, KeyRange keys = {});
 
   /// Which keys the columns are: of the tile that was computed last.
   const std::vector<KeyRun>& runs() const noexcept { return runs_; }
@@ -82,19 +86,20 @@ class TileScores {
  private:
   std::int64_t first_key(std::int64_t block) const;
   std::int64_t keys_of(std::int64_t block) const;
-  void find_runs(pattern::BlockRange range);
+  void find_runs(std::int64_t batch, std::int64_t query_block, KeyRange keys);
   at::Tensor products(std::int64_t batch, std::int64_t first, std::int64_t count) const;
   template <typename Number>
-  void complete(std::int64_t batch, std::int64_t query_block, at::Tensor& scores) const;
+  void complete(std::int64_t batch, std::int64_t first, at::Tensor& scores) const;
   template <typename Number>
   void add_table(std::int64_t first, std::int64_t count, Number* scores) const;
   template <typename Number>
   void add_relative(std::int64_t batch, std::int64_t first, const KeyRun& run, at::Tensor& scores) const;
   template <typename Number>
-  void mask_row(std::int64_t batch, std::int64_t row, pattern::BlockRange range, Number* scores) const;
+  void mask_row(std::int64_t batch, std::int64_t row, Number* scores) const;
 
   const ScoredCall& call_;
   std::int64_t head_;
+  pattern::BlockRange range_{};  // of the tile, cut to the keys that were asked for
   std::vector<KeyRun> runs_;
   std::int64_t columns_ = 0;
 };

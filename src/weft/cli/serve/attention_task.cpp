@@ -6,6 +6,7 @@
 #include "weft/cli/serve/task_schemas.h"
 #include "weft/cli/viewer/page.h"
 #include "weft/core/error.h"
+#include "weft/tasks/viewer/row_lists.h"
 
 namespace weft::cli {
 namespace {
@@ -47,7 +48,7 @@ tasks::AttentionView view_of_document(const ViewOfText& view_of, const tasks::Do
 
 formats::Json viewed(const ViewOfText& view_of, const tasks::Document& document, const tasks::ViewOptions& options) {
   tasks::AttentionView view = view_of_document(view_of, document, options);
-  leave_out_heavy_rows(view, kMostViewedBytes);
+  tasks::shorten_lists(view, kMostViewedBytes);
   formats::Json data = attention_data(view);
   require_shown(data);
   return data;

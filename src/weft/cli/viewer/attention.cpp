@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@
 #include "weft/generation/settings/read_settings.h"
 #include "weft/server/server.h"
 #include "weft/tasks/sequences/sequence_model.h"
+#include "weft/tasks/viewer/row_lists.h"
 #include "weft/tasks/viewer/view_text.h"
 
 namespace weft::cli {
@@ -193,9 +195,13 @@ void serve_attention(const AttentionCommand& command, const AttentionPageConfig&
   served->top = config.top;
   options.kept = served->kept;
   served->view = view_of(checkpoint::open_model(command.run), document, options);
+  if (config.layers.empty() && config.heads.empty()) {
+    add_rollout(*served);
+  }
   Json summary = summary_of_view(served->view);
   require_something(summary, command.run);
   summary["kept_bytes"] = served->kept->bytes();
+  draw_first_head(*served);
   silence_progress();
   server::run_server(address, view_routes(served), [&](const std::string& where) {
     summary["listening"] = where;
@@ -233,10 +239,10 @@ void write_attention(const AttentionCommand& command) {
     write_file_atomically(config.png, inspect::png_heat(attention_figure(view, command.run)));
   }
   // A page of all rows of all heads may be too heavy to open.
-  if (const std::int64_t bytes = leave_out_heavy_rows(view, kMostRowBytes); bytes > 0) {
-    log_warning("the strongest keys of all rows would take ", bytes >> 20,
-                " MiB and are left out of the page, which has ", "room for ", kMostRowBytes >> 20,
-                "; choose fewer with --layers, --heads or --top");
+  if (const std::optional<tasks::ShorterLists> rows = tasks::shorten_lists(view, kMostRowBytes)) {
+    log_warning("the ", config.top, " strongest keys of all rows would take ", rows->bytes >> 20,
+                " MiB, and the page has room for ", kMostRowBytes >> 20, ": it lists ", rows->top,
+                " of each row; choose fewer with --layers or --heads, or use --serve");
   }
   write_file_atomically(config.out, attention_page(view, command.run));
   if (command.json) {

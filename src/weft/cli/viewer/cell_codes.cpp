@@ -39,20 +39,23 @@ Json cell_scales() {
           {"largest", {{"low", kLargestScale.low}, {"high", kLargestScale.high}}}};
 }
 
-Json cells_json(const attention::HeadPicture& picture, std::int64_t first, std::int64_t count) {
+Json cells_json(const attention::HeadPicture& picture) {
   // Keys that a row of the cell sees, on the average: 1 over it is the even share.
-  const at::Tensor even = picture.mean * picture.edges.sum(1, true) /
-                          (picture.top_weight.size(0) / static_cast<double>(picture.mean.size(0)));
-  const at::Tensor edges = picture.edges.narrow(1, first, count);
-  return {{"mean", packed_numbers(codes_of(even.narrow(1, first, count), edges, kMeanScale))},
-          {"largest", packed_numbers(codes_of(picture.largest.narrow(1, first, count), edges, kLargestScale))}};
+  const at::Tensor even = picture.mean * picture.visible.unsqueeze(1);
+  return {{"mean", packed_numbers(codes_of(even, picture.edges, kMeanScale))},
+          {"largest", packed_numbers(codes_of(picture.largest, picture.edges, kLargestScale))}};
+}
+
+Json head_json(const attention::HeadPicture& picture) {
+  Json json = cells_json(picture);
+  json["key"] = packed_numbers(picture.key.to(at::kFloat));
+  return json;
 }
 
 Json picture_json(const attention::HeadPicture& picture) {
-  Json json = cells_json(picture, 0, picture.mean.size(1));
-  json.update({{"key", packed_numbers(picture.key.to(at::kFloat))},
-               {"top_key", packed_numbers(picture.top_key.to(at::kInt))},
-               {"top_weight", packed_numbers(picture.top_weight)}});
+  Json json = head_json(picture);
+  json["top_key"] = packed_numbers(picture.top_key.to(at::kInt));
+  json["top_weight"] = packed_numbers(picture.top_weight);
   return json;
 }
 

@@ -10,10 +10,13 @@ namespace weft::cli {
 /// Powers of two that the codes 1 to 255 of a cell stand for, by measure; 0 is a cell without edges.
 formats::Json cell_scales();
 
-/// {"mean", "largest"}: the cells of columns [first, first + count).
-formats::Json cells_json(const attention::HeadPicture& picture, std::int64_t first, std::int64_t count);
+/// {"mean", "largest"}: the cells.
+formats::Json cells_json(const attention::HeadPicture& picture);
 
-/// {"mean", "largest", "key", "top_key", "top_weight"} of a whole head.
+/// The same, and "key": what each key is given.
+formats::Json head_json(const attention::HeadPicture& picture);
+
+/// The same, and "top_key" and "top_weight": all of a whole head.
 formats::Json picture_json(const attention::HeadPicture& picture);
 
 }  // namespace weft::cli

@@ -14,7 +14,7 @@ namespace {
 
 using formats::Json;
 
-Json head_json(const tasks::ViewedHead& head) {
+Json viewed_head_json(const tasks::ViewedHead& head) {
   Json json = picture_json(head.picture);
   json["head"] = head.number;
   return json;
@@ -35,7 +35,7 @@ Json part_json(const tasks::ViewedPart& part) {
                {"top", first.top_key.size(1)},
                {"heads", Json::array()}};
   for (const tasks::ViewedHead& head : part.heads) {
-    json["heads"].push_back(head_json(head));
+    json["heads"].push_back(viewed_head_json(head));
   }
   return json;
 }
@@ -51,17 +51,6 @@ std::string script_text(const Json& json) {
     result += letter == '<' ? "\\u003c" : std::string_view(&letter, 1);
   }
   return result;
-}
-
-// What rows take before they are compressed.
-std::int64_t bytes_of_rows(const tasks::AttentionView& view) {
-  std::int64_t bytes = 0;
-  for (const tasks::ViewedPart& part : view.parts) {
-    for (const tasks::ViewedHead& head : part.heads) {
-      bytes += head.picture.top_key.numel() * 8;
-    }
-  }
-  return bytes;
 }
 
 constexpr std::string_view kControls =
@@ -122,20 +111,6 @@ std::string served_page(const Json& unseen, const std::string& model) {
                         "<link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"/viewer.css\">") +
          "<p id=\"served\" class=\"note\" aria-live=\"polite\"></p><script "
          "src=\"/viewer.js\"></script></body></html>\n";
-}
-
-std::int64_t leave_out_heavy_rows(tasks::AttentionView& view, std::int64_t most) {
-  const std::int64_t bytes = bytes_of_rows(view);
-  if (bytes <= most) {
-    return 0;
-  }
-  for (tasks::ViewedPart& part : view.parts) {
-    for (tasks::ViewedHead& head : part.heads) {
-      head.picture.top_key = head.picture.top_key.narrow(1, 0, 0);
-      head.picture.top_weight = head.picture.top_weight.narrow(1, 0, 0);
-    }
-  }
-  return bytes;
 }
 
 }  // namespace weft::cli

@@ -3,7 +3,6 @@
 // or as the page of a server, which sends them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "weft/formats/config_json.h"
@@ -21,9 +20,5 @@ std::string served_page(const formats::Json& unseen, const std::string& model);
 
 /// What the script of the page shows, viewer.js; "unseen" has a line for each part without weights.
 formats::Json attention_data(const tasks::AttentionView& view);
-
-/// Leaves the strongest keys of rows out where they would take more than `most` bytes before they are compressed, and
-/// gives those bytes; 0 where they stay.
-std::int64_t leave_out_heavy_rows(tasks::AttentionView& view, std::int64_t most);
 
 }  // namespace weft::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of `weft attention`: a grid of heads, one head drawn large, and the strongest keys of one row in the text.
 // Everything is in the page; nothing is fetched. The page of `weft serve` calls showHeads(data) with what it was sent. The
-// page of `weft attention --serve` asks its server for each head when it is looked at, and for parts in smaller cells.
+// page of `weft attention --serve` asks its server for each head when it is looked at, for parts in smaller cells, and for rows.
 "use strict";
 
 const FORBIDDEN = 0; // a cell without edges, which is not a cell without attention
@@ -28,19 +28,42 @@ function complain(error) {
   byId("served").textContent = `The server has no answer: ${error.message}`;
 }
 
-let unpacked = new Map(); // "part/head" -> promise of its arrays
-function arraysOf(part, head) {
+// What `make` gives for a head, made once.
+function once(made, part, head, make) {
   const name = `${part}/${head}`;
-  if (!unpacked.has(name)) {
-    const held = data.parts[part].heads[head];
-    const sent = data.cells ? asked("/v1/head", { part, head }) : Promise.resolve(held);
-    unpacked.set(name, sent.then((packed) => Promise.all([inflated(packed.mean), inflated(packed.largest), inflated(packed.key),
-      inflated(packed.top_key), inflated(packed.top_weight)])).then(([mean, largest, key, topKey, topWeight]) => ({
-      mean: new Uint8Array(mean), largest: new Uint8Array(largest), key: new Float32Array(key),
-      topKey: new Int32Array(topKey), topWeight: new Float32Array(topWeight),
-    })));
+  if (!made.has(name)) {
+    const promise = make();
+    made.set(name, promise);
+    promise.catch(() => made.delete(name)); // a failure is tried again
   }
-  return unpacked.get(name);
+  return made.get(name);
+}
+
+// The cells of a head. A server draws those of a patient page after what a reader waits for.
+let unpacked = new Map(); // "part/head" -> promise of its arrays
+function arraysOf(part, head, patient = false) {
+  return once(unpacked, part, head, async () => {
+    const packed = data.cells ? await asked("/v1/head", { part, head, rows: false, patient }) : data.parts[part].heads[head];
+    const [mean, largest, key] = await Promise.all([inflated(packed.mean), inflated(packed.largest), inflated(packed.key)]);
+    return { mean: new Uint8Array(mean), largest: new Uint8Array(largest), key: new Float32Array(key) };
+  });
+}
+
+// The strongest keys of one row: [{ key, weight }].
+let unpackedRows = new Map(); // "part/head" -> promise of the lists of all rows
+async function rowOf(part, head, row) {
+  if (data.cells) {
+    const sent = await asked("/v1/row", { part, head, row });
+    return sent.keys.map((key, place) => ({ key, weight: sent.weights[place] }));
+  }
+  const { top } = data.parts[part];
+  const [keys, weights] = await once(unpackedRows, part, head, async () => {
+    const packed = data.parts[part].heads[head];
+    const [key, weight] = await Promise.all([inflated(packed.top_key), inflated(packed.top_weight)]);
+    return [new Int32Array(key), new Float32Array(weight)];
+  });
+  return Array.from({ length: top }, (_, place) => ({ key: keys[row * top + place], weight: weights[row * top + place] }))
+    .filter(({ key }) => key >= 0);
 }
 
 // The codes of a cell: 1 to 255 for powers of two from `low` to `high`.
@@ -58,10 +81,16 @@ function sinksOf(part, key) {
   return found;
 }
 
-function colour(share, dark) {
-  const strength = Math.max(0, Math.min(1, share));
+// The colour of each code as a pixel: from `low` to `high`, and that of cells without edges.
+function palette(low, high, dark) {
   const [from, to] = dark ? [[22, 24, 28], [255, 214, 102]] : [[255, 255, 255], [26, 60, 120]];
-  return from.map((low, channel) => Math.round(low + (to[channel] - low) * strength));
+  const bytes = new Uint8ClampedArray(4 * 256);
+  for (let code = 1; code < 256; ++code) {
+    const strength = Math.max(0, Math.min(1, (code - low) / Math.max(1, high - low)));
+    bytes.set([...from.map((channel, index) => Math.round(channel + (to[index] - channel) * strength)), 255], 4 * code);
+  }
+  bytes.set([...(dark ? [58, 30, 34] : [244, 232, 232]), 255], 4 * FORBIDDEN);
+  return new Uint32Array(bytes.buffer);
 }
 
 const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -72,15 +101,30 @@ function wholeOf(part, arrays) {
   return { rows, columns, cell, row: 0, column: 0, mean: arrays.mean, largest: arrays.largest };
 }
 
+// The part of a picture that `crop` names in its cells; all of it without.
+function cropped(picture, crop) {
+  if (!crop) return picture;
+  const cut = (codes) => Uint8Array.from({ length: crop.rows * crop.columns },
+    (_, index) => codes[(crop.row + Math.floor(index / crop.columns)) * picture.columns + crop.column + index % crop.columns]);
+  return { rows: crop.rows, columns: crop.columns, cell: picture.cell, mean: cut(picture.mean), largest: cut(picture.largest),
+           row: picture.row + crop.row * picture.cell, column: picture.column + crop.column * picture.cell };
+}
+
+// What the large canvas shows of a head.
+function shownOf(part, arrays) {
+  return cropped(state.zoom ?? wholeOf(part, arrays), state.crop);
+}
+
 // Draws the cells of a picture, one pixel a cell. The colours run from the weakest to the strongest cell that is shown.
 function paint(canvas, picture, measure, sinks) {
   const { rows, columns, cell } = picture;
   const codes = picture[measure];
-  const hidden = new Set(sinks.map((place) => Math.floor((place - picture.column) / cell)));
+  const hidden = new Uint8Array(columns);
+  sinks.forEach((place) => { hidden[Math.floor((place - picture.column) / cell)] = 1; });
   let low = 255;
   let high = 1;
   for (let index = 0; index < codes.length; ++index) {
-    if (codes[index] === FORBIDDEN || hidden.has(index % columns)) continue;
+    if (codes[index] === FORBIDDEN || hidden[index % columns]) continue;
     low = Math.min(low, codes[index]);
     high = Math.max(high, codes[index]);
   }
@@ -89,13 +133,9 @@ function paint(canvas, picture, measure, sinks) {
   canvas.height = rows;
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
-  for (let index = 0; index < codes.length; ++index) {
-    const code = codes[index];
-    const shown = code === FORBIDDEN || hidden.has(index % columns)
-      ? (prefersDark.matches ? [58, 30, 34] : [244, 232, 232])
-      : colour((code - low) / Math.max(1, high - low), prefersDark.matches);
-    image.data.set([...shown, 255], 4 * index);
-  }
+  const pixels = new Uint32Array(image.data.buffer);
+  const colours = palette(low, high, prefersDark.matches);
+  for (let index = 0; index < codes.length; ++index) pixels[index] = colours[hidden[index % columns] ? FORBIDDEN : codes[index]];
   context.putImageData(image, 0, 0);
 }
 
@@ -115,7 +155,7 @@ function shortText(part, side, begin, end) {
 
 function cellText(place, arrays) {
   const part = data.parts[state.part];
-  const picture = state.zoom ?? wholeOf(state.part, arrays);
+  const picture = shownOf(state.part, arrays);
   const index = place.row * picture.columns + place.column;
   const side = (first, cells, count) => [first + cells * picture.cell, Math.min(count, first + (cells + 1) * picture.cell)];
   const query = side(picture.row, place.row, part.queries);
@@ -128,66 +168,90 @@ function cellText(place, arrays) {
   return `${where}${mean.toPrecision(2)} times the even share, largest ${largest.toPrecision(2)}`;
 }
 
+function paragraph(text) {
+  const result = document.createElement("p");
+  result.textContent = text;
+  return result;
+}
+
+// A key of a row in its place in the text, with its weight.
+function keyLine(part, { key, weight }) {
+  const line = document.createElement("li");
+  const meter = document.createElement("meter");
+  meter.value = weight;
+  meter.title = weight.toPrecision(4);
+  const context = document.createElement("span");
+  const marked = document.createElement("mark");
+  marked.textContent = tokensOf(part, "key_text")[key];
+  const gap = data.texts[data.parts[part].key_text].separator;
+  context.append(joined(part, "key_text", key - 8, key) + gap, marked, gap + joined(part, "key_text", key + 1, key + 9));
+  line.append(meter, ` ${weight.toPrecision(3)} key ${key} `, context);
+  return line;
+}
+
+async function listOfRow(part, head, row) {
+  const about = data.parts[part];
+  if (about.top === 0) {
+    return [paragraph(about.name === "rollout" && about.cell > 1
+      ? "Rollout of a long text is computed from cells of several tokens, which have no rows of tokens."
+      : "This page lists no keys of its rows: it was made without, or there are too many rows and heads.")];
+  }
+  const found = await rowOf(part, head, row);
+  const sinks = new Set(state.hideSinks ? sinksOf(part, (await arraysOf(part, head)).key) : []);
+  const shown = found.filter(({ key }) => !sinks.has(key));
+  const list = document.createElement("ol");
+  list.append(...shown.map((one) => keyLine(part, one)));
+  const listed = found.reduce((sum, { weight }) => sum + weight, 0);
+  return [list, paragraph(`${shown.length} keys are listed. The ${about.top} strongest have ${(100 * listed).toFixed(1)}% of this row.`)];
+}
+
 async function showRow() {
   const panel = byId("row");
-  panel.replaceChildren();
-  if (state.row === null) {
+  const { part, head, row } = state;
+  if (row === null) {
     panel.textContent = "Click a cell, or choose a row with the arrow keys, to list the strongest keys of that row.";
     return;
   }
-  const part = data.parts[state.part];
-  const arrays = await arraysOf(state.part, state.head);
-  const tokens = tokensOf(state.part, "key_text");
   const title = document.createElement("h2");
-  title.textContent = `Row ${state.row}: ${tokensOf(state.part, "query_text")[state.row]}`;
-  panel.append(title);
-  if (part.top === 0) {
-    const note = document.createElement("p");
-    note.textContent = part.name === "rollout" && part.cell > 1
-      ? "Rollout of a long text is computed from cells of several tokens, which have no rows of tokens."
-      : "This page holds no rows: its text is too long for all its heads. Choose fewer layers or heads.";
-    panel.append(note);
-    return;
-  }
-  const sinks = new Set(state.hideSinks ? sinksOf(state.part, arrays.key) : []);
-  const begin = state.row * part.top;
-  const list = document.createElement("ol");
-  let listed = 0;
-  let shown = 0;
-  for (let place = begin; place < begin + part.top; ++place) {
-    const key = arrays.topKey[place];
-    if (key < 0) continue;
-    listed += arrays.topWeight[place];
-    if (sinks.has(key)) continue;
-    const item = document.createElement("li");
-    const weight = document.createElement("meter");
-    weight.value = arrays.topWeight[place];
-    weight.title = arrays.topWeight[place].toPrecision(4);
-    const context = document.createElement("span");
-    const marked = document.createElement("mark");
-    marked.textContent = tokens[key];
-    const gap = data.texts[part.key_text].separator;
-    context.append(joined(state.part, "key_text", key - 8, key) + gap, marked, gap + joined(state.part, "key_text", key + 1, key + 9));
-    item.append(weight, ` ${arrays.topWeight[place].toPrecision(3)} key ${key} `, context);
-    list.append(item);
-    ++shown;
-  }
-  const sum = document.createElement("p");
-  sum.textContent = `${shown} keys are listed. The ${part.top} strongest have ${(100 * listed).toFixed(1)}% of this row.`;
-  panel.append(list, sum);
+  title.textContent = `Row ${row}: ${tokensOf(part, "query_text")[row]}`;
+  const list = await listOfRow(part, head, row);
+  if (part === state.part && head === state.head && row === state.row) panel.replaceChildren(title, ...list);
+}
+
+const LEAST_SIDE = 8; // cells of the smallest part that is shown
+const MOST_WORDS = 64; // of a side: more are too small to read
+
+// The words of both sides beside the picture, where a cell is a token and there is room for them.
+function showWords(part, picture) {
+  const fits = picture.cell === 1 && picture.rows <= MOST_WORDS && picture.columns <= MOST_WORDS;
+  const fill = (name, side, begin, count) => {
+    const box = byId(name);
+    box.replaceChildren(...tokensOf(part, side).slice(begin, fits ? begin + count : begin).map((word) => {
+      const label = document.createElement("span");
+      label.textContent = word;
+      return label;
+    }));
+    box.style.fontSize = `${Math.min(13, Math.floor(480 / count))}px`;
+  };
+  fill("query-words", "query_text", picture.row, picture.rows);
+  fill("key-words", "key_text", picture.column, picture.columns);
 }
 
 async function showHead() {
-  const [part, head] = [state.part, state.head];
+  const { part, head } = state;
+  byId("large").setAttribute("aria-busy", "true");
   const arrays = await arraysOf(part, head);
   if (part !== state.part || head !== state.head || !byId("large")) return; // another head or text was chosen meanwhile
-  const picture = state.zoom ?? wholeOf(part, arrays);
+  const picture = shownOf(part, arrays);
   const sinks = sinksOf(part, arrays.key);
+  showWords(part, picture);
   paint(byId("large"), picture, state.measure, state.hideSinks ? sinks : []);
+  byId("large").removeAttribute("aria-busy");
+  performance.mark("picture"); // bench/viewer reads when it was there
   const about = data.parts[part];
   byId("about").textContent = `${about.name}, head ${about.heads[head].head} of ${about.all_heads}. Pattern: ${about.expression}. ` +
     `A cell is ${picture.cell} × ${picture.cell} tokens. ` +
-    (state.zoom ? `Queries from ${picture.row}, keys from ${picture.column} on. ` : "") +
+    (state.zoom || state.crop ? `Queries from ${picture.row}, keys from ${picture.column} on. ` : "") +
     (sinks.length > 0 ? `Sinks: ${sinks.slice(0, 8).map((key) => `${key} “${tokensOf(part, "key_text")[key]}”`).join(", ")}.` : "No key is a sink.");
   document.querySelectorAll("#grid button").forEach((button) => {
     button.setAttribute("aria-pressed", String(button.dataset.name === `${part}/${head}`));
@@ -203,9 +267,12 @@ function placeOf(event) {
            column: within((event.clientX - box.left) / box.width, canvas.width) };
 }
 
+let zooms = 0; // counts what was asked for: an older answer that comes later is not shown
+
 // Shows a part of the head in cells of so many tokens, its middle near two tokens; the whole head where that is as fine.
 async function zoomTo(cell, query, key) {
   const { part, head } = state;
+  const turn = ++zooms;
   const about = data.parts[part];
   if (cell >= about.cell) {
     state.zoom = null;
@@ -215,25 +282,50 @@ async function zoomTo(cell, query, key) {
   const first = (middle, count) => cell * Math.floor(Math.max(0, Math.min(middle - side / 2, count - side)) / cell);
   const sent = await asked("/v1/tile", { part, head, cell, row: first(query, about.queries), column: first(key, about.keys) });
   const [mean, largest] = await Promise.all([inflated(sent.mean), inflated(sent.largest)]);
-  if (part !== state.part || head !== state.head) return; // another head was chosen meanwhile
+  if (part !== state.part || head !== state.head || turn !== zooms) return; // something else was chosen meanwhile
   state.zoom = { ...sent, mean: new Uint8Array(mean), largest: new Uint8Array(largest) };
   return showHead();
 }
 
-// By a factor, at a place of the canvas: 4 shows a quarter of each side.
-async function zoomBy(factor, place) {
-  if (!data.cells) return;
-  const picture = state.zoom ?? wholeOf(state.part, await arraysOf(state.part, state.head));
-  const cell = factor > 1 ? Math.max(1, picture.cell / factor) : picture.cell / factor;
-  const at = place ?? { row: picture.rows / 2, column: picture.columns / 2 };
-  await zoomTo(cell, picture.row + (at.row + 0.5) * picture.cell, picture.column + (at.column + 0.5) * picture.cell).catch(complain);
+// A part of `from` cells with the side of `crop` times `factor`, its middle near `at`; nothing where that is everything.
+function cropOf(picture, crop, factor, at) {
+  const side = (length, count) => Math.min(count, Math.max(LEAST_SIDE, Math.ceil(length * factor)));
+  const rows = side(crop.rows, picture.rows);
+  const columns = side(crop.columns, picture.columns);
+  if (rows === picture.rows && columns === picture.columns) return null;
+  const first = (middle, length, count) => Math.max(0, Math.min(count - length, Math.round(middle - length / 2)));
+  return { rows, columns, row: first(crop.row + at.row, rows, picture.rows), column: first(crop.column + at.column, columns, picture.columns) };
 }
 
+// By a factor, at a place of the canvas: 4 shows a quarter of each side. A server draws it in smaller cells, down to single
+// tokens; what cannot be finer is shown larger.
+async function zoomBy(factor, place) {
+  const { part, head } = state;
+  const arrays = await arraysOf(part, head);
+  const base = state.zoom ?? wholeOf(part, arrays);
+  const shown = shownOf(part, arrays);
+  const at = place ?? { row: shown.rows / 2, column: shown.columns / 2 };
+  const finer = data.cells && data.parts[part].name !== "rollout";
+  if (finer && !state.crop && (factor < 1 || base.cell > 1)) {
+    const cell = factor > 1 ? Math.max(1, base.cell / factor) : base.cell / factor;
+    return zoomTo(cell, base.row + (at.row + 0.5) * base.cell, base.column + (at.column + 0.5) * base.cell).catch(complain);
+  }
+  state.crop = cropOf(base, state.crop ?? { ...base, row: 0, column: 0 }, 1 / factor, at);
+  return showHead();
+}
+
+// By quarters of what is shown.
 async function moveBy(rows, columns) {
-  if (!state.zoom) return;
+  const { part, head, crop } = state;
+  if (crop) {
+    const base = state.zoom ?? wholeOf(part, await arraysOf(part, head));
+    state.crop = cropOf(base, crop, 1, { row: crop.rows * (0.5 + rows / 4), column: crop.columns * (0.5 + columns / 4) });
+    return showHead();
+  }
+  if (!state.zoom) return undefined;
   const { row, column, cell } = state.zoom;
   const half = data.cells / 2;
-  await zoomTo(cell, row + (half + rows * data.cells / 4) * cell, column + (half + columns * data.cells / 4) * cell).catch(complain);
+  return zoomTo(cell, row + (half + rows * data.cells / 4) * cell, column + (half + columns * data.cells / 4) * cell).catch(complain);
 }
 
 function choose(part, head) {
@@ -241,11 +333,13 @@ function choose(part, head) {
   state.head = head;
   state.row = null;
   state.zoom = null;
+  state.crop = null;
   byId("position").max = data.parts[part].queries - 1;
+  byId("position").value = 0;
   return data.cells ? showHead().catch(complain) : showHead();
 }
 
-// Small pictures of a server are asked for one after the other, so that the head that a reader chooses waits for one at most.
+// Small pictures of a server are asked for one after the other, and it draws what a reader looks at beside them.
 let smallPictures = Promise.resolve();
 
 function makeGrid() {
@@ -254,7 +348,7 @@ function makeGrid() {
     drawn.unobserve(entry.target);
     const [part, head] = entry.target.parentElement.dataset.name.split("/").map(Number);
     const small = async () => {
-      const arrays = await arraysOf(part, head);
+      const arrays = await arraysOf(part, head, true);
       paint(entry.target, wholeOf(part, arrays), "largest", sinksOf(part, arrays.key));
     };
     if (data.cells) smallPictures = smallPictures.then(small).catch(complain);
@@ -284,7 +378,7 @@ function makeGrid() {
 function chooseRow(row) {
   state.row = Math.max(0, Math.min(data.parts[state.part].queries - 1, row));
   byId("position").value = state.row;
-  showRow();
+  return data.cells ? showRow().catch(complain) : showRow();
 }
 
 function listenToZoom() {
@@ -297,8 +391,23 @@ function listenToZoom() {
     if (factor) zoomBy(factor, null);
     if (move || factor) event.preventDefault();
   });
-  byId("served").textContent = "Double click, or the key +, draws a quarter of each side in smaller cells, shift and double click, or the key -, " +
-    "goes back. The left and right arrow keys, Home and End move.";
+  byId("cell").textContent = `Double click, or the key +, shows a quarter of each side${data.cells ? " in smaller cells" : ""}. Shift and double click, ` +
+    "or the key -, goes back. The left and right arrow keys, Home and End move.";
+}
+
+// Puts the words of both sides round the canvas.
+function frameCanvas() {
+  const frame = document.createElement("div");
+  frame.id = "framed";
+  const words = ["key-words", "query-words"].map((name) => {
+    const box = document.createElement("div");
+    box.id = name;
+    box.setAttribute("aria-hidden", "true"); // the list of a row says them
+    return box;
+  });
+  const canvas = byId("large");
+  canvas.before(frame);
+  frame.append(...words, canvas);
 }
 
 function listen() {
@@ -310,9 +419,9 @@ function listen() {
   });
   byId("large").addEventListener("click", (event) => {
     const { row, cell } = state.zoom ?? { row: 0, cell: data.parts[state.part].cell };
-    chooseRow(row + placeOf(event).row * cell);
+    chooseRow(row + ((state.crop?.row ?? 0) + placeOf(event).row) * cell);
   });
-  if (data.cells) listenToZoom();
+  listenToZoom();
   byId("large").addEventListener("keydown", (event) => {
     const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -64, PageDown: 64 }[event.key];
     if (step === undefined) return;
@@ -326,8 +435,10 @@ prefersDark.addEventListener("change", () => { if (data && byId("large")) showHe
 // Shows `next` in the elements of the page, which are new: they have no listeners yet.
 function showHeads(next) {
   data = next;
-  state = { part: 0, head: 0, measure: "mean", hideSinks: false, row: null, zoom: null };
+  state = { part: 0, head: 0, measure: "mean", hideSinks: false, row: null, zoom: null, crop: null };
   unpacked = new Map();
+  unpackedRows = new Map();
+  frameCanvas();
   makeGrid();
   listen();
   choose(data.parts.findIndex((part) => part !== null), 0);

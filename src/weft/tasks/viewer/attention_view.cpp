@@ -49,6 +49,7 @@ HeadPicture cut(const HeadPicture& picture, std::int64_t queries, std::int64_t k
   return {cut(picture.mean, rows, columns),
           cut(picture.largest, rows, columns),
           cut(picture.edges, rows, columns),
+          picture.visible.narrow(0, 0, std::min(rows, picture.visible.size(0))),
           cut(picture.top_key, queries, picture.top_key.size(1)),
           cut(picture.top_weight, queries, picture.top_weight.size(1)),
           picture.key.narrow(0, 0, std::min(keys, picture.key.size(0))).contiguous()};

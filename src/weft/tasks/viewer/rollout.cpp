@@ -16,12 +16,8 @@
 namespace weft::tasks {
 namespace {
 
-// (A + I) / 2 of a layer, whose rows sum to 1.
-at::Tensor step_of(const ViewedPart& part) {
-  at::Tensor mass = at::zeros(part.heads.front().picture.mean.sizes(), at::kDouble);
-  for (const ViewedHead& head : part.heads) {
-    mass += head.picture.mean.to(at::kDouble) * head.picture.edges;
-  }
+// (A + I) / 2 of a layer, whose rows sum to 1, from the sum of its heads.
+at::Tensor step_of(const at::Tensor& mass) {
   const at::Tensor rows = mass.sum(1, true);
   const at::Tensor even = at::eye(mass.size(0), at::kDouble);
   return (mass / rows.clamp_min(1e-30) + even + (rows == 0).to(at::kDouble) * even) / 2;
@@ -35,6 +31,7 @@ attention::HeadPicture picture_of(const at::Tensor& flow, std::int64_t tokens, s
   picture.mean = (flow / size).to(at::kFloat);
   picture.largest = picture.mean;
   picture.edges = size.unsqueeze(1) * size * (flow > 0);
+  picture.visible = (size * (flow > 0)).sum(1).to(at::kDouble);
   picture.key = (at::matmul(size.to(at::kDouble), flow) / size).repeat_interleave(size);
   // A row of cells is not a row of tokens.
   const std::int64_t listed = cell == 1 ? std::min(top, tokens) : 0;
@@ -46,32 +43,79 @@ attention::HeadPicture picture_of(const at::Tensor& flow, std::int64_t tokens, s
 
 }  // namespace
 
-std::optional<ViewedPart> rollout(const std::vector<ViewedPart>& parts, std::int64_t top) {
-  at::Tensor flow;
-  const ViewedPart* first = nullptr;
-  std::int64_t layers = 0;
-  for (const ViewedPart& part : parts) {
+std::optional<RolloutSums> RolloutSums::of(const std::vector<ViewedPart>& parts) {
+  RolloutSums sums;
+  for (std::size_t number = 0; number < parts.size(); ++number) {
+    const ViewedPart& part = parts[number];
     if (part.from_target || part.to_target) {
       continue;
     }
-    if (part.heads.empty() || (first != nullptr && first->cell != part.cell)) {
+    if (part.heads.empty() || (!sums.layers_.empty() && sums.cell_ != part.cell)) {
       return std::nullopt;
     }
-    first = first == nullptr ? &part : first;
-    const at::Tensor step = step_of(part);
-    flow = flow.defined() ? at::matmul(step, flow) : step;
-    ++layers;
+    sums.cell_ = part.cell;
+    Layer layer{number, {}};
+    for (std::size_t head = 0; head < part.heads.size(); ++head) {
+      layer.missing.insert(head);
+    }
+    sums.layers_.push_back(std::move(layer));
   }
-  if (first == nullptr) {
+  return sums.layers_.empty() ? std::nullopt : std::optional<RolloutSums>(std::move(sums));
+}
+
+void RolloutSums::add(const HeadPlace& head, const attention::HeadPicture& picture) {
+  for (Layer& layer : layers_) {
+    if (layer.part == head.first && layer.missing.erase(head.second) > 0) {
+      const at::Tensor mass = picture.mean.to(at::kDouble) * picture.edges;
+      layer.mass = layer.mass.defined() ? layer.mass + mass : mass;
+    }
+  }
+}
+
+std::vector<RolloutSums::HeadPlace> RolloutSums::missing() const {
+  std::vector<HeadPlace> heads;
+  for (const Layer& layer : layers_) {
+    for (const std::size_t head : layer.missing) {
+      heads.emplace_back(layer.part, head);
+    }
+  }
+  return heads;
+}
+
+ViewedPart RolloutSums::part() const {
+  ViewedPart result;
+  result.name = kRollout;
+  result.expression = concat("(A + I) / 2, multiplied over ", layers_.size(), " layers; A is the mean of all heads",
+                             cell_ == 1 ? "" : ", here of a cell's rows; the largest weight is not known");
+  result.all_heads = 1;
+  result.cell = cell_;
+  result.heads.push_back({0, {}});
+  return result;
+}
+
+attention::HeadPicture RolloutSums::picture(std::int64_t tokens, std::int64_t top) const {
+  at::Tensor flow;
+  for (const Layer& layer : layers_) {
+    require(layer.missing.empty(), "attention: rollout needs all heads of all layers");
+    const at::Tensor step = step_of(layer.mass);
+    flow = flow.defined() ? at::matmul(step, flow) : step;
+  }
+  return picture_of(flow, tokens, cell_, top);
+}
+
+std::optional<ViewedPart> rollout(const std::vector<ViewedPart>& parts, std::int64_t top) {
+  std::optional<RolloutSums> sums = RolloutSums::of(parts);
+  if (!sums) {
     return std::nullopt;
   }
-  ViewedPart result;
-  result.name = "rollout";
-  result.expression = concat("(A + I) / 2, multiplied over ", layers, " layers; A is the mean of all heads",
-                             first->cell == 1 ? "" : ", here of a cell's rows; the largest weight is not known");
-  result.all_heads = 1;
-  result.cell = first->cell;
-  result.heads.push_back({0, picture_of(flow, first->heads.front().picture.top_key.size(0), first->cell, top)});
+  std::int64_t tokens = 0;
+  for (const RolloutSums::HeadPlace& head : sums->missing()) {
+    const attention::HeadPicture& picture = parts[head.first].heads[head.second].picture;
+    tokens = picture.top_key.size(0);
+    sums->add(head, picture);
+  }
+  ViewedPart result = sums->part();
+  result.heads.front().picture = sums->picture(tokens, top);
   return result;
 }
 
