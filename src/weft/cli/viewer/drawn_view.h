@@ -7,9 +7,9 @@
 #include <mutex>
 #include <string>
 
-#include "weft/cli/viewer/reply_cache.h"
 #include "weft/cli/viewer/view_questions.h"
 #include "weft/formats/config_json.h"
+#include "weft/server/reply_cache.h"
 #include "weft/tasks/viewer/attention_view.h"
 #include "weft/tasks/viewer/rollout.h"
 
@@ -29,7 +29,7 @@ struct ServedView {
   std::int64_t cells = 256;                    ///< of a picture on each side
   std::int64_t top = 8;                        ///< keys to list for each row
   /// What was answered: 144 heads of 16,384 tokens take 30 MB.
-  std::shared_ptr<ReplyCache> drawn = std::make_shared<ReplyCache>(std::size_t{64} << 20);
+  std::shared_ptr<server::ReplyCache> drawn = std::make_shared<server::ReplyCache>(std::size_t{64} << 20);
   std::shared_ptr<SharedRollout> rollout = nullptr;  ///< of the last part, where that is rollout
 };
 

@@ -9,9 +9,10 @@
 #include <optional>
 #include <string>
 
-namespace weft::cli {
+namespace weft::server {
 
-/// Bodies of answers by their questions: up to so many bytes, of which the oldest go first. Safe from several threads.
+/// Bodies of answers by their questions: both together up to so many bytes, of which the oldest go first. Safe from
+/// several threads.
 class ReplyCache {
  public:
   explicit ReplyCache(std::size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -28,4 +29,4 @@ class ReplyCache {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace weft::cli
+}  // namespace weft::server
