@@ -47,6 +47,7 @@ struct EncoderOutput {
   at::Tensor logits;             ///< shape as Head says
   at::Tensor start_logits;       ///< [B, N]
   at::Tensor end_logits;         ///< [B, N]
+  at::Tensor global_hidden_state = {};  ///< [B, G, hidden] of the tokens beside the text, in models that have some
   /// The tensors that are there, in the order above.
   std::vector<std::pair<std::string, at::Tensor>> named() const;
 };
@@ -60,6 +61,12 @@ struct EncoderOptions {
   std::string random = "released";  ///< BigBirds' plan: released, hf-eval (Hugging Face's inference) or uniform
   bool pad_like_hf = false;  ///< lay patterns out over the padded length that Hugging Face uses, as its numbers do;
                              ///< nystromformer: let rows of a batch change each other, as its numbers do
+};
+
+/// Last hidden states, whatever the head.
+struct EncoderStates {
+  at::Tensor hidden;   ///< [B, N, hidden]; multiple choice: B * C rows
+  at::Tensor globals;  ///< [B, G, hidden] of the tokens beside the text; undefined in models that have none
 };
 
 /// The rules of each option by itself. Errors: kArgument.
@@ -78,6 +85,8 @@ class EncoderModelImpl : public torch::nn::Module {
   EncoderOutput forward(const EncoderInput& input);
   /// The last hidden states alone [B, N, hidden] (multiple choice: B * C rows), whatever the head.
   at::Tensor hidden_states(const EncoderInput& input);
+  /// The same, and those of the tokens beside the text.
+  EncoderStates states(const EncoderInput& input);
   /// Scores over the vocabulary for chosen hidden states [..., hidden] -> [..., vocab], float32 or wider: a masked-LM
   /// head where a mask stands, and nowhere else. Errors: kUnsupported without that head.
   at::Tensor vocabulary_logits(const at::Tensor& hidden);

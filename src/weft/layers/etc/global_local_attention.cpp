@@ -105,12 +105,6 @@ at::Tensor windows(const at::Tensor& rows, std::int64_t size) {
   return at::constant_pad_nd(rows, {0, 0, size, size}).unfold(2, 3 * size, size).transpose(-1, -2);
 }
 
-void check_ids(const at::Tensor& ids, at::IntArrayRef sizes, at::ScalarType type, const char* name) {
-  require(!ids.defined() || (ids.scalar_type() == type && ids.sizes() == sizes), "global-local attention takes ", name,
-          " as ", type, ' ', sizes, ", found ", ids.defined() ? ids.scalar_type() : type, ' ',
-          ids.defined() ? ids.sizes() : sizes);
-}
-
 void check_global_local(const GlobalLocalRows& x, const GlobalLocalStructure& structure, std::int64_t width) {
   for (const at::Tensor& rows : {x.tokens, x.globals}) {
     require(rows.dim() == 3 && rows.size(1) > 0 && rows.size(2) == width && rows.is_floating_point() &&
@@ -119,16 +113,7 @@ void check_global_local(const GlobalLocalRows& x, const GlobalLocalStructure& st
             "] of one batch, at least one token and one global token, found ", x.tokens.sizes(), " and ",
             x.globals.sizes());
   }
-  const at::IntArrayRef long_sizes = x.tokens.sizes().slice(0, 2);
-  const at::IntArrayRef global_sizes = x.globals.sizes().slice(0, 2);
-  check_ids(structure.sentence, long_sizes, at::kLong, "sentence numbers");
-  check_ids(structure.paragraph, long_sizes, at::kLong, "paragraph numbers");
-  check_ids(structure.linked, long_sizes, at::kLong, "linked numbers");
-  check_ids(structure.segment, long_sizes, at::kLong, "segments");
-  check_ids(structure.global_segment, global_sizes, at::kLong, "segments of global tokens");
-  check_ids(structure.keep, long_sizes, at::kBool, "a mask of tokens");
-  check_ids(structure.global_keep, global_sizes, at::kBool, "a mask of global tokens");
-  check_ids(structure.sees_all, global_sizes, at::kBool, "the global tokens that see all");
+  check_structure(structure, x.tokens.size(0), x.tokens.size(1), x.globals.size(1));
 }
 
 /// What both kinds of rows need beside their projections.
