@@ -9,7 +9,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "weft/attention/mechanisms/etc/global_local_structure.h"
+#include "weft/attention/mechanisms/etc/etc_rows.h"
 #include "weft/layers/linear.h"
 
 namespace weft::layers {
@@ -27,12 +27,8 @@ struct GlobalLocalConfig {
   double dropout = 0.0;              ///< of the probabilities, while training
 };
 
-/// Labels of a config: 0 is distance 0, 1 .. max_distance are keys behind the query, max_distance + 1 ..
-/// 2 max_distance keys before it; then come a long and a global token that do not belong together, those that do, and
-/// two global tokens of different segments: 0 to 27 as published.
-constexpr std::int64_t relative_labels(std::int64_t max_distance) { return 2 * max_distance + 4; }
-
 using attention::GlobalLocalStructure;
+using attention::relative_labels;
 
 /// Rows of both inputs: long [B, N, hidden], global [B, G, hidden].
 struct GlobalLocalRows {
