@@ -74,10 +74,22 @@ std::int64_t room_for_text(const models::EncoderConfig& config, const FramedMask
   return context - around;
 }
 
-// Scores at the masked places only: a vocabulary is large.
-models::TokenScores scores_of(models::EncoderModel& model, const data::Batch& batch) {
+// A batch as a model sees it. What follows from the text beside its tokens, follows from what stood there before.
+models::EncoderInput input_of(const data::Batch& batch) {
   models::EncoderInput input;
   input.input_ids = batch.input_ids;
+  input.unmasked_ids = data::unmasked_ids(batch);
+  return input;
+}
+
+std::uint64_t dropout_seed_of(std::int64_t seed, std::int64_t step, std::int64_t part) {
+  return random_bits(static_cast<std::uint64_t>(seed) ^ kMaskedDropoutStream, static_cast<std::uint64_t>(step),
+                     static_cast<std::uint64_t>(part));
+}
+
+// Scores at the masked places only: a vocabulary is large.
+models::TokenScores scores_of(models::EncoderModel& model, const data::Batch& batch) {
+  const models::EncoderInput input = input_of(batch);
   const at::Tensor places = batch.labels.flatten().ne(data::kIgnoredLabel).nonzero().squeeze(1);
   const at::Tensor labels = batch.labels.flatten().index_select(0, places);
   const at::Tensor hidden = model->hidden_states(input).flatten(0, 1).index_select(0, places);
@@ -133,16 +145,13 @@ void MaskedTextTask::learn_from(std::shared_ptr<training::VocabularyTeacher> tea
 std::vector<std::pair<std::string, at::Tensor>> MaskedTextTask::parameters() const { return trained_leaves(*model_); }
 
 at::Tensor MaskedTextTask::loss(std::int64_t step, std::int64_t part) {
-  const auto seed = static_cast<std::uint64_t>(trainer_.seed);
   at::Tensor tokens = sampler_.tokens(step, part);
   if (subwords_) {
-    tokens = data::resampled_rows(tokens, *subwords_, {seed, step, part});
+    tokens = data::resampled_rows(tokens, *subwords_, {static_cast<std::uint64_t>(trainer_.seed), step, part});
   }
   const data::Batch batch = masking_.batch(tokens, step, part);
-  models::EncoderInput input;
-  input.input_ids = batch.input_ids;
-  input.seed =
-      random_bits(seed ^ kMaskedDropoutStream, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+  models::EncoderInput input = input_of(batch);
+  input.seed = dropout_seed_of(trainer_.seed, step, part);
   return teacher_ ? teacher_->loss({model_->hidden_states(input), models::scorer_of(*model_)}, batch)
                   : model_->loss(input, {batch.labels, {}, {}});
 }

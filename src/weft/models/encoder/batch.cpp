@@ -8,6 +8,7 @@
 
 #include "weft/attention/mechanisms/etc/global_local_structure.h"
 #include "weft/core/error.h"
+#include "weft/models/encoder/global_tokens.h"
 #include "weft/models/families/family.h"
 #include "weft/models/stack/batch_rows.h"
 
@@ -120,6 +121,7 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
     globals = family.globals(config, head, batch.ids);
   }
   batch.globals = global_tokens(mask, globals);
+  add_global_tokens(batch, config, input);
   return batch;
 }
 
