@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft train --task lm|mlm --model DIR`: language models that go on from weights that are there; `--task translate|summarize`:
 encoder-decoders over pairs of texts, from random weights and from directories. What an etc has of its own from `weft init` to
-`weft convert`."""
+`weft convert`, its hidden sentences among it."""
 
 import json
 import pathlib
@@ -308,6 +308,25 @@ class EtcTest(Case):
                           "wrong.safetensors", "sentence_ids", "3 global tokens")
         self.assert_fails(weft("forward", self.model("none", "bert"), "--input", self.folder / "given.safetensors", "--output",
                                self.folder / "x"), 1, "given.safetensors", "global_input_ids", "bert")
+
+    def test_hidden_sentences_in_a_run_that_goes_on(self):
+        text = self.folder / "sentences.txt"
+        text.write_text("the loom said hello. we see the thread! is it the world? " * 60)
+        arguments = ["train", "--task", "mlm", "--model", self.model(), "--train-text", text, "--dtype", "float32", "--threads", "1",
+                     "--batch-size", "2", "--contrastive-weight", "0.2", "--hidden-sentences", "0.3", "--checkpoint-every", "2"]
+        whole = weft(*arguments, "--steps", "60", "--out", self.folder / "whole")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        lines = [json.loads(line) for line in (self.folder / "whole" / "metrics.jsonl").read_text().splitlines()]
+        first = next(line for line in lines if line.get("step") == 1)
+        self.assertAlmostEqual(first["loss"], 0.8 * first["masked_loss"] + 0.2 * first["contrastive_loss"], places=4)
+        self.kill_at([*arguments, "--steps", "60", "--out", self.run_directory], "step-4")
+        resumed = weft("train", "--resume", "--out", self.run_directory)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
+        self.assert_fails(weft(*arguments, "--steps", "1", "--distill", self.model(), "--out", self.folder / "x"), 2, "--contrastive-weight",
+                          "distill")
+        self.assert_fails(weft("train", "--train-text", text, "--contrastive-weight", "0.2", "--steps", "1", "--out", self.folder / "x"), 2,
+                          "--contrastive-weight", "etc")
 
     def test_convert_keeps_the_weights(self):
         source, out = self.model("masked-lm", "bert"), self.folder / "converted"
