@@ -107,6 +107,35 @@ TEST(ConvertedLittleBird, PacksWithTheProjectionsOfTheLayer) {
   }
 }
 
+TEST(ConvertedEtc, BeginsWithTheWeightsOfTheText) {
+  for (const char* family : {"bert", "roberta"}) {
+    EncoderModel old = source(family);
+    ConvertOptions options = request("etc", 100);
+    options.sentence_end_ids = {5};
+    EncoderModel made = convert_encoder(old, options);
+    EXPECT_EQ(made->config().model_type, "etc");
+    EXPECT_EQ(made->config().maximum_length(), 100);
+    EXPECT_EQ(made->config().sentence_end_ids, (std::vector<std::int64_t>{5}));
+    const auto before = old->named_parameters();
+    const auto after = made->named_parameters();
+    const std::string layer = "encoder.layers.1.";
+    for (const char* kind : {"weight", "bias"}) {
+      EXPECT_TRUE(after[layer + "attention.qkv." + kind].equal(before[layer + "attention.qkv." + kind]));
+      EXPECT_TRUE(after[layer + "attention.global_output." + kind].equal(before[layer + "attention.output." + kind]));
+      EXPECT_TRUE(after[layer + "global_attention_norm." + kind].equal(before[layer + "attention_norm." + kind]));
+      EXPECT_TRUE(after[std::string("encoder.globals.norm.") + kind].equal(
+          before[std::string("encoder.embeddings.norm.") + kind]));
+    }
+    EXPECT_TRUE(after["encoder.globals.token_types"].equal(before["encoder.embeddings.token_types"]));
+    EXPECT_EQ(after[layer + "attention.mechanism.labels"].abs().max().item<double>(), 0.0);
+    const at::Tensor kinds = after["encoder.globals.tokens"] - before["encoder.embeddings.tokens"].mean(0);
+    EXPECT_NEAR(kinds.std().item<double>(), made->config().initializer_range, 0.1);
+    models::EncoderInput input;
+    input.input_ids = test::text_ids(1, 100);
+    EXPECT_TRUE(made->forward(input).logits.isfinite().all().item<bool>());
+  }
+}
+
 TEST(ConvertedRequests, AreChecked) {
   const EncoderModel old = source("bert");
   test::expect_error(ErrorKind::kArgument, {"length", "32", "16"},

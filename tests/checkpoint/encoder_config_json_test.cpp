@@ -44,6 +44,9 @@ TEST(EncoderConfigJson, TakesTheDefaultsOfTransformers) {
   EXPECT_EQ(read(R"({"model_type": "nystromformer", "conv_kernel_size": null})").conv_kernel_size, -1);
   EXPECT_FALSE(read(R"({"model_type": "littlebird", "num_latents": 7})").has_position_table());
   EXPECT_EQ(read(R"({"model_type": "littlebird", "num_latents": 7})").num_latents, 7);
+  EXPECT_EQ(read(R"({"model_type": "etc", "sentence_end_ids": [7, 9], "local_radius": 3})").sentence_end_ids,
+            (std::vector<std::int64_t>{7, 9}));
+  EXPECT_TRUE(read(R"({"model_type": "etc", "sentence_end_ids": []})").sentence_end_ids.empty());
   EXPECT_EQ(read(R"({"model_type": "bert", "num_latents": 7})").num_latents, 64);
 }
 

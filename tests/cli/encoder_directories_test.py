@@ -169,6 +169,7 @@ class DirectoryTest(Case):
 
     def test_convert_serves_long_texts(self):
         for source, to, more in (("roberta", "longformer", ("--attention-window", "8")), ("bert", "littlebird", ("--block-size", "4", "--latents", "8")),
+                                 ("bert", "etc", ()),
                                  ("bert", "big_bird", ("--block-size", "4", "--random-blocks", "1"))):
             short = make_model(self.folder / f"{source}-for-{to}", source, "token-classification")
             out = self.folder / f"{source}-{to}"

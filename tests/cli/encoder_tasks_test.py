@@ -9,7 +9,7 @@ import unittest
 from encoder_program import FAMILIES, TEXT, make_model, read_safetensors, results, spoil
 from weft_program import Case, weft
 
-MASKS = {"bert": "[MASK]", "roberta": "<mask>", "longformer": "<mask>", "big_bird": "[MASK]", "nystromformer": "[MASK]", "littlebird": "[MASK]"}
+MASKS = {"bert": "[MASK]", "roberta": "<mask>", "longformer": "<mask>", "big_bird": "[MASK]", "nystromformer": "[MASK]", "littlebird": "[MASK]", "etc": "[MASK]"}
 LONG = " ".join(["the loom said hello"] * 40)
 
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft train --task lm|mlm --model DIR`: language models that go on from weights that are there; `--task translate|summarize`:
-encoder-decoders over pairs of texts, from random weights and from directories."""
+encoder-decoders over pairs of texts, from random weights and from directories. What an etc has of its own from `weft init` to
+`weft convert`, its hidden sentences among it."""
 
 import json
+import pathlib
 import random
 import unittest
 
-from encoder_program import TOKENIZERS, make_model
+from encoder_program import TOKENIZERS, make_model, read_safetensors, results, write_safetensors
 from sequence_tasks_test import make_marian
 from weft_program import Case, losses, weft, weft_json
 
+SENTENCES = "the loom weaves the thread. we see! hello world?"
+MARKS = (".", "!", "?", "[SEP]")
 FAST = ["--dtype", "float32", "--threads", "1", "--batch-size", "2", "--learning-rate", "0.003"]
 
 
@@ -257,6 +261,79 @@ class PairsTest(Case):
         (self.folder / "train.tgt").write_text("one line\n")
         self.assert_fails(weft(*self.arguments(self.run_directory, "--steps", "1")), 1, "ends before line 2")
         self.assertFalse(self.run_directory.exists())
+
+
+class EtcTest(Case):
+    """That its numbers are those of its equations is shown by tests/models/etc_model_test.cpp."""
+
+    def model(self, head="masked-lm", family="etc"):
+        directory = self.folder / f"{family}-{head}"
+        return directory if directory.exists() else make_model(directory, family, head)
+
+    def config(self, directory):
+        return json.loads(pathlib.Path(directory, "config.json").read_text())
+
+    def test_a_new_model_knows_where_sentences_end(self):
+        model = self.model()
+        config = self.config(model)
+        self.assertEqual((config["model_type"], config["architectures"], config["hidden_act"]), ("etc", ["EtcForMaskedLM"], "gelu_new"))
+        vocabulary = (TOKENIZERS / "bert" / "vocab.txt").read_text().splitlines()
+        self.assertEqual(sorted(vocabulary[id] for id in config["sentence_end_ids"]), sorted(mark for mark in MARKS if mark in vocabulary))
+        self.assertEqual(weft_json("info", model)["attention"], "etc(radius=6, distance=12, hard=none)")
+        self.assertEqual(results("fill-mask", model, "the [MASK] weaves. we see!")[0]["metadata"]["attention"],
+                         "etc(radius=6, distance=12, hard=none)")
+
+    def test_tasks_and_other_attention(self):
+        for command, head in (("embed", "none"), ("classify", "sequence-classification"), ("tag", "token-classification")):
+            self.assertEqual(len(results(command, self.model(head), SENTENCES, "we see.")), 2, command)
+        self.assert_fails(weft("embed", self.model("none"), SENTENCES, "--json", "--attention", "full"), 1, "`full`", "no global tokens")
+        self.assert_fails(weft("embed", self.model("none", "bert"), SENTENCES, "--json", "--attention", "etc"), 1, "etc(", "knows positions")
+
+    def test_given_structure(self):
+        model = self.model("none")
+        ids = [[5, 6, 7, 8, 9, 10, 11, 12]]
+        write_safetensors(self.folder / "rule.safetensors", input_ids=ids)
+        write_safetensors(self.folder / "given.safetensors", input_ids=ids, global_input_ids=[[3, 1, 1]],
+                          sentence_ids=[[0, 0, 1, 1, 1, 2, 2, 2]], segment_ids=[[0, 0, 1, 1, 1, 1, 1, 1]], sees_all=[[1, 0, 0]])
+        found = {}
+        for name in ("rule", "given"):
+            out = self.folder / f"{name}-out.safetensors"
+            process = weft("forward", model, "--input", self.folder / f"{name}.safetensors", "--output", out)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            found[name] = read_safetensors(out)[0]
+        self.assertIn("global_hidden_state", found["given"])
+        self.assertNotEqual(found["rule"]["last_hidden_state"], found["given"]["last_hidden_state"])
+        write_safetensors(self.folder / "wrong.safetensors", input_ids=ids, global_input_ids=[[3, 1, 1]], sentence_ids=[[3] * 8])
+        self.assert_fails(weft("forward", model, "--input", self.folder / "wrong.safetensors", "--output", self.folder / "x"), 1,
+                          "wrong.safetensors", "sentence_ids", "3 global tokens")
+        self.assert_fails(weft("forward", self.model("none", "bert"), "--input", self.folder / "given.safetensors", "--output",
+                               self.folder / "x"), 1, "given.safetensors", "global_input_ids", "bert")
+
+    def test_hidden_sentences_in_a_run_that_goes_on(self):
+        text = self.folder / "sentences.txt"
+        text.write_text("the loom said hello. we see the thread! is it the world? " * 60)
+        arguments = ["train", "--task", "mlm", "--model", self.model(), "--train-text", text, "--dtype", "float32", "--threads", "1",
+                     "--batch-size", "2", "--contrastive-weight", "0.2", "--hidden-sentences", "0.3", "--checkpoint-every", "2"]
+        whole = weft(*arguments, "--steps", "60", "--out", self.folder / "whole")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        lines = [json.loads(line) for line in (self.folder / "whole" / "metrics.jsonl").read_text().splitlines()]
+        first = next(line for line in lines if line.get("step") == 1)
+        self.assertAlmostEqual(first["loss"], 0.8 * first["masked_loss"] + 0.2 * first["contrastive_loss"], places=4)
+        self.kill_at([*arguments, "--steps", "60", "--out", self.run_directory], "step-4")
+        resumed = weft("train", "--resume", "--out", self.run_directory)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(losses(self.run_directory), losses(self.folder / "whole"))
+        self.assert_fails(weft(*arguments, "--steps", "1", "--distill", self.model(), "--out", self.folder / "x"), 2, "--contrastive-weight",
+                          "distill")
+        self.assert_fails(weft("train", "--train-text", text, "--contrastive-weight", "0.2", "--steps", "1", "--out", self.folder / "x"), 2,
+                          "--contrastive-weight", "etc")
+
+    def test_convert_keeps_the_weights(self):
+        source, out = self.model("masked-lm", "bert"), self.folder / "converted"
+        made = weft_json("convert", source, "--to", "etc", "--length", "256", "--out", out)
+        self.assertEqual((made["family"], made["positions"], made["head"]), ("etc", 256, "masked-lm"))
+        self.assertEqual(self.config(out)["sentence_end_ids"], self.config(self.model())["sentence_end_ids"])
+        self.assertEqual(len(results("fill-mask", out, " ".join(["the [MASK] weaves. we see!"] * 20))), 1)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ const MaskingOptions kMasking{0.15, 256, 256, 11};
 TEST(Masking, KeepsTheProportionsOfThePaper) {
   const at::Tensor tokens = at::full({64, 1000}, 300, at::kLong);  // an id that random draws cannot give
   const Batch batch = masked_batch(tokens, kMasking, 3, 0);
+  EXPECT_TRUE(unmasked_ids(batch).equal(tokens));
   const at::Tensor predicted = batch.labels != kIgnoredLabel;
   const double count = predicted.sum().item<double>();
   // Binomial deviations: 0.0014 of 64,000 positions, and about 0.004 of 9,600 predicted ones; five of them are allowed.

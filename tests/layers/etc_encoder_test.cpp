@@ -79,10 +79,11 @@ TEST(EtcEncoder, ALayerIsAttentionAndASharedFeedForward) {
   const auto product = [&](const at::Tensor& rows, const std::string& name) {
     return at::linear(rows, parameters[name + ".weight"], parameters[name + ".bias"]);
   };
-  const auto start = [&](const std::string& table, const at::Tensor& ids) {
-    return norm(at::embedding(parameters[table], ids) + parameters["segments"][0], "norm");
+  const auto start = [&](const std::string& table, const at::Tensor& ids, std::int64_t segment) {
+    return at::embedding(parameters[table], ids) + parameters["segments"][segment];
   };
-  const GlobalLocalRows x{start("tokens", input.ids), start("global_tokens", input.global_ids)};
+  const GlobalLocalRows x{norm(start("tokens", input.ids, 1), "norm"),
+                          norm(start("global_tokens", input.global_ids, 0), "global_norm")};
   layers::GlobalLocalAttention attention(config.attention, at::TensorOptions(at::kDouble));
   const at::NoGradGuard without_gradients;
   for (auto& parameter : attention->named_parameters()) {

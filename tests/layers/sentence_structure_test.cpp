@@ -26,7 +26,7 @@ at::Tensor ids_of(std::vector<std::int64_t> ids, std::int64_t rows) {
 }
 
 TEST(SentenceStructure, SentencesEndBehindAMarkAndAtTheLongest) {
-  const at::Tensor ids = ids_of({5, 9, 6, 7, 8, 4, 9, 3, 9, 9, 1, 1, 1, 1}, 2);
+  const at::Tensor ids = ids_of({5, 9, 6, 7, 8, 4, 9, 3, 9, 2, 1, 1, 1, 1}, 2);
   at::Tensor keep = at::ones({2, 7}, at::kBool);
   keep[1].narrow(0, 3, 4).fill_(false);
   const GlobalLocalStructure structure = layers::sentence_structure(ids, keep, {.ends = {9}, .longest = 3});
@@ -34,6 +34,33 @@ TEST(SentenceStructure, SentencesEndBehindAMarkAndAtTheLongest) {
       << structure.sentence;
   EXPECT_TRUE(structure.global_keep.equal(ids_of({1, 1, 1, 1, 1, 0}, 2).to(at::kBool)));
   EXPECT_TRUE(layers::sentence_structure(ids, {}, {}).sentence.equal(at::zeros({2, 7}, at::kLong)));
+}
+
+// "?!" is one end, and a separator behind a full stop is no sentence.
+TEST(SentenceStructure, MarksThatFollowBelongToTheSentence) {
+  const at::Tensor ids = ids_of({9, 8, 4, 8, 9, 9, 4, 9}, 1);
+  EXPECT_TRUE(
+      layers::sentence_structure(ids, {}, {.ends = {8, 9}}).sentence.equal(ids_of({0, 0, 1, 1, 1, 1, 2, 2}, 1)));
+}
+
+TEST(SentenceStructure, ParagraphsHaveGlobalTokensBeforeTheirSentences) {
+  const at::Tensor ids = ids_of({4, 9, 4, 9, 7, 5, 9, 5, 7, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 2);
+  const layers::TextStructure found = layers::text_structure(ids, {}, {.ends = {9}, .paragraph_ends = {7}});
+  EXPECT_TRUE(found.structure.sentence.equal(ids_of({1, 1, 2, 2, 2, 4, 4, 5, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 2)));
+  EXPECT_TRUE(found.structure.paragraph.equal(ids_of({0, 0, 0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 2)));
+  EXPECT_TRUE(found.global_ids.equal(ids_of({5, 1, 1, 5, 1, 1, 5, 1, 0, 0, 0, 0}, 2)));
+  EXPECT_TRUE(found.structure.global_keep.equal(found.global_ids != 0));
+}
+
+TEST(SentenceStructure, WhatIsBeyondTheRoomBelongsToTheLast) {
+  const at::Tensor ids = ids_of({4, 9, 4, 9, 4, 9, 4}, 1);
+  const layers::TextStructure found = layers::text_structure(ids, {}, {.ends = {9}, .room = 2});
+  EXPECT_TRUE(found.structure.sentence.equal(ids_of({0, 0, 1, 1, 1, 1, 1}, 1)));
+  EXPECT_EQ(found.global_ids.size(1), 2);
+  const layers::TextStructure cut =
+      layers::text_structure(ids_of({4, 9, 4, 7, 4}, 1), {}, {.ends = {9}, .paragraph_ends = {7}, .room = 3});
+  EXPECT_TRUE(cut.structure.sentence.equal(ids_of({1, 1, 2, 2, 2}, 1)));
+  EXPECT_TRUE(cut.structure.paragraph.equal(ids_of({0, 0, 0, 0, 0}, 1)));
 }
 
 // A text of padding alone has no sentence, but the call one global token.
@@ -45,8 +72,9 @@ TEST(SentenceStructure, AnEmptyTextHasNone) {
 }
 
 TEST(SentenceStructure, TooManyAreAnError) {
-  expect_error(ErrorKind::kArgument, {"row 1", "3 sentences", "at most 2"},
-               [] { layers::sentence_structure(ids_of({1, 1, 9, 9, 9, 9}, 2), {}, {.ends = {9}, .most = 2}); });
+  expect_error(ErrorKind::kArgument, {"row 1", "3 sentences", "at most 2"}, [] {
+    layers::sentence_structure(ids_of({1, 1, 1, 9, 1, 9, 1, 9, 1, 9}, 2), {}, {.ends = {9}, .most = 2});
+  });
   expect_error(ErrorKind::kArgument, {"int64", "[2]"}, [] { layers::sentence_structure(at::zeros({2}), {}, {}); });
 }
 

@@ -36,10 +36,14 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
   expect_invalid("nystromformer", {"conv_kernel_size", "odd", "found 4"}, [](auto& c) { c.conv_kernel_size = 4; });
   expect_invalid("littlebird", {"num_latents", "0"}, [](auto& c) { c.num_latents = 0; });
   expect_invalid("nystromformer", {"num_landmarks"}, [](auto& c) { c.num_landmarks = 0; });
+  expect_invalid("etc", {"local_radius", "0"}, [](auto& c) { c.local_radius = 0; });
+  expect_invalid("etc", {"hard_edges"}, [](auto& c) { c.hard_edges = "all"; });
+  expect_invalid("etc", {"sentence_end_ids", "vocab_size = 40", "found 41"},
+                 [](auto& c) { c.sentence_end_ids = {5, 41}; });
 }
 
 TEST(EncoderConfig, KnowsThePublishedSizes) {
-  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird"}) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc"}) {
     EXPECT_NO_THROW(validate(base_config(family), family));
   }
   EXPECT_EQ(base_config("bert").maximum_length(), 512);
@@ -48,6 +52,7 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
   EXPECT_EQ(base_config("big_bird").maximum_length(), 4096);
   EXPECT_EQ(base_config("nystromformer").maximum_length(), 510);
   EXPECT_EQ(base_config("littlebird").maximum_length(), 4096);
+  EXPECT_EQ(base_config("etc").maximum_length(), 4096);
   test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
 }
 
@@ -57,7 +62,7 @@ TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
     names.push_back(family->model_type);
   }
   EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
-  EXPECT_EQ(encoder_types(" and "), "bert, roberta, longformer, big_bird, nystromformer and littlebird");
+  EXPECT_EQ(encoder_types(" and "), "bert, roberta, longformer, big_bird, nystromformer, littlebird and etc");
 }
 
 TEST(EncoderHeads, AreNamedAsInArchitectures) {

@@ -108,7 +108,7 @@ TEST(LittleBirdModels, NeedNoTableOfPositions) {
                      [&] { small_encoder(config, Head::kNone); });
   EncoderConfig roberta = small_encoder_config("roberta");
   roberta.position_embedding_type = "none";
-  test::expect_error(ErrorKind::kArgument, {"bert and littlebird", "roberta"}, [&] { validate(roberta, "here"); });
+  test::expect_error(ErrorKind::kArgument, {"bert, littlebird and etc", "roberta"}, [&] { validate(roberta, "here"); });
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 namespace weft::test {
 
-/// Two layers of width 16 with 4 tokens a block or window, 6 landmarks, 4 latents, no dropout, large weights so that
-/// every part shows.
+/// Two layers of width 16 with 4 tokens a block or window, 6 landmarks, 4 latents, sentences that end behind the ids 5
+/// and 9, no dropout, large weights so that every part shows.
 inline models::EncoderConfig small_encoder_config(const std::string& family) {
   models::EncoderConfig config = models::base_config(family);
   config.vocab_size = 40;
@@ -28,6 +28,9 @@ inline models::EncoderConfig small_encoder_config(const std::string& family) {
   config.num_random_blocks = 1;
   config.num_landmarks = 6;
   config.num_latents = 4;
+  config.local_radius = 4;
+  config.relative_pos_max_distance = 3;
+  config.sentence_end_ids = {5, 9};
   config.conv_kernel_size = 5;
   config.initializer_range = 0.3;
   config.hidden_dropout_prob = 0.0;

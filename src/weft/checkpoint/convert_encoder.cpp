@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a short encoder to a long one: the same weights under another pattern, with a longer table of positions or none.
+#include <algorithm>
+#include <array>
+
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/etc/first_values.h"
 #include "weft/checkpoint/littlebird/first_values.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -23,8 +27,9 @@ void check_request(const EncoderModel& source, const ConvertOptions& options) {
           "convert takes a bert or roberta model, found ", config.model_type);
   require(config.has_position_table(), "convert takes a model with position embeddings, found position_embedding_type ",
           config.position_embedding_type);
-  require(options.to == "longformer" || options.to == "big_bird" || options.to == "littlebird",
-          "convert makes longformer, big_bird or littlebird, found ", quote(options.to));
+  constexpr std::array<std::string_view, 4> kMade{"longformer", "big_bird", "littlebird", "etc"};
+  require(std::find(kMade.begin(), kMade.end(), options.to) != kMade.end(),
+          "convert makes longformer, big_bird, littlebird or etc, found ", quote(options.to));
   require(options.length >= config.maximum_length() && options.length <= (1 << 24), "length must be from the ",
           config.maximum_length(), " positions that the model has to 16777216, found ", options.length);
   // Two latents that begin equal would stay equal.
@@ -62,6 +67,7 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   config.block_size = options.block_size;
   config.num_random_blocks = options.random_blocks;
   config.num_latents = options.latents;
+  config.sentence_end_ids = options.sentence_end_ids;
   config.position_embedding_type = target.base.position_embedding_type;
   if (!options.attention.empty()) {
     config.attention = options.attention;
@@ -90,7 +96,10 @@ at::Tensor longer_positions(const at::Tensor& table, std::int64_t source_padding
 /// What a parameter of the new model begins with, by its name in the old one; undefined where the old one has none.
 at::Tensor converted_value(const std::string& name, const at::Tensor& target, const EncoderModel& source,
                            const EncoderConfig& config) {
-  if (const at::Tensor value = first_value_of_littlebird(name, target, source); value.defined()) {
+  const bool to_etc = config.model_type == "etc";
+  if (const at::Tensor value =
+          to_etc ? first_value_of_etc(name, target, source) : first_value_of_littlebird(name, target, source);
+      value.defined()) {
     return value;
   }
   const auto old = source->named_parameters();

@@ -43,12 +43,13 @@ void save_encoder(const std::filesystem::path& directory, const models::EncoderM
 
 /// What a BERT or RoBERTa checkpoint becomes.
 struct ConvertOptions {
-  std::string to;                                      ///< longformer, big_bird or littlebird
+  std::string to;                                      ///< longformer, big_bird, littlebird or etc
   std::int64_t length = 4096;                          ///< longest text; of longformer and big_bird rows of the table
   std::vector<std::int64_t> attention_window = {512};  ///< longformer
   std::int64_t block_size = 64;                        ///< big_bird, littlebird
   std::int64_t random_blocks = 3;                      ///< big_bird
   std::int64_t latents = 64;                           ///< littlebird
+  std::vector<std::int64_t> sentence_end_ids = {};     ///< etc
   std::vector<std::string> attention = {};             ///< in place of the family's: one, or one a layer
 };
 
@@ -57,7 +58,8 @@ struct ConvertOptions {
 /// begin as copies of the local ones. A LittleBird has no positions: slopes of distances begin as those of ALiBi, the
 /// projections with which a layer packs the text as those with which it attends, and latent k as what the embeddings
 /// give for the mean token at position k P / latents, of P positions of the source. It is another function than the
-/// source until it is trained (the paper distils it). Heads go along. Errors: as load_encoder; kArgument for a family
+/// source until it is trained (the paper distils it). So is an ETC, whose own parameters begin as checkpoint/etc/
+/// first_values.h says. Heads go along. Errors: as load_encoder; kArgument for a family
 /// or length that does not fit.
 models::EncoderModel convert_encoder(const models::EncoderModel& source, const ConvertOptions& options);
 

@@ -3,6 +3,7 @@
 #include "weft/data/masking.h"
 
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <cmath>
@@ -191,6 +192,10 @@ Batch masked_batch(const at::Tensor& tokens, const MaskingOptions& options, std:
         .mask();
   }
   return batch;
+}
+
+at::Tensor unmasked_ids(const Batch& batch) {
+  return at::where(batch.labels.ne(kIgnoredLabel), batch.labels, batch.input_ids);
 }
 
 std::int64_t model_vocabulary(const text::Tokenizer& tokenizer, bool is_decoder) {

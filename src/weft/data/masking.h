@@ -48,6 +48,9 @@ MaskingOptions masking_options(const text::Tokenizer& tokenizer, std::int64_t ma
 /// vocabulary, a mask or, for words and spans, begins_word of as many ids.
 Batch masked_batch(const at::Tensor& tokens, const MaskingOptions& options, std::int64_t step, std::int64_t part);
 
+/// The ids of a masked batch as they were before: every one that was changed has its label.
+at::Tensor unmasked_ids(const Batch& batch);
+
 /// How large a model's vocabulary is over `tokenizer`: an encoder has one id more, the last, which is the mask.
 std::int64_t model_vocabulary(const text::Tokenizer& tokenizer, bool is_decoder);
 

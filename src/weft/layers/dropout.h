@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dropout (Srivastava et al. 2014) whose mask is a pure function of a seed: nothing is kept for the backward pass, a
-// recomputed layer sees the same mask, and on a CPU the mask does not depend on the number of threads.
+// Dropout of a layer's rows: the mask is a pure function of a seed, and each use of dropout has a seed of its own.
 #pragma once
 
 #include <cstdint>
 
-#include <ATen/core/Tensor.h>
+#include "weft/attention/seeded_dropout.h"
 
 namespace weft::layers {
 
-/// Zeroes each element with `probability` and scales the rest by 1 / (1 - probability). CPU: Philox on (seed, element
-/// index), equal on every CPU; other devices: the device's generator under `seed`, equal on that device. Double
-/// backward is an error.
-at::Tensor seeded_dropout(const at::Tensor& x, double probability, std::uint64_t seed);
+using attention::seeded_dropout;
 
 /// An independent seed for one use of dropout: `site` numbers the uses within a layer from 1; 0 is the attention
 /// mechanism's.

@@ -19,6 +19,7 @@ constexpr std::int64_t kAttentionSite = 1;
 constexpr std::int64_t kFeedForwardSite = 2;
 constexpr std::int64_t kCrossAttentionSite = 3;
 constexpr std::int64_t kPackSite = 5;  // 4 is that of the probabilities of cross-attention, and of pack
+constexpr std::int64_t kGlobalAttentionSite = 6;
 
 /// In place where no gradient needs the sublayer's result, which nobody else has.
 at::Tensor add_residual(at::Tensor sublayer, const at::Tensor& x) {
@@ -61,6 +62,9 @@ TransformerBlockImpl::TransformerBlockImpl(const BlockConfig& config, const at::
   if (attention->latents() > 0) {
     pack = register_module("pack", CrossAttention(pack_config(config), options));
     pack_norm = norm("pack_norm");
+  }
+  if (attention->has_global_rows()) {
+    global_attention_norm = norm("global_attention_norm");
   }
   if (!config.cross_attention.empty()) {
     cross_attention = register_module("cross_attention", CrossAttention(config, options));
@@ -128,9 +132,30 @@ at::Tensor TransformerBlockImpl::forward_packed(const at::Tensor& x, const Block
   return at::cat({latents_behind, hidden}, 1);
 }
 
+at::Tensor TransformerBlockImpl::forward_global(const at::Tensor& x, const BlockContext& context) {
+  const std::uint64_t seed = context.attention.seed;
+  const std::int64_t count = context.attention.beside;
+  const std::int64_t length = x.size(1) - count;
+  const at::Tensor globals = x.narrow(1, 0, count);
+  const at::Tensor text = x.narrow(1, count, length);
+  const at::Tensor seen = norm_first_ ? at::cat({global_attention_norm(globals), attention_norm(text)}, 1) : x;
+  const at::Tensor mixed = attention->forward(seen, context);
+  const Sublayer of_globals{global_attention_norm, kGlobalAttentionSite};
+  const at::Tensor rows =
+      at::cat({residual(globals, of_globals, seed, [&](const at::Tensor&) { return mixed.narrow(1, 0, count); }),
+               residual(text, {attention_norm, kAttentionSite}, seed,
+                        [&](const at::Tensor&) { return mixed.narrow(1, count, length); })},
+              1);
+  return residual(rows, {feed_forward_norm, kFeedForwardSite}, seed,
+                  [&](const at::Tensor& y) { return feed_forward->forward(y); });
+}
+
 at::Tensor TransformerBlockImpl::forward(const at::Tensor& x, const BlockContext& context) {
   if (pack) {
     return forward_packed(x, context);
+  }
+  if (global_attention_norm) {
+    return forward_global(x, context);
   }
   const std::uint64_t seed = context.attention.seed;
   const at::Tensor before = memory_rows(context);

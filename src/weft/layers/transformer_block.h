@@ -21,6 +21,10 @@ namespace weft::layers {
 /// text X, and the block packs the text before it attends to the text and to what it packed; with post-norm
 ///   C = pack(P, X),  P' = norm(P + C),  A = norm(X + attention(X, [C ; X])),  X' = norm(A + feed_forward(A)).
 /// With pre-norm, X and P go through their norms in front of both attentions.
+///
+/// Where it has global rows (ETC, Ainslie et al. 2020), x is G [B, G, hidden], tokens beside the text, in front of X.
+/// Both have an output projection and a norm of attention of their own, and share all else; with post-norm
+///   [A_G ; A_X] = attention(G, X),  A = [norm_G(G + A_G) ; norm(X + A_X)],  [G' ; X'] = norm(A + feed_forward(A)).
 class TransformerBlockImpl : public torch::nn::Module {
  public:
   TransformerBlockImpl(const BlockConfig& config, const at::TensorOptions& options);
@@ -46,6 +50,7 @@ class TransformerBlockImpl : public torch::nn::Module {
   Compressor compressor{nullptr};  ///< where the config has one
   CrossAttention pack{nullptr};    ///< of latents to the text, where there are any
   LayerNorm pack_norm{nullptr};
+  LayerNorm global_attention_norm{nullptr};  ///< of tokens beside the text, where there are any
 
  private:
   /// One sublayer: its norm, the residual connection and the dropout of number `site` (see dropout_seed).
@@ -60,6 +65,8 @@ class TransformerBlockImpl : public torch::nn::Module {
 
   /// forward() with latents in front of the text.
   at::Tensor forward_packed(const at::Tensor& x, const BlockContext& context);
+  /// forward() with rows of tokens beside the text in front of it.
+  at::Tensor forward_global(const at::Tensor& x, const BlockContext& context);
   /// What attention sees of the memory, [B, M, hidden]; undefined without one.
   at::Tensor memory_rows(const BlockContext& context);
 

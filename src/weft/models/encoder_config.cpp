@@ -43,7 +43,7 @@ void check_sizes(const EncoderConfig& config, std::string_view where) {
   require(config.pad_token_id >= 0 || !find_family(config.model_type).skip_padding, where, ": ", config.model_type,
           " counts positions after the padding, so it needs a pad_token_id");
   require(config.has_position_table() || find_family(config.model_type).may_lack_positions, where,
-          ": position_embedding_type ", config.position_embedding_type, " is for bert and littlebird, found ",
+          ": position_embedding_type ", config.position_embedding_type, " is for bert, littlebird and etc, found ",
           config.model_type);
   const std::int64_t longest = config.maximum_length();
   require(longest > 0, where, ": max_position_embeddings ", config.max_position_embeddings,
@@ -85,6 +85,17 @@ layers::EmbeddingsConfig encoder_embeddings(const EncoderConfig& config) {
   embeddings.skip_padding = family.skip_padding;
   embeddings.position_offset = family.position_offset;
   embeddings.token_scale = config.rescale_embeddings ? std::sqrt(static_cast<double>(config.hidden_size)) : 1.0;
+  return embeddings;
+}
+
+/// Of global tokens: a table, token types and a norm of their own.
+std::optional<layers::EmbeddingsConfig> global_embeddings(const EncoderConfig& config) {
+  if (!find_family(config.model_type).has_global_tokens) {
+    return std::nullopt;
+  }
+  layers::EmbeddingsConfig embeddings = encoder_embeddings(config);
+  embeddings.vocab_size = config.global_vocab_size;
+  embeddings.padding_id = -1;  // what a number stands for is the caller's choice
   return embeddings;
 }
 
@@ -138,6 +149,7 @@ StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& opti
   }
   StackConfig stack;
   stack.embeddings = encoder_embeddings(config);
+  stack.globals = global_embeddings(config);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     stack.blocks.push_back(encoder_block(config, options, layer));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of the published encoder families: BERT, RoBERTa, Longformer, BigBird, Nystromformer and
-// LittleBird, with the field names of their config.json. One struct serves all: a family is a set of defaults and of
+// The configuration of the published encoder families: BERT, RoBERTa, Longformer, BigBird, Nystromformer, LittleBird
+// and ETC, with the field names of their config.json. One struct serves all: a family is a set of defaults and of
 // rules (families/family.h). A Reformer's layers are described by the config of Weft's own models instead, which this
 // one holds.
 #pragma once
@@ -66,6 +66,13 @@ struct EncoderConfig {
   std::int64_t conv_kernel_size = 65;  ///< -1: there is no convolution
   bool inv_coeff_init_option = false;
   std::int64_t num_latents = 64;
+  std::int64_t global_vocab_size = 8;
+  std::int64_t local_radius = 84;
+  std::int64_t relative_pos_max_distance = 12;
+  std::string hard_edges = "none";
+  std::vector<std::int64_t> sentence_end_ids = {};
+  std::vector<std::int64_t> paragraph_end_ids = {};
+  std::int64_t max_global_tokens = 512;
   std::string position_embedding_type = "absolute";
   std::vector<std::string> attention = {};  ///< empty: the family's own pattern
 
@@ -100,6 +107,29 @@ struct EncoderConfig {
   /// not have, naming `where` it stands and those that there are.
   Head head(const std::string& where = "architectures") const;
 
+  /// Those of etc.
+  template <typename Visitor>
+  static void global_token_fields(Visitor&& visit) {
+    using C = EncoderConfig;
+    visit(Field{"global_vocab_size", &C::global_vocab_size, "kinds of global tokens (etc)"}.range(7, 1 << 24));
+    visit(Field{"local_radius", &C::local_radius, "tokens of the text that a token sees on each side (etc)"}.range(
+        1, 1 << 16));
+    visit(Field{"relative_pos_max_distance", &C::relative_pos_max_distance,
+                "distances up to this one have labels of their own (etc)"}
+              .range(1, 1024));
+    visit(
+        Field{"hard_edges", &C::hard_edges,
+              "global tokens see their own sentence alone (g2l), tokens see their own global tokens alone (l2g), both "
+              "or none (etc)"}
+            .one_of({"none", "g2l", "l2g", "both"}));
+    visit(Field{"sentence_end_ids", &C::sentence_end_ids,
+                "token ids that end a sentence; each sentence has a global token (etc)"});
+    visit(Field{"paragraph_end_ids", &C::paragraph_end_ids,
+                "token ids that end a paragraph; each paragraph has a global token, where there are such ids (etc)"});
+    visit(Field{"max_global_tokens", &C::max_global_tokens,
+                "most global tokens of a text; sentences beyond belong to the last one (etc)"}
+              .range(2, 1 << 16));
+  }
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = EncoderConfig;
@@ -153,9 +183,11 @@ struct EncoderConfig {
                 "the first guess of the inverse is scaled for each head (nystromformer)"});
     visit(
         Field{"num_latents", &C::num_latents, "rows that each layer packs the text into (littlebird)"}.range(1, 4096));
-    visit(Field{"position_embedding_type", &C::position_embedding_type,
-                "absolute: each position has an embedding; none: attention alone knows positions (bert, littlebird)"}
-              .one_of({"absolute", "none"}));
+    global_token_fields(visit);
+    visit(
+        Field{"position_embedding_type", &C::position_embedding_type,
+              "absolute: each position has an embedding; none: attention alone knows positions (bert, littlebird, etc)"}
+            .one_of({"absolute", "none"}));
     visit(Field{"attention", &C::attention,
                 "mechanism or pattern to use instead of the family's: one, or one for each layer"});
   }

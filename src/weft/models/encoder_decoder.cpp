@@ -151,8 +151,8 @@ layers::Source EncoderDecoderImpl::read_source(const SourceText& text, std::uint
   layers::Source source;
   // Padding alone: which position of a source is global is nothing to the decoder.
   describe_rows(source.padding, batch.keep, {}, batch.ids);
-  source.hidden =
-      passes_->run(*encoder_, batch, {layers::dropout_seed(seed, kEncoderSeed, 0), config_.gradient_checkpointing});
+  const PassCall call{layers::dropout_seed(seed, kEncoderSeed, 0), config_.gradient_checkpointing};
+  source.hidden = passes_->run(*encoder_, batch, call).hidden;
   return source;
 }
 
@@ -163,7 +163,7 @@ at::Tensor EncoderDecoderImpl::encoder_states(const SourceText& source) {
 
 at::Tensor EncoderDecoderImpl::run_decoder(const at::Tensor& ids, layers::BlockContext& context) {
   const at::Tensor shared = config_.share_embeddings ? target_tokens() : at::Tensor();
-  return decoder_->forward({.ids = ids, .tokens = shared}, context, config_.gradient_checkpointing);
+  return decoder_->forward({.ids = ids, .tokens = shared}, context, config_.gradient_checkpointing).hidden;
 }
 
 /// The decoder's last hidden states, and the encoder's.

@@ -18,7 +18,7 @@ namespace weft::models {
 /// Rows, their hidden states, and the seed of the call's dropout.
 struct EncoderCall {
   EncoderBatch batch;
-  at::Tensor hidden;  ///< [R, N, hidden]
+  StackOutput rows;
   std::uint64_t seed = 0;
 };
 
@@ -68,7 +68,8 @@ std::vector<std::pair<std::string, at::Tensor>> EncoderOutput::named() const {
                                      {"pooler_output", pooler_output},
                                      {"logits", logits},
                                      {"start_logits", start_logits},
-                                     {"end_logits", end_logits}}) {
+                                     {"end_logits", end_logits},
+                                     {"global_hidden_state", global_hidden_state}}) {
     if (tensor.defined()) {
       result.emplace_back(name, tensor);
     }
@@ -94,16 +95,21 @@ EncoderCall EncoderModelImpl::run(const EncoderInput& input) {
   if (drops && !input.seed) {
     call.seed = draw_seed();
   }
-  call.hidden = passes_->run(*stack_, call.batch, {call.seed, gradient_checkpointing_});
+  call.rows = passes_->run(*stack_, call.batch, {call.seed, gradient_checkpointing_});
   return call;
 }
 
 EncoderOutput EncoderModelImpl::forward(const EncoderInput& input) {
   const EncoderCall call = run(input);
-  return top_->forward(call.hidden, call.batch, stack_->embeddings->tokens, call.seed);
+  return top_->forward(call.rows, call.batch, stack_->embeddings->tokens, call.seed);
 }
 
-at::Tensor EncoderModelImpl::hidden_states(const EncoderInput& input) { return run(input).hidden; }
+at::Tensor EncoderModelImpl::hidden_states(const EncoderInput& input) { return run(input).rows.hidden; }
+
+EncoderStates EncoderModelImpl::states(const EncoderInput& input) {
+  const EncoderCall call = run(input);
+  return {call.rows.hidden, call.rows.beside};
+}
 
 at::Tensor EncoderModelImpl::vocabulary_logits(const at::Tensor& hidden) {
   if (head_ != Head::kMaskedLanguageModel) {
@@ -120,10 +126,10 @@ at::Tensor EncoderModelImpl::loss(const EncoderInput& input, const EncoderLabels
     require(labels.labels.defined() && labels.labels.sizes() == input.input_ids.sizes(),
             "labels and input_ids differ in shape: ",
             labels.labels.defined() ? labels.labels.sizes() : at::IntArrayRef(), " and ", input.input_ids.sizes());
-    return top_->scorer(stack_->embeddings->tokens).loss(run(input).hidden.flatten(0, 1), labels.labels.flatten());
+    return top_->scorer(stack_->embeddings->tokens).loss(hidden_states(input).flatten(0, 1), labels.labels.flatten());
   }
   const EncoderCall call = run(input);
-  const EncoderOutput output = top_->forward(call.hidden, call.batch, stack_->embeddings->tokens, call.seed);
+  const EncoderOutput output = top_->forward(call.rows, call.batch, stack_->embeddings->tokens, call.seed);
   switch (head_) {
     case Head::kSequenceClassification:
       return classification_loss(config_, output.logits, labels.labels);

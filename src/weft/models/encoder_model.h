@@ -23,6 +23,21 @@ class EncoderPasses;
 class StackImpl;
 struct EncoderCall;  // a call on its way, see encoder_model.cpp
 
+/// Tokens beside the text of a call, in models that have some (etc), and which tokens belong to which. All int64; of
+/// multiple choice with [B, C] in place of [B]. Where input_ids is undefined, all of it follows a rule from the ids of
+/// the text (EncoderConfig::sentence_end_ids) and nothing else may be given; elsewhere undefined is as if not there.
+struct GlobalInput {
+  at::Tensor input_ids;       ///< [B, G]: layers::GlobalToken, or numbers of the caller's own
+  at::Tensor mask;            ///< [B, G]; 0 marks padding
+  at::Tensor token_type_ids;  ///< [B, G]; undefined: zeros
+  at::Tensor sentence;        ///< [B, N], the number of a global token, or -1
+  at::Tensor paragraph;       ///< [B, N], that of a second one, or -1
+  at::Tensor linked;          ///< [B, N], that of a third one, or -1
+  at::Tensor segment;         ///< [B, N]; a window ends where the segment does
+  at::Tensor global_segment;  ///< [B, G]; between two of them distances have one label
+  at::Tensor sees_all;        ///< [B, G]; nonzero: it sees all tokens despite hard edges
+};
+
 /// One call. All int64 [B, N]; [B, C, N] for multiple choice.
 struct EncoderInput {
   at::Tensor input_ids;
@@ -30,6 +45,8 @@ struct EncoderInput {
   at::Tensor token_type_ids;  ///< undefined: zeros
   at::Tensor global_attention_mask;  ///< longformer: nonzero marks a global position; undefined: the head's own default
   std::optional<std::uint64_t> seed = {};  ///< of all dropout in this call; from LibTorch's CPU generator when absent
+  GlobalInput globals = {};                ///< etc
+  at::Tensor unmasked_ids = {};            ///< etc: the ids that its rule looks at, where some of input_ids are masked
 };
 
 /// What a loss is measured against; see EncoderModelImpl::loss.
@@ -47,6 +64,7 @@ struct EncoderOutput {
   at::Tensor logits;             ///< shape as Head says
   at::Tensor start_logits;       ///< [B, N]
   at::Tensor end_logits;         ///< [B, N]
+  at::Tensor global_hidden_state = {};  ///< [B, G, hidden] of the tokens beside the text, in models that have some
   /// The tensors that are there, in the order above.
   std::vector<std::pair<std::string, at::Tensor>> named() const;
 };
@@ -60,6 +78,12 @@ struct EncoderOptions {
   std::string random = "released";  ///< BigBirds' plan: released, hf-eval (Hugging Face's inference) or uniform
   bool pad_like_hf = false;  ///< lay patterns out over the padded length that Hugging Face uses, as its numbers do;
                              ///< nystromformer: let rows of a batch change each other, as its numbers do
+};
+
+/// Last hidden states, whatever the head.
+struct EncoderStates {
+  at::Tensor hidden;   ///< [B, N, hidden]; multiple choice: B * C rows
+  at::Tensor globals;  ///< [B, G, hidden] of the tokens beside the text; undefined in models that have none
 };
 
 /// The rules of each option by itself. Errors: kArgument.
@@ -78,6 +102,8 @@ class EncoderModelImpl : public torch::nn::Module {
   EncoderOutput forward(const EncoderInput& input);
   /// The last hidden states alone [B, N, hidden] (multiple choice: B * C rows), whatever the head.
   at::Tensor hidden_states(const EncoderInput& input);
+  /// The same, and those of the tokens beside the text.
+  EncoderStates states(const EncoderInput& input);
   /// Scores over the vocabulary for chosen hidden states [..., hidden] -> [..., vocab], float32 or wider: a masked-LM
   /// head where a mask stands, and nowhere else. Errors: kUnsupported without that head.
   at::Tensor vocabulary_logits(const at::Tensor& hidden);

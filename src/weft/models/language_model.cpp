@@ -64,7 +64,7 @@ LanguageModelImpl::LanguageModelImpl(const TransformerConfig& config, const at::
 }
 
 at::Tensor LanguageModelImpl::run(const at::Tensor& ids, layers::BlockContext& context) {
-  return stack_->forward({.ids = ids}, context, config_.gradient_checkpointing);
+  return stack_->forward({.ids = ids}, context, config_.gradient_checkpointing).hidden;
 }
 
 CompressiveSizes LanguageModelImpl::sizes() const {

@@ -30,6 +30,8 @@ struct TextConfig {
   std::string masking = "tokens";
   std::int64_t max_eval_bytes = 262144;
   double span_loss = 0.0;
+  double contrastive_weight = 0.0;
+  double hidden_sentences = 0.1;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -67,6 +69,13 @@ struct TextConfig {
               "attention `span`: added to the loss for each token of a layer's mean span, summed over the layers, for "
               "example 2e-6; 0 leaves spans free"}
             .range(0, 1));
+    visit(Field{"contrastive_weight", &C::contrastive_weight,
+                "an etc: share in the loss of telling hidden sentences from each other by their global tokens, for "
+                "example 0.2; the masked tokens have the rest"}
+              .range(0, 1));
+    visit(Field{"hidden_sentences", &C::hidden_sentences,
+                "an etc: share of the sentences that are hidden for the contrastive loss"}
+              .range(0.001, 1));
   }
 };
 

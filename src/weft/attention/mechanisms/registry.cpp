@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/etc/etc_attention.h"
 #include "weft/attention/mechanisms/linear/linear_attention.h"
 #include "weft/attention/mechanisms/linformer/linformer_attention.h"
 #include "weft/attention/mechanisms/little_bird/little_bird_attention.h"
@@ -61,6 +62,7 @@ constexpr std::array kMechanisms{
     Mechanism{"rfa", parse_rfa, build_learned<RfaAttention>},
     Mechanism{"linformer", parse_linformer, build_learned<LinformerAttention>},
     Mechanism{"little_bird", parse_little_bird, build_learned<LittleBirdAttention>},
+    Mechanism{"etc", parse_etc, build_learned<EtcAttention>},
 };
 
 // The identifier that the expression begins with, empty when it begins with anything else.

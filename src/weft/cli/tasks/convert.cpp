@@ -19,6 +19,7 @@
 #include "weft/cli/prune/attention_file.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/watched_progress.h"
+#include "weft/text/sentences/sentence_ends.h"
 
 namespace weft::cli {
 namespace {
@@ -27,6 +28,7 @@ constexpr const char* kConvertExamples =
     "  weft convert roberta-base --to longformer --length 4096 --out roberta-longformer-4096\n"
     "  weft convert bert-base-uncased --to big_bird --length 4096 --block-size 64 --out bert-bigbird-4096\n"
     "  weft convert bert-base-uncased --to littlebird --length 8192 --out bert-littlebird-8192\n"
+    "  weft convert roberta-base --to etc --length 4096 --out roberta-etc-4096\n"
     "  weft convert roberta-base --attention linear --length 8192 --out roberta-linear-8192\n"
     "  weft convert bart-base --to led --length 16384 --out led-base-16384\n"
     "  weft convert opus-mt-de-en --attention \"window(128) | global(1)\" --out long-de-en\n"
@@ -51,7 +53,7 @@ struct ConvertConfig {
         "to", &C::to,
         "family of the new model; led out of a bart, transfo-xl out of what weft train --variant transformer-xl made, "
         "reformer out of what weft train --residual reversible made"}
-              .one_of({"longformer", "big_bird", "littlebird", "led", "transfo-xl", "reformer"}));
+              .one_of({"longformer", "big_bird", "littlebird", "etc", "led", "transfo-xl", "reformer"}));
     visit(Field{"length", &C::length, "longest text of the new model, in tokens"}.range(1, 1 << 24));
     visit(Field{"attention_window", &C::attention_window,
                 "longformer and led: tokens of the window, half of them on each side: one number, or one for each "
@@ -171,6 +173,9 @@ void run_convert(const ConvertCommand& command) {
   options.random_blocks = config.random_blocks;
   options.latents = config.latents;
   options.attention = config.attention;
+  if (config.to == "etc") {
+    options.sentence_end_ids = text::sentence_end_ids(text::HuggingFaceTokenizer(command.directory));
+  }
   std::optional<BusyBar> bar("converting");
   const models::EncoderModel source = checkpoint::load_encoder(directory);
   const models::EncoderModel model = checkpoint::convert_encoder(source, options);

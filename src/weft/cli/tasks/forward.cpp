@@ -54,8 +54,10 @@ at::Tensor whole_numbers(const std::string& path, const std::string& name, const
 /// Tensors of the input by name, all of which the model takes.
 using Inputs = std::map<std::string, at::Tensor>;
 
-constexpr std::array<const char*, 4> kEncoderInputs{"input_ids", "attention_mask", "token_type_ids",
-                                                    "global_attention_mask"};
+constexpr std::array<const char*, 13> kEncoderInputs{
+    "input_ids",         "attention_mask",        "token_type_ids", "global_attention_mask", "global_input_ids",
+    "global_input_mask", "global_token_type_ids", "sentence_ids",   "paragraph_ids",         "linked_ids",
+    "segment_ids",       "global_segment_ids",    "sees_all"};
 constexpr std::array<const char*, 5> kPairInputs{"input_ids", "attention_mask", "global_attention_mask",
                                                  "decoder_input_ids", "decoder_attention_mask"};
 
@@ -99,6 +101,19 @@ Forwarded timed(const std::string& path, Call&& call) {
   }
 }
 
+/// What an etc is given beside its text.
+models::GlobalInput global_input(Inputs& inputs) {
+  return {.input_ids = inputs["global_input_ids"],
+          .mask = inputs["global_input_mask"],
+          .token_type_ids = inputs["global_token_type_ids"],
+          .sentence = inputs["sentence_ids"],
+          .paragraph = inputs["paragraph_ids"],
+          .linked = inputs["linked_ids"],
+          .segment = inputs["segment_ids"],
+          .global_segment = inputs["global_segment_ids"],
+          .sees_all = inputs["sees_all"]};
+}
+
 Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
                           const std::string& path) {
   Inputs inputs = read_inputs(path, kEncoderInputs, {"input_ids"});
@@ -111,7 +126,8 @@ Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const Encode
     const models::EncoderInput input{.input_ids = inputs["input_ids"],
                                      .attention_mask = inputs["attention_mask"],
                                      .token_type_ids = inputs["token_type_ids"],
-                                     .global_attention_mask = inputs["global_attention_mask"]};
+                                     .global_attention_mask = inputs["global_attention_mask"],
+                                     .globals = global_input(inputs)};
     checkpoint::NamedTensors tensors = model->forward(input).named();
     return Forwarded{std::move(tensors), model->computed()};
   });
@@ -172,7 +188,8 @@ void add_forward(CLI::App& parent) {
   add_model_argument(app, "DIR", command->directory, "model directory").required();
   app.add_option("--input", command->input,
                  "safetensors file with input_ids [B, N] and, if you like, attention_mask, token_type_ids, "
-                 "global_attention_mask; an encoder-decoder also needs decoder_input_ids and takes "
+                 "global_attention_mask, and for an etc global_input_ids [B, G] with sentence_ids and more "
+                 "(docs/mechanisms.md); an encoder-decoder also needs decoder_input_ids and takes "
                  "decoder_attention_mask, but no token_type_ids")
       ->option_text("FILE")
       ->required();

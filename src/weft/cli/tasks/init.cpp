@@ -18,7 +18,9 @@
 #include "weft/cli/tasks/init_pair.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/quote.h"
+#include "weft/models/families/family.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/sentences/sentence_ends.h"
 
 namespace weft::cli {
 namespace {
@@ -28,6 +30,7 @@ constexpr const char* kInitExamples =
     "  weft init --family longformer --head question-answering --tokenizer roberta-base --num-hidden-layers 2 --out "
     "small\n"
     "  weft init --config bert-base-uncased/config.json --head sequence-classification --labels bad good --out fresh\n"
+    "  weft init --family etc --tokenizer bert-base-uncased --out etc-base\n"
     "  weft init --family marian --d-model 512 --encoder-layers 6 --decoder-layers 6 --out fresh-marian\n"
     "  weft init --encoder bigbird-roberta-base --decoder-layers 6 --out bigbird-start\n"
     "  weft train --task classify --model fresh --train-data train.tsv --out run";
@@ -107,6 +110,9 @@ void fit_vocabulary(models::EncoderConfig& config, const text::HuggingFaceTokeni
   };
   take("pad_token_id", config.pad_token_id, text::SpecialRole::kPadding);
   take("sep_token_id", config.sep_token_id, text::SpecialRole::kSeparator);
+  if (models::find_family(config.model_type).has_global_tokens && !given.contains("sentence_end_ids")) {
+    config.sentence_end_ids = text::sentence_end_ids(tokenizer);
+  }
 }
 
 void init_pair(const InitCommand& command, std::int64_t seed) {

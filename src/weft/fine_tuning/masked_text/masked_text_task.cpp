@@ -17,6 +17,9 @@
 #include "weft/data/resampled_rows.h"
 #include "weft/data/token_source.h"
 #include "weft/fine_tuning/encoder_task.h"
+#include "weft/fine_tuning/masked_text/hidden_sentences.h"
+#include "weft/layers/etc/sentence_structure.h"
+#include "weft/models/families/family.h"
 #include "weft/models/heads/model_scorer.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluation_mode.h"
@@ -65,6 +68,7 @@ using formats::Json;
 
 // "mask" in ASCII: dropout's seeds are independent of the masks and the data's order.
 constexpr std::uint64_t kMaskedDropoutStream = 0x6D61736B;
+constexpr std::uint64_t kSeenDropoutStream = 0x7365656E;  // "seen"
 
 // Tokens of text in a window of `context` tokens.
 std::int64_t room_for_text(const models::EncoderConfig& config, const FramedMasking& masking, std::int64_t context) {
@@ -74,10 +78,24 @@ std::int64_t room_for_text(const models::EncoderConfig& config, const FramedMask
   return context - around;
 }
 
-// Scores at the masked places only: a vocabulary is large.
-models::TokenScores scores_of(models::EncoderModel& model, const data::Batch& batch) {
+// A batch as a model sees it. What follows from the text beside its tokens, follows from what stood there before.
+models::EncoderInput input_of(const data::Batch& batch) {
   models::EncoderInput input;
   input.input_ids = batch.input_ids;
+  input.unmasked_ids = data::unmasked_ids(batch);
+  return input;
+}
+
+// Of the pass over a batch, or with `seen` of a second one over the same text.
+std::uint64_t dropout_seed_of(std::int64_t seed, std::int64_t step, std::int64_t part, bool seen = false) {
+  const std::uint64_t stream = seen ? kSeenDropoutStream : kMaskedDropoutStream;
+  return random_bits(static_cast<std::uint64_t>(seed) ^ stream, static_cast<std::uint64_t>(step),
+                     static_cast<std::uint64_t>(part));
+}
+
+// Scores at the masked places only: a vocabulary is large.
+models::TokenScores scores_of(models::EncoderModel& model, const data::Batch& batch) {
+  const models::EncoderInput input = input_of(batch);
   const at::Tensor places = batch.labels.flatten().ne(data::kIgnoredLabel).nonzero().squeeze(1);
   const at::Tensor labels = batch.labels.flatten().index_select(0, places);
   const at::Tensor hidden = model->hidden_states(input).flatten(0, 1).index_select(0, places);
@@ -110,6 +128,9 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
                 static_cast<std::uint64_t>(trainer.seed)}) {
   require(text.span_loss == 0.0, "span_loss must be 0 for masked text that begins with a model, found ",
           text.span_loss);
+  require(text.contrastive_weight == 0.0 || models::find_family(model_->config().model_type).has_global_tokens,
+          "contrastive_weight is for an etc, which has global tokens, found ", text.contrastive_weight, " for a ",
+          model_->config().model_type);
   require(trainer.label_smoothing == 0.0, "label_smoothing must be 0 for masked text that begins with a model, found ",
           trainer.label_smoothing);
   if (training::processes().is_first()) {
@@ -126,6 +147,8 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
 
 void MaskedTextTask::learn_from(std::shared_ptr<training::VocabularyTeacher> teacher,
                                 const training::DistillationConfig& config) {
+  require(teacher == nullptr || text_.contrastive_weight == 0.0,
+          "contrastive_weight does not go together with distill, found ", text_.contrastive_weight);
   teacher_ = std::move(teacher);
   distillation_ = config;
 }
@@ -133,18 +156,42 @@ void MaskedTextTask::learn_from(std::shared_ptr<training::VocabularyTeacher> tea
 std::vector<std::pair<std::string, at::Tensor>> MaskedTextTask::parameters() const { return trained_leaves(*model_); }
 
 at::Tensor MaskedTextTask::loss(std::int64_t step, std::int64_t part) {
-  const auto seed = static_cast<std::uint64_t>(trainer_.seed);
   at::Tensor tokens = sampler_.tokens(step, part);
   if (subwords_) {
-    tokens = data::resampled_rows(tokens, *subwords_, {seed, step, part});
+    tokens = data::resampled_rows(tokens, *subwords_, {static_cast<std::uint64_t>(trainer_.seed), step, part});
   }
   const data::Batch batch = masking_.batch(tokens, step, part);
-  models::EncoderInput input;
-  input.input_ids = batch.input_ids;
-  input.seed =
-      random_bits(seed ^ kMaskedDropoutStream, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+  if (text_.contrastive_weight > 0) {
+    return with_contrastive_loss(batch, step, part);
+  }
+  models::EncoderInput input = input_of(batch);
+  input.seed = dropout_seed_of(trainer_.seed, step, part);
   return teacher_ ? teacher_->loss({model_->hidden_states(input), models::scorer_of(*model_)}, batch)
                   : model_->loss(input, {batch.labels, {}, {}});
+}
+
+at::Tensor MaskedTextTask::with_contrastive_loss(const data::Batch& batch, std::int64_t step, std::int64_t part) {
+  HiddenSentences two = hide_sentences(batch, model_->config(), masking_.mask_id(),
+                                       {text_.hidden_sentences, static_cast<std::uint64_t>(trainer_.seed), step, part});
+  two.hidden.seed = dropout_seed_of(trainer_.seed, step, part);
+  two.seen.seed = dropout_seed_of(trainer_.seed, step, part, true);
+  const models::EncoderStates states = model_->states(two.hidden);
+  const at::Tensor masked = models::scorer_of(*model_).loss(states.hidden.flatten(0, 1), two.labels.flatten());
+  const at::Tensor contrastive = layers::contrastive_loss(states.globals, model_->states(two.seen).globals, two.chosen);
+  if (sums_.step != step) {
+    sums_ = {.step = step};
+  }
+  sums_.parts += 1;
+  sums_.masked += masked.item<double>();
+  sums_.contrastive += contrastive.item<double>();
+  return masked * (1 - text_.contrastive_weight) + contrastive * text_.contrastive_weight;
+}
+
+Json MaskedTextTask::figures() const {
+  if (sums_.parts == 0) {
+    return Json::object();
+  }
+  return {{"masked_loss", sums_.masked / sums_.parts}, {"contrastive_loss", sums_.contrastive / sums_.parts}};
 }
 
 Json MaskedTextTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) {

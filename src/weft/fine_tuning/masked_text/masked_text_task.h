@@ -37,6 +37,8 @@ class FramedMasking {
   /// ids that the model has not.
   FramedMasking(const text::HuggingFaceTokenizer& tokenizer, std::int64_t model_ids, const MaskingChoice& choice);
 
+  /// The id of the mask.
+  std::int64_t mask_id() const noexcept { return masking_.mask_id; }
   /// Tokens around a window.
   std::int64_t special_tokens() const noexcept { return static_cast<std::int64_t>(before_.size() + after_.size()); }
   /// tokens int64 [B, n] -> inputs and labels [B, special + n], masked by (step, part) as data::masked_batch().
@@ -70,7 +72,7 @@ struct MaskedTextConfig {
 MaskedTextConfig resolved(MaskedTextConfig config);
 
 /// Overrides as training::Task describes them. A window has text.context tokens, special ones included; the loss is
-/// the mean over the masked ones.
+/// the mean over the masked ones, or has contrastive_weight in the contrastive loss of hidden sentences.
 class MaskedTextTask final : public training::Task {
  public:
   /// `model` has a masked-lm head. Errors: kIo naming a file of text; kArgument for a context that leaves no room or is
@@ -80,7 +82,8 @@ class MaskedTextTask final : public training::Task {
                  const MaskedTextConfig& config);
 
   const models::EncoderModel& model() const noexcept { return model_; }
-  /// From now on loss() is the teacher's, unless that is null; training.json then holds `config`.
+  /// From now on loss() is the teacher's, unless that is null; training.json then holds `config`. Errors: kArgument
+  /// with a contrastive loss beside it.
   void learn_from(std::shared_ptr<training::VocabularyTeacher> teacher, const training::DistillationConfig& config);
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
@@ -90,6 +93,8 @@ class MaskedTextTask final : public training::Task {
   std::int64_t tokens(std::int64_t /*step*/, std::int64_t /*part*/) override {
     return trainer_.batch_size * text_.context;
   }
+  /// Both losses of the last step, where there are two, as means over the parts that this process computed.
+  formats::Json figures() const override;
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
   formats::Json data_identity() const override;
@@ -98,6 +103,15 @@ class MaskedTextTask final : public training::Task {
   void load(const std::filesystem::path& directory) override;
 
  private:
+  /// Losses of one step, summed over parts.
+  struct LossSums {
+    std::int64_t step = -1;
+    double parts = 0;
+    double masked = 0;
+    double contrastive = 0;
+  };
+  at::Tensor with_contrastive_loss(const data::Batch& batch, std::int64_t step, std::int64_t part);
+
   models::EncoderModel model_;
   std::shared_ptr<const text::HuggingFaceTokenizer> tokenizer_;
   training::TrainerConfig trainer_;
@@ -109,6 +123,7 @@ class MaskedTextTask final : public training::Task {
   std::shared_ptr<const data::TextCorpus> held_out_;      // or none
   std::shared_ptr<training::VocabularyTeacher> teacher_;  // or none
   training::DistillationConfig distillation_;
+  LossSums sums_;
 };
 
 /// How well an encoder predicts masked tokens of a text; options.context counts the special tokens, too, and is the

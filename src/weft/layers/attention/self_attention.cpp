@@ -18,6 +18,9 @@ SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::Tensor
     qkv = register_module("qkv", Linear(config.hidden_size, fused, config.qkv_bias, options));
   }
   output = register_module("output", Linear(columns, config.hidden_size, config.output_bias, options));
+  if (has_global_rows()) {
+    global_output = register_module("global_output", Linear(columns, config.hidden_size, config.output_bias, options));
+  }
 }
 
 std::string SelfAttentionImpl::description() const { return mechanism_->description(); }
@@ -58,6 +61,13 @@ void SelfAttentionImpl::remember(const at::Tensor& x, attention::AttentionState&
   state.append(heads.key, heads.value);
 }
 
+at::Tensor SelfAttentionImpl::projected(const at::Tensor& rows, std::int64_t beside) {
+  if (!global_output) {
+    return output(rows);
+  }
+  return at::cat({global_output(rows.narrow(1, 0, beside)), output(rows.narrow(1, beside, rows.size(1) - beside))}, 1);
+}
+
 at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory) {
   Heads heads = heads_of(x, context.rotation);
   if (memory.defined()) {
@@ -71,7 +81,8 @@ at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& c
     watched.attention.observer = observer();
   }
   // [B, H, N, D] -> [B, N, H D]
-  return output(attend(heads, x, is_watched() ? watched : context).transpose(1, 2).flatten(2));
+  return projected(attend(heads, x, is_watched() ? watched : context).transpose(1, 2).flatten(2),
+                   context.attention.beside);
 }
 
 }  // namespace weft::layers

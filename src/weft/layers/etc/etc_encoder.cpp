@@ -7,6 +7,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/nn/modules/container/modulelist.h>
 
@@ -73,11 +74,13 @@ GlobalLocalRows EtcLayerImpl::forward(const GlobalLocalRows& x, const GlobalLoca
 }
 
 EtcEncoderImpl::EtcEncoderImpl(const EtcConfig& config, const at::TensorOptions& options) : dropout_(config.dropout) {
-  require(config.vocab_size > 0 && config.global_vocab_size > 0 && config.segment_types > 0 && config.layers > 0 &&
-              config.intermediate_size > 0,
-          "an ETC encoder needs tokens, global tokens, segments, layers and a feed-forward width of at least 1, found ",
-          config.vocab_size, ", ", config.global_vocab_size, ", ", config.segment_types, ", ", config.layers, " and ",
-          config.intermediate_size);
+  require(
+      config.vocab_size > 0 && config.global_vocab_size > 0 && config.segment_types > 1 && config.layers > 0 &&
+          config.intermediate_size > 0,
+      "an ETC encoder needs tokens, global tokens, layers and a feed-forward width of at least 1, and two segments, "
+      "found ",
+      config.vocab_size, ", ", config.global_vocab_size, ", ", config.layers, ", ", config.intermediate_size, " and ",
+      config.segment_types);
   const std::int64_t width = config.attention.hidden_size;
   const auto table = [&](const char* name, std::int64_t rows) {
     return register_parameter(name, at::empty({rows, width}, options));
@@ -86,6 +89,7 @@ EtcEncoderImpl::EtcEncoderImpl(const EtcConfig& config, const at::TensorOptions&
   global_tokens = table("global_tokens", config.global_vocab_size);
   segments = table("segments", config.segment_types);
   norm = register_module("norm", LayerNorm(width, config.layer_norm_eps, options));
+  global_norm = register_module("global_norm", LayerNorm(width, config.layer_norm_eps, options));
   const auto list = register_module("layers", torch::nn::ModuleList());
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     layers_.emplace_back(config, layer, options);
@@ -93,23 +97,28 @@ EtcEncoderImpl::EtcEncoderImpl(const EtcConfig& config, const at::TensorOptions&
   }
 }
 
-at::Tensor EtcEncoderImpl::embedded(const at::Tensor& table, const at::Tensor& ids, const at::Tensor& types,
-                                    std::uint64_t seed, std::int64_t site) {
-  const at::Tensor rows = norm(at::embedding(table, ids) + at::embedding(segments, types));
+at::Tensor EtcEncoderImpl::embedded(const at::Tensor& rows, LayerNorm& its_norm, std::uint64_t seed,
+                                    std::int64_t site) {
+  const at::Tensor normed = its_norm(rows);
   const auto in_front = std::ssize(layers_);  // no layer has this number
-  return is_training() && dropout_ > 0.0 ? seeded_dropout(rows, dropout_, dropout_seed(seed, in_front, site)) : rows;
+  return is_training() && dropout_ > 0.0 ? seeded_dropout(normed, dropout_, dropout_seed(seed, in_front, site))
+                                         : normed;
 }
 
 GlobalLocalRows EtcEncoderImpl::forward(const EtcInput& input, bool recompute) {
-  const at::Tensor types = input.segments.defined() ? input.segments : at::zeros_like(input.ids);
+  const at::Tensor types = input.segments.defined() ? input.segments : at::ones_like(input.ids);
   const at::Tensor global_types =
       input.global_segments.defined() ? input.global_segments : at::zeros_like(input.global_ids);
   check_etc_ids(input.ids, tokens, input.ids.sizes(), "tokens");
   check_etc_ids(input.global_ids, global_tokens, input.global_ids.sizes(), "global tokens");
   check_etc_ids(types, segments, input.ids.sizes(), "segments");
   check_etc_ids(global_types, segments, input.global_ids.sizes(), "segments");
-  GlobalLocalRows rows{embedded(tokens, input.ids, types, input.seed, kAttention),
-                       embedded(global_tokens, input.global_ids, global_types, input.seed, kGlobalAttention)};
+  const auto rows_of = [&](const at::Tensor& table, const at::Tensor& ids, const at::Tensor& its_types) {
+    return at::embedding(table, ids) + at::embedding(segments, its_types);
+  };
+  GlobalLocalRows rows{
+      embedded(rows_of(tokens, input.ids, types), norm, input.seed, kAttention),
+      embedded(rows_of(global_tokens, input.global_ids, global_types), global_norm, input.seed, kGlobalAttention)};
   const std::int64_t length = input.ids.size(1);
   const auto split = [length](const at::Tensor& both) {
     return GlobalLocalRows{both.narrow(1, 0, length), both.narrow(1, length, both.size(1) - length)};

@@ -10,22 +10,11 @@
 #include <torch/nn/pimpl.h>
 
 #include "weft/layers/etc/global_local_attention.h"
+#include "weft/layers/etc/sentence_structure.h"
 #include "weft/layers/feed_forward.h"
 #include "weft/layers/layer_norm.h"
 
 namespace weft::layers {
-
-/// Ids of global tokens by what they stand for, as released for pre-training, WikiHop and HotpotQA; [CLS], whose id
-/// there is that of the vocabulary, has the next one here.
-enum class GlobalToken : std::int64_t {
-  kPadding = 0,
-  kSentence = 1,
-  kHiddenSentence = 2,  ///< one that the contrastive loss is about
-  kQuestion = 3,
-  kCandidate = 4,
-  kParagraph = 5,
-  kClass = 6,
-};
 
 struct EtcConfig {
   std::int64_t vocab_size = 30522;
@@ -42,7 +31,7 @@ struct EtcConfig {
 struct EtcInput {
   at::Tensor ids;                   ///< int64 [B, N]
   at::Tensor global_ids;            ///< int64 [B, G], GlobalToken or the caller's own
-  at::Tensor segments = {};         ///< int64 [B, N]; undefined: all 0
+  at::Tensor segments = {};         ///< int64 [B, N]; undefined: all 1
   at::Tensor global_segments = {};  ///< int64 [B, G]; undefined: all 0
   GlobalLocalStructure structure = {};
   std::uint64_t seed = 0;  ///< of dropout
@@ -83,10 +72,11 @@ class EtcEncoderImpl : public torch::nn::Module {
   at::Tensor global_tokens;  ///< [global vocab, hidden]
   at::Tensor segments;       ///< [segment types, hidden], of both inputs
   LayerNorm norm{nullptr};
+  LayerNorm global_norm{nullptr};
 
  private:
-  at::Tensor embedded(const at::Tensor& table, const at::Tensor& ids, const at::Tensor& types, std::uint64_t seed,
-                      std::int64_t site);
+  /// What is behind a table: the norm of its input, and dropout.
+  at::Tensor embedded(const at::Tensor& rows, LayerNorm& its_norm, std::uint64_t seed, std::int64_t site);
 
   double dropout_;
   std::vector<EtcLayer> layers_;

@@ -1,114 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long rows in blocks that see three blocks of keys; q . E for all labels at once, and a look-up for each pair.
+// Projections around attention/mechanisms/etc/etc_rows.h.
 #include "weft/layers/etc/global_local_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/gather.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "weft/core/error.h"
-#include "weft/layers/dropout.h"
 
 namespace weft::layers {
 namespace {
 
-constexpr double kLabelDeviation = 0.5;
-constexpr double kNoEdge = -1e30;  // beside any score its exp is 0 in float32 and float64
+using attention::EtcPairs;
+using attention::EtcRows;
 
-/// Queries, keys and values [B, H, rows, D] in the dtype of sums; queries are divided by sqrt(D).
-struct Projected {
-  at::Tensor query;
-  at::Tensor key;
-  at::Tensor value;
-  at::Tensor by_label;  ///< what a label adds to a score, [B, H, rows, labels]
-};
+constexpr double kLabelDeviation = 0.5;
 
 at::Tensor without_padding(const at::Tensor& rows, const at::Tensor& keep) {
   return keep.defined() ? rows.masked_fill(keep.logical_not().unsqueeze(-1), 0.0) : rows;
 }
 
-Projected project(Linear& layer, const at::Tensor& rows, const at::Tensor& table, const at::Tensor& bias) {
-  const std::int64_t heads = table.size(1);
+/// Queries, keys and values [B, H, rows, D] in the dtype of sums.
+EtcRows project(Linear& layer, const at::Tensor& rows, const at::Tensor& table, const at::Tensor& bias) {
   const at::Tensor all = layer(rows);
   const at::ScalarType type = all.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const std::vector<at::Tensor> parts =
-      all.to(type).unflatten(-1, {3, heads, -1}).permute({2, 0, 3, 1, 4}).unbind(0);  // [B, H, rows, D]
-  const double scale = 1.0 / std::sqrt(static_cast<double>(table.size(2)));
-  const at::Tensor query = parts[0] * scale;
-  const at::Tensor by_label =
-      at::matmul(query, table.to(type).permute({1, 2, 0})) + (bias.to(type) * scale).t().unsqueeze(1);
-  return {query, parts[1], parts[2], by_label};
-}
-
-/// Labels of the distances key - query, int64.
-at::Tensor distance_labels(const at::Tensor& distance, std::int64_t most) {
-  const at::Tensor clipped = distance.clamp(-most, most);
-  return at::where(clipped < 0, most - clipped, clipped);
-}
-
-/// What the label adds to each pair of a row [..., queries, labels] -> [..., queries, keys]; index [queries, keys].
-at::Tensor look_up(const at::Tensor& by_label, const at::Tensor& index) {
-  std::vector<std::int64_t> sizes = by_label.sizes().vec();
-  sizes.back() = index.size(1);
-  return at::gather(by_label, -1, index.expand(sizes));
-}
-
-/// The label `number` of the last three for every pair of a row.
-at::Tensor last_label(const at::Tensor& by_label, std::int64_t number) {
-  return by_label.narrow(-1, by_label.size(-1) - 3 + number, 1);
-}
-
-/// What a long and a global token add: own bool [B, queries, keys].
-at::Tensor by_sentence(const at::Tensor& by_label, const at::Tensor& own) {
-  return at::where(own.unsqueeze(1), last_label(by_label, 1), last_label(by_label, 0));
-}
-
-/// Probabilities; 0 where `edges` (broadcast) is false, also in rows without an edge.
-at::Tensor probabilities(const at::Tensor& scores, const at::Tensor& edges, double dropout, std::uint64_t seed) {
-  const at::Tensor none = edges.logical_not();
-  const at::Tensor weights = at::softmax(scores.masked_fill(none, kNoEdge), -1).masked_fill(none, 0.0);
-  return dropout > 0.0 ? seeded_dropout(weights, dropout, seed) : weights;
-}
-
-/// Which pairs of a long and a global token belong together, bool [B, N, G].
-at::Tensor own_pairs(const GlobalLocalStructure& structure, std::int64_t batch, std::int64_t tokens,
-                     std::int64_t globals, const at::Device& device) {
-  const at::Tensor numbers = at::arange(globals, at::TensorOptions(device).dtype(at::kLong));
-  at::Tensor own = at::zeros({batch, tokens, globals}, at::TensorOptions(device).dtype(at::kBool));
-  for (const at::Tensor& ids : {structure.sentence, structure.paragraph, structure.linked}) {
-    if (ids.defined()) {
-      own = own.logical_or(ids.unsqueeze(-1) == numbers);
-    }
-  }
-  return own;
-}
-
-at::Tensor all_or(const at::Tensor& keep, std::int64_t batch, std::int64_t rows, const at::Device& device) {
-  return keep.defined() ? keep : at::ones({batch, rows}, at::TensorOptions(device).dtype(at::kBool));
-}
-
-/// Windows of three blocks: [B, H, blocks * size, D] -> [B, H, blocks, 3 size, D], zeros beyond the ends.
-at::Tensor windows(const at::Tensor& rows, std::int64_t size) {
-  return at::constant_pad_nd(rows, {0, 0, size, size}).unfold(2, 3 * size, size).transpose(-1, -2);
-}
-
-void check_ids(const at::Tensor& ids, at::IntArrayRef sizes, at::ScalarType type, const char* name) {
-  require(!ids.defined() || (ids.scalar_type() == type && ids.sizes() == sizes), "global-local attention takes ", name,
-          " as ", type, ' ', sizes, ", found ", ids.defined() ? ids.scalar_type() : type, ' ',
-          ids.defined() ? ids.sizes() : sizes);
+      all.to(type).unflatten(-1, {3, table.size(1), -1}).permute({2, 0, 3, 1, 4}).unbind(0);
+  return attention::etc_rows(parts[0], parts[1], parts[2], table, bias);
 }
 
 void check_global_local(const GlobalLocalRows& x, const GlobalLocalStructure& structure, std::int64_t width) {
@@ -119,95 +39,7 @@ void check_global_local(const GlobalLocalRows& x, const GlobalLocalStructure& st
             "] of one batch, at least one token and one global token, found ", x.tokens.sizes(), " and ",
             x.globals.sizes());
   }
-  const at::IntArrayRef long_sizes = x.tokens.sizes().slice(0, 2);
-  const at::IntArrayRef global_sizes = x.globals.sizes().slice(0, 2);
-  check_ids(structure.sentence, long_sizes, at::kLong, "sentence numbers");
-  check_ids(structure.paragraph, long_sizes, at::kLong, "paragraph numbers");
-  check_ids(structure.linked, long_sizes, at::kLong, "linked numbers");
-  check_ids(structure.segment, long_sizes, at::kLong, "segments");
-  check_ids(structure.global_segment, global_sizes, at::kLong, "segments of global tokens");
-  check_ids(structure.keep, long_sizes, at::kBool, "a mask of tokens");
-  check_ids(structure.global_keep, global_sizes, at::kBool, "a mask of global tokens");
-  check_ids(structure.sees_all, global_sizes, at::kBool, "the global tokens that see all");
-}
-
-/// What both kinds of rows need beside their projections.
-struct Pairs {
-  at::Tensor own;          // bool [B, N, G]
-  at::Tensor keep;         // bool [B, N]
-  at::Tensor global_keep;  // bool [B, G]
-  const GlobalLocalStructure& structure;
-  double dropout = 0.0;
-  std::uint64_t seed = 0;
-};
-
-/// Long rows [B, H, N, D].
-at::Tensor long_rows(const Projected& tokens, const Projected& globals, const Pairs& pairs,
-                     const GlobalLocalConfig& config) {
-  const std::int64_t length = tokens.query.size(2);
-  const std::int64_t size = std::min(config.radius, length);
-  const std::int64_t behind = (size - length % size) % size;
-  const auto whole = [&](const at::Tensor& rows) { return at::constant_pad_nd(rows, {0, 0, 0, behind}); };
-  const auto blocks = [&](const at::Tensor& rows) { return whole(rows).unflatten(2, {-1, size}); };
-  const at::TensorOptions numbers = at::TensorOptions(tokens.query.device()).dtype(at::kLong);
-  const at::Tensor distance =
-      at::arange(-size, 2 * size, numbers).unsqueeze(0) - at::arange(size, numbers).unsqueeze(1);  // [size, 3 size]
-  const at::Tensor seen = at::constant_pad_nd(pairs.keep, {size, size + behind}).unfold(1, 3 * size, size);
-  at::Tensor window_edges =
-      seen.unsqueeze(2).logical_and(distance.abs() <= config.radius);  // [B, blocks, size, 3 size]
-  if (pairs.structure.segment.defined()) {
-    const at::Tensor padded = at::constant_pad_nd(pairs.structure.segment, {size, size + behind});
-    const at::Tensor of_queries = padded.narrow(1, size, length + behind).unflatten(1, {-1, size}).unsqueeze(-1);
-    window_edges = window_edges.logical_and(of_queries == padded.unfold(1, 3 * size, size).unsqueeze(2));
-  }
-  const at::Tensor in_window = at::matmul(blocks(tokens.query), windows(whole(tokens.key), size).transpose(-1, -2)) +
-                               look_up(blocks(tokens.by_label), distance_labels(distance, config.max_distance));
-  const at::Tensor to_globals =
-      at::matmul(tokens.query, globals.key.transpose(-1, -2)) + by_sentence(tokens.by_label, pairs.own);
-  at::Tensor global_edges = pairs.global_keep.unsqueeze(1).expand_as(pairs.own);
-  global_edges = config.hard_long_to_global ? global_edges.logical_and(pairs.own) : global_edges;
-  const auto full = [&](const at::Tensor& edges) {
-    std::vector<std::int64_t> sizes = in_window.sizes().vec();
-    sizes[1] = 1;
-    sizes.back() = edges.size(-1);
-    return edges.expand(sizes);
-  };
-  const at::Tensor edges = at::cat({full(window_edges.unsqueeze(1)), full(blocks(global_edges.unsqueeze(1)))}, -1);
-  const at::Tensor weights =
-      probabilities(at::cat({in_window, blocks(to_globals)}, -1), edges, pairs.dropout, dropout_seed(pairs.seed, 0, 1));
-  const at::Tensor of_globals = weights.narrow(-1, 3 * size, pairs.own.size(-1)).flatten(2, 3);
-  const at::Tensor of_window = at::matmul(weights.narrow(-1, 0, 3 * size), windows(whole(tokens.value), size));
-  return (of_window.flatten(2, 3) + at::matmul(of_globals, globals.value)).narrow(2, 0, length);
-}
-
-/// Global rows [B, H, G, D].
-at::Tensor global_rows(const Projected& tokens, const Projected& globals, const Pairs& pairs,
-                       const GlobalLocalConfig& config) {
-  const std::int64_t count = globals.query.size(2);
-  const at::TensorOptions numbers = at::TensorOptions(globals.query.device()).dtype(at::kLong);
-  const at::Tensor order = at::arange(count, numbers);
-  const at::Tensor distance = order.unsqueeze(0) - order.unsqueeze(1);
-  const at::Tensor own = pairs.own.transpose(1, 2);  // [B, G, N]
-  at::Tensor of_pairs = look_up(globals.by_label, distance_labels(distance, config.max_distance));
-  if (const at::Tensor& segment = pairs.structure.global_segment; segment.defined()) {
-    const at::Tensor same = segment.unsqueeze(2) == segment.unsqueeze(1);
-    of_pairs = at::where(same.unsqueeze(1), of_pairs, last_label(globals.by_label, 2));
-  }
-  const at::Tensor to_globals = at::matmul(globals.query, globals.key.transpose(-1, -2)) + of_pairs;
-  const at::Tensor to_tokens =
-      at::matmul(globals.query, tokens.key.transpose(-1, -2)) + by_sentence(globals.by_label, own);
-  at::Tensor token_edges = pairs.keep.unsqueeze(1).expand_as(own);
-  if (config.hard_global_to_long) {
-    const at::Tensor allowed =
-        pairs.structure.sees_all.defined() ? own.logical_or(pairs.structure.sees_all.unsqueeze(-1)) : own;
-    token_edges = token_edges.logical_and(allowed);
-  }
-  const at::Tensor edges =
-      at::cat({pairs.global_keep.unsqueeze(1).expand({-1, count, -1}), token_edges}, -1).unsqueeze(1);
-  const at::Tensor weights =
-      probabilities(at::cat({to_globals, to_tokens}, -1), edges, pairs.dropout, dropout_seed(pairs.seed, 0, 2));
-  return at::matmul(weights.narrow(-1, 0, count), globals.value) +
-         at::matmul(weights.narrow(-1, count, own.size(-1)), tokens.value);
+  check_structure(structure, x.tokens.size(0), x.tokens.size(1), x.globals.size(1));
 }
 
 at::Tensor joined(Linear& layer, const at::Tensor& rows, at::ScalarType type, const at::Tensor& keep) {
@@ -256,22 +88,19 @@ GlobalLocalAttentionImpl::GlobalLocalAttentionImpl(const GlobalLocalConfig& conf
 GlobalLocalRows GlobalLocalAttentionImpl::forward(const GlobalLocalRows& x, const GlobalLocalStructure& structure,
                                                   std::uint64_t seed) {
   check_global_local(x, structure, config_.hidden_size);
-  const Projected tokens = project(query_key_value, without_padding(x.tokens, structure.keep), labels, label_bias);
+  const EtcRows tokens = project(query_key_value, without_padding(x.tokens, structure.keep), labels, label_bias);
   Linear& of_globals = config_.shared_projections ? query_key_value : global_query_key_value;
-  const Projected globals =
+  const EtcRows globals =
       project(of_globals, without_padding(x.globals, structure.global_keep), global_labels, global_label_bias);
-  const std::int64_t batch = x.tokens.size(0);
-  const at::Device device = x.tokens.device();
-  const Pairs pairs{.own = own_pairs(structure, batch, x.tokens.size(1), x.globals.size(1), device),
-                    .keep = all_or(structure.keep, batch, x.tokens.size(1), device),
-                    .global_keep = all_or(structure.global_keep, batch, x.globals.size(1), device),
-                    .structure = structure,
-                    .dropout = is_training() ? config_.dropout : 0.0,
-                    .seed = seed};
+  EtcPairs pairs = attention::etc_pairs(structure, tokens, globals);
+  pairs.dropout = is_training() ? config_.dropout : 0.0;
+  pairs.seed = seed;
+  const attention::EtcShape shape{config_.radius, config_.max_distance, config_.hard_global_to_long,
+                                  config_.hard_long_to_global};
   Linear& global_out = config_.shared_output ? output : global_output;
   return {
-      joined(output, long_rows(tokens, globals, pairs, config_), x.tokens.scalar_type(), structure.keep),
-      joined(global_out, global_rows(tokens, globals, pairs, config_), x.globals.scalar_type(), structure.global_keep)};
+      joined(output, long_rows(tokens, globals, pairs, shape), x.tokens.scalar_type(), structure.keep),
+      joined(global_out, global_rows(tokens, globals, pairs, shape), x.globals.scalar_type(), structure.global_keep)};
 }
 
 }  // namespace weft::layers

@@ -9,6 +9,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/attention/mechanisms/etc/etc_rows.h"
 #include "weft/layers/linear.h"
 
 namespace weft::layers {
@@ -26,23 +27,8 @@ struct GlobalLocalConfig {
   double dropout = 0.0;              ///< of the probabilities, while training
 };
 
-/// Labels of a config: 0 is distance 0, 1 .. max_distance are keys behind the query, max_distance + 1 ..
-/// 2 max_distance keys before it; then come a long and a global token that do not belong together, those that do, and
-/// two global tokens of different segments: 0 to 27 as published.
-constexpr std::int64_t relative_labels(std::int64_t max_distance) { return 2 * max_distance + 4; }
-
-/// Which long token belongs to which global one, and what is padding. Undefined tensors are as if not there.
-struct GlobalLocalStructure {
-  at::Tensor sentence = {};        ///< int64 [B, N], the number of a global token, or -1
-  at::Tensor paragraph = {};       ///< int64 [B, N], that of a second one, or -1
-  at::Tensor linked = {};          ///< int64 [B, N], that of a third one, such as a candidate that is mentioned, or -1
-  at::Tensor segment = {};         ///< int64 [B, N]; a window ends where the segment does
-  at::Tensor global_segment = {};  ///< int64 [B, G]; between two of them distances have one label
-  at::Tensor keep = {};            ///< bool [B, N], false at padding
-  at::Tensor global_keep = {};     ///< bool [B, G], false at padding
-  at::Tensor sees_all =
-      {};  ///< bool [B, G]: these global tokens, a question or [CLS], see all tokens despite hard edges
-};
+using attention::GlobalLocalStructure;
+using attention::relative_labels;
 
 /// Rows of both inputs: long [B, N, hidden], global [B, G, hidden].
 struct GlobalLocalRows {

@@ -10,17 +10,42 @@
 
 namespace weft::layers {
 
-/// When a sentence ends.
-struct SentenceRule {
-  std::vector<std::int64_t> ends;  ///< behind a token with one of these ids
-  std::int64_t longest = 0;        ///< and after so many tokens; 0: at no number of them
-  std::int64_t most = 0;           ///< most sentences that a text may have; 0: any number
+/// Ids of global tokens by what they stand for, as released for pre-training, WikiHop and HotpotQA; [CLS], whose id
+/// there is that of the vocabulary, has the next one here.
+enum class GlobalToken : std::int64_t {
+  kPadding = 0,
+  kSentence = 1,
+  kHiddenSentence = 2,  ///< one that the contrastive loss is about
+  kQuestion = 3,
+  kCandidate = 4,
+  kParagraph = 5,
+  kClass = 6,
 };
 
-/// ids int64 [B, N]; keep bool [B, N], false at padding, or undefined. Sentences are numbered from 0 in each row, so
-/// that global token g is that of sentence g; padding is in none (-1) and ends none. G is the largest number of
-/// sentences of a row, at least 1, and global_keep says which ones a row has. Errors: kArgument for shapes, dtypes and
-/// more than `most` sentences.
+/// When a sentence ends.
+struct SentenceRule {
+  std::vector<std::int64_t> ends;  ///< behind a token with one of these ids, and behind more of them that follow
+  std::int64_t longest = 0;        ///< and after so many tokens; 0: at no number of them
+  std::int64_t most = 0;           ///< most global tokens that a text may have; 0: any number
+  std::vector<std::int64_t> paragraph_ends = {};  ///< the same for paragraphs, which end sentences, too; without any
+                                                  ///< there are no paragraphs
+  std::int64_t room = 0;  ///< global tokens of a text; what would begin another one belongs to the last sentence, and
+                          ///< to the last paragraph; 0: any number
+};
+
+/// Structure by rule, and the global tokens that it is about.
+struct TextStructure {
+  GlobalLocalStructure structure;
+  at::Tensor global_ids;  ///< int64 [B, G]: kParagraph, kSentence or kPadding
+};
+
+/// ids int64 [B, N]; keep bool [B, N], false at padding, or undefined. Global tokens are numbered from 0 in each row in
+/// the order of the text: one a sentence, and where there are paragraphs one a paragraph before its first sentence.
+/// Padding belongs to none (-1) and ends none. G is the largest number of a row, at least 1, and global_keep says which
+/// ones a row has. Errors: kArgument for shapes, dtypes and more than `most` global tokens.
+TextStructure text_structure(const at::Tensor& ids, const at::Tensor& keep, const SentenceRule& rule);
+
+/// The structure alone.
 GlobalLocalStructure sentence_structure(const at::Tensor& ids, const at::Tensor& keep, const SentenceRule& rule);
 
 /// ids [B, N] with `mask_id` for all tokens of the sentences `chosen`, bool [B, G]; sentence int64 [B, N] as above.

@@ -6,7 +6,9 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/ones_like.h>
 
+#include "weft/attention/mechanisms/etc/global_local_structure.h"
 #include "weft/core/error.h"
+#include "weft/models/encoder/global_tokens.h"
 #include "weft/models/families/family.h"
 #include "weft/models/stack/batch_rows.h"
 
@@ -73,6 +75,12 @@ EncoderBatch part_of(const EncoderBatch& batch, const at::Tensor& rows, bool sho
   part.keep = select_rows(batch.keep, rows);
   part.globals = select_rows(batch.globals, rows);
   part.question = select_rows(batch.question, rows);
+  part.beside_ids = select_rows(batch.beside_ids, rows);
+  part.beside_types = select_rows(batch.beside_types, rows);
+  if (batch.structure != nullptr) {
+    part.structure =
+        std::make_shared<attention::GlobalLocalStructure>(attention::rows_of_structure(*batch.structure, rows));
+  }
   part.short_input = short_input;
   return part;
 }
@@ -113,6 +121,7 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
     globals = family.globals(config, head, batch.ids);
   }
   batch.globals = global_tokens(mask, globals);
+  add_global_tokens(batch, config, input);
   return batch;
 }
 
@@ -148,6 +157,10 @@ EncoderBatch pad_columns(const EncoderBatch& batch, std::int64_t multiple, std::
   }
   if (batch.globals.defined()) {
     padded.globals = at::constant_pad_nd(batch.globals, {0, missing}, 0);
+  }
+  if (batch.structure != nullptr) {
+    padded.structure =
+        std::make_shared<attention::GlobalLocalStructure>(attention::with_padding(*batch.structure, missing));
   }
   return padded;
 }

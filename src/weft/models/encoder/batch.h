@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -15,12 +16,15 @@ namespace weft::models {
 
 /// R rows of N tokens.
 struct EncoderBatch {
-  at::Tensor ids;            ///< int64 [R, N]
-  at::Tensor token_types;    ///< int64 [R, N], or undefined: all 0
-  at::Tensor keep;           ///< bool [R, N], false is padding; undefined: all kept
-  at::Tensor globals;        ///< bool [R, N], or undefined: none
-  at::Tensor question;       ///< bool [R, N]: tokens that cannot be an answer (big_bird), or undefined
-  std::int64_t choices = 1;  ///< rows that belong together
+  at::Tensor ids;           ///< int64 [R, N]
+  at::Tensor token_types;   ///< int64 [R, N], or undefined: all 0
+  at::Tensor keep;          ///< bool [R, N], false is padding; undefined: all kept
+  at::Tensor globals;       ///< bool [R, N], or undefined: none
+  at::Tensor question;      ///< bool [R, N]: tokens that cannot be an answer (big_bird), or undefined
+  at::Tensor beside_ids;    ///< int64 [R, G] of tokens beside the text, or undefined: there are none
+  at::Tensor beside_types;  ///< int64 [R, G], or undefined: all 0
+  std::shared_ptr<const attention::GlobalLocalStructure> structure;  ///< of the tokens beside the text, or null
+  std::int64_t choices = 1;                                          ///< rows that belong together
   bool short_input = false;  ///< computed with full attention, see EncoderFamily::full_until
 };
 

@@ -34,7 +34,7 @@ PassSettings pass_settings(const EncoderConfig& config, const EncoderOptions& op
   return settings;
 }
 
-at::Tensor EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) {
+StackOutput EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) {
   const std::int64_t columns = batch.ids.size(1);
   const BatchParts parts = split_by_length(batch, settings_.full_until, settings_.pad_like_hf);
   const bool pads = settings_.pad_like_hf && is_sparse() && !parts.parts.front().short_input;
@@ -43,22 +43,31 @@ at::Tensor EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const
     require(padded.ids.size(1) <= settings_.position_rows, "pad_like_hf makes ", columns, " tokens ",
             padded.ids.size(1), ", more than ", stack.length_field(), " = ", settings_.position_rows);
     record(batch, parts, padded.ids.size(1) - columns);
-    return run_part(stack, padded, call).narrow(1, 0, columns);
+    StackOutput rows = run_part(stack, padded, call);
+    rows.hidden = rows.hidden.narrow(1, 0, columns);
+    return rows;
   }
   record(batch, parts, 0);
   std::vector<at::Tensor> hidden;
-  hidden.reserve(parts.parts.size());
+  std::vector<at::Tensor> beside;
   for (const EncoderBatch& part : parts.parts) {
-    hidden.push_back(run_part(stack, part, call));
+    const StackOutput rows = run_part(stack, part, call);
+    hidden.push_back(rows.hidden);
+    beside.push_back(rows.beside);
   }
-  return join_parts(hidden, parts.rows);
+  return {join_parts(hidden, parts.rows), beside.front().defined() ? join_parts(beside, parts.rows) : at::Tensor()};
 }
 
-at::Tensor EncoderPasses::run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const {
+StackOutput EncoderPasses::run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const {
   layers::BlockContext context;
   describe_batch(context.attention, batch, settings_.pad_like_hf && !settings_.zeroes_padding, stack.needs_input());
   context.attention.seed = call.seed;
-  return stack.forward({.ids = batch.ids, .token_types = batch.token_types}, context, call.recompute);
+  context.attention.structure = batch.structure;
+  return stack.forward({.ids = batch.ids,
+                        .token_types = batch.token_types,
+                        .beside_ids = batch.beside_ids,
+                        .beside_types = batch.beside_types},
+                       context, call.recompute);
 }
 
 void EncoderPasses::record(const EncoderBatch& batch, const BatchParts& parts, std::int64_t padding) {

@@ -38,14 +38,14 @@ class EncoderPasses {
  public:
   explicit EncoderPasses(PassSettings settings) : settings_(std::move(settings)) {}
 
-  /// -> [R, N, hidden].
-  at::Tensor run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call);
+  /// Hidden states in the order of the batch's rows.
+  StackOutput run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call);
   /// See EncoderModelImpl::computed().
   std::vector<std::pair<std::string, std::string>> computed(const StackImpl& stack) const;
 
  private:
   /// Rows that are all short, or all not.
-  at::Tensor run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const;
+  StackOutput run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const;
   void record(const EncoderBatch& batch, const BatchParts& parts, std::int64_t padding);
   bool is_sparse() const { return settings_.full_until >= 0; }
 

@@ -12,7 +12,8 @@ namespace weft::models {
 
 std::span<const EncoderFamily* const> encoder_families() {
   static const std::array families{&bert_family(),     &roberta_family(),       &longformer_family(),
-                                   &big_bird_family(), &nystromformer_family(), &littlebird_family()};
+                                   &big_bird_family(), &nystromformer_family(), &littlebird_family(),
+                                   &etc_family()};
   return families;
 }
 

@@ -67,6 +67,7 @@ struct EncoderFamily {
   bool hidden_act_in_heads = true;   ///< heads use hidden_act; otherwise gelu (masked-lm) and tanh (classes)
   bool dense_vocabulary = true;      ///< the masked-lm head has a dense layer and a norm before the product
   bool deep_answers = false;         ///< question answering has a feed-forward of its own, and hides the question
+  bool has_global_tokens = false;    ///< tokens beside the text, which its attention knows (etc)
   bool relu_pooler = false;          ///< what choices are scored from goes through relu and no dropout
   Classifier classifier = Classifier::kPooled;
 
@@ -104,6 +105,7 @@ const EncoderFamily& longformer_family();
 const EncoderFamily& big_bird_family();
 const EncoderFamily& nystromformer_family();
 const EncoderFamily& littlebird_family();
+const EncoderFamily& etc_family();
 const EncoderFamily& reformer_family();
 
 /// A Reformer whose stack is `body`, which reads a text from both sides.

@@ -112,12 +112,14 @@ VocabularyScorer EncoderHeadImpl::scorer(const at::Tensor& embedding) const {
   return {dense, norm, activation_, {decoder.defined() ? decoder : embedding, bias}, 0};
 }
 
-EncoderOutput EncoderHeadImpl::forward(const at::Tensor& hidden, const EncoderBatch& batch, const at::Tensor& embedding,
+EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBatch& batch, const at::Tensor& embedding,
                                        std::uint64_t seed) {
+  const at::Tensor& hidden = rows.hidden;
   EncoderOutput output;
   switch (head_) {
     case Head::kNone:
       output.last_hidden_state = hidden;
+      output.global_hidden_state = rows.beside;
       output.pooler_output = pooler ? pooled(hidden) : at::Tensor();
       break;
     case Head::kMaskedLanguageModel:

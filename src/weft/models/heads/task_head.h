@@ -13,6 +13,7 @@
 #include "weft/models/encoder/batch.h"
 #include "weft/models/families/family.h"
 #include "weft/models/heads/vocabulary_head.h"
+#include "weft/models/stack/stack.h"
 
 namespace weft::models {
 
@@ -22,8 +23,8 @@ class EncoderHeadImpl : public torch::nn::Module {
   /// Storage only.
   EncoderHeadImpl(const EncoderConfig& config, Head head, const at::TensorOptions& options);
 
-  /// hidden [R, N, D] of `batch`, the token embedding [V, D], the call's dropout seed.
-  EncoderOutput forward(const at::Tensor& hidden, const EncoderBatch& batch, const at::Tensor& embedding,
+  /// What the stack gives for `batch`, the token embedding [V, D], the call's dropout seed.
+  EncoderOutput forward(const StackOutput& rows, const EncoderBatch& batch, const at::Tensor& embedding,
                         std::uint64_t seed);
   /// What scores hidden states for a masked-LM head.
   VocabularyScorer scorer(const at::Tensor& embedding) const;

@@ -37,6 +37,9 @@ std::int64_t learned_positions(const layers::EmbeddingsConfig& config) {
   }
 }
 
+constexpr std::int64_t kEmbeddingsLayer = -1;  // of dropout_seed: before layer 0
+constexpr std::int64_t kGlobalSite = 2;        // 1 is that of the text's embeddings
+
 std::vector<at::Tensor> leaves_of(const std::vector<std::shared_ptr<torch::nn::Module>>& modules) {
   std::vector<at::Tensor> leaves;
   for (const auto& module : modules) {
@@ -85,6 +88,9 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
   if (latent_rows > 0) {
     latents = register_parameter("latents", at::empty({latent_rows, config.embeddings.hidden_size}, options));
   }
+  if (config.globals) {
+    globals = register_module("globals", layers::Embeddings(*config.globals, options));
+  }
   if (config.last_norm) {
     const std::int64_t width = config.embeddings.hidden_size * (config.joins_streams ? 2 : 1);
     norm_ = register_module("norm", layers::LayerNorm(width, config.embeddings.layer_norm_eps, options));
@@ -94,39 +100,51 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
   }
 }
 
-at::Tensor StackImpl::forward(const StackInput& input, layers::BlockContext& context, bool recompute) {
+StackOutput StackImpl::forward(const StackInput& input, layers::BlockContext& context, bool recompute) {
   const std::int64_t first = context.attention.query_offset;
   const std::int64_t needed = first + input.ids.size(1);
   require(learned_positions_ == 0 || needed <= learned_positions_, "positions are learned for ", length_field_, " = ",
           learned_positions_, " tokens, but ", needed, " are needed");
-  at::Tensor hidden = embeddings(layers::EmbeddingsInput{.ids = input.ids,
-                                                         .first_position = first,
-                                                         .seed = context.attention.seed,
-                                                         .token_types = input.token_types,
-                                                         .shared_tokens = input.tokens});
+  StackOutput rows;
+  rows.hidden = embeddings(layers::EmbeddingsInput{.ids = input.ids,
+                                                   .first_position = first,
+                                                   .seed = context.attention.seed,
+                                                   .token_types = input.token_types,
+                                                   .shared_tokens = input.tokens});
   if (rotary_) {
     // Once for all layers: the angles depend on the position alone.
-    context.rotation = rotary_->at_positions(first, input.ids.size(1), hidden.options());
+    context.rotation = rotary_->at_positions(first, input.ids.size(1), rows.hidden.options());
   }
-  hidden = run_layers(hidden, context, recompute);
-  hidden = norm_ ? norm_(hidden) : hidden;
-  const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
-  return embeddings->is_training()                                // a model registers what a stack holds, not the stack
-             ? layers::seeded_dropout(hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1))
-             : hidden;
+  if (globals) {
+    const std::uint64_t seed = layers::dropout_seed(context.attention.seed, kEmbeddingsLayer, kGlobalSite);
+    rows.beside =
+        globals(layers::EmbeddingsInput{.ids = input.beside_ids, .seed = seed, .token_types = input.beside_types});
+    context.attention.beside = rows.beside.size(1);
+  }
+  rows = run_layers(rows, context, recompute);
+  rows.hidden = norm_ ? norm_(rows.hidden) : rows.hidden;
+  if (embeddings->is_training()) {  // a model registers what a stack holds, not the stack
+    const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
+    rows.hidden =
+        layers::seeded_dropout(rows.hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1));
+  }
+  return rows;
 }
 
-at::Tensor StackImpl::run_layers(const at::Tensor& hidden, const layers::BlockContext& context, bool recompute) const {
+StackOutput StackImpl::run_layers(const StackOutput& first, const layers::BlockContext& context, bool recompute) const {
   if (reversible_) {
-    return run_reversible(hidden, context);
+    return {run_reversible(first.hidden, context)};
   }
-  if (!latents.defined()) {
-    return run_plain(hidden, context, recompute);
+  // One tensor for rows of both kinds: a block that runs again keeps one.
+  const at::Tensor in_front =
+      latents.defined() ? latents.to(first.hidden.scalar_type()).expand({first.hidden.size(0), -1, -1}) : first.beside;
+  if (!in_front.defined()) {
+    return {run_plain(first.hidden, context, recompute)};
   }
-  const at::Tensor first = latents.to(hidden.scalar_type()).expand({hidden.size(0), -1, -1});
-  return run_plain(at::cat({first, hidden}, 1), context, recompute)
-      .narrow(1, latents.size(0), hidden.size(1))
-      .contiguous();
+  const std::int64_t count = in_front.size(1);
+  const at::Tensor both = run_plain(at::cat({in_front, first.hidden}, 1), context, recompute);
+  return {both.narrow(1, count, first.hidden.size(1)).contiguous(),
+          latents.defined() ? at::Tensor() : both.narrow(1, 0, count).contiguous()};
 }
 
 at::Tensor StackImpl::run_plain(at::Tensor hidden, const layers::BlockContext& context, bool recompute) const {

@@ -21,9 +21,17 @@ namespace weft::models {
 
 /// Token ids [B, N] on their way in.
 struct StackInput {
-  at::Tensor ids;               ///< int64 [B, N], inside the table
-  at::Tensor token_types = {};  ///< int64 [B, N]; undefined: all 0
-  at::Tensor tokens = {};       ///< the table [vocab, hidden], where the stack shares that of another
+  at::Tensor ids;                ///< int64 [B, N], inside the table
+  at::Tensor token_types = {};   ///< int64 [B, N]; undefined: all 0
+  at::Tensor tokens = {};        ///< the table [vocab, hidden], where the stack shares that of another
+  at::Tensor beside_ids = {};    ///< int64 [B, G], inside the table of global tokens, where the stack has one
+  at::Tensor beside_types = {};  ///< int64 [B, G]; undefined: all 0
+};
+
+/// Hidden states on their way out.
+struct StackOutput {
+  at::Tensor hidden;       ///< [B, N, hidden], or twice as wide where streams are joined
+  at::Tensor beside = {};  ///< [B, G, hidden] of global tokens; undefined where there are none
 };
 
 /// The module tree is embeddings, layers.0 to layers.L-1 and norm; names in a checkpoint follow it.
@@ -32,10 +40,10 @@ class StackImpl : public torch::nn::Module {
   /// Storage only. Errors: kExpression for a mechanism string.
   StackImpl(const StackConfig& config, const at::TensorOptions& options);
 
-  /// -> [B, N, hidden], or twice as wide where streams are joined. Position, padding, seed, state and source are those
-  /// of `context`; its rotation is set here. `recompute`: blocks keep their input alone and run again in the backward
+  /// Position, padding, seed, state, source and the structure of global tokens are those of `context`; its rotation and
+  /// the number of global tokens are set here. `recompute`: blocks keep their input alone and run again in the backward
   /// pass (Chen et al. 2016). Errors: kArgument where learned positions are fewer than the tokens.
-  at::Tensor forward(const StackInput& input, layers::BlockContext& context, bool recompute);
+  StackOutput forward(const StackInput& input, layers::BlockContext& context, bool recompute);
   /// Of every layer, before the first token.
   layers::DecodingState initial_state() const;
   /// Whether a layer's pattern asks for positions bound to `input`.
@@ -45,13 +53,14 @@ class StackImpl : public torch::nn::Module {
   const std::vector<layers::TransformerBlock>& blocks() const noexcept { return layers_; }
 
   layers::Embeddings embeddings{nullptr};
+  layers::Embeddings globals{nullptr};  ///< of tokens beside the text, where the model has any
   at::Tensor latents;  ///< [latents, hidden], the first ones of every text, where the mechanisms have any
 
  private:
   at::Tensor run_block(layers::TransformerBlock block, const at::Tensor& hidden, const layers::BlockContext& context,
                        bool recompute) const;
-  /// All blocks: [B, N, hidden] -> [B, N, hidden].
-  at::Tensor run_layers(const at::Tensor& hidden, const layers::BlockContext& context, bool recompute) const;
+  /// All blocks: [B, N, hidden] -> [B, N, hidden], and rows beside them, where there are any, the same way.
+  StackOutput run_layers(const StackOutput& first, const layers::BlockContext& context, bool recompute) const;
   at::Tensor run_plain(at::Tensor hidden, const layers::BlockContext& context, bool recompute) const;
   at::Tensor run_reversible(const at::Tensor& hidden, const layers::BlockContext& context) const;
 

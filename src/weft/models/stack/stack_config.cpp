@@ -42,6 +42,14 @@ void check_latents(const MechanismSpec& spec, const layers::BlockConfig& block, 
           block.head_size);
 }
 
+/// Rows of tokens beside the text, which one model has and another has not.
+void check_global_rows(const MechanismSpec& spec, const StackConfig& config) {
+  require(!spec.global_rows || config.globals, "`", spec.description,
+          "` attends to global tokens beside the text, which this model has not");
+  require(spec.global_rows || !config.globals, "`", spec.description,
+          "` attends to no global tokens, and this model has some beside its text");
+}
+
 }  // namespace
 
 void check_mechanisms(const StackConfig& config, std::string_view where) {
@@ -58,6 +66,7 @@ void check_mechanisms(const StackConfig& config, std::string_view where) {
                       check_projections(spec, block);
                       latents = latents < 0 ? spec.latents : latents;
                       check_latents(spec, block, config, latents);
+                      check_global_rows(spec, config);
                     });
     if (!block.cross_attention.empty()) {
       check_mechanism(block.cross_attention, layers::cross_site_of(block),

@@ -2,6 +2,7 @@
 // What the layers are told about a model. Each config becomes one in one place: the file that holds its rules.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct EncoderDecoderConfig;
 /// Embeddings, blocks and last norm of one stack.
 struct StackConfig {
   layers::EmbeddingsConfig embeddings;
+  std::optional<layers::EmbeddingsConfig> globals = {};  ///< of tokens beside the text; absent: there are none
   std::vector<layers::BlockConfig> blocks;
   bool reversible = false;  ///< residual connections of two streams (layers/replay/reversible.h); pre-norm blocks only
   bool joins_streams = false;  ///< both streams end beside each other, 2 hidden columns; otherwise in their mean

@@ -62,14 +62,15 @@ void VocabularyTeacher::check(const VocabularyStudent& student, std::int64_t voc
           student.width, " numbers, as the student has, found ", width);
 }
 
-at::Tensor VocabularyTeacher::hidden_states(const at::Tensor& ids) {
+at::Tensor VocabularyTeacher::hidden_states(const data::Batch& batch) {
   if (!encoder_.is_empty()) {
     models::EncoderInput input;
-    input.input_ids = ids;
+    input.input_ids = batch.input_ids;
+    input.unmasked_ids = data::unmasked_ids(batch);
     return encoder_->hidden_states(input);
   }
   models::ModelInput input;
-  input.input_ids = ids;
+  input.input_ids = batch.input_ids;
   return own_->hidden_states(input);
 }
 
@@ -77,7 +78,7 @@ at::Tensor VocabularyTeacher::loss(Answer student, const data::Batch& batch) {
   at::Tensor told;
   {
     const at::NoGradGuard without_gradients;
-    told = hidden_states(batch.input_ids);
+    told = hidden_states(batch);
   }
   // Before the heads: what is not scored costs nothing.
   const at::Tensor labels = batch.labels.flatten();

@@ -45,7 +45,7 @@ class VocabularyTeacher {
 
  private:
   void check(const VocabularyStudent& student, std::int64_t vocabulary, std::int64_t longest, std::int64_t width) const;
-  at::Tensor hidden_states(const at::Tensor& ids);
+  at::Tensor hidden_states(const data::Batch& batch);
 
   DistillationConfig config_;
   std::string name_;  // of the directory, for messages
