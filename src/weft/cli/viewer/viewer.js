@@ -240,7 +240,10 @@ function showWords(part, picture) {
 async function showHead() {
   const { part, head } = state;
   byId("large").setAttribute("aria-busy", "true");
-  const arrays = await arraysOf(part, head);
+  const arrays = await arraysOf(part, head).catch((error) => {
+    byId("large")?.removeAttribute("aria-busy");
+    throw error;
+  });
   if (part !== state.part || head !== state.head || !byId("large")) return; // another head or text was chosen meanwhile
   const picture = shownOf(part, arrays);
   const sinks = sinksOf(part, arrays.key);
