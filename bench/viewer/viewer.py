@@ -205,7 +205,7 @@ def main():
     model = made_model(chosen, tokenizer, chosen.out)
     text = fitting_text(chosen, model, words)
     with Server(chosen, model, text) as server, Browser(1600, 1400) as browser:
-        result = {"tokens": server.started["source_tokens"], "heads": sum(part["heads"] for part in server.started["parts"]),
+        result = {"tokens": server.started["source_tokens"], "heads": chosen.layers * chosen.heads,
                   "kept_bytes": server.started["kept_bytes"], "read_seconds": server.seconds, **visit(browser, chosen, server)}
     print(json.dumps(result))
     if chosen.row:
