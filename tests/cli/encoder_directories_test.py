@@ -285,6 +285,7 @@ class EncoderDecoderDirectoriesTest(Case):
         self.refused(["forward", model, "--attention-type", "block_sparse", "--input", self.folder / "in", "--output", self.folder / "out"], "decoder_input_ids")
         self.refused(["init", "--family", "marian", "--head", "masked-lm", "--out", self.folder / "x"], "--head", "encoders")
         self.refused(["init", "--family", "bart", "--attention-window", "8", "--out", self.folder / "x"], "--attention-window", "bart")
+        self.refused(["init", "--family", "bert", "--local-radius", "4", "--out", self.folder / "x"], "--local-radius", "family bert")
         self.refused(["convert", model, "--block-size", "8", "--out", self.folder / "x"], "--block-size", "encoder-decoder")
         self.refused(["convert", model, "--to", "led", "--out", self.folder / "x"], "bart")
         process = weft("convert", model, "--attention-window", "8", "--out", self.folder / "x")

@@ -18,15 +18,6 @@ using formats::Json;
 using models::EncoderConfig;
 using models::Head;
 
-/// Whether a field is the family's, or everybody's.
-bool family_has(std::string_view model_type, std::string_view field) {
-  const auto has = [&](const models::EncoderFamily* family) {
-    return std::find(family->own_fields.begin(), family->own_fields.end(), field) != family->own_fields.end();
-  };
-  const auto all = models::encoder_families();
-  return has(&models::find_family(model_type)) || std::none_of(all.begin(), all.end(), has);
-}
-
 void refuse_true(const Json& json, std::string_view where, const char* field) {
   const auto found = json.find(field);
   if (found == json.end() || found->is_null()) {
@@ -65,7 +56,7 @@ void refuse_what_changes_the_result(const models::EncoderFamily& family, const J
 void read_fields(EncoderConfig& config, const Json& json, std::string_view where) {
   EncoderConfig::fields([&](const auto& field) {
     const auto found = json.find(std::string(field.name));
-    if (found != json.end() && family_has(config.model_type, field.name)) {
+    if (found != json.end() && family_has_field(config.model_type, field.name)) {
       read_hugging_face_field(*found, concat(where, ": ", field.name), field.name, config.*field.member);
     }
   });
@@ -119,7 +110,7 @@ Json encoder_config_to_json(const models::EncoderModelImpl& model) {
   EncoderConfig::fields([&](const auto& field) {
     const auto& value = config.*field.member;
     const std::string name(field.name);
-    if (!family_has(config.model_type, field.name) || (name == "attention" && config.attention.empty())) {
+    if (!family_has_field(config.model_type, field.name) || (name == "attention" && config.attention.empty())) {
       return;
     }
     json[name] = value;
@@ -133,6 +124,15 @@ Json encoder_config_to_json(const models::EncoderModelImpl& model) {
   write_labels(json, config, model.head());
   json["dtype"] = dtype;
   return json;
+}
+
+// A field is the family's, or everybody's.
+bool family_has_field(std::string_view model_type, std::string_view field) {
+  const auto has = [&](const models::EncoderFamily* family) {
+    return std::find(family->own_fields.begin(), family->own_fields.end(), field) != family->own_fields.end();
+  };
+  const auto all = models::encoder_families();
+  return has(&models::find_family(model_type)) || std::none_of(all.begin(), all.end(), has);
 }
 
 }  // namespace weft::checkpoint

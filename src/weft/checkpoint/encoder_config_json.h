@@ -19,4 +19,8 @@ models::EncoderConfig encoder_config_from_json(const formats::Json& json, std::s
 /// What transformers reads for the model; options that replace the config's pattern are written into it.
 formats::Json encoder_config_to_json(const models::EncoderModelImpl& model);
 
+/// Whether a field of EncoderConfig is for the family of that name, alone or among others. Errors: kArgument for a name
+/// that is no family.
+bool family_has_field(std::string_view model_type, std::string_view field);
+
 }  // namespace weft::checkpoint

@@ -115,6 +115,14 @@ void fit_vocabulary(models::EncoderConfig& config, const text::HuggingFaceTokeni
   }
 }
 
+// A flag of another family would be taken and never used.
+void check_flags(const formats::Json& shape, const std::string& model_type) {
+  for (const auto& [name, value] : shape.items()) {
+    require(checkpoint::family_has_field(model_type, name), "weft init: ", flag_name(name), " is not for the family ",
+            model_type, "; leave it out, or choose a family that its help names");
+  }
+}
+
 void init_pair(const InitCommand& command, std::int64_t seed) {
   for (const char* name : {"head", "labels"}) {
     require(!command.given.contains(name), "weft init: ", flag_name(name),
@@ -152,6 +160,7 @@ void run_init(const InitCommand& command) {
     fit_vocabulary(config, text::HuggingFaceTokenizer(command.tokenizer), command.shape);
   }
   formats::update_from_json(config, command.shape, "weft init");
+  check_flags(command.shape, config.model_type);
   if (!init.labels.empty()) {
     config.id2label = init.labels;
   }
