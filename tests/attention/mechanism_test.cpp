@@ -8,7 +8,9 @@
 #include "support/temporary_directory.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
+#include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/pattern/language/names.h"
 
 namespace weft::test {
 namespace {
@@ -35,6 +37,19 @@ TEST(Mechanism, APatternIsTheOperatorOverItsLayout) {
   const Tensors tensors = random_tensors({2, 2, 150, 8});
   EXPECT_TRUE(at::equal(forward("window(20) | global(1)", site_of(2), tensors),
                         run(tensors, layout_of("window(20) | global(1)", 150, 2)).output));
+}
+
+// A pattern of that name could no longer be written.
+TEST(Mechanism, NoneHasTheNameOfAPattern) {
+  for (const std::string_view name : pattern::all_names()) {
+    try {
+      attention::parse_mechanism(std::string(name) + "(no_such_setting=1)");
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_TRUE(std::string_view(error.what()).starts_with("pattern: ")) << error.what();
+    }
+  }
+  EXPECT_EQ(attention::parse_mechanism("etc(global=1, window=4)").description, "etc(global=1, window=4)");
 }
 
 TEST(Mechanism, ACausalModelNeverSeesTheFuture) {

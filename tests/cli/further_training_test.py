@@ -279,15 +279,15 @@ class EtcTest(Case):
         self.assertEqual((config["model_type"], config["architectures"], config["hidden_act"]), ("etc", ["EtcForMaskedLM"], "gelu_new"))
         vocabulary = (TOKENIZERS / "bert" / "vocab.txt").read_text().splitlines()
         self.assertEqual(sorted(vocabulary[id] for id in config["sentence_end_ids"]), sorted(mark for mark in MARKS if mark in vocabulary))
-        self.assertEqual(weft_json("info", model)["attention"], "etc(radius=6, distance=12, hard=none)")
+        self.assertEqual(weft_json("info", model)["attention"], "global_local(radius=6, distance=12, hard=none)")
         self.assertEqual(results("fill-mask", model, "the [MASK] weaves. we see!")[0]["metadata"]["attention"],
-                         "etc(radius=6, distance=12, hard=none)")
+                         "global_local(radius=6, distance=12, hard=none)")
 
     def test_tasks_and_other_attention(self):
         for command, head in (("embed", "none"), ("classify", "sequence-classification"), ("tag", "token-classification")):
             self.assertEqual(len(results(command, self.model(head), SENTENCES, "we see.")), 2, command)
         self.assert_fails(weft("embed", self.model("none"), SENTENCES, "--json", "--attention", "full"), 1, "`full`", "no global tokens")
-        self.assert_fails(weft("embed", self.model("none", "bert"), SENTENCES, "--json", "--attention", "etc"), 1, "etc(", "knows positions")
+        self.assert_fails(weft("embed", self.model("none", "bert"), SENTENCES, "--json", "--attention", "global_local"), 1, "global_local(", "knows positions")
 
     def test_given_structure(self):
         model = self.model("none")

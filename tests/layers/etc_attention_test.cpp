@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `etc` says about itself and refuses; sums of half types; memory. The equations of its rows are in
+// What `global_local` says about itself and refuses; sums of half types; memory. The equations of its rows are in
 // tests/layers/global_local_attention_test.cpp, those of a whole model in tests/models/etc_model_test.cpp.
 #include <gtest/gtest.h>
 
@@ -34,25 +34,25 @@ AttentionContext with_globals(std::int64_t count) {
 }
 
 TEST(EtcAttention, SaysWhatItIs) {
-  const MechanismSpec spec = parse_mechanism("etc(hard=both)");
-  EXPECT_EQ(spec.description, "etc(radius=84, distance=12, hard=both)");
+  const MechanismSpec spec = parse_mechanism("global_local(hard=both)");
+  EXPECT_EQ(spec.description, "global_local(radius=84, distance=12, hard=both)");
   EXPECT_EQ(parse_mechanism(spec.description).description, spec.description);
-  EXPECT_EQ(parse_mechanism("etc").description, "etc(radius=84, distance=12, hard=none)");
+  EXPECT_EQ(parse_mechanism("global_local").description, "global_local(radius=84, distance=12, hard=none)");
   EXPECT_TRUE(spec.global_rows);
   EXPECT_NE(why_not_observed(spec).find("global tokens"), std::string::npos);
   MechanismSite site;
   // Each token and 169 others, and 28 labels: products of 64 columns, twice for scores and values.
   EXPECT_EQ(forward_operations(spec, site, 1000), 2.0 * 1000 * 64 * (2 * 169 + 28));
   site.causal = true;
-  test::expect_error(ErrorKind::kArgument, {"etc", "decoder", "global tokens see the whole text"},
+  test::expect_error(ErrorKind::kArgument, {"global_local", "decoder", "global tokens see the whole text"},
                      [&] { at_site(spec, site); });
-  test::expect_error(ErrorKind::kExpression, {"hard", "'all'"}, [] { parse_mechanism("etc(hard=all)"); });
-  test::expect_error(ErrorKind::kExpression, {"radius"}, [] { parse_mechanism("etc(radius=0)"); });
-  test::expect_error(ErrorKind::kExpression, {"'window'"}, [] { parse_mechanism("etc(window=3)"); });
+  test::expect_error(ErrorKind::kExpression, {"hard", "'all'"}, [] { parse_mechanism("global_local(hard=all)"); });
+  test::expect_error(ErrorKind::kExpression, {"radius"}, [] { parse_mechanism("global_local(radius=0)"); });
+  test::expect_error(ErrorKind::kExpression, {"'window'"}, [] { parse_mechanism("global_local(window=3)"); });
 }
 
 TEST(EtcAttention, RefusesACallWithoutGlobalTokens) {
-  const auto module = etc_module("etc", at::kFloat);
+  const auto module = etc_module("global_local", at::kFloat);
   const at::Tensor rows = at::ones({1, 2, 9, 16});
   test::expect_error(ErrorKind::kArgument, {"global tokens", "found 0"},
                      [&] { module->forward(rows, rows, rows, {}); });
@@ -70,7 +70,7 @@ TEST(EtcAttention, RefusesACallWithoutGlobalTokens) {
 // float32.
 TEST(EtcAttention, SumsOfBfloat16AreKeptInFloat32) {
   at::manual_seed(8);
-  const auto module = etc_module("etc(radius=512)", at::kBFloat16);
+  const auto module = etc_module("global_local(radius=512)", at::kBFloat16);
   const at::NoGradGuard without_gradients;
   const at::Tensor query = at::randn({1, 2, 3 + 1024, 16}).to(at::kBFloat16);
   const at::Tensor ones = at::ones(query.sizes(), query.options());
@@ -80,7 +80,7 @@ TEST(EtcAttention, SumsOfBfloat16AreKeptInFloat32) {
 }
 
 TEST(EtcAttention, MemoryFollowsTheLength) {
-  const auto module = etc_module("etc(radius=16)", at::kFloat);
+  const auto module = etc_module("global_local(radius=16)", at::kFloat);
   const auto peak = [&](std::int64_t length) {
     const at::Tensor rows = at::randn({1, 2, 8 + length, 16}).requires_grad_();
     return testing::peak_tensor_bytes([&] { module->forward(rows, rows, rows, with_globals(8)).sum().backward(); });

@@ -112,7 +112,7 @@ TEST_P(EncoderFamilies, ScoresOfChosenPositionsAreThoseOfAll) {
 
 TEST_P(EncoderFamilies, AGivenPatternReplacesTheFamilys) {
   // Nothing but an etc attends to global tokens.
-  const std::string other = config_.model_type == "etc" ? "etc(radius=2, distance=1, hard=both)" : "window(4)";
+  const std::string other = config_.model_type == "etc" ? "global_local(radius=2, distance=1, hard=both)" : "window(4)";
   config_.attention = {other};
   torch::manual_seed(5);  // labels of an etc are drawn where it is made
   EncoderModel named = small_encoder(config_, Head::kNone);

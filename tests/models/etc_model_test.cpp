@@ -220,7 +220,7 @@ TEST(EtcModel, BeginsAsPublished) {
   EXPECT_GT(numbers["encoder.globals.tokens"][0].abs().max().item<double>(), 0.0);
   EXPECT_EQ(numbers["encoder.layers.0.global_attention_norm.weight"].min().item<double>(), 1.0);
   EXPECT_EQ(model->computed().front(),
-            (std::pair<std::string, std::string>{"attention", "etc(radius=4, distance=3, hard=none)"}));
+            (std::pair<std::string, std::string>{"attention", "global_local(radius=4, distance=3, hard=none)"}));
 }
 
 TEST(EtcModel, ChoicesAreRowsOfTheirOwn) {
@@ -268,7 +268,7 @@ TEST(EtcModel, RefusesWhatDoesNotFit) {
 TEST(EtcModel, NobodyElseHasItsAttentionAndItHasNoOther) {
   EncoderConfig bert = small_encoder_config("bert");
   bert.position_embedding_type = "none";
-  bert.attention = {"etc"};
+  bert.attention = {"global_local"};
   test::expect_error(ErrorKind::kArgument, {"attention of layer 0", "global tokens", "has not"},
                      [&] { small_encoder(bert, Head::kNone); });
   EncoderConfig etc = small_encoder_config("etc");
@@ -278,7 +278,7 @@ TEST(EtcModel, NobodyElseHasItsAttentionAndItHasNoOther) {
   TransformerConfig own = test::small_config();
   own.is_decoder = false;
   own.position_embedding = "none";
-  own.attention = {"etc"};
+  own.attention = {"global_local"};
   test::expect_error(ErrorKind::kArgument, {"global tokens", "has not"}, [&] { validate(own, "here"); });
 }
 

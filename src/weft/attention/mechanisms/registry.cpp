@@ -62,7 +62,7 @@ constexpr std::array kMechanisms{
     Mechanism{"rfa", parse_rfa, build_learned<RfaAttention>},
     Mechanism{"linformer", parse_linformer, build_learned<LinformerAttention>},
     Mechanism{"little_bird", parse_little_bird, build_learned<LittleBirdAttention>},
-    Mechanism{"etc", parse_etc, build_learned<EtcAttention>},
+    Mechanism{"global_local", parse_etc, build_learned<EtcAttention>},
 };
 
 // The identifier that the expression begins with, empty when it begins with anything else.

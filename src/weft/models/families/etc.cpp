@@ -21,7 +21,7 @@ EncoderConfig etc_base() {
 }
 
 std::string etc_expression(const EncoderConfig& config, const EncoderOptions&, std::int64_t) {
-  return concat("etc(radius=", config.local_radius, ", distance=", config.relative_pos_max_distance,
+  return concat("global_local(radius=", config.local_radius, ", distance=", config.relative_pos_max_distance,
                 ", hard=", config.hard_edges, ")");
 }
 

@@ -28,7 +28,7 @@ constexpr std::int64_t kLargestRadius = 1 << 16;
 constexpr std::int64_t kLargestDistance = 1024;
 
 EtcShape etc_shape(const std::string& expression) {
-  MechanismSettings given(expression, "etc");
+  MechanismSettings given(expression, "global_local");
   EtcShape shape;
   shape.radius = given.number("radius", kUsualRadius, 1, kLargestRadius);
   shape.max_distance = given.number("distance", kUsualDistance, 1, kLargestDistance);
@@ -59,9 +59,9 @@ double etc_operations(const EtcShape& shape, const MechanismSite& site, std::int
 MechanismSpec parse_etc(const std::string& expression) {
   const EtcShape shape = etc_shape(expression);
   MechanismSpec spec;
-  spec.name = "etc";
-  spec.description =
-      concat("etc(radius=", shape.radius, ", distance=", shape.max_distance, ", hard=", hard_edges(shape), ")");
+  spec.name = "global_local";
+  spec.description = concat("global_local(radius=", shape.radius, ", distance=", shape.max_distance,
+                            ", hard=", hard_edges(shape), ")");
   spec.global_rows = true;
   spec.brings_positions = true;
   spec.parameters = {"labels", "label_bias", "global_labels", "global_label_bias"};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `etc(...)`: the attention of an encoder that carries global tokens beside its text (etc_rows.h has the equations).
+// `global_local(...)`, ETC's: the attention of an encoder that carries global tokens beside its text (etc_rows.h has
+// the equations).
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace weft::attention {
 
-/// `etc(radius=84, distance=12, hard=none)`, all optional; hard edges are none, g2l (from global to long), l2g or both.
-/// Errors: kExpression.
+/// `global_local(radius=84, distance=12, hard=none)`, all optional; hard edges are none, g2l (from global to long), l2g
+/// or both. Errors: kExpression.
 MechanismSpec parse_etc(const std::string& expression);
 
 /// Queries, keys and values of a call begin with those of the global tokens (AttentionContext::beside), whose structure
