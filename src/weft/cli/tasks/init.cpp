@@ -116,7 +116,7 @@ void fit_vocabulary(models::EncoderConfig& config, const text::HuggingFaceTokeni
 }
 
 // A flag of another family would be taken and never used.
-void check_flags(const formats::Json& shape, const std::string& model_type) {
+void check_family_flags(const formats::Json& shape, const std::string& model_type) {
   for (const auto& [name, value] : shape.items()) {
     require(checkpoint::family_has_field(model_type, name), "weft init: ", flag_name(name), " is not for the family ",
             model_type, "; leave it out, or choose a family that its help names");
@@ -160,7 +160,7 @@ void run_init(const InitCommand& command) {
     fit_vocabulary(config, text::HuggingFaceTokenizer(command.tokenizer), command.shape);
   }
   formats::update_from_json(config, command.shape, "weft init");
-  check_flags(command.shape, config.model_type);
+  check_family_flags(command.shape, config.model_type);
   if (!init.labels.empty()) {
     config.id2label = init.labels;
   }
