@@ -115,7 +115,8 @@ function shownOf(part, arrays) {
   return cropped(state.zoom ?? wholeOf(part, arrays), state.crop);
 }
 
-// Draws the cells of a picture, one pixel a cell. The colours run from the weakest to the strongest cell that is shown.
+// Draws the cells of a picture, one pixel a cell. The colours run from the weakest to the strongest cell that is shown, and
+// over a factor of two at least: a head that looks at everything alike is dark, and rounding is no contrast.
 function paint(canvas, picture, measure, sinks) {
   const { rows, columns, cell } = picture;
   const codes = picture[measure];
@@ -128,7 +129,7 @@ function paint(canvas, picture, measure, sinks) {
     low = Math.min(low, codes[index]);
     high = Math.max(high, codes[index]);
   }
-  low = Math.max(low, high - 96); // what is 4,000 times weaker is as good as nothing
+  low = Math.min(Math.max(low, high - 96), high - 8); // what is 4,000 times weaker is as good as nothing; 8 codes are a factor of two
   canvas.width = columns;
   canvas.height = rows;
   const context = canvas.getContext("2d");
