@@ -82,6 +82,7 @@ TEST_F(WavFiles, MuLawOfTelephonesIsTheSameSound) {
       {0x80, 8031}, {0x8F, 4191}, {0x90, 3999}, {0x9F, 2079}, {0xAF, 1023}, {0xBF, 495}, {0xCF, 231},  {0xDF, 99},
       {0xEF, 33},   {0xF0, 30},   {0xFE, 2},    {0xFF, 0},    {0x7F, 0},    {0x7E, -2},  {0x00, -8031}};
   std::vector<int> codes;
+  codes.reserve(table.size());
   for (const auto& [code, sample] : table) {
     codes.push_back(code);
   }

@@ -285,13 +285,15 @@ bool grow_window(const MassSums& sums, std::int64_t head, double wanted, HeadTer
   terms.left = 0;
   terms.right = 0;
   held.take(0);
-  for (kept = held.mass(); kept < wanted; kept = held.mass()) {
+  kept = held.mass();
+  while (kept < wanted) {
     const double before = held.at(terms.left + 1);
     const double behind = held.at(-terms.right - 1);
     if (before < 0 && behind < 0) {
       return false;
     }
     held.take(before >= behind ? ++terms.left : -++terms.right);
+    kept = held.mass();
   }
   return true;
 }

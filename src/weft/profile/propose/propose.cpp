@@ -77,6 +77,7 @@ HeadProposal propose_head(const LayerBase& base, std::int64_t head, const Propos
 void join_heads(LayerProposal& layer) {
   const auto join = [&] {
     std::vector<std::string> expressions;
+    expressions.reserve(layer.heads.size());
     for (const HeadProposal& head : layer.heads) {
       expressions.push_back(head.expression);
     }

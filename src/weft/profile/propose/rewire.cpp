@@ -40,6 +40,7 @@ std::string term_of(Added kind, int count) {
 
 std::vector<std::string> expressions_of(const LayerProposal& layer) {
   std::vector<std::string> heads;
+  heads.reserve(layer.heads.size());
   for (const HeadProposal& head : layer.heads) {
     heads.push_back(head.expression);
   }
@@ -74,6 +75,7 @@ class Stack {
     require(length_ <= kLongestWired, "propose: --rewire measures up to ", kLongestWired, " tokens, found ", length_,
             "; give a shorter --length");
     std::vector<std::string> had;
+    had.reserve(plain_.size());
     for (const LayerProposal& layer : plain_) {
       had.push_back(layer.base->pattern().to_string());
     }
@@ -113,6 +115,7 @@ class Stack {
 
   static std::vector<std::string> expressions(const std::vector<LayerProposal>& layers) {
     std::vector<std::string> all;
+    all.reserve(layers.size());
     for (const LayerProposal& layer : layers) {
       all.push_back(layer.expression);
     }
@@ -121,6 +124,7 @@ class Stack {
 
   std::vector<LayerProposal> with(Added kind, int count) const {
     std::vector<LayerProposal> layers;
+    layers.reserve(plain_.size());
     for (const LayerProposal& layer : plain_) {
       layers.push_back(with_term(layer, term_of(kind, count)));
     }
@@ -234,6 +238,7 @@ std::map<std::string, std::vector<std::size_t>> stacks_of(const std::vector<Laye
 
 Stack stack_at(const std::vector<LayerProposal>& layers, const std::vector<std::size_t>& numbers, double gap) {
   std::vector<LayerProposal> chosen;
+  chosen.reserve(numbers.size());
   for (const std::size_t number : numbers) {
     chosen.push_back(layers[number]);
   }
