@@ -77,6 +77,14 @@ def trained(program, run, *flags):
     return weft(program, "train", *(["--resume"] if run.exists() else flags), "--out", run)
 
 
+def rates(program, folder):
+    """The machine's measured rates, kept in the folder: what predictions of time begin with."""
+    path = folder / "machine.json"
+    if not path.exists():
+        weft(program, "bench", "calibrate", "--out", path)
+    return path
+
+
 def small_encoder(chosen, folder, family, tokenizer, positions):
     """A model directory with random weights of `chosen.layers`, `.width` and `.seed`, unless it is there already."""
     if not folder.exists():

@@ -95,9 +95,7 @@ def table(results):
 def main():
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    rates = chosen.out / "machine.json"
-    if not rates.exists():
-        programs.weft(chosen.weft, "bench", "calibrate", "--out", rates)
+    rates = programs.rates(chosen.weft, chosen.out)
     with open(chosen.out / "results.jsonl", "a") as lines:
         for result in comparisons(chosen, rates):
             print(json.dumps(result), file=lines, flush=True)

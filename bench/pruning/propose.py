@@ -83,9 +83,7 @@ def table(rows):
 def main():
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    rates = chosen.out / "machine.json"
-    if not rates.exists():
-        programs.weft(chosen.weft, "bench", "calibrate", "--out", rates)
+    rates = programs.rates(chosen.weft, chosen.out)
     rows = []
     for name, attention in {"full": "causal", "sparse": chosen.sparse}.items():
         rows += proposals(chosen, name, profiled(chosen, name, attention), rates)

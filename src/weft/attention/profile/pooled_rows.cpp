@@ -68,10 +68,9 @@ std::vector<std::int64_t> PooledRows<Number>::asked_queries(std::int64_t query_b
   return queries;
 }
 
-// Whole rows where they are seen for the first time.
 template <typename Number>
 at::Tensor PooledRows<Number>::scores_of(std::int64_t query_block) {
-  const KeyRange keys = request_.scales == nullptr ? KeyRange{} : KeyRange{request_.key_begin, request_.drawn_end()};
+  const KeyRange keys = finds_scales() ? KeyRange{} : KeyRange{request_.key_begin, request_.drawn_end()};
   at::Tensor scores = tiles_.of(0, query_block, keys);
   find_parts();
   const auto columns = static_cast<std::size_t>(tiles_.columns());
@@ -105,13 +104,12 @@ void PooledRows<Number>::find_parts() {
 template <typename Number>
 bool PooledRows<Number>::add_row(const at::Tensor& line, std::int64_t position) {
   const auto cell_row = static_cast<std::size_t>((position - request_.query_begin) / request_.cell);
-  const RowScales& scales = request_.scales == nullptr ? sums_.scales : *request_.scales;
   bool is_finite = true;
   if (line.defined()) {
     auto* const numbers = line.mutable_data_ptr<Number>();
     const RowMeasure<Number> found = measure_row(numbers, tiles_.columns(), column_edges_.data());
     is_finite = found.is_finite;
-    if (request_.scales == nullptr) {
+    if (finds_scales()) {
       sums_.scales.largest[static_cast<std::size_t>(position)] = static_cast<float>(found.largest);
       sums_.scales.edges[static_cast<std::size_t>(position)] = found.edges;
     }
@@ -122,7 +120,7 @@ bool PooledRows<Number>::add_row(const at::Tensor& line, std::int64_t position) 
     }
   }
   ++sums_.rows[cell_row];
-  sums_.row_edges[cell_row] += scales.edges[static_cast<std::size_t>(position)];
+  sums_.row_edges[cell_row] += scales().edges[static_cast<std::size_t>(position)];
   return is_finite;
 }
 
@@ -130,13 +128,12 @@ bool PooledRows<Number>::add_row(const at::Tensor& line, std::int64_t position) 
 template <typename Number>
 Number PooledRows<Number>::share_of(Number* scores, const at::Tensor& line, std::int64_t position) {
   const auto place = static_cast<std::size_t>(position);
-  const RowScales& scales = request_.scales == nullptr ? sums_.scales : *request_.scales;
-  subtract(scores, tiles_.columns(), static_cast<Number>(scales.largest[place]));
+  subtract(scores, tiles_.columns(), static_cast<Number>(scales().largest[place]));
   line.exp_();
-  if (request_.scales == nullptr) {
+  if (finds_scales()) {
     sums_.scales.share[place] = static_cast<float>(1.0 / sum_of_columns(scores, tiles_.columns()));
   }
-  return static_cast<Number>(scales.share[place]);
+  return static_cast<Number>(scales().share[place]);
 }
 
 template <typename Number>

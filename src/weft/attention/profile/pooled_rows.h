@@ -50,6 +50,9 @@ class PooledRows {
     std::int64_t cell;
   };
 
+  // Whether whole rows are seen for the first time, so that their scales are found here.
+  bool finds_scales() const noexcept { return request_.scales == nullptr; }
+  const RowScales& scales() const noexcept { return finds_scales() ? sums_.scales : *request_.scales; }
   std::vector<std::int64_t> asked_queries(std::int64_t query_block) const;
   at::Tensor scores_of(std::int64_t query_block);
   void find_parts();

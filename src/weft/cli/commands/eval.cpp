@@ -37,7 +37,6 @@
 #include "weft/tasks/task_model.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluate.h"
-#include "weft/training/evaluation/evaluate_behind_zeros.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/evaluation/evaluate_pictures.h"
 
@@ -170,20 +169,16 @@ Json evaluate_encoder(const checkpoint::OpenedModel& opened, const EvalConfig& c
 // With config.token_scores, each token's score as a line of that file.
 Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const std::string& text,
                       const EvalConfig& config, training::EvaluateOptions options) {
-  const bool zeros = config.like_transformers && model->config().is_transformer_xl();
-  const auto evaluated = [&] {
-    return training::to_json(zeros ? training::evaluate_behind_zeros(model, tokenizer, text, options)
-                                   : training::evaluate(model, tokenizer, text, options));
-  };
+  options.behind_zeros = config.like_transformers && model->config().is_transformer_xl();
   if (config.token_scores.empty()) {
-    return evaluated();
+    return training::to_json(training::evaluate(model, tokenizer, text, options));
   }
   AtomicFile out(config.token_scores);
   options.scored = [&out](const training::TokenScore& score) {
     const Json line = {{"begin", score.begin}, {"end", score.end}, {"bits", score.bits}, {"hit", score.hit}};
     out.write(formats::print_json(line) + "\n");
   };
-  const Json result = evaluated();
+  const Json result = training::to_json(training::evaluate(model, tokenizer, text, options));
   out.commit();
   return result;
 }

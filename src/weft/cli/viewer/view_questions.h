@@ -10,6 +10,13 @@ namespace weft::cli {
 
 constexpr double kFurthestPosition = 2147483648.0;
 
+/// Which head, in every question.
+template <typename Question, typename Visitor>
+void visit_head(Visitor& visit) {
+  visit(Field{"part", &Question::part, "number of the part in the list of GET /v1/view"}.range(0, 1 << 20));
+  visit(Field{"head", &Question::head, "number of the head in the list of its part"}.range(0, 1 << 20));
+}
+
 /// A whole head.
 struct HeadQuestion {
   std::int64_t part = 0;
@@ -20,8 +27,7 @@ struct HeadQuestion {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = HeadQuestion;
-    visit(Field{"part", &C::part, "number of the part in the list of GET /v1/view"}.range(0, 1 << 20));
-    visit(Field{"head", &C::head, "number of the head in the list of its part"}.range(0, 1 << 20));
+    visit_head<C>(visit);
     visit(Field{"rows", &C::rows, "whether the strongest keys of all rows are listed"});
     visit(Field{"patient", &C::patient, "whether heads that a reader looks at may be drawn before"});
   }
@@ -38,8 +44,7 @@ struct TileQuestion {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = TileQuestion;
-    visit(Field{"part", &C::part, "number of the part in the list of GET /v1/view"}.range(0, 1 << 20));
-    visit(Field{"head", &C::head, "number of the head in the list of its part"}.range(0, 1 << 20));
+    visit_head<C>(visit);
     visit(Field{"row", &C::row, "first query, a multiple of the cell"}.range(0, kFurthestPosition));
     visit(Field{"column", &C::column, "first key, a multiple of the cell"}.range(0, kFurthestPosition));
     visit(Field{"cell", &C::cell, "tokens on each side of a cell, a power of two"}.range(1, kFurthestPosition));
@@ -55,8 +60,7 @@ struct RowQuestion {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = RowQuestion;
-    visit(Field{"part", &C::part, "number of the part in the list of GET /v1/view"}.range(0, 1 << 20));
-    visit(Field{"head", &C::head, "number of the head in the list of its part"}.range(0, 1 << 20));
+    visit_head<C>(visit);
     visit(Field{"row", &C::row, "the query"}.range(0, kFurthestPosition));
   }
 };

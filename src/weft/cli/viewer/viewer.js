@@ -219,6 +219,11 @@ async function showRow() {
   if (part === state.part && head === state.head && row === state.row) panel.replaceChildren(title, ...list);
 }
 
+// showHead() from a place that cannot handle a failure: of a server, whose answer may not come, the page says it.
+function redrawn() {
+  return data.cells ? showHead().catch(complain) : showHead();
+}
+
 const LEAST_SIDE = 8; // cells of the smallest part that is shown
 const MOST_WORDS = 64; // of a side: more are too small to read
 
@@ -340,7 +345,7 @@ function choose(part, head) {
   state.crop = null;
   byId("position").max = data.parts[part].queries - 1;
   byId("position").value = 0;
-  return data.cells ? showHead().catch(complain) : showHead();
+  return redrawn();
 }
 
 // Small pictures of a server are asked for one after the other, and it draws what a reader looks at beside them.
@@ -415,8 +420,8 @@ function frameCanvas() {
 }
 
 function listen() {
-  byId("measure").addEventListener("change", (event) => { state.measure = event.target.value; showHead(); });
-  byId("sinks").addEventListener("change", (event) => { state.hideSinks = event.target.checked; showHead(); });
+  byId("measure").addEventListener("change", (event) => { state.measure = event.target.value; redrawn(); });
+  byId("sinks").addEventListener("change", (event) => { state.hideSinks = event.target.checked; redrawn(); });
   byId("position").addEventListener("change", (event) => chooseRow(Number(event.target.value)));
   byId("large").addEventListener("mousemove", async (event) => {
     byId("cell").textContent = cellText(placeOf(event), await arraysOf(state.part, state.head));

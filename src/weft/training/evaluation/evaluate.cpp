@@ -7,12 +7,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 #include <vector>
 
 #include "weft/core/error.h"
 #include "weft/metrics/likelihood.h"
-#include "weft/training/evaluation/evaluate_behind_zeros.h"
 #include "weft/training/evaluation/evaluation_mode.h"
 #include "weft/training/evaluation/segment_scoring.h"
 #include "weft/training/evaluation/window_scoring.h"
@@ -51,6 +49,13 @@ TokenReport token_report(const text::Tokenizer& tokenizer, std::string_view text
   return {token_places(tokenizer, text), options.scored};
 }
 
+void check_zeros(const models::TransformerConfig& config) {
+  require(config.memory_length > 0 && config.compressed_memory_length == 0 && config.norm_position == "post",
+          "zeros before a text are rows of the memory of a Transformer-XL as released, found norm_position ",
+          config.norm_position, ", memory_length ", config.memory_length, " and compressed_memory_length ",
+          config.compressed_memory_length);
+}
+
 }  // namespace
 
 formats::Json to_json(const EvalResult& result) {
@@ -82,12 +87,13 @@ std::vector<std::string> figure_names(std::string_view text, bool characters) {
   return names;
 }
 
-namespace {
-
-EvalResult evaluate_behind(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
-                           const EvaluateOptions& options, MemoryBegin begin) {
+EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
+                    const EvaluateOptions& options) {
   if (!model->config().is_decoder) {
     fail(ErrorKind::kUnsupported, "bits per byte need a decoder, and this model is an encoder");
+  }
+  if (options.behind_zeros) {
+    check_zeros(model->config());
   }
   const auto start = std::chrono::steady_clock::now();
   const WindowOptions windows{options.context == 0 ? model->config().max_position_embeddings : options.context,
@@ -110,6 +116,7 @@ EvalResult evaluate_behind(models::LanguageModel model, const text::Tokenizer& t
   };
   const std::int64_t memory = model->config().memory_length;
   const at::Tensor tokens = at::tensor(ids, at::kLong);
+  const MemoryBegin begin = options.behind_zeros ? MemoryBegin::kZeros : MemoryBegin::kEmpty;
   const double nats = memory > 0 ? segment_nats(model, tokens, windows, note, begin)
                                  : processes().sum(summed_nats(losses, tokens, windows));
   // The bytes of the first token are not scored: nothing stands before it. One byte is left where a token is the whole
@@ -121,23 +128,6 @@ EvalResult evaluate_behind(models::LanguageModel model, const text::Tokenizer& t
   result.memory = memory;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
-}
-
-}  // namespace
-
-EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
-                    const EvaluateOptions& options) {
-  return evaluate_behind(std::move(model), tokenizer, text, options, MemoryBegin::kEmpty);
-}
-
-EvalResult evaluate_behind_zeros(const models::LanguageModel& model, const text::Tokenizer& tokenizer,
-                                 std::string_view text, const EvaluateOptions& options) {
-  const models::TransformerConfig& config = model->config();
-  require(config.memory_length > 0 && config.compressed_memory_length == 0 && config.norm_position == "post",
-          "zeros before a text are rows of the memory of a Transformer-XL as released, found norm_position ",
-          config.norm_position, ", memory_length ", config.memory_length, " and compressed_memory_length ",
-          config.compressed_memory_length);
-  return evaluate_behind(model, tokenizer, text, options, MemoryBegin::kZeros);
 }
 
 }  // namespace weft::training

@@ -22,6 +22,8 @@ struct EvaluateOptions {
   std::int64_t batch_tokens = 16384;  ///< tokens in flight; at least one window
   std::string dtype = "auto";         ///< auto, float32 or bfloat16
   bool characters = true;             ///< whether the bytes are of text, which has characters
+  bool behind_zeros = false;  ///< a memory begins with memory_length rows of zeros in every layer, as Transformer-XL in
+                              ///< `transformers` 4, where they take weight from the first tokens
   std::function<void(std::int64_t done, std::int64_t total)> progress;  ///< in tokens; may throw to stop
   std::function<void(const TokenScore& score)> scored;  ///< each scored token once, in the order of the text
 };
@@ -52,8 +54,8 @@ std::vector<std::string> figure_names(std::string_view text, bool characters = t
 /// memory_length ones before it. Any other scores windows; processes that train together share them, and each gets the
 /// result.
 /// Errors: kUnsupported for an encoder, and for `options.scored` with several processes or as window_scoring.h says;
-/// kArgument for a text of fewer than two tokens or a context the model cannot have; kNumeric when a loss is not
-/// finite.
+/// kArgument for a text of fewer than two tokens or a context the model cannot have, and for zeros before a model
+/// without a memory, with a compressed one, or that norms what it remembers; kNumeric when a loss is not finite.
 EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenizer, std::string_view text,
                     const EvaluateOptions& options = {});
 
