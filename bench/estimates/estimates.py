@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error of random features and of landmarks beside exact softmax, by their number: what bench_estimates prints as a table and a figure for each scale.
 
-    bench/estimates/estimates.py [--program build/release/bench/bench_estimates] [--scales 0.25 0.5 1] [--tokens 1024] [--draws 3] [--plot FOLDER]
+    bench/estimates/estimates.py [--program build/release/bin/bench_estimates] [--scales 0.25 0.5 1] [--tokens 1024] [--draws 3] [--plot FOLDER]
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import programs  # noqa: E402
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=programs.ROOT / "build/release/bench/bench_estimates", help="what `scripts/bench` builds")
+    parser.add_argument("--program", default=programs.ROOT / "build/release/bin/bench_estimates", help="what `scripts/bench` builds")
     parser.add_argument("--scales", nargs="+", type=float, default=[0.25, 0.5, 1.0], help="of random queries and keys")
     for name, value in {"tokens": 1024, "width": 64, "draws": 3, "smooth": 1}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
@@ -52,7 +52,8 @@ def main():
         print_table(found, scale)
         if chosen.plot:
             chosen.plot.mkdir(parents=True, exist_ok=True)
-            curves = {name: [(count, error) for count, (error, _) in by_count.items()] for name, by_count in found.items()}
+            # Powers of ten have no place for the error 0 of as many landmarks as tokens.
+            curves = {name: [(count, error) for count, (error, _) in by_count.items() if error > 0] for name, by_count in found.items()}
             figure = plot.lines(curves, f"features or landmarks, scale {scale:g}", "square of the error over that of full attention")
             (chosen.plot / f"estimates-{scale:g}.svg").write_text(figure, encoding="utf-8")
 

@@ -6,7 +6,8 @@ needle: a digit, so many letters in the order of the alphabet, and the digit aga
 by the same letters. Every mechanism learns from the same text with the same shape and steps, for each seed; the share of right first guesses on other texts
 is printed, mean and standard deviation over the seeds. Chance is 0.1 for a needle, 1/16 for a copy.
 
-    bench/language/recall.py [--attention EXPR...] [--context 256] [--steps 5000] [--seeds 3] [--plot FOLDER]
+    bench/language/recall.py --tasks needle [--attention EXPR...] [--context 256] [--seeds 3] [--plot FOLDER]
+    bench/language/recall.py --tasks copy --batch-size 16 --steps 1500
 """
 import argparse
 import json
@@ -33,7 +34,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", default=os.environ.get("WEFT_BINARY", programs.ROOT / "build/release/bin/weft"), help="the weft program")
     parser.add_argument("--attention", nargs="+", default=DECODERS, help="mechanisms of decoders, one a model")
-    for name, value in {"context": 256, "layers": 2, "width": 64, "heads": 2, "batch-size": 16, "steps": 5000, "seeds": 3, "episodes": 40}.items():
+    for name, value in {"context": 256, "layers": 2, "width": 64, "heads": 2, "batch-size": 4, "steps": 4000, "seeds": 3, "episodes": 40}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--training-bytes", type=int, default=4_000_000)
     parser.add_argument("--learning-rate", type=float, default=0.004)

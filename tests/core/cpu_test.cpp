@@ -16,24 +16,45 @@ TEST(Cpu, FeaturesStandOnEachOther) {
   EXPECT_TRUE(!features.amx_bf16 || features.avx512_bf16);
   EXPECT_TRUE(!features.avx512_bf16 || features.avx512);
   EXPECT_TRUE(!features.avx512 || features.avx2);
-  EXPECT_TRUE(!has_fast_bfloat16() || features.avx512);
+  EXPECT_TRUE(!features.wide_bf16 || features.avx512_bf16);
+  EXPECT_TRUE(!has_fast_bfloat16() || features.avx512_bf16);
 }
 
-// LibTorch held to AVX2 multiplies bfloat16 eighty times slower than float32, whatever the processor could do.
-TEST(Cpu, FastBFloat16KnowsWhatLibTorchIsHeldTo) {
+// AVX-512 alone, and Intel's AVX-512 BF16, multiply bfloat16 slower than float32.
+TEST(Cpu, FastBFloat16NeedsTilesOrWideProducts) {
   const CpuFeatures avx2{.avx2 = true};
   const CpuFeatures avx512{.avx2 = true, .avx512 = true};
-  EXPECT_FALSE(multiplies_bfloat16_fast(avx2, {}));
-  EXPECT_FALSE(multiplies_bfloat16_fast(avx2, {.aten = "avx512", .one_dnn = "AVX512_CORE"}));
-  EXPECT_TRUE(multiplies_bfloat16_fast(avx512, {}));
-  for (const char* one_dnn : {"AVX512_CORE", "avx512_core_bf16", "AVX512_CORE_AMX", "DEFAULT", "unknown"}) {
-    EXPECT_TRUE(multiplies_bfloat16_fast(avx512, {.aten = "avx512", .one_dnn = one_dnn})) << one_dnn;
+  const CpuFeatures intel{.avx2 = true, .avx512 = true, .avx512_bf16 = true};
+  const CpuFeatures amd{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .wide_bf16 = true};
+  const CpuFeatures amx{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx_bf16 = true};
+  for (const CpuFeatures& slow : {avx2, avx512, intel}) {
+    EXPECT_FALSE(multiplies_bfloat16_fast(slow, {}));
+    EXPECT_FALSE(multiplies_bfloat16_fast(slow, {.aten = "avx512", .one_dnn = "AVX512_CORE_AMX"}));
   }
-  for (const char* one_dnn : {"SSE41", "AVX", "AVX2", "avx2", "AVX2_VNNI", "AVX2_VNNI_2"}) {
-    EXPECT_FALSE(multiplies_bfloat16_fast(avx512, {.aten = "", .one_dnn = one_dnn})) << one_dnn;
+  EXPECT_TRUE(multiplies_bfloat16_fast(amd, {}));
+  EXPECT_TRUE(multiplies_bfloat16_fast(amx, {}));
+}
+
+// LibTorch held to less than the processor has is as slow as on a lesser one.
+TEST(Cpu, FastBFloat16KnowsWhatLibTorchIsHeldTo) {
+  const CpuFeatures amd{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .wide_bf16 = true};
+  const CpuFeatures amx{.avx2 = true, .avx512 = true, .avx512_bf16 = true, .amx_bf16 = true};
+  const auto fast = [](const CpuFeatures& features, const char* one_dnn) {
+    return multiplies_bfloat16_fast(features, {.aten = "avx512", .one_dnn = one_dnn});
+  };
+  for (const char* name : {"AVX512_CORE_AMX", "avx10_1_512_amx", "DEFAULT", "unknown", ""}) {
+    EXPECT_TRUE(fast(amd, name) && fast(amx, name)) << name;
+  }
+  for (const char* name : {"avx512_core_bf16", "AVX512_CORE_FP16", "AVX10_1_512"}) {
+    EXPECT_TRUE(fast(amd, name)) << name;
+    EXPECT_FALSE(fast(amx, name)) << name;
+  }
+  for (const char* name :
+       {"SSE41", "AVX", "AVX2", "avx2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI"}) {
+    EXPECT_FALSE(fast(amd, name) || fast(amx, name)) << name;
   }
   for (const char* aten : {"default", "avx2"}) {
-    EXPECT_FALSE(multiplies_bfloat16_fast(avx512, {.aten = aten, .one_dnn = ""})) << aten;
+    EXPECT_FALSE(multiplies_bfloat16_fast(amd, {.aten = aten, .one_dnn = ""})) << aten;
   }
 }
 

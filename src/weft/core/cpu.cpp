@@ -45,6 +45,7 @@ CpuFeatures detect() noexcept {
   features.avx512_bf16 = features.avx512 && __builtin_cpu_supports("avx512bf16");
   features.amx_bf16 = features.avx512_bf16 && __builtin_cpu_supports("amx-tile") &&
                       __builtin_cpu_supports("amx-bf16") && kernel_offers_tiles();
+  features.wide_bf16 = features.avx512_bf16 && __builtin_cpu_is("amd");
   return features;
 }
 #else
@@ -78,6 +79,20 @@ std::string one_dnn_limit() {
   return environment("ONEDNN_MAX_CPU_ISA").value_or(environment("DNNL_MAX_CPU_ISA").value_or(""));
 }
 
+// How far oneDNN may go, of what matters to bfloat16.
+enum class OneDnnLimit { kNone, kAvx512Bf16, kAmx };
+
+// Names that oneDNN does not know change nothing there, and nothing here.
+OneDnnLimit one_dnn_level(std::string name) {
+  constexpr std::string_view kWithoutBf16[] = {
+      "sse41", "avx", "avx2", "avx2_vnni", "avx2_vnni_2", "avx512_core", "avx512_core_vnni"};
+  constexpr std::string_view kWithoutTiles[] = {"avx512_core_bf16", "avx512_core_fp16", "avx10_1_512"};
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const auto holds = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
+  return holds(kWithoutBf16) ? OneDnnLimit::kNone : holds(kWithoutTiles) ? OneDnnLimit::kAvx512Bf16 : OneDnnLimit::kAmx;
+}
+
 const char* best_instruction_set() {
   const CpuFeatures& features = cpu_features();
   return features.amx_bf16      ? "amx"
@@ -97,14 +112,11 @@ const CpuFeatures& cpu_features() noexcept {
 bool request_amx_tiles() noexcept { return grants_tiles(); }
 
 bool multiplies_bfloat16_fast(const CpuFeatures& features, const LibTorchLimits& limits) {
-  // Names that LibTorch or oneDNN does not know change nothing there, and nothing here.
-  constexpr std::string_view kOneDnnBelowAvx512[] = {"sse41", "avx", "avx2", "avx2_vnni", "avx2_vnni_2"};
-  std::string one_dnn = limits.one_dnn;
-  std::transform(one_dnn.begin(), one_dnn.end(), one_dnn.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   const bool aten_is_held = limits.aten == "default" || limits.aten == "avx2";
-  const bool one_dnn_is_held = std::ranges::find(kOneDnnBelowAvx512, one_dnn) != std::end(kOneDnnBelowAvx512);
-  return features.avx512 && !aten_is_held && !one_dnn_is_held;
+  const OneDnnLimit one_dnn = one_dnn_level(limits.one_dnn);
+  const bool by_tiles = features.amx_bf16 && one_dnn >= OneDnnLimit::kAmx;
+  const bool by_vectors = features.wide_bf16 && one_dnn >= OneDnnLimit::kAvx512Bf16;
+  return !aten_is_held && (by_tiles || by_vectors);
 }
 
 bool has_fast_bfloat16() noexcept {
