@@ -34,7 +34,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", default=os.environ.get("WEFT_BINARY", programs.ROOT / "build/release/bin/weft"), help="the weft program")
     parser.add_argument("--attention", nargs="+", default=DECODERS, help="mechanisms of decoders, one a model")
-    for name, value in {"context": 256, "layers": 2, "width": 64, "heads": 2, "batch-size": 4, "steps": 4000, "seeds": 3, "episodes": 40}.items():
+    for name, value in {"context": 256, "layers": 2, "width": 64, "heads": 2, "batch-size": 4, "steps": 6000, "seeds": 3, "episodes": 40}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--training-bytes", type=int, default=4_000_000)
     parser.add_argument("--learning-rate", type=float, default=0.004)
@@ -48,7 +48,7 @@ def options():
 
 def distances(chosen):
     """Powers of two: a scored byte has at least half a context before it, and the needle or the first letter must be there."""
-    return [2**power for power in range(4, 20) if 2**power + 32 <= chosen.context // 2]
+    return [2**power for power in range(2, 20) if 2**power + 32 <= chosen.context // 2]
 
 
 def needle(draw, distance):
