@@ -344,10 +344,13 @@ class StarTransformerTest(Case):
         directory = self.folder / f"star-{head}"
         return directory if directory.exists() else make_model(directory, "star_transformer", head)
 
-    def train(self, model, out, *more):
+    def arguments(self, out, *more):
         text = self.folder / "text.txt"
         text.write_text("the loom said hello. we see the thread! is it the world? " * 60)
-        process = weft("train", "--task", "mlm", "--model", model, "--train-text", text, "--eval-text", text, *FAST, "--out", out, *more)
+        return ["train", "--task", "mlm", "--model", self.model(), "--train-text", text, "--eval-text", text, *FAST, "--out", out, *more]
+
+    def train(self, out, *more):
+        process = weft(*self.arguments(out, *more))
         self.assertEqual(process.returncode, 0, process.stderr)
         return out
 
@@ -366,9 +369,9 @@ class StarTransformerTest(Case):
         self.assertIn("star_transformer.encoder.layer.3.relay.key.weight", {tensor["name"] for tensor in info["tensors"]})
 
     def test_it_learns_goes_on_and_takes_a_head(self):
-        run = self.train(self.model(), self.folder / "run", "--steps", "40", "--gradient-checkpointing")
+        run = self.train(self.folder / "run", "--steps", "40", "--gradient-checkpointing")
         self.assertLess(losses(run)[-1][1], losses(run)[0][1])
-        plain = self.train(self.model(), self.folder / "plain", "--steps", "40")
+        plain = self.train(self.folder / "plain", "--steps", "40")
         self.assertEqual(losses(plain), losses(run))
         self.assertEqual(len(results("fill-mask", run, "the [MASK] said hello.")), 1)
         table, classes = self.folder / "texts.tsv", self.folder / "classes"
@@ -379,6 +382,23 @@ class StarTransformerTest(Case):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("classifier.out_proj.weight", process.stderr)
         self.assertEqual(weft_json("eval", classes, "--task", "classify", "--data", table, "--dtype", "float32")["accuracy"], 1.0)
+
+    def test_stopped_runs_and_two_processes_learn_the_same(self):
+        often = ["--steps", "200", "--checkpoint-every", "2"]
+        whole = self.train(self.folder / "whole", *often)
+        self.kill_at(self.arguments(self.run_directory, *often), "step-4")
+        resumed = weft("train", "--resume", "--out", self.run_directory)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(losses(self.run_directory), losses(whole))
+        # The last relay has no gradient in pre-training: nobody's weights of it decay.
+        one, two = self.folder / "one", self.folder / "two"
+        self.train(one, "--steps", "20", "--weight-decay", "0.1", "--gradient-accumulation", "2")
+        self.together(self.arguments(two, "--steps", "20", "--weight-decay", "0.1"))
+        for (_, left), (_, right) in zip(losses(one), losses(two), strict=True):
+            self.assertLess(abs(left - right), 1e-5)
+        relays = [read_safetensors(run / "model.safetensors")[0]["star_transformer.encoder.layer.1.relay.output.weight"]
+                  for run in (one, two, self.model())]
+        self.assertEqual(relays, [relays[2]] * 3)
 
     def test_the_bare_encoder_gives_its_relay(self):
         write_safetensors(self.folder / "in.safetensors", input_ids=[[5, 6, 7, 8], [5, 6, 0, 0]], attention_mask=[[1] * 4, [1, 1, 0, 0]])
