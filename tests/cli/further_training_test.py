@@ -342,7 +342,7 @@ class StarTransformerTest(Case):
 
     def model(self, head="masked-lm"):
         directory = self.folder / f"star-{head}"
-        return directory if directory.exists() else make_model(directory, "star_transformer", head)
+        return directory if directory.exists() else make_model(directory, "star_transformer", head, "--initializer-range", "0.1")
 
     def arguments(self, out, *more):
         text = self.folder / "text.txt"
@@ -377,7 +377,7 @@ class StarTransformerTest(Case):
         table, classes = self.folder / "texts.tsv", self.folder / "classes"
         rows = [f"{'the loom said' if i % 2 else 'we see'} hello\t{'loom' if i % 2 else 'none'}\n" for i in range(24)]
         table.write_text("text\tlabel\n" + "".join(rows))
-        process = weft("train", "--task", "classify", "--model", run, "--train-data", table, "--eval-data", table, *FAST, "--epochs", "4",
+        process = weft("train", "--task", "classify", "--model", run, "--train-data", table, "--eval-data", table, *FAST, "--epochs", "8",
                        "--out", classes)
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("classifier.out_proj.weight", process.stderr)
@@ -419,7 +419,7 @@ class StarTransformerTest(Case):
         text.write_text("we see.\n")
         for arguments, words in (
                 (("embed", bare, "we see.", "--json", "--attention", "star"), ("ring and relay", "'star'", "transformer blocks")),
-                (("init", "--family", "star_transformer", "--attention", "full", "--out", out), ("ring and relay", "'full'")),
+                (("convert", bare, "--attention", "linear", "--out", out), ("bert or roberta", "star_transformer")),
                 (("init", "--family", "bert", "--attention-head-size", "8", "--out", out), ("--attention-head-size", "bert")),
                 (("attention", bare, "we see.", "--out", out), ("no layer of this model can be watched", "star_transformer")),
                 (("profile", bare, "--text", text, "--out", out), ("no layer of this model can be watched", "star_transformer")),
@@ -427,6 +427,9 @@ class StarTransformerTest(Case):
                 (("init", "--encoder", bare, "--decoder-layers", "1", "--out", out), ("no transformer blocks", "bert"))):
             self.assert_fails(weft(*arguments), 1, *words)
             self.assertFalse(out.exists(), arguments)
+        # A flag that is wrong by itself ends with 2.
+        self.assert_fails(weft("init", "--family", "star_transformer", "--attention", "full", "--out", out), 2, "ring and relay", "'full'")
+        self.assert_fails(weft("init", "--family", "star_transformer", "--attention-probs-dropout-prob", "0.1", "--out", out), 2, "drops nothing", "0.1")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ void check_star(const EncoderConfig& config, std::string_view where) {
   require(config.num_hidden_layers > 0, where, ": a star_transformer has at least one layer, found num_hidden_layers ",
           config.num_hidden_layers);
   require(config.attention_probs_dropout_prob == 0.0, where,
-          ": a star_transformer has no dropout inside of its layers: expected attention_probs_dropout_prob 0, found ",
+          ": a star_transformer drops nothing inside of its layers: expected attention_probs_dropout_prob 0, found ",
           config.attention_probs_dropout_prob);
   if (!config.attention.empty()) {
     throw Error(ErrorKind::kArgument,
