@@ -21,6 +21,8 @@ EncoderConfig star_base() {
   config.type_vocab_size = 1;
   config.layer_norm_eps = 1e-6;
   config.attention_probs_dropout_prob = 0.0;
+  // 1 / sqrt(width): without a residual a signal has to pass every matrix, and 0.02 makes it an eighth in each layer.
+  config.initializer_range = 0.06;
   return config;
 }
 
