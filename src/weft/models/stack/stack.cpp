@@ -212,6 +212,7 @@ bool StackImpl::needs_input() const {
 
 std::vector<std::string> StackImpl::descriptions() const {
   std::vector<std::string> each;
+  each.reserve(layers_.size() + 1);
   for (const layers::TransformerBlock& block : layers_) {
     each.push_back(block->attention->description());
   }
