@@ -47,6 +47,8 @@ TEST(EncoderConfigJson, TakesTheDefaultsOfTransformers) {
   EXPECT_EQ(read(R"({"model_type": "etc", "sentence_end_ids": [7, 9], "local_radius": 3})").sentence_end_ids,
             (std::vector<std::int64_t>{7, 9}));
   EXPECT_TRUE(read(R"({"model_type": "etc", "sentence_end_ids": []})").sentence_end_ids.empty());
+  EXPECT_EQ(read(R"({"model_type": "star_transformer", "attention_head_size": 7})").attention_head_size, 7);
+  EXPECT_EQ(read(R"({"model_type": "bert", "attention_head_size": 7})").attention_head_size, 32);  // not its own
   EXPECT_EQ(read(R"({"model_type": "bert", "num_latents": 7})").num_latents, 64);
 }
 

@@ -134,7 +134,8 @@ TEST_F(EncoderDirectory, AnExpressionBesideTheConfigReadsTheWorkingDirectory) {
 }
 
 TEST_F(EncoderDirectory, KeepsEveryBitOfEveryFamily) {
-  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc"}) {
+  for (const char* family :
+       {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc", "star_transformer"}) {
     save(family, Head::kTokenClassification);
     expect_loads();
     EXPECT_TRUE(is_encoder_directory(directory_));

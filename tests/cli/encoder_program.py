@@ -19,6 +19,7 @@ FAMILIES = {
     "longformer": ("roberta", ["--max-position-embeddings", "64", "--attention-window", "8"]),
     "littlebird": ("bert", ["--max-position-embeddings", "62", "--block-size", "4", "--num-latents", "3"]),
     "etc": ("bert", ["--max-position-embeddings", "62", "--local-radius", "6"]),
+    "star_transformer": ("bert", ["--max-position-embeddings", "62", "--attention-head-size", "6"]),
     "big_bird": ("big_bird", ["--max-position-embeddings", "62", "--block-size", "4", "--num-random-blocks", "1"]),
     "nystromformer": ("big_bird", ["--max-position-embeddings", "62", "--num-landmarks", "6", "--conv-kernel-size", "5"]),
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft train --task lm|mlm --model DIR`: language models that go on from weights that are there; `--task translate|summarize`:
 encoder-decoders over pairs of texts, from random weights and from directories. What an etc has of its own from `weft init` to
-`weft convert`, its hidden sentences among it."""
+`weft convert`, its hidden sentences among it, and a star_transformer."""
 
 import json
 import pathlib
 import random
+import struct
 import unittest
 
 from encoder_program import TOKENIZERS, make_model, read_safetensors, results, write_safetensors
@@ -334,6 +335,101 @@ class EtcTest(Case):
         self.assertEqual((made["family"], made["positions"], made["head"]), ("etc", 256, "masked-lm"))
         self.assertEqual(self.config(out)["sentence_end_ids"], self.config(self.model())["sentence_end_ids"])
         self.assertEqual(len(results("fill-mask", out, " ".join(["the [MASK] weaves. we see!"] * 20))), 1)
+
+
+class StarTransformerTest(Case):
+    """That its numbers are those of its equations and of fastNLP is shown by tests/models/star_model_test.cpp."""
+
+    def model(self, head="masked-lm"):
+        directory = self.folder / f"star-{head}"
+        return directory if directory.exists() else make_model(directory, "star_transformer", head, "--initializer-range", "0.1")
+
+    def arguments(self, out, *more):
+        text = self.folder / "text.txt"
+        text.write_text("the loom said hello. we see the thread! is it the world? " * 60)
+        return ["train", "--task", "mlm", "--model", self.model(), "--train-text", text, "--eval-text", text, *FAST, "--out", out, *more]
+
+    def train(self, out, *more):
+        process = weft(*self.arguments(out, *more))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return out
+
+    def test_a_new_model_has_the_published_shape(self):
+        base = self.folder / "base"
+        made = weft_json("init", "--family", "star_transformer", "--vocab-size", "99", "--head", "sequence-classification", "--out", base)
+        self.assertEqual((made["family"], made["positions"]), ("star_transformer", 512))
+        info = weft_json("info", base, "--tensors")
+        self.assertEqual((info["width"], info["layers"], info["heads"], info["feed_forward"]), (300, 4, 8, 600))
+        self.assertEqual(info["attention"], "ring and relay")
+        # Tables of tokens and positions; a norm and two attentions a layer, each of four matrices with biases; two layers of a classifier.
+        layer = 2 * 300 + 2 * (3 * (300 + 1) * 256 + (256 + 1) * 300)
+        self.assertEqual(info["parameters"], (99 + 512) * 300 + 4 * layer + 301 * 600 + 601 * 2)
+        config = json.loads((base / "config.json").read_text())
+        self.assertEqual((config["architectures"], config["attention_head_size"]), (["StarTransformerForSequenceClassification"], 32))
+        self.assertIn("star_transformer.encoder.layer.3.relay.key.weight", {tensor["name"] for tensor in info["tensors"]})
+
+    def test_it_learns_goes_on_and_takes_a_head(self):
+        run = self.train(self.folder / "run", "--steps", "40", "--gradient-checkpointing")
+        self.assertLess(losses(run)[-1][1], losses(run)[0][1])
+        plain = self.train(self.folder / "plain", "--steps", "40")
+        self.assertEqual(losses(plain), losses(run))
+        self.assertEqual(len(results("fill-mask", run, "the [MASK] said hello.")), 1)
+        table, classes = self.folder / "texts.tsv", self.folder / "classes"
+        rows = [f"{'the loom said' if i % 2 else 'we see'} hello\t{'loom' if i % 2 else 'none'}\n" for i in range(24)]
+        table.write_text("text\tlabel\n" + "".join(rows))
+        process = weft("train", "--task", "classify", "--model", run, "--train-data", table, "--eval-data", table, *FAST, "--epochs", "8",
+                       "--out", classes)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("classifier.out_proj.weight", process.stderr)
+        self.assertEqual(weft_json("eval", classes, "--task", "classify", "--data", table, "--dtype", "float32")["accuracy"], 1.0)
+
+    def test_stopped_runs_and_two_processes_learn_the_same(self):
+        often = ["--steps", "200", "--checkpoint-every", "2"]
+        whole = self.train(self.folder / "whole", *often)
+        self.kill_at(self.arguments(self.run_directory, *often), "step-4")
+        resumed = weft("train", "--resume", "--out", self.run_directory)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(losses(self.run_directory), losses(whole))
+        # The last relay has no gradient in pre-training: nobody's weights of it decay.
+        one, two = self.folder / "one", self.folder / "two"
+        self.train(one, "--steps", "20", "--weight-decay", "0.1", "--gradient-accumulation", "2")
+        self.together(self.arguments(two, "--steps", "20", "--weight-decay", "0.1"))
+        for (_, left), (_, right) in zip(losses(one), losses(two), strict=True):
+            self.assertLess(abs(left - right), 1e-5)
+        relays = [read_safetensors(run / "model.safetensors")[0]["star_transformer.encoder.layer.1.relay.output.weight"]
+                  for run in (one, two, self.model())]
+        self.assertEqual(relays, [relays[2]] * 3)
+
+    def test_the_bare_encoder_gives_its_relay(self):
+        write_safetensors(self.folder / "in.safetensors", input_ids=[[5, 6, 7, 8], [5, 6, 0, 0]], attention_mask=[[1] * 4, [1, 1, 0, 0]])
+        write_safetensors(self.folder / "alone.safetensors", input_ids=[[5, 6]])
+        found = {}
+        for name in ("in", "alone"):
+            out = self.folder / f"{name}-out.safetensors"
+            process = weft("forward", self.model("none"), "--input", self.folder / f"{name}.safetensors", "--output", out)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            shape, data = read_safetensors(out)[0]["global_hidden_state"]
+            found[name] = struct.unpack(f"<{len(data) // 4}f", data)
+        self.assertEqual(shape, [1, 1, 32])
+        for one, other in zip(found["in"][32:], found["alone"], strict=True):
+            self.assertAlmostEqual(one, other, places=5)
+
+    def test_what_it_has_not_is_refused(self):
+        bare, text, out = self.model("none"), self.folder / "texts.txt", self.folder / "x"
+        text.write_text("we see.\n")
+        for arguments, words in (
+                (("embed", bare, "we see.", "--json", "--attention", "star"), ("ring and relay", "'star'", "transformer blocks")),
+                (("convert", bare, "--attention", "linear", "--out", out), ("bert or roberta", "star_transformer")),
+                (("init", "--family", "bert", "--attention-head-size", "8", "--out", out), ("--attention-head-size", "bert")),
+                (("attention", bare, "we see.", "--out", out), ("no layer of this model can be watched", "star_transformer")),
+                (("profile", bare, "--text", text, "--out", out), ("no layer of this model can be watched", "star_transformer")),
+                (("convert", bare, "--to", "longformer", "--out", out), ("bert or roberta", "star_transformer")),
+                (("init", "--encoder", bare, "--decoder-layers", "1", "--out", out), ("no transformer blocks", "bert"))):
+            self.assert_fails(weft(*arguments), 1, *words)
+            self.assertFalse(out.exists(), arguments)
+        # A flag that is wrong by itself ends with 2.
+        self.assert_fails(weft("init", "--family", "star_transformer", "--attention", "full", "--out", out), 2, "ring and relay", "'full'")
+        self.assert_fails(weft("init", "--family", "star_transformer", "--attention-probs-dropout-prob", "0.1", "--out", out), 2, "drops nothing", "0.1")
 
 
 if __name__ == "__main__":

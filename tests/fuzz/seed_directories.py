@@ -182,6 +182,7 @@ SEEDS = {
     "fill-mask": encoder("bert", "masked-lm", lambda model, out: [["fill-mask", model, "the [MASK] weaves"], ["tokenize", model, TEXT]]),
     "embed": encoder("longformer", "none", lambda model, out: [["embed", model, TEXT, "--json"]]),
     "classify": encoder("big_bird", "sequence-classification", lambda model, out: [["classify", model, TEXT]]),
+    "classify-star": encoder("star_transformer", "sequence-classification", lambda model, out: [["classify", model, TEXT]]),
     "tag": encoder("roberta", "token-classification", lambda model, out: [["tag", model, TEXT]]),
     "shards": Seed(make_shards, lambda directory, out: [["info", directory / "model", "--tensors"], ["fill-mask", directory / "model", "a [MASK]"]]),
     "language-model-run": Seed(make_language_model_run, language_model_commands),

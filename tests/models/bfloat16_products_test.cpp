@@ -83,7 +83,8 @@ TEST_F(Bfloat16Products, NoneInALanguageModel) {
 }
 
 TEST_F(Bfloat16Products, NoneInEncoders) {
-  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc"}) {
+  for (const char* family :
+       {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc", "star_transformer"}) {
     EncoderModel model = test::small_encoder(test::small_encoder_config(family), Head::kMaskedLanguageModel);
     model->to(at::kBFloat16);
     EncoderInput input;

@@ -43,7 +43,8 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
 }
 
 TEST(EncoderConfig, KnowsThePublishedSizes) {
-  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc"}) {
+  for (const char* family :
+       {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc", "star_transformer"}) {
     EXPECT_NO_THROW(validate(base_config(family), family));
   }
   EXPECT_EQ(base_config("bert").maximum_length(), 512);
@@ -53,6 +54,7 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
   EXPECT_EQ(base_config("nystromformer").maximum_length(), 510);
   EXPECT_EQ(base_config("littlebird").maximum_length(), 4096);
   EXPECT_EQ(base_config("etc").maximum_length(), 4096);
+  EXPECT_EQ(base_config("star_transformer").maximum_length(), 512);
   test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
 }
 
@@ -62,7 +64,8 @@ TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
     names.push_back(family->model_type);
   }
   EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
-  EXPECT_EQ(encoder_types(" and "), "bert, roberta, longformer, big_bird, nystromformer, littlebird and etc");
+  EXPECT_EQ(encoder_types(" and "),
+            "bert, roberta, longformer, big_bird, nystromformer, littlebird, etc and star_transformer");
 }
 
 TEST(EncoderHeads, AreNamedAsInArchitectures) {

@@ -19,6 +19,7 @@ inline models::EncoderConfig small_encoder_config(const std::string& family) {
   config.hidden_size = 16;
   config.num_hidden_layers = 2;
   config.num_attention_heads = 2;
+  config.attention_head_size = 6;
   config.intermediate_size = 24;
   config.max_position_embeddings = 128;
   config.type_vocab_size = 2;

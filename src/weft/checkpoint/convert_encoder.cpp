@@ -24,7 +24,8 @@ using models::Head;
 void check_request(const EncoderModel& source, const ConvertOptions& options) {
   const EncoderConfig& config = source->config();
   require(config.model_type == "bert" || config.model_type == "roberta",
-          "convert takes a bert or roberta model, found ", config.model_type);
+          "convert takes a bert or roberta model, whose layers the families that it makes have too, found ",
+          config.model_type);
   require(config.has_position_table(), "convert takes a model with position embeddings, found position_embedding_type ",
           config.position_embedding_type);
   constexpr std::array<std::string_view, 4> kMade{"longformer", "big_bird", "littlebird", "etc"};

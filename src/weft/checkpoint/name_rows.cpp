@@ -19,7 +19,7 @@ struct Numbered {
 };
 
 Numbered take_number(std::string_view name) {
-  for (const std::string_view layers : {"encoder.layers.", "decoder.layers."}) {
+  for (const std::string_view layers : {"encoder.layers.", "decoder.layers.", "encoder.star.layers."}) {
     if (name.starts_with(layers)) {
       const std::size_t end = name.find('.', layers.size());
       return {concat(layers, "#", name.substr(end)), std::string(name.substr(layers.size(), end - layers.size()))};

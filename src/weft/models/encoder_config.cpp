@@ -36,7 +36,8 @@ const HeadName& row_of(Head head) {
 }
 
 void check_sizes(const EncoderConfig& config, std::string_view where) {
-  require(config.body || config.hidden_size % config.num_attention_heads == 0, where, ": hidden_size ",
+  const bool heads_share_width = !config.body && !find_family(config.model_type).is_star;
+  require(!heads_share_width || config.hidden_size % config.num_attention_heads == 0, where, ": hidden_size ",
           config.hidden_size, " is not divisible by num_attention_heads ", config.num_attention_heads);
   require(config.pad_token_id < config.vocab_size, where, ": pad_token_id ", config.pad_token_id,
           " is not below vocab_size ", config.vocab_size);
@@ -76,11 +77,11 @@ layers::EmbeddingsConfig encoder_embeddings(const EncoderConfig& config) {
   embeddings.hidden_size = config.hidden_size;
   embeddings.maximum_length = config.max_position_embeddings;
   embeddings.positions = config.has_position_table() ? layers::PositionKind::kLearned : layers::PositionKind::kNone;
-  embeddings.with_norm = true;
+  embeddings.with_norm = !family.is_star;
   embeddings.layer_norm_eps = config.layer_norm_eps;
   embeddings.dropout = config.hidden_dropout_prob;
   embeddings.dropout_before_norm = family.dropout_before_norm;
-  embeddings.token_types = config.type_vocab_size;
+  embeddings.token_types = family.is_star && config.type_vocab_size == 1 ? 0 : config.type_vocab_size;
   embeddings.padding_id = config.pad_token_id;
   embeddings.skip_padding = family.skip_padding;
   embeddings.position_offset = family.position_offset;
@@ -122,6 +123,14 @@ layers::BlockConfig encoder_block(const EncoderConfig& config, const EncoderOpti
   return block;
 }
 
+layers::StarConfig star_layers(const EncoderConfig& config) {
+  return {.hidden_size = config.hidden_size,
+          .heads = config.num_attention_heads,
+          .head_dim = config.attention_head_size,
+          .layers = config.num_hidden_layers,
+          .layer_norm_eps = config.layer_norm_eps};
+}
+
 }  // namespace
 
 std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
@@ -150,6 +159,10 @@ StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& opti
   StackConfig stack;
   stack.embeddings = encoder_embeddings(config);
   stack.globals = global_embeddings(config);
+  if (find_family(config.model_type).is_star) {
+    stack.star = star_layers(config);
+    return stack;
+  }
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     stack.blocks.push_back(encoder_block(config, options, layer));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of the published encoder families: BERT, RoBERTa, Longformer, BigBird, Nystromformer, LittleBird
-// and ETC, with the field names of their config.json. One struct serves all: a family is a set of defaults and of
-// rules (families/family.h). A Reformer's layers are described by the config of Weft's own models instead, which this
-// one holds.
+// The configuration of the published encoder families: BERT, RoBERTa, Longformer, BigBird, Nystromformer, LittleBird,
+// ETC and Star-Transformer, with the field names of their config.json. One struct serves all: a family is a set of
+// defaults and of rules (families/family.h). A Reformer's layers are described by the config of Weft's own models
+// instead, which this one holds.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,7 @@ struct EncoderConfig {
   std::int64_t hidden_size = 768;
   std::int64_t num_hidden_layers = 12;
   std::int64_t num_attention_heads = 12;
+  std::int64_t attention_head_size = 32;  ///< of star_transformer
   std::int64_t intermediate_size = 3072;
   std::int64_t max_position_embeddings = 512;
   std::int64_t type_vocab_size = 2;
@@ -107,6 +108,21 @@ struct EncoderConfig {
   /// not have, naming `where` it stands and those that there are.
   Head head(const std::string& where = "architectures") const;
 
+  /// Those of nystromformer.
+  template <typename Visitor>
+  static void landmark_fields(Visitor&& visit) {
+    using C = EncoderConfig;
+    visit(Field{"num_landmarks", &C::num_landmarks, "landmarks of a layer (nystromformer)"}.range(1, 4096));
+    visit(Field{"segment_means_seq_len", &C::segment_means_seq_len,
+                "tokens that transformers makes landmarks of, or num_landmarks for softmax over all pairs "
+                "(nystromformer)"}
+              .range(1, 1 << 24));
+    visit(Field{"conv_kernel_size", &C::conv_kernel_size,
+                "length of the convolution over the values, an odd number; -1 for none (nystromformer)"}
+              .range(-1, 1023));
+    visit(Field{"inv_coeff_init_option", &C::inv_coeff_init_option,
+                "the first guess of the inverse is scaled for each head (nystromformer)"});
+  }
   /// Those of etc.
   template <typename Visitor>
   static void global_token_fields(Visitor&& visit) {
@@ -138,7 +154,12 @@ struct EncoderConfig {
     visit(Field{"hidden_size", &C::hidden_size, "width of the hidden states"}.range(1, 1 << 18));
     visit(Field{"num_hidden_layers", &C::num_hidden_layers, "number of layers"}.range(0, 4096));
     visit(Field{"num_attention_heads", &C::num_attention_heads, "attention heads of a layer"}.range(1, 4096));
-    visit(Field{"intermediate_size", &C::intermediate_size, "width inside the feed-forward"}.range(1, 1 << 20));
+    visit(Field{"attention_head_size", &C::attention_head_size,
+                "columns of a head; the heads need not fill the width (star_transformer)"}
+              .range(1, 1 << 16));
+    visit(Field{"intermediate_size", &C::intermediate_size,
+                "width inside the feed-forward (star_transformer: inside its classifiers)"}
+              .range(1, 1 << 20));
     visit(Field{"max_position_embeddings", &C::max_position_embeddings, "positions that the model has an embedding for"}
               .range(1, 1 << 24));
     visit(Field{"type_vocab_size", &C::type_vocab_size, "number of token types"}.range(1, 1 << 16));
@@ -171,16 +192,7 @@ struct EncoderConfig {
     visit(Field{"use_bias", &C::use_bias, "query, key and value projections have a bias (big_bird)"});
     visit(Field{"rescale_embeddings", &C::rescale_embeddings,
                 "multiply token embeddings by the square root of the width (big_bird)"});
-    visit(Field{"num_landmarks", &C::num_landmarks, "landmarks of a layer (nystromformer)"}.range(1, 4096));
-    visit(Field{"segment_means_seq_len", &C::segment_means_seq_len,
-                "tokens that transformers makes landmarks of, or num_landmarks for softmax over all pairs "
-                "(nystromformer)"}
-              .range(1, 1 << 24));
-    visit(Field{"conv_kernel_size", &C::conv_kernel_size,
-                "length of the convolution over the values, an odd number; -1 for none (nystromformer)"}
-              .range(-1, 1023));
-    visit(Field{"inv_coeff_init_option", &C::inv_coeff_init_option,
-                "the first guess of the inverse is scaled for each head (nystromformer)"});
+    landmark_fields(visit);
     visit(
         Field{"num_latents", &C::num_latents, "rows that each layer packs the text into (littlebird)"}.range(1, 4096));
     global_token_fields(visit);

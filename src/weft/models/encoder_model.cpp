@@ -25,7 +25,11 @@ struct EncoderCall {
 namespace {
 
 EncoderConfig checked(const EncoderConfig& config, Head head, const EncoderOptions& options) {
-  validate(config, "model config");
+  EncoderConfig asked = config;  // the family's rules hold for options, too
+  if (!options.attention.empty()) {
+    asked.attention = {options.attention};
+  }
+  validate(asked, "model config");
   if (!find_family(config.model_type).has_head(head)) {
     fail(ErrorKind::kUnsupported, config.model_type, " has no head ", to_string(head), " in transformers");
   }

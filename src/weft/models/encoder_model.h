@@ -64,7 +64,8 @@ struct EncoderOutput {
   at::Tensor logits;             ///< shape as Head says
   at::Tensor start_logits;       ///< [B, N]
   at::Tensor end_logits;         ///< [B, N]
-  at::Tensor global_hidden_state = {};  ///< [B, G, hidden] of the tokens beside the text, in models that have some
+  at::Tensor global_hidden_state = {};  ///< [B, G, hidden] of the tokens beside the text, or of the relay (G = 1), in
+                                        ///< models that have some
   /// The tensors that are there, in the order above.
   std::vector<std::pair<std::string, at::Tensor>> named() const;
 };
@@ -83,7 +84,7 @@ struct EncoderOptions {
 /// Last hidden states, whatever the head.
 struct EncoderStates {
   at::Tensor hidden;   ///< [B, N, hidden]; multiple choice: B * C rows
-  at::Tensor globals;  ///< [B, G, hidden] of the tokens beside the text; undefined in models that have none
+  at::Tensor globals;  ///< [B, G, hidden] of the tokens beside the text, or of the relay; undefined in other models
 };
 
 /// The rules of each option by itself. Errors: kArgument.

@@ -11,8 +11,8 @@
 namespace weft::models {
 
 /// `model_type` of each encoder family, in the order of encoder_families() (families/family.h).
-inline constexpr std::array<std::string_view, 7> kEncoderTypes = {
-    "bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc"};
+inline constexpr std::array<std::string_view, 8> kEncoderTypes = {
+    "bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc", "star_transformer"};
 
 /// The same for encoder-decoders, in the order of encoder_decoders() (families/encoder_decoder_family.h).
 inline constexpr std::array<std::string_view, 5> kEncoderDecoderTypes = {"marian", "bart", "pegasus", "bigbird_pegasus",
@@ -29,8 +29,8 @@ std::string types_in_words(const std::array<std::string_view, kCount>& types, st
   return text;
 }
 
-/// All encoders in a sentence: "bert, roberta, ... and etc", with `last` (" and ", " or ", ", ") before the
-/// last.
+/// All encoders in a sentence: "bert, roberta, ... and star_transformer", with `last` (" and ", " or ", ", ") before
+/// the last.
 inline std::string encoder_types(std::string_view last) { return types_in_words(kEncoderTypes, last); }
 
 }  // namespace weft::models

@@ -24,6 +24,12 @@ void check_encoder(const EncoderConfig& config) {
     fail(ErrorKind::kUnsupported, "an encoder-decoder cannot start from a ", config.model_type,
          ": its residual connections have two streams, and those of an encoder-decoder one");
   }
+  if (models::find_family(config.model_type).is_star) {
+    throw Error(ErrorKind::kUnsupported,
+                concat("an encoder-decoder cannot start from a ", config.model_type,
+                       ": its layers are no transformer blocks, and those of an encoder-decoder are"),
+                "start from a bert, roberta or big_bird");
+  }
   if (config.model_type == "longformer") {
     throw Error(ErrorKind::kUnsupported,
                 "an encoder-decoder cannot start from a longformer: the projections of its global positions have no "

@@ -19,6 +19,7 @@
 
 #include "weft/cli/bench/timing.h"
 #include "weft/layers/precision.h"
+#include "weft/models/families/family.h"
 #include "weft/training/precision.h"
 
 namespace weft::cli {
@@ -46,6 +47,11 @@ struct Product {
 
 std::vector<Product> layer_products(const models::EncoderConfig& config) {
   const std::int64_t width = config.hidden_size;
+  if (models::find_family(config.model_type).is_star) {
+    // Keys and values thrice: of the ring's tokens, of their embeddings, and of the tokens as the relay sees them.
+    const std::int64_t columns = config.num_attention_heads * config.attention_head_size;
+    return {{width, columns}, {width, 2 * columns}, {width, 2 * columns}, {width, 2 * columns}, {columns, width}};
+  }
   return {{width, 3 * width}, {width, width}, {width, config.intermediate_size}, {config.intermediate_size, width}};
 }
 

@@ -15,6 +15,7 @@
 #include "weft/formats/json_members.h"
 #include "weft/formats/tensor_file.h"
 #include "weft/inspect/cost/model_cost.h"
+#include "weft/models/families/family.h"
 
 namespace weft::cli {
 namespace {
@@ -62,6 +63,15 @@ std::int64_t tokens_of_batch(std::int64_t window, std::int64_t texts, std::int64
   return std::min(texts * window, std::max(window, budget));
 }
 
+// Numbers that a token has inside of a layer. Of a star_transformer queries, the keys and values of the five things
+// that a token sees, and sums: 13 times the columns of its heads in float32, and as much as 17 times in bfloat16.
+std::int64_t inner_width(const models::EncoderConfig& config) {
+  constexpr std::int64_t kStarRows = 17;
+  const bool is_star = models::find_family(config.model_type).is_star;
+  const std::int64_t columns = is_star ? config.num_attention_heads * config.attention_head_size : 0;
+  return std::max(config.intermediate_size, kStarRows * columns);
+}
+
 struct Work {
   std::int64_t bytes = 0;
   std::string how;
@@ -72,7 +82,7 @@ Work encoder_work(const models::EncoderConfig& config, models::Head head, const 
   const std::int64_t window = std::min(config.maximum_length(), limits.body_bytes);
   const std::int64_t tokens = tokens_of_batch(window, limits.texts, TextRunConfig().batch_tokens);
   const std::int64_t vocabulary = head == models::Head::kMaskedLanguageModel ? config.vocab_size : 0;
-  return {activations(tokens, config.hidden_size, config.intermediate_size, vocabulary, element_bytes),
+  return {activations(tokens, config.hidden_size, inner_width(config), vocabulary, element_bytes),
           concat("a batch of ", digits(tokens), " tokens in windows of up to ", digits(window))};
 }
 

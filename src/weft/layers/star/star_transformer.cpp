@@ -15,11 +15,10 @@
 #include <string>
 
 #include "weft/core/error.h"
+#include "weft/layers/replay/recompute.h"
 
 namespace weft::layers {
 namespace {
-
-constexpr double kStarNormEpsilon = 1e-6;
 
 /// Keys and values [B, N, H, D].
 struct StarKeys {
@@ -62,6 +61,25 @@ at::Tensor attend_to_few(const at::Tensor& queries, const std::vector<StarKeys>&
   return sum.to(queries.scalar_type()).flatten(2);
 }
 
+/// Both kinds of nodes [B, 1 + N, hidden], the relay first: what runs again in a backward pass keeps one tensor.
+at::Tensor joined_nodes(const StarNodes& nodes) { return at::cat({nodes.relay.unsqueeze(1), nodes.satellites}, 1); }
+
+StarNodes parted_nodes(const at::Tensor& both) { return {both.narrow(1, 1, both.size(1) - 1), both.select(1, 0)}; }
+
+/// A layer in two parts that run again, so that a relay that nobody reads learns nothing, as without.
+StarNodes recomputed(StarLayer layer, const StarNodes& nodes, const at::Tensor& tokens, const at::Tensor& hidden_rows) {
+  std::vector<at::Tensor> leaves = layer->ring->parameters();
+  leaves.insert(leaves.end(), {layer->norm->weight, layer->norm->bias, tokens});
+  const auto ring = [layer, tokens, hidden_rows](const at::Tensor& before) mutable {
+    return layer->next_satellites(parted_nodes(before), tokens, hidden_rows);
+  };
+  const at::Tensor satellites = recompute(ring, joined_nodes(nodes), leaves);
+  const auto relay = [layer, hidden_rows](const at::Tensor& before) mutable {
+    return layer->next_relay(parted_nodes(before), hidden_rows);
+  };
+  return {satellites, recompute(relay, joined_nodes({satellites, nodes.relay}), layer->relay->parameters())};
+}
+
 }  // namespace
 
 StarAttentionImpl::StarAttentionImpl(const StarConfig& config, const at::TensorOptions& options) {
@@ -72,12 +90,13 @@ StarAttentionImpl::StarAttentionImpl(const StarConfig& config, const at::TensorO
 }
 
 StarLayerImpl::StarLayerImpl(const StarConfig& config, const at::TensorOptions& options)
-    : norm(register_module("norm", LayerNorm(config.hidden_size, kStarNormEpsilon, options))),
+    : norm(register_module("norm", LayerNorm(config.hidden_size, config.layer_norm_eps, options))),
       ring(register_module("ring", StarAttention(config, options))),
       relay(register_module("relay", StarAttention(config, options))),
       heads_(config.heads) {}
 
-at::Tensor StarLayerImpl::ring_of(const StarNodes& nodes, const at::Tensor& embeddings, const at::Tensor& hidden_rows) {
+at::Tensor StarLayerImpl::next_satellites(const StarNodes& nodes, const at::Tensor& embeddings,
+                                          const at::Tensor& hidden_rows) {
   const at::Tensor x = norm(nodes.satellites);
   const at::Tensor queries = ring->query(x).unflatten(-1, {heads_, -1});
   StarKeys own = star_keys(ring, x, heads_);
@@ -85,13 +104,15 @@ at::Tensor StarLayerImpl::ring_of(const StarNodes& nodes, const at::Tensor& embe
   const auto beside = [&own](std::int64_t shift) {
     return StarKeys{neighbours(own.keys, shift), neighbours(own.values, shift)};
   };
-  return ring->output(attend_to_few(queries, {beside(-1), own, beside(1), star_keys(ring, embeddings, heads_),
-                                              star_keys(ring, nodes.relay.unsqueeze(1), heads_)}));
+  const at::Tensor satellites = at::leaky_relu(
+      ring->output(attend_to_few(queries, {beside(-1), own, beside(1), star_keys(ring, embeddings, heads_),
+                                           star_keys(ring, nodes.relay.unsqueeze(1), heads_)})));
+  return hidden_rows.defined() ? satellites.masked_fill(hidden_rows.unsqueeze(-1), 0.0) : satellites;
 }
 
-at::Tensor StarLayerImpl::relay_of(const at::Tensor& before, const at::Tensor& satellites,
-                                   const at::Tensor& hidden_rows) {
-  const at::Tensor all = at::cat({before.unsqueeze(1), satellites.to(before.scalar_type())}, 1);  // [B, 1 + N, hidden]
+at::Tensor StarLayerImpl::next_relay(const StarNodes& nodes, const at::Tensor& hidden_rows) {
+  const at::Tensor& before = nodes.relay;
+  const at::Tensor all = joined_nodes({nodes.satellites.to(before.scalar_type()), before});
   const StarKeys seen = star_keys(relay, all, heads_);
   const at::Tensor queries = relay->query(before).unflatten(-1, {heads_, -1}).unsqueeze(1);  // [B, 1, H, D]
   const at::ScalarType type = queries.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
@@ -101,15 +122,12 @@ at::Tensor StarLayerImpl::relay_of(const at::Tensor& before, const at::Tensor& s
     scores = scores.masked_fill(hidden.unsqueeze(-1), -std::numeric_limits<double>::infinity());
   }
   const at::Tensor sum = (at::softmax(scores, 1).unsqueeze(-1) * seen.values).sum(1);  // [B, H, D]
-  return relay->output(sum.to(queries.scalar_type()).flatten(1));
+  return at::leaky_relu(relay->output(sum.to(queries.scalar_type()).flatten(1)));
 }
 
 StarNodes StarLayerImpl::forward(const StarNodes& nodes, const at::Tensor& embeddings, const at::Tensor& hidden_rows) {
-  at::Tensor satellites = at::leaky_relu(ring_of(nodes, embeddings, hidden_rows));
-  if (hidden_rows.defined()) {
-    satellites = satellites.masked_fill(hidden_rows.unsqueeze(-1), 0.0);
-  }
-  return {satellites, at::leaky_relu(relay_of(nodes.relay, satellites, hidden_rows))};
+  const at::Tensor satellites = next_satellites(nodes, embeddings, hidden_rows);
+  return {satellites, next_relay({satellites, nodes.relay}, hidden_rows)};
 }
 
 StarTransformerImpl::StarTransformerImpl(const StarConfig& config, const at::TensorOptions& options)
@@ -124,7 +142,7 @@ StarTransformerImpl::StarTransformerImpl(const StarConfig& config, const at::Ten
   }
 }
 
-StarNodes StarTransformerImpl::forward(const at::Tensor& embeddings, const at::Tensor& keep) {
+StarNodes StarTransformerImpl::forward(const at::Tensor& embeddings, const at::Tensor& keep, bool recompute) {
   require(
       embeddings.dim() == 3 && embeddings.size(1) > 0 && embeddings.size(2) == width_ && embeddings.is_floating_point(),
       "a Star-Transformer of width ", width_, " takes floating embeddings [batch, tokens, ", width_, "], found ",
@@ -138,7 +156,7 @@ StarNodes StarTransformerImpl::forward(const at::Tensor& embeddings, const at::T
       keep.defined() ? tokens.sum(1) / keep.sum(1, true).clamp_min(1).to(tokens.scalar_type()) : tokens.mean(1);
   StarNodes nodes{tokens, mean};
   for (StarLayer& layer : layers_) {
-    nodes = layer(nodes, tokens, hidden_rows);
+    nodes = recompute ? recomputed(layer, nodes, tokens, hidden_rows) : layer(nodes, tokens, hidden_rows);
   }
   return nodes;
 }

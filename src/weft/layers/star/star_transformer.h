@@ -20,6 +20,7 @@ struct StarConfig {
   std::int64_t heads = 6;
   std::int64_t head_dim = 50;  ///< the heads need not fill the width
   std::int64_t layers = 2;
+  double layer_norm_eps = 1e-6;
 };
 
 /// Satellites [B, N, hidden] and the relay [B, hidden].
@@ -50,15 +51,16 @@ class StarLayerImpl : public torch::nn::Module {
   /// embeddings [B, N, hidden]; hidden_rows: bool [B, N], true at padding, or undefined. Satellites at padding are
   /// zeros and nobody sees them; a token beside padding is one at an end.
   StarNodes forward(const StarNodes& nodes, const at::Tensor& embeddings, const at::Tensor& hidden_rows);
+  /// Its two halves: the satellites [B, N, hidden] behind `nodes`, and the relay [B, hidden] behind these satellites
+  /// and the relay before.
+  at::Tensor next_satellites(const StarNodes& nodes, const at::Tensor& embeddings, const at::Tensor& hidden_rows);
+  at::Tensor next_relay(const StarNodes& nodes, const at::Tensor& hidden_rows);
 
   LayerNorm norm{nullptr};
   StarAttention ring{nullptr};
   StarAttention relay{nullptr};
 
  private:
-  at::Tensor ring_of(const StarNodes& nodes, const at::Tensor& embeddings, const at::Tensor& hidden_rows);
-  at::Tensor relay_of(const at::Tensor& before, const at::Tensor& satellites, const at::Tensor& hidden_rows);
-
   std::int64_t heads_;
 };
 TORCH_MODULE(StarLayer);
@@ -70,9 +72,10 @@ class StarTransformerImpl : public torch::nn::Module {
  public:
   /// Storage only. Errors: kArgument for sizes below 1.
   StarTransformerImpl(const StarConfig& config, const at::TensorOptions& options);
-  /// embeddings [B, N, hidden], N at least 1; keep: bool [B, N], false at padding, or undefined. Errors: kArgument for
-  /// other shapes and dtypes.
-  StarNodes forward(const at::Tensor& embeddings, const at::Tensor& keep = {});
+  /// embeddings [B, N, hidden], N at least 1; keep: bool [B, N], false at padding, or undefined. `recompute`: layers
+  /// keep their nodes alone and run again in the backward pass (Chen et al. 2016). Errors: kArgument for other shapes
+  /// and dtypes.
+  StarNodes forward(const at::Tensor& embeddings, const at::Tensor& keep = {}, bool recompute = false);
 
  private:
   std::int64_t width_;

@@ -66,7 +66,8 @@ StackOutput EncoderPasses::run_part(StackImpl& stack, const EncoderBatch& batch,
   return stack.forward({.ids = batch.ids,
                         .token_types = batch.token_types,
                         .beside_ids = batch.beside_ids,
-                        .beside_types = batch.beside_types},
+                        .beside_types = batch.beside_types,
+                        .keep = batch.keep},
                        context, call.recompute);
 }
 
@@ -81,8 +82,9 @@ std::vector<std::pair<std::string, std::string>> EncoderPasses::computed(const S
   std::vector<std::pair<std::string, std::string>> result;
   const bool all_short = last_.rows > 0 && last_.short_rows == last_.rows;
   std::string common;
-  for (std::size_t layer = 0; layer < stack.blocks().size(); ++layer) {
-    const std::string expression = all_short ? "full" : stack.blocks()[layer]->attention->description();
+  const std::vector<std::string> own = stack.descriptions();
+  for (std::size_t layer = 0; layer < own.size(); ++layer) {
+    const std::string expression = all_short ? "full" : own[layer];
     if (layer == 0) {
       result.emplace_back("attention", expression);
       common = expression;

@@ -11,9 +11,9 @@
 namespace weft::models {
 
 std::span<const EncoderFamily* const> encoder_families() {
-  static const std::array families{&bert_family(),     &roberta_family(),       &longformer_family(),
-                                   &big_bird_family(), &nystromformer_family(), &littlebird_family(),
-                                   &etc_family()};
+  static const std::array families{&bert_family(),     &roberta_family(),         &longformer_family(),
+                                   &big_bird_family(), &nystromformer_family(),   &littlebird_family(),
+                                   &etc_family(),      &star_transformer_family()};
   return families;
 }
 
@@ -51,7 +51,7 @@ std::vector<NameRow> with_encoder_names(std::vector<NameRow> own) {
 }
 
 bool reads_pooler(const EncoderFamily& family, Head head) {
-  return head == Head::kMultipleChoice ||
+  return (head == Head::kMultipleChoice && family.classifier != Classifier::kRelay) ||
          (head == Head::kSequenceClassification && family.classifier == Classifier::kPooled);
 }
 

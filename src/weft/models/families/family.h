@@ -24,6 +24,7 @@ namespace weft::models {
 enum class Classifier {
   kPooled,      ///< the pooled first token, one projection (BERT)
   kFirstToken,  ///< the first token itself, a dense layer with activation, then the projection (RoBERTa)
+  kRelay,  ///< half the sum of the relay and each column's largest number, two layers; tags have them, too (fastNLP)
 };
 
 /// Where a parameter of Weft's, or all those of a module, lie in a Hugging Face file. "#" is a layer's number, "~" the
@@ -68,6 +69,7 @@ struct EncoderFamily {
   bool dense_vocabulary = true;      ///< the masked-lm head has a dense layer and a norm before the product
   bool deep_answers = false;         ///< question answering has a feed-forward of its own, and hides the question
   bool has_global_tokens = false;    ///< tokens beside the text, which its attention knows (etc)
+  bool is_star = false;              ///< satellites and a relay in place of transformer blocks
   bool relu_pooler = false;          ///< what choices are scored from goes through relu and no dropout
   Classifier classifier = Classifier::kPooled;
 
@@ -106,6 +108,7 @@ const EncoderFamily& big_bird_family();
 const EncoderFamily& nystromformer_family();
 const EncoderFamily& littlebird_family();
 const EncoderFamily& etc_family();
+const EncoderFamily& star_transformer_family();
 const EncoderFamily& reformer_family();
 
 /// A Reformer whose stack is `body`, which reads a text from both sides.

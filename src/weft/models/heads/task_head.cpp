@@ -2,9 +2,15 @@
 // Heads of the families.
 #include "weft/models/heads/task_head.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/leaky_relu.h>
+#include <ATen/ops/max.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/tanh.h>
+
+#include <limits>
+#include <tuple>
 
 #include "weft/core/error.h"
 #include "weft/layers/dropout.h"
@@ -36,6 +42,20 @@ std::int64_t projected_width(const EncoderConfig& config, Head head) {
     default:
       return 0;
   }
+}
+
+/// Half of the relay and the largest number of each column over the tokens of a row [B, D]; of a row without tokens
+/// half of the relay.
+at::Tensor relay_and_largest(const StackOutput& rows, const at::Tensor& keep) {
+  at::Tensor satellites = rows.hidden;
+  if (keep.defined()) {
+    satellites = satellites.masked_fill(keep.logical_not().unsqueeze(2), -std::numeric_limits<double>::infinity());
+  }
+  at::Tensor largest = std::get<0>(at::max(satellites, 1));
+  if (keep.defined()) {
+    largest = largest.masked_fill(keep.any(1, true).logical_not(), 0.0);
+  }
+  return (rows.beside.select(1, 0) + largest) * 0.5;
 }
 
 }  // namespace
@@ -72,6 +92,11 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const a
     dense = linear("dense", width);
     seen = width;
   }
+  if (family_.classifier == Classifier::kRelay && projected_width(config, head) > 0 &&
+      head != Head::kQuestionAnswering) {
+    dense = linear("dense", config.intermediate_size);
+    seen = config.intermediate_size;
+  }
   if (head == Head::kQuestionAnswering && family_.deep_answers) {
     feed_forward = register_module("feed_forward", layers::FeedForward(answer_block(config), options));
     norm = layer_norm();
@@ -90,7 +115,15 @@ at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden) {
   return family_.relu_pooler ? at::relu(first) : at::tanh(first);
 }
 
-at::Tensor EncoderHeadImpl::classes(const at::Tensor& hidden, std::uint64_t seed) {
+at::Tensor EncoderHeadImpl::deep_scores(const at::Tensor& x, std::uint64_t seed) {
+  return projection(drop(at::leaky_relu(dense(x)), classifier_dropout_, seed, 1));
+}
+
+at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed) {
+  const at::Tensor& hidden = rows.hidden;
+  if (family_.classifier == Classifier::kRelay) {
+    return deep_scores(relay_and_largest(rows, keep), seed);
+  }
   if (family_.classifier == Classifier::kPooled) {
     return projection(drop(pooled(hidden), classifier_dropout_, seed, 1));
   }
@@ -126,10 +159,11 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
       output.logits = scorer(embedding).logits(hidden);
       break;
     case Head::kSequenceClassification:
-      output.logits = classes(hidden, seed);
+      output.logits = classes(rows, batch.keep, seed);
       break;
     case Head::kTokenClassification:
-      output.logits = projection(drop(hidden, classifier_dropout_, seed, 1));
+      output.logits = family_.classifier == Classifier::kRelay ? deep_scores(hidden, seed)
+                                                               : projection(drop(hidden, classifier_dropout_, seed, 1));
       break;
     case Head::kQuestionAnswering: {
       const at::Tensor scores = answers(hidden, batch.question, seed);
@@ -138,6 +172,10 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
       break;
     }
     case Head::kMultipleChoice: {
+      if (family_.classifier == Classifier::kRelay) {
+        output.logits = classes(rows, batch.keep, seed).view({-1, batch.choices});
+        break;
+      }
       // BERT alone drops here by its classifier's rate.
       const double own = family_.classifier == Classifier::kPooled ? classifier_dropout_ : dropout_;
       const double rate = family_.relu_pooler ? 0.0 : own;

@@ -29,9 +29,10 @@ class EncoderHeadImpl : public torch::nn::Module {
   /// What scores hidden states for a masked-LM head.
   VocabularyScorer scorer(const at::Tensor& embedding) const;
 
-  layers::Linear pooler{nullptr};             ///< D -> D
-  layers::Linear dense{nullptr};              ///< D -> hidden: before the vocabulary, or the classes (kFirstToken)
-  layers::LayerNorm norm{nullptr};            ///< behind dense before the vocabulary; behind feed_forward
+  layers::Linear pooler{nullptr};   ///< D -> D
+  layers::Linear dense{nullptr};    ///< D -> hidden: before the vocabulary, or the classes (kFirstToken); D ->
+                                    ///< intermediate before labels and choices (kRelay)
+  layers::LayerNorm norm{nullptr};  ///< behind dense before the vocabulary; behind feed_forward
   layers::FeedForward feed_forward{nullptr};  ///< of deep answers
   layers::Linear projection{nullptr};         ///< to labels, 1 (choices) or 2 (answers)
   at::Tensor decoder;                         ///< [V, D] unless tied
@@ -39,7 +40,9 @@ class EncoderHeadImpl : public torch::nn::Module {
 
  private:
   at::Tensor pooled(const at::Tensor& hidden);
-  at::Tensor classes(const at::Tensor& hidden, std::uint64_t seed);
+  at::Tensor classes(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed);
+  /// Of kRelay, for each row of x [..., D].
+  at::Tensor deep_scores(const at::Tensor& x, std::uint64_t seed);
   at::Tensor answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed);
   at::Tensor drop(const at::Tensor& x, double probability, std::uint64_t seed, std::int64_t site) const;
 

@@ -88,6 +88,9 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
   if (latent_rows > 0) {
     latents = register_parameter("latents", at::empty({latent_rows, config.embeddings.hidden_size}, options));
   }
+  if (config.star) {
+    star_ = register_module("star", layers::StarTransformer(*config.star, options));
+  }
   if (config.globals) {
     globals = register_module("globals", layers::Embeddings(*config.globals, options));
   }
@@ -121,7 +124,12 @@ StackOutput StackImpl::forward(const StackInput& input, layers::BlockContext& co
         globals(layers::EmbeddingsInput{.ids = input.beside_ids, .seed = seed, .token_types = input.beside_types});
     context.attention.beside = rows.beside.size(1);
   }
-  rows = run_layers(rows, context, recompute);
+  if (star_) {
+    const layers::StarNodes nodes = star_(rows.hidden, input.keep, recompute);
+    rows = {nodes.satellites, nodes.relay.unsqueeze(1)};
+  } else {
+    rows = run_layers(rows, context, recompute);
+  }
   rows.hidden = norm_ ? norm_(rows.hidden) : rows.hidden;
   if (embeddings->is_training()) {  // a model registers what a stack holds, not the stack
     const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
@@ -200,6 +208,18 @@ layers::DecodingState StackImpl::initial_state() const {
 bool StackImpl::needs_input() const {
   return std::any_of(layers_.begin(), layers_.end(),
                      [](const layers::TransformerBlock& block) { return block->attention->needs_input(); });
+}
+
+std::vector<std::string> StackImpl::descriptions() const {
+  std::vector<std::string> each;
+  each.reserve(layers_.size() + 1);
+  for (const layers::TransformerBlock& block : layers_) {
+    each.push_back(block->attention->description());
+  }
+  if (star_) {
+    each.emplace_back("ring and relay");
+  }
+  return each;
 }
 
 std::int64_t parameter_count(const torch::nn::Module& model) {

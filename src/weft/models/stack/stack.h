@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "weft/layers/embeddings.h"
 #include "weft/layers/layer_norm.h"
 #include "weft/layers/rotary.h"
+#include "weft/layers/star/star_transformer.h"
 #include "weft/layers/transformer_block.h"
 #include "weft/models/stack/stack_config.h"
 
@@ -26,15 +28,17 @@ struct StackInput {
   at::Tensor tokens = {};        ///< the table [vocab, hidden], where the stack shares that of another
   at::Tensor beside_ids = {};    ///< int64 [B, G], inside the table of global tokens, where the stack has one
   at::Tensor beside_types = {};  ///< int64 [B, G]; undefined: all 0
+  at::Tensor keep = {};  ///< bool [B, N], false at padding, of layers with a relay; others are told by the context
 };
 
 /// Hidden states on their way out.
 struct StackOutput {
   at::Tensor hidden;       ///< [B, N, hidden], or twice as wide where streams are joined
-  at::Tensor beside = {};  ///< [B, G, hidden] of global tokens; undefined where there are none
+  at::Tensor beside = {};  ///< [B, G, hidden] of global tokens, or of the relay; undefined where there are none
 };
 
-/// The module tree is embeddings, layers.0 to layers.L-1 and norm; names in a checkpoint follow it.
+/// The module tree is embeddings, layers.0 to layers.L-1 (with a relay star.layers.0 and so on) and norm; names in a
+/// checkpoint follow it.
 class StackImpl : public torch::nn::Module {
  public:
   /// Storage only. Errors: kExpression for a mechanism string.
@@ -51,6 +55,8 @@ class StackImpl : public torch::nn::Module {
   /// The field of the config that limits the length, for messages.
   std::string_view length_field() const noexcept { return length_field_; }
   const std::vector<layers::TransformerBlock>& blocks() const noexcept { return layers_; }
+  /// What each layer computes, for people: the canonical expression of its attention.
+  std::vector<std::string> descriptions() const;
 
   layers::Embeddings embeddings{nullptr};
   layers::Embeddings globals{nullptr};  ///< of tokens beside the text, where the model has any
@@ -70,6 +76,7 @@ class StackImpl : public torch::nn::Module {
   bool joins_streams_ = false;
   std::string_view length_field_;
   std::vector<layers::TransformerBlock> layers_;
+  layers::StarTransformer star_{nullptr};
   layers::LayerNorm norm_{nullptr};
   std::optional<layers::RotaryTable> rotary_;
 };

@@ -8,6 +8,7 @@
 
 #include "weft/layers/block_config.h"
 #include "weft/layers/embeddings.h"
+#include "weft/layers/star/star_transformer.h"
 
 namespace weft::models {
 
@@ -21,6 +22,7 @@ struct StackConfig {
   layers::EmbeddingsConfig embeddings;
   std::optional<layers::EmbeddingsConfig> globals = {};  ///< of tokens beside the text; absent: there are none
   std::vector<layers::BlockConfig> blocks;
+  std::optional<layers::StarConfig> star = {};  ///< layers with a relay in place of blocks, of which there are none
   bool reversible = false;  ///< residual connections of two streams (layers/replay/reversible.h); pre-norm blocks only
   bool joins_streams = false;  ///< both streams end beside each other, 2 hidden columns; otherwise in their mean
   bool last_norm = false;      ///< a norm behind the last block, which ends in none in a pre-norm model

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "weft/core/error.h"
+
 namespace weft::tasks {
 namespace {
 
@@ -43,6 +45,10 @@ std::vector<ObservedLayer> observed_layers(const torch::nn::Module& model) {
     } else {
       found->mechanisms.push_back(mechanism);
     }
+  }
+  if (layers.empty()) {
+    throw Error(ErrorKind::kUnsupported, "no layer of this model can be watched: it has no attention over a pattern",
+                "give a model with transformer blocks; a star_transformer has a ring and a relay in their place");
   }
   shorten(layers);
   return layers;

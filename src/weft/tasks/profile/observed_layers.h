@@ -23,7 +23,8 @@ struct ObservedLayer {
   const attention::MechanismSite& site() const { return mechanisms.front()->site(); }
 };
 
-/// The layers of `model` in the order of its modules; they live as long as it does.
+/// The layers of `model` in the order of its modules; they live as long as it does. Errors: kUnsupported where there
+/// are none.
 std::vector<ObservedLayer> observed_layers(const torch::nn::Module& model);
 
 }  // namespace weft::tasks

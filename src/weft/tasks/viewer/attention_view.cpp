@@ -78,7 +78,6 @@ AttentionViewer::AttentionViewer(const torch::nn::Module& model, const ViewOptio
     }
     drawn_.push_back(std::move(drawn));
   }
-  require(!layers.empty(), "attention: the model has no attention");
   require_known(options.layers, layers, "layers");
   require_known(options.heads, heads, "heads");
 }
