@@ -3,7 +3,7 @@
 import html
 import math
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 860, 480, 70, 60, 20, 330
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 860, 480, 84, 60, 20, 330
 COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#222255", "#997700", "#004488"]
 
 
