@@ -11,6 +11,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "weft/attention/tensors.h"
@@ -23,10 +24,13 @@ constexpr std::int64_t kDecayedChunk = 64;
 /// products [..., C, r, c] and what each chunk leaves of the sums before it [..., C, 1, 1] -> the sums before each
 /// chunk [..., C, r, c].
 at::Tensor carried_sums(const at::Tensor& products, const at::Tensor& kept, at::Tensor sums) {
+  // Not one select() a chunk, whose gradient is as large as all chunks together: time would grow with their square.
+  const std::vector<at::Tensor> chunks = products.unbind(-3);
+  const std::vector<at::Tensor> parts = kept.unbind(-3);
   std::vector<at::Tensor> before;
-  for (std::int64_t chunk = 0; chunk < products.size(-3); ++chunk) {
-    before.push_back(sums.defined() ? sums : at::zeros_like(products.select(-3, 0)));
-    sums = before.back() * kept.select(-3, chunk) + products.select(-3, chunk);
+  for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    before.push_back(sums.defined() ? sums : at::zeros_like(chunks.front()));
+    sums = before.back() * parts[chunk] + chunks[chunk];
   }
   return at::stack(before, -3);
 }
