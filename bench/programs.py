@@ -45,6 +45,11 @@ def checked(options):
     return options
 
 
+def table_cell(expression):
+    """An expression as a cell of a Markdown table, where | alone would begin the next cell."""
+    return "`" + expression.replace("|", "\\|") + "`"
+
+
 def joined(paths, destination):
     """The .md and .txt files below `paths`, sorted, as one file: what a program that takes a single file is given."""
     files = []

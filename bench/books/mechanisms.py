@@ -73,8 +73,7 @@ def table(found):
         bits = [one["bits_per_byte"] for one in rows]
         deviation = f" ± {statistics.stdev(bits):.3f}" if len(bits) > 1 else ""
         seen = statistics.mean(one["tokens"] for one in rows)
-        written = attention.replace("|", "\\|")
-        lines.append(f"| `{written}` | {seen / 1e6:.2f} million | {statistics.mean(bits):.3f}{deviation} ({len(bits)}) |")
+        lines.append(f"| {programs.table_cell(attention)} | {seen / 1e6:.2f} million | {statistics.mean(bits):.3f}{deviation} ({len(bits)}) |")
     return "\n".join(lines)
 
 

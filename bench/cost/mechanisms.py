@@ -15,6 +15,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import plot  # noqa: E402
+import programs  # noqa: E402
 
 FIGURES = {"time": ("forward_backward_ms", 1.0, "ms"), "memory": ("forward_backward_bytes", 2.0**20, "MiB")}
 
@@ -56,7 +57,7 @@ def table(points, unit):
     lengths = sorted({length for curve in points.values() for length, _ in curve})
     print(f"\n| {unit} | " + " | ".join(f"{length:,}" for length in lengths) + " |\n|---|" + "---|" * len(lengths))
     for mechanism, curve in points.items():
-        print(f"| `{mechanism}` | " + " | ".join(cell(dict(curve).get(length)) for length in lengths) + " |")
+        print(f"| {programs.table_cell(mechanism)} | " + " | ".join(cell(dict(curve).get(length)) for length in lengths) + " |")
 
 
 def main():

@@ -125,7 +125,7 @@ def table(chosen, task):
                 found.append(measured(chosen, task, attention, seed, pathlib.Path(folder)))
         cells = [[one[distance] for one in found] for distance in distances(chosen)]
         deviations = [f" ± {statistics.stdev(cell):.2f}" if len(cell) > 1 else "" for cell in cells]
-        print(f"| `{attention}` | " + " | ".join(f"{statistics.mean(cell):.2f}{by}" for cell, by in zip(cells, deviations)) + " |", flush=True)
+        print(f"| {programs.table_cell(attention)} | " + " | ".join(f"{statistics.mean(cell):.2f}{by}" for cell, by in zip(cells, deviations)) + " |", flush=True)
         curves[attention] = [(distance, statistics.mean(cell)) for distance, cell in zip(distances(chosen), cells)]
     return curves
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MKL chooses the code of each vector function at its first call. Where two threads make it at once, one of them can
-// get the code of lower accuracy for that call (github.com/pytorch/pytorch/issues/188792, oneMKL 2024.2, which LibTorch
-// 2.15 holds), so that a result has three digits in place of seven. Here one thread calls each of them as the library
-// is loaded, before any other can.
+// get code of lower accuracy for that call (github.com/pytorch/pytorch/issues/188792): probabilities of a picture
+// differed by more than 1e-5 of their size. Here one thread calls each of them as the library is loaded, before any
+// other can.
 #include <ATen/ops/acos.h>
 #include <ATen/ops/asin.h>
 #include <ATen/ops/atan.h>
