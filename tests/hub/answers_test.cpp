@@ -128,5 +128,29 @@ TEST(FilePatterns, WithManyStarsTakeNoTime) {
   EXPECT_TRUE(fits_pattern(std::string(1000, 'a'), pattern));
 }
 
+// Brackets that nothing closes, sets and stars, as long as the path: a matcher whose cost is the product of the
+// lengths, or looks for each bracket's end again, needs minutes.
+TEST(FilePatterns, AsLongAsThePathTakeNoTime) {
+  for (const std::string part : {".[a", "[a-z]", "?", "a", "*a"}) {
+    std::string pattern = "*";
+    while (pattern.size() < 20'000) {
+      pattern += part;
+    }
+    EXPECT_FALSE(fits_pattern(pattern + pattern, pattern + "b")) << part;
+  }
+}
+
+// More parts than a word of the matcher has bits: each length on both sides of a word.
+TEST(FilePatterns, OfEveryLengthFitThemselvesAlone) {
+  for (std::size_t length = 0; length < 200; ++length) {
+    const std::string path(length, 'a');
+    EXPECT_TRUE(fits_pattern(path, path));
+    EXPECT_TRUE(fits_pattern(path, path + "*"));
+    EXPECT_FALSE(fits_pattern(path, path + "?"));
+    EXPECT_FALSE(fits_pattern(path + "a", path));
+    EXPECT_TRUE(fits_pattern(path + "a", path + "*[a-b]"));
+  }
+}
+
 }  // namespace
 }  // namespace weft::hub
