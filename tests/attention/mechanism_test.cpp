@@ -8,6 +8,7 @@
 #include "support/temporary_directory.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/caution.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/pattern/language/names.h"
@@ -205,6 +206,27 @@ TEST(Mechanism, SaysWhatItIsBeforeItIsBuilt) {
   EXPECT_EQ(forward_operations(linear, site, 100), 100.0 * 8 * 64 * 64);
 }
 
+TEST(Mechanism, ATextOfItsLandmarksCostsWhatSoftmaxDoes) {
+  const attention::MechanismSpec nystrom = attention::parse_mechanism("nystrom(landmarks=16, conv=0)");
+  EXPECT_EQ(forward_operations(nystrom, site_of(1), 16), 16.0 * 8 * 4 * 16);
+  EXPECT_GT(forward_operations(nystrom, site_of(1), 17), 17.0 * 8 * 8 * 16);
+}
+
+TEST(Mechanism, DropoutThatDoesNothingIsSaid) {
+  for (const char* expression : {"linear", "performer", "rfa", "nystrom"}) {
+    const attention::MechanismSpec spec = attention::parse_mechanism(expression);
+    EXPECT_EQ(attention::caution_of(spec, site_of(1)), "") << expression;
+    const std::string caution = attention::caution_of(spec, site_of(1, false, 0.5));
+    EXPECT_EQ(caution, concat("`", expression,
+                              "` computes no attention probabilities, so that dropout of 0.5 on them does nothing"));
+  }
+  for (const char* expression : {"full", "relative", "linformer", "lsh", "little_bird"}) {
+    EXPECT_EQ(attention::caution_of(attention::parse_mechanism(expression), site_of(1, false, 0.5)), "") << expression;
+  }
+  const std::string both = attention::caution_of(attention::parse_mechanism("rfa(gate=yes)"), site_of(1, true, 0.5));
+  EXPECT_NE(both.find("denominator=small does; `rfa` computes no"), std::string::npos) << both;
+}
+
 TEST(Mechanism, ASiteThatAsksForTooMuchIsRefusedInOneLine) {
   attention::MechanismSpec spec = attention::parse_mechanism("linear");
   spec.limits = {"its landmarks are means over the whole text", "they move with every token", "there is one length",
@@ -251,6 +273,39 @@ TEST(Mechanism, StarIsARingAndARelay) {
     const at::Tensor expected = at::matmul(weights, of_row(tensors.value));
     EXPECT_LT((of_row(found) - expected).abs().max().item<double>(), 1e-12) << row;
   }
+}
+
+TEST(Mechanism, AnUnknownNameGetsTheNearestOfPatternsAndMechanisms) {
+  const auto refused = [](const std::string& expression, const std::string& words) {
+    try {
+      attention::parse_mechanism(expression);
+      ADD_FAILURE() << expression << " is no mechanism";
+    } catch (const Error& error) {
+      EXPECT_EQ(static_cast<int>(error.kind()), static_cast<int>(ErrorKind::kExpression));
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  for (const char* name : {"linar", "Linear", "LINEAR"}) {
+    refused(name, concat("unknown name '", name, "', did you mean 'linear'?\n"));
+  }
+  refused("windw(3)", "did you mean 'window'?");
+  refused("xyzzy", "; the patterns are full, causal,");
+  refused("xyzzy", "; the mechanisms are lsh, linear,");
+  refused("window(3) & linear", "'linear' is a mechanism and no pattern: it stands alone");
+  refused("window(3) & linear", "line 1, column 13");
+  refused("input", "inside global");
+}
+
+TEST(Mechanism, EachMistakeInASettingHasItsOwnMessage) {
+  const auto refused = [](const std::string& settings, std::string_view words) {
+    expect_error(ErrorKind::kExpression, {words}, [&] { attention::parse_mechanism("performer" + settings); });
+  };
+  refused("(features=8, features=9)", "has the setting 'features' twice");
+  refused("(seed=)", "has the setting 'seed' without a value");
+  refused("(features=1.5)", "must be a whole number in [1, 65536], found '1.5'");
+  refused("(features=+8)", "must be a whole number without a plus sign, found '+8'");
+  refused("(features=8) & window(2)", "is not combined with patterns");
+  refused("(features=8,)", "is not combined with patterns");
 }
 
 TEST(Mechanism, ErrorsPointIntoWhatWasWritten) {

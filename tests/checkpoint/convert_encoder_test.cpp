@@ -136,6 +136,25 @@ TEST(ConvertedEtc, BeginsWithTheWeightsOfTheText) {
   }
 }
 
+// Another attention in the source's config would stand in place of what makes the new family.
+TEST(ConvertedAttention, IsThatOfTheNewFamilyOrOneThatIsAskedFor) {
+  models::EncoderConfig config = test::small_encoder_config("bert");
+  config.max_position_embeddings = 32;
+  config.attention = {"linear"};
+  const EncoderModel old = test::small_encoder(config, Head::kNone);
+  for (const char* to : {"longformer", "big_bird", "etc"}) {
+    EXPECT_TRUE(convert_encoder(old, request(to, 64))->config().attention.empty()) << to;
+  }
+  ConvertOptions options = request("littlebird", 64);
+  options.latents = 3;
+  EXPECT_TRUE(convert_encoder(old, options)->named_parameters().contains("encoder.latents"));
+  options.latents = 64;  // not used: the source has 32 positions
+  options.attention = {"window(4)"};
+  const EncoderModel asked = convert_encoder(old, options);
+  EXPECT_EQ(asked->config().attention, options.attention);
+  EXPECT_FALSE(asked->named_parameters().contains("encoder.latents"));
+}
+
 TEST(ConvertedRequests, AreChecked) {
   const EncoderModel old = source("bert");
   test::expect_error(ErrorKind::kArgument, {"length", "32", "16"},

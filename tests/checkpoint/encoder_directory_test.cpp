@@ -106,14 +106,14 @@ TEST_F(EncoderDirectory, AGraphOfTheAttentionComesAlong) {
   EXPECT_EQ(read_file(directory_ / "graphs/own.mtx"), kOwnGraph);
   std::filesystem::remove_all(source);
   expect_loads();
-  // A converted model and a copy carry it on.
+  // A model of another family attends as that family does, and takes no graph along.
   ConvertOptions longer;
   longer.to = "big_bird";
   longer.length = 128;  // the positions of the graph
   longer.block_size = 4;
   save_encoder(folder_ / "longer", convert_encoder(load_encoder(directory_), longer));
-  EXPECT_EQ(read_file(folder_ / "longer/graphs/own.mtx"), kOwnGraph);
-  load_encoder(folder_ / "longer");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "longer/graphs"));
+  EXPECT_TRUE(load_encoder(folder_ / "longer")->config().attention.empty());
   std::filesystem::remove(directory_ / "graphs/own.mtx");
   expect_missing_graph("graphs/own.mtx");
 }
@@ -229,6 +229,32 @@ TEST_F(EncoderDirectory, OtherLabelsReplaceOnlyTheLayerThatScoresThem) {
   const EncoderModel loaded = load_encoder(directory_, options);
   EXPECT_EQ(fresh, (std::vector<std::string>{"classifier.out_proj.weight", "classifier.out_proj.bias"}));
   EXPECT_TRUE(loaded->named_parameters()["head.dense.weight"].equal(model_->named_parameters()["head.dense.weight"]));
+}
+
+// Training begins what an attention learns; evaluation says that nobody has learned it.
+TEST_F(EncoderDirectory, AnotherAttentionBeginsAnewForTraining) {
+  save("bert", Head::kMaskedLanguageModel);
+  EncoderLoadOptions options;
+  options.encoder.attention = "performer(features=8)";
+  expect_refused(ErrorKind::kFormat,
+                 {"mechanism.projection'", "is missing: attention `performer(features=8)` learns it"}, options);
+  std::vector<std::string> fresh;
+  options.allow_new_head = true;
+  options.seed = 3;
+  options.new_tensors = &fresh;
+  const EncoderModel loaded = load_encoder(directory_, options);
+  EXPECT_EQ(fresh.size(), 2U);  // a matrix a layer
+  const std::string rows = "encoder.layers.0.attention.mechanism.projection";
+  EXPECT_TRUE(load_encoder(directory_, options)->named_parameters()[rows].equal(loaded->named_parameters()[rows]));
+  save_encoder(directory_, loaded);
+  // Saved, it is the config's attention: `linear` does without what it learned, other features do not.
+  options = {};
+  EXPECT_NO_THROW(load_encoder(directory_, options));
+  options.encoder.attention = "linear";
+  EXPECT_NO_THROW(load_encoder(directory_, options));
+  options.encoder.attention = "performer(features=16)";
+  expect_refused(ErrorKind::kFormat, {"has shape [8, 8], but attention `performer(features=16)` says [16, 8]"},
+                 options);
 }
 
 TEST_F(EncoderDirectory, NamesMissingSurplusAndMisshapenTensors) {

@@ -270,6 +270,13 @@ TEST_F(ModelDirectory, ATokenizerJsonGoesWithTheModel) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "tokenizer.json"));
 }
 
+TEST_F(ModelDirectory, AnotherAttentionMustNotNeedWhatNobodyLearned) {
+  save();
+  EXPECT_EQ(load_model(directory_, {.attention = {"linear"}})->config().attention, std::vector<std::string>{"linear"});
+  test::expect_error(ErrorKind::kFormat, {"is missing: attention `performer(features=8)` learns it"},
+                     [&] { load_model(directory_, {.attention = {"performer(features=8)"}}); });
+}
+
 TEST_F(ModelDirectory, TheTokenizerHasToFit) {
   models::TransformerConfig config = test::small_config();
   config.tokenizer_class = "sentencepiece";

@@ -108,8 +108,9 @@ class BenchMechanisms(Case):
         rows = weft_json(*SMALL_CALLS, "--lengths", "16", "--causal", "--attention", "linear", "nystrom")["mechanisms"]
         self.assertIn("cannot be part of a decoder, because", rows[1]["refused"])
         self.assertEqual(rows[1]["lengths"], [])
-        rows = weft_json(*SMALL_CALLS, "--lengths", "16", "--attention", "full", "rfa(gate=yes)")["mechanisms"]
+        rows = weft_json(*SMALL_CALLS, "--lengths", "16", "--attention", "full", "rfa(gate=yes)", "global_local")["mechanisms"]
         self.assertIn("for decoders alone", rows[1]["refused"])
+        self.assertEqual(len(rows[2]["lengths"]), 1, "beside global tokens of its own")
 
     def test_a_figure_of_the_times(self):
         for name, begin in (("times.png", b"\x89PNG"), ("times.svg", b"<?xml")):

@@ -73,6 +73,18 @@ class MisuseTest(Case):
         config.write_text('{"warmup_steps": 20}')
         self.assert_fails(weft(*arguments, "--steps", "10", "--config", config), 1, f"'{config}': warmup_steps must be at most")
         self.assert_fails(weft("eval", "x", "--data", "y.tsv"), 2, "--data needs --task", "--task classify")
+        self.assert_fails(weft(*arguments, "--steps", "1", "--attention", "performer(feature=8)"), 1,
+                          "weft train: --attention of layer 0: `performer` has no setting 'feature', there are features, map, orthogonal, redraw, seed")
+        pairs = ["train", "--task", "translate", "--out", self.run_directory, "--train-source", self.train_text, "--train-target", self.train_text]
+        self.assert_fails(weft(*pairs, "--steps", "1", "--decoder-attention", "linformer"), 2, "weft train: --decoder-attention of layer 0: `linformer(")
+        bart = ["init", "--family", "bart", "--encoder-attention", "little_bird", "--out", self.folder / "bart"]
+        self.assert_fails(weft(*bart), 2, "weft init: --encoder-attention of layer 0: `little_bird(")
+
+    def test_errors_of_a_config_name_its_fields(self):
+        model = self.folder / "littlebird"
+        model.mkdir()
+        (model / "config.json").write_text('{"model_type": "littlebird", "block_size": 0}')
+        self.assert_fails(weft("embed", model, "a b. c", "--json"), 1, f"{model}/config.json: block_size must be at least 1, found 0")
 
     def test_nothing_and_too_much(self):
         self.assert_fails(weft(), 2, "weft needs a command: train, eval")
@@ -98,6 +110,10 @@ class MisuseTest(Case):
         self.assert_fails(process, 1)
         process = weft("eval", self.run_directory, "--text", self.held_out, env=environment(WEFT_THREADS="many"))
         self.assert_fails(process, 2, "WEFT_THREADS", "'many'")
+
+    def test_an_instruction_set_that_nobody_knows(self):
+        for arguments in (("version",), ("pattern", "show", "full", "--length", "8")):
+            self.assert_fails(weft(*arguments, env=environment(WEFT_ISA="foo")), 1, "WEFT_ISA must be one of scalar, generic", '"foo"')
 
     def test_a_full_disk_behind_stdout_is_an_error(self):
         with open("/dev/full", "w", encoding="ascii") as full:

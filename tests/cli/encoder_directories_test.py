@@ -167,6 +167,32 @@ class DirectoryTest(Case):
             self.assertEqual(results("embed", out, TEXT), [found])
             shutil.rmtree(out)
 
+    def test_a_new_family_brings_its_own_attention(self):
+        short, out = make_model(self.folder / "bert", "bert", "none", "--attention", "linear"), self.folder / "littlebird"
+        process = weft("convert", short, "--to", "littlebird", "--length", "64", "--latents", "3", "--out", out)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("no longer by the attention 'linear'", process.stderr)
+        config = json.loads((out / "config.json").read_text())
+        self.assertEqual((config.get("attention"), config["num_latents"]), (None, 3))
+        process = weft("convert", short, "--to", "littlebird", "--length", "64", "--attention", "linear", "--out", self.folder / "linear")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("'linear' knows no positions by itself", process.stderr)
+        self.assertNotIn("no longer", process.stderr)
+
+    def test_flags_that_a_family_or_an_attention_leaves_without_effect(self):
+        short, out = make_model(self.folder / "bert", "bert", "none"), self.folder / "x"
+        for code, arguments, words in (
+                (2, ("convert", short, "--to", "littlebird", "--attention-window", "5"), ("--attention-window", "family littlebird")),
+                (2, ("convert", short, "--attention", "linear", "--attention-window", "8"), ("--attention-window", "'linear' replaces")),
+                (1, ("convert", short, "--attention", "little_bird", "--length", "64"), ("knows positions by itself", "hint: ", "--to littlebird")),
+                (2, ("init", "--family", "bert", "--local-radius", "4"), ("--local-radius", "family bert")),
+                (2, ("init", "--family", "littlebird", "--attention", "little_bird", "--num-latents", "9"), ("--num-latents", "'little_bird' replaces")),
+                (2, ("init", "--family", "etc", "--attention", "global_local(radius=3)", "--local-radius", "7"), ("--local-radius", "replaces")),
+                (2, ("init", "--family", "bert", "--attention", "little_bird"), ("--position-embedding-type none", "--family littlebird")),
+                (2, ("init", "--family", "nystromformer", "--conv-kernel-size", "0"), ("--conv-kernel-size", "or -1"))):
+            self.assert_fails(weft(*arguments, "--out", out), code, *words)
+            self.assertFalse(out.exists(), arguments)
+
     def test_convert_serves_long_texts(self):
         for source, to, more in (("roberta", "longformer", ("--attention-window", "8")), ("bert", "littlebird", ("--block-size", "4", "--latents", "8")),
                                  ("bert", "etc", ()),
@@ -285,7 +311,6 @@ class EncoderDecoderDirectoriesTest(Case):
         self.refused(["forward", model, "--attention-type", "block_sparse", "--input", self.folder / "in", "--output", self.folder / "out"], "decoder_input_ids")
         self.refused(["init", "--family", "marian", "--head", "masked-lm", "--out", self.folder / "x"], "--head", "encoders")
         self.refused(["init", "--family", "bart", "--attention-window", "8", "--out", self.folder / "x"], "--attention-window", "bart")
-        self.refused(["init", "--family", "bert", "--local-radius", "4", "--out", self.folder / "x"], "--local-radius", "family bert")
         self.refused(["convert", model, "--block-size", "8", "--out", self.folder / "x"], "--block-size", "encoder-decoder")
         self.refused(["convert", model, "--to", "led", "--out", self.folder / "x"], "bart")
         process = weft("convert", model, "--attention-window", "8", "--out", self.folder / "x")

@@ -154,6 +154,27 @@ TEST(SpokenFlags, FieldsBecomeFlagsWhereFlagsWereTyped) {
   EXPECT_FALSE(in_flags("there is no text", "weft train", flags).names_a_flag);
 }
 
+TEST(SpokenFlags, WordsAndWhatTheUserWroteStayAsTheyAre) {
+  const FlagsOfFields flags = {{"attention", "--attention"}, {"seed", "--seed"},       {"stride", "--stride"},
+                               {"model", "--model"},         {"minutes", "--minutes"}, {"steps", "--steps"},
+                               {"hidden_size", "--width"}};
+  const auto spoken = [&](const std::string& message) { return in_flags(message, "weft train", flags).message; };
+  EXPECT_EQ(spoken("weft train: attention of layer 0: seed of `performer` must be above 0, there are map, seed"),
+            "weft train: --attention of layer 0: seed of `performer` must be above 0, there are map, seed");
+  EXPECT_EQ(spoken("weft train: attention of layer 0: `seed` is for a model of stride and seed"),
+            "weft train: --attention of layer 0: `seed` is for a model of stride and seed");
+  EXPECT_EQ(spoken("weft train: attention must not be 'seed of hidden_size' or `hidden_size`, found hidden_size 3"),
+            "weft train: --attention must not be 'seed of hidden_size' or `hidden_size`, found --width 3");
+  EXPECT_EQ(spoken("weft train: attention is wrong\n  f(seed=1, hidden_size)\n  ^"),
+            "weft train: --attention is wrong\n  f(seed=1, hidden_size)\n  ^");
+  EXPECT_EQ(spoken("model config: a model's hidden_size is not the layers' hidden_size"),
+            "model config: a model's --width is not the layers' --width");
+  EXPECT_EQ(spoken("weft train: one of steps and minutes is needed, found steps 0 and minutes 0; a run by minutes"),
+            "weft train: one of --steps and --minutes is needed, found --steps 0 and --minutes 0; a run by minutes");
+  EXPECT_EQ(spoken("steps must be at least 3"), "--steps must be at least 3");
+  EXPECT_EQ(spoken("seed 3: wrong"), "seed 3: wrong");
+}
+
 TEST(SpokenFlags, FieldsOfAFileKeepTheirNames) {
   const FlagsOfFields flags = {{"steps", "--steps"}, {"warmup_steps", "--warmup-steps"}};
   const SpokenError error =
@@ -172,6 +193,9 @@ TEST(Units, AreThoseThatAPersonWouldChoose) {
   EXPECT_EQ(with_unit(1.295336079e17, "FLOP"), "129.5 PFLOP");
   EXPECT_EQ(with_unit(999.96e9, "B"), "1.0 TB");
   EXPECT_EQ(with_unit(12, "B"), "12 B");
+  EXPECT_EQ(percent(0.0123), "1.23%");
+  EXPECT_EQ(percent(9.99), "999%");
+  EXPECT_EQ(percent(50), "5,000%");
   EXPECT_EQ(duration(0.25), "250.0 ms");
   EXPECT_EQ(duration(7200), "2.0 h");
   EXPECT_EQ(duration(0), "0.0 us");

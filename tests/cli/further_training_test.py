@@ -43,10 +43,12 @@ class EncoderTest(Case):
         self.assertIn("--task mlm --model", page)
 
     def test_what_the_run_says_first(self):
-        process = weft(*self.arguments(self.run_directory, "--steps", "1", model=self.model("bert", "none")))
+        features = "performer(features=8)"  # its rows begin anew, as the head does
+        process = weft(*self.arguments(self.run_directory, "--steps", "1", "--attention", features, model=self.model("bert", "none")))
         self.assertEqual(process.returncode, 0, process.stderr)
-        for part in ("mlm", "bert", "random", "cls.predictions", "2 windows of 62 tokens"):
+        for part in ("mlm", "bert", "random", "cls.predictions", "2 windows of 62 tokens", "layers.1.attention.mechanism.projection", "`performer` computes no"):
             self.assertIn(part, process.stderr)
+        self.assertEqual(json.loads((self.run_directory / "config.json").read_text())["attention"], [features])
 
     def test_a_killed_run_goes_on_to_the_same_bits(self):
         model = self.model()
@@ -137,7 +139,7 @@ class PairsTest(Case):
         self.assertIn("perplexity", process.stdout)
         self.assertIn("bleu", process.stdout)
         said = weft("info", self.run_directory).stdout
-        for part in ("encoder-decoder", "1 layers, 2 heads, feed-forward 24", "train.src", "perplexity"):
+        for part in ("encoder-decoder", "1 layer, 2 heads, feed-forward 24", "train.src", "perplexity"):
             self.assertIn(part, said)
         self.assertEqual(weft_json("info", self.run_directory)["config"]["eos_token_id"], 2)
         self.assertEqual(weft("report", self.run_directory).returncode, 0)
@@ -288,7 +290,7 @@ class EtcTest(Case):
         for command, head in (("embed", "none"), ("classify", "sequence-classification"), ("tag", "token-classification")):
             self.assertEqual(len(results(command, self.model(head), SENTENCES, "we see.")), 2, command)
         self.assert_fails(weft("embed", self.model("none"), SENTENCES, "--json", "--attention", "full"), 1, "`full`", "no global tokens")
-        self.assert_fails(weft("embed", self.model("none", "bert"), SENTENCES, "--json", "--attention", "global_local"), 1, "global_local(", "knows positions")
+        self.assert_fails(weft("embed", self.model("none", "bert"), SENTENCES, "--json", "--attention", "global_local"), 1, "global_local(", "global tokens beside the text", "--to etc")
 
     def test_given_structure(self):
         model = self.model("none")
@@ -420,14 +422,14 @@ class StarTransformerTest(Case):
         for arguments, words in (
                 (("embed", bare, "we see.", "--json", "--attention", "star"), ("ring and relay", "'star'", "transformer blocks")),
                 (("convert", bare, "--attention", "linear", "--out", out), ("bert or roberta", "star_transformer")),
-                (("init", "--family", "bert", "--attention-head-size", "8", "--out", out), ("--attention-head-size", "bert")),
                 (("attention", bare, "we see.", "--out", out), ("no layer of this model can be watched", "star_transformer")),
-                (("profile", bare, "--text", text, "--out", out), ("no layer of this model can be watched", "star_transformer")),
+                (("profile", bare, "--text", text, "--out", out), ("no layer has weights to profile", "no attention over a pattern")),
                 (("convert", bare, "--to", "longformer", "--out", out), ("bert or roberta", "star_transformer")),
                 (("init", "--encoder", bare, "--decoder-layers", "1", "--out", out), ("no transformer blocks", "bert"))):
             self.assert_fails(weft(*arguments), 1, *words)
             self.assertFalse(out.exists(), arguments)
         # A flag that is wrong by itself ends with 2.
+        self.assert_fails(weft("init", "--family", "bert", "--attention-head-size", "8", "--out", out), 2, "--attention-head-size", "bert")
         self.assert_fails(weft("init", "--family", "star_transformer", "--attention", "full", "--out", out), 2, "ring and relay", "'full'")
         self.assert_fails(weft("init", "--family", "star_transformer", "--attention-probs-dropout-prob", "0.1", "--out", out), 2, "drops nothing", "0.1")
 

@@ -61,6 +61,14 @@ class TrainTest(Case):
         self.assert_fails(weft(*self.train_arguments(self.run_directory, "--steps", "1", "--attention", "linear", "--position-embedding", "alibi")),
                           2, "linear", "because it computes no scores")
         self.assertFalse(self.run_directory.exists())
+        self.assert_fails(weft("eval", mixed, "--text", self.held_out, "--attention", "performer(features=8)"), 1,
+                          "is missing: attention `performer(features=8)` learns it")
+
+    def test_windows_longer_than_what_is_learned(self):
+        for more in (["--position-embedding", "learned"], ["--encoder", "--attention", "linformer(rank=2)"]):
+            self.assert_fails(weft(*self.train_arguments(self.run_directory, "--steps", "1", "--max-position-embeddings", "8", *more)), 2,
+                              "--context must be at most 8")
+            self.assertFalse(self.run_directory.exists())
 
     def test_hashed_attention(self):
         run, hashed = self.folder / "hashed", "lsh(causal=rank, window=8)"
@@ -104,6 +112,7 @@ class TrainTest(Case):
         found = weft_json(*self.train_arguments(self.run_directory, "--steps", "2", "--encoder"))
         self.assertEqual(found["steps"], 2)
         self.assertEqual(weft_json("info", self.run_directory)["kind"], "encoder")
+        self.assert_fails(weft("generate", self.run_directory, "--prompt", "a"), 1, str(self.run_directory), "holds an encoder, which continues no prompt")
         scored = weft_json("eval", self.run_directory, "--text", self.held_out, "--mask-probability", "0.3", "--seed", "4")
         self.assertEqual(scored, weft_json("eval", self.run_directory, "--task", "mlm", "--text", self.held_out, "--mask-probability", "0.3",
                                            "--seed", "4") | {"seconds": scored["seconds"]})

@@ -33,7 +33,8 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
   expect_invalid("longformer", {"attention_window", "found 0"}, [](auto& c) { c.attention_window = {0}; });
   expect_invalid("big_bird", {"block_size"}, [](auto& c) { c.block_size = 0; });
   expect_invalid("big_bird", {"attention_type"}, [](auto& c) { c.attention_type = "sparse"; });
-  expect_invalid("nystromformer", {"conv_kernel_size", "odd", "found 4"}, [](auto& c) { c.conv_kernel_size = 4; });
+  expect_invalid("nystromformer", {"conv_kernel_size", "odd", "-1", "found 4"},
+                 [](auto& c) { c.conv_kernel_size = 4; });
   expect_invalid("littlebird", {"num_latents", "0"}, [](auto& c) { c.num_latents = 0; });
   expect_invalid("nystromformer", {"num_landmarks"}, [](auto& c) { c.num_landmarks = 0; });
   expect_invalid("etc", {"local_radius", "0"}, [](auto& c) { c.local_radius = 0; });

@@ -474,7 +474,7 @@ TEST(EncoderDecoder, RefusesWhatDoesNotFit) {
   refused([](EncoderDecoderConfig& config) { config.cross_attention = {"full", "full"}; }, {"cross_attention", "3"});
   EncoderDecoderConfig wrong = small_pair_config();
   wrong.cross_attention = {"full", "heads(full, full)", "full"};
-  test::expect_error(ErrorKind::kExpression, {"decoder: cross_attention of layer 1"},
+  test::expect_error(ErrorKind::kExpression, {"config: cross_attention of layer 1"},
                      [&] { validate(wrong, "config"); });
   EncoderDecoder model = make_pair_model(small_pair_config());
   const at::Tensor ids = pair_ids(1, 4);
@@ -488,8 +488,8 @@ TEST(EncoderDecoder, RefusesWhatDoesNotFit) {
 
 TEST(EncoderDecoder, RefusesPatternsOverPositionsThatNoCallNames) {
   for (const auto& [member, where] :
-       {std::pair{&EncoderDecoderConfig::decoder_attention, "decoder: attention of layer"},
-        {&EncoderDecoderConfig::cross_attention, "decoder: cross_attention of layer"}}) {
+       {std::pair{&EncoderDecoderConfig::decoder_attention, "config: decoder_attention of layer"},
+        {&EncoderDecoderConfig::cross_attention, "config: cross_attention of layer"}}) {
     EncoderDecoderConfig config = small_pair_config();
     config.*member = {"window(4) | global(input)"};
     test::expect_error(ErrorKind::kUnsupported, {where, "`input`"}, [&] { validate(config, "config"); });

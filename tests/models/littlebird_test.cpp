@@ -104,9 +104,12 @@ TEST(LittleBirdModels, RefuseWhatHasNoPlaceForLatents) {
 TEST(LittleBirdModels, NeedNoTableOfPositions) {
   EncoderConfig config = small_encoder_config("littlebird");
   config.position_embedding_type = "absolute";
-  test::expect_error(ErrorKind::kArgument, {"little_bird", "knows positions by itself"},
+  test::expect_error(ErrorKind::kArgument, {"little_bird", "knows positions by itself", "position_embedding_type none"},
                      [&] { small_encoder(config, Head::kNone); });
   EncoderConfig roberta = small_encoder_config("roberta");
+  roberta.attention = {"little_bird"};
+  test::expect_error(ErrorKind::kArgument, {"knows positions by itself", "bert, littlebird and etc"},
+                     [&] { small_encoder(roberta, Head::kNone); });
   roberta.position_embedding_type = "none";
   test::expect_error(ErrorKind::kArgument, {"bert, littlebird and etc", "roberta"}, [&] { validate(roberta, "here"); });
 }

@@ -84,6 +84,21 @@ TEST(TransformerConfig, AttentionHasToMakeSense) {
   }
 }
 
+TEST(TransformerConfig, ALearnedPositionOrSumEndsTheText) {
+  TransformerConfig config = test::small_config();
+  const std::int64_t most = config.max_position_embeddings;
+  config.position_embedding = "rotary";
+  EXPECT_NO_THROW(check_context(config, 10 * most));
+  config.position_embedding = "learned";
+  EXPECT_NO_THROW(check_context(config, most));
+  test::expect_error(ErrorKind::kArgument, {"context must be at most", std::to_string(most), std::to_string(most + 1)},
+                     [&] { check_context(config, most + 1); });
+  config.position_embedding = "rotary";
+  config.is_decoder = false;
+  config.attention = {"full", "linformer(rank=2)"};
+  test::expect_error(ErrorKind::kArgument, {"context must be at most"}, [&] { check_context(config, most + 1); });
+}
+
 TEST(TransformerConfig, EachLayerMayHaveItsOwnMechanism) {
   TransformerConfig config = test::small_config();
   config.attention = {"window(2)", "full"};

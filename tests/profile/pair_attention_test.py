@@ -100,7 +100,7 @@ class PairAttentionTest(Case):
         patterns["cross_attention"] *= 2
         (self.folder / "prune.json").write_text(json.dumps(patterns))
         at = ["--attention", f"@{self.folder / 'prune.json'}"]
-        does_not_fit = "is for 2 layers of 2 heads, and the model has 1 layers of 2 heads"
+        does_not_fit = "is for 2 layers of 2 heads, and the model has 1 layer of 2 heads"
         for arguments in (evaluate + at, ["convert", model, *at, "--out", self.folder / "new"]):
             self.assert_fails(weft(*arguments), 1, "cross_attention", does_not_fit)
         self.assert_fails(weft(*self.training("--model", model, "--steps", 1, *at, "--out", self.folder / "new")), 2, "--cross-attention", does_not_fit)

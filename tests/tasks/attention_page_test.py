@@ -116,6 +116,9 @@ class AttentionPageTest(Case):
         self.train("--steps", "2", "--attention", "linear")
         self.assert_fails(weft("attention", self.run_directory, "text", "--out", self.folder / "no.html"), 1, "no layer has weights to show", "linear")
         self.assertFalse((self.folder / "no.html").exists())
+        profile = self.folder / "no.safetensors"
+        self.assert_fails(weft("profile", self.run_directory, "--text", self.train_text, "--out", profile), 1, "no layer has weights to profile", "linear")
+        self.assertFalse(profile.exists())
         self.assert_fails(weft("attention", self.run_directory), 2, "needs one text")
         self.assert_fails(weft("attention", self.run_directory, "text", "--layers", "7"), 2, "--layers", "layers 0 to 1", "found 7")
         self.assert_fails(weft("attention", self.run_directory, ""), 1, "no token")

@@ -109,6 +109,15 @@ class MechanismsTest(Case):
         longer = weft(*asked, run, "--context", "100", "--steps", "1", "--out", self.folder / "longer")  # than the teacher can read
         self.check_learned(self.folder / "longer", longer)
 
+    def check_described(self, run, mechanism, announced):
+        told, said = weft("info", run).stdout, weft_json("info", run)
+        for half in ("encoder", "decoder", "cross"):
+            (layers,) = said[f"{half}_attention"]
+            self.assertIn(mechanism[:-1], layers["effective"])
+            self.assertIn("dropout of 0.1 on them does nothing", layers["note"])
+            for text in (told, announced):
+                self.assertRegex(text, rf"(?m)^{half}[ -]note  .*dropout of 0.1 on them does nothing$")
+
     def test_encoder_decoders(self):
         draw = random.Random(2)
         lines = [" ".join(draw.choices(["tree", "house", "river"], k=draw.randint(1, 6))) for _ in range(20)]
@@ -126,7 +135,11 @@ class MechanismsTest(Case):
                 halves = [] if mechanism in self.always_causal else ["--encoder-attention", mechanism]
                 halves += [] if mechanism in self.never_causal else ["--decoder-attention", mechanism]
                 halves += [] if mechanism.startswith(OF_ONE_TEXT) else ["--cross-attention", mechanism]
-                self.check_learned(run, weft(*asked, *halves))
+                has_idle_dropout = mechanism.startswith("performer")
+                process = weft(*asked, *halves, *(["--attention-dropout", "0.1"] if has_idle_dropout else []))
+                self.check_learned(run, process)
+                if has_idle_dropout:
+                    self.check_described(run, mechanism, process.stderr)
                 for half, why in (("--decoder-attention", self.never_causal.get(mechanism)), ("--encoder-attention", self.always_causal.get(mechanism)),
                                   ("--cross-attention", "cannot attend to another sequence, because")):
                     if why and half not in halves:

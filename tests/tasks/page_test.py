@@ -170,9 +170,12 @@ class PageTest(Case):
 
     def test_attention_of_models_that_write(self):
         self.train("--steps", "1")
-        marian = make_marian(self.folder / "marian")
-        server = self.serve(self.run_directory, marian)
-        self.assertEqual([model["attention"] for model in server.ask("GET", "/v1/models")[1]["data"]], [True, True])
+        marian, unseen = make_marian(self.folder / "marian"), self.folder / "unseen"
+        self.train("--steps", "1", "--attention", "linear", out=unseen)
+        server = self.serve(self.run_directory, marian, unseen)
+        shown = {model["id"]: model["attention"] for model in server.ask("GET", "/v1/models")[1]["data"]}
+        self.assertEqual(shown, {"run": True, "marian": True, "unseen": False})
+        self.assertEqual(server.ask("POST", "/v1/models/unseen/attention", {"inputs": "graph"})[0], 404)
         page = self.folder / "page.html"
         for model, texts, inputs in ((self.run_directory, ["graph token"], "graph token"), (marian, ["a man", "the loom"], {"text": "a man", "text_pair": "the loom"})):
             self.assertEqual(weft("attention", model, *texts, "--out", page, "--cells", "128").returncode, 0)

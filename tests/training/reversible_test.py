@@ -37,7 +37,7 @@ class ReversibleTest(Case):
         for (_, one), (_, other) in zip(*found):
             self.assertAlmostEqual(one, other, places=4)
         self.assertEqual(weft_json("eval", out, "--text", self.held_out, "--context", "72")["context"], 72)
-        self.assert_fails(weft("eval", out, "--text", self.held_out, "--context", "73"), 1, "axial_pos_shape = 72")
+        self.assert_fails(weft("eval", out, "--text", self.held_out, "--context", "73"), 2, "--context must be at most 72")
         prompt = ("--prompt", "graph of words", "--max-new-tokens", "40", "--temperature", "0")
         self.assertEqual(weft_json("generate", out, *prompt)["new_tokens"], 40)
         self.assert_fails(weft("generate", out, "--prompt", "a" * 73, "--max-new-tokens", "1", "--json"), 2, "72")

@@ -33,10 +33,6 @@ void check_request(const EncoderModel& source, const ConvertOptions& options) {
           "convert makes longformer, big_bird, littlebird or etc, found ", quote(options.to));
   require(options.length >= config.maximum_length() && options.length <= (1 << 24), "length must be from the ",
           config.maximum_length(), " positions that the model has to 16777216, found ", options.length);
-  // Two latents that begin equal would stay equal.
-  require(options.to != "littlebird" || (options.latents >= 1 && options.latents <= config.maximum_length()),
-          "latents begin as positions of the model: expected 1 to ", config.maximum_length(), " latents, found ",
-          options.latents);
 }
 
 /// Heads whose layers differ between the two families cannot go along.
@@ -70,10 +66,8 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   config.num_latents = options.latents;
   config.sentence_end_ids = options.sentence_end_ids;
   config.position_embedding_type = target.base.position_embedding_type;
-  if (!options.attention.empty()) {
-    config.attention = options.attention;
-    config.directory.clear();  // files that it names lie in the working directory
-  }
+  config.attention = options.attention;  // that of the source would stand in place of the target's
+  config.directory.clear();              // files that the options name lie in the working directory
   // BigBird tells a question from its text by the token type.
   config.type_vocab_size =
       options.to == "big_bird" ? std::max<std::int64_t>(2, source.type_vocab_size) : source.type_vocab_size;

@@ -14,6 +14,7 @@
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 #include "weft/models/families/family.h"
+#include "weft/models/stack/seeded_generator.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -87,11 +88,13 @@ EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions
   const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
   EncoderFile file = describe_encoder_file(*opened, read, head);
   file.new_head = options.allow_new_head;
+  file.attention = options.encoder.attention;
   const EncoderConfig config = settle(read, head, file, options);
   const WeightMap map = encoder_weight_map(file, config, head);
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   const EncoderModel shape(config, head, options.encoder, at::TensorOptions(at::kMeta).dtype(options.dtype));
   const std::vector<std::string> missing = check_weights(*shape, *opened, map);
+  const models::SeededGenerator for_mechanisms(options.seed);
   EncoderModel model(config, head, options.encoder, at::TensorOptions(options.dtype));
   read_weights(*model, *opened, options.check_finite, map, missing);
   fill_new_tensors(model, file, missing, options);

@@ -21,11 +21,11 @@ models::EncoderConfig load_encoder_config(const std::filesystem::path& directory
 struct EncoderLoadOptions {
   std::optional<models::Head> head = {};  ///< absent: what config.json's architectures name
   models::EncoderOptions encoder = {};
-  at::ScalarType dtype = at::kFloat;     ///< of the parameters: float32, bfloat16, float64
-  bool check_finite = false;             ///< NaN or infinite weights become a kNumeric error that names the tensor
-  bool allow_new_head = false;           ///< fine-tuning: a head that the file lacks is initialised, see new_tensors
-  std::uint64_t seed = 0;                ///< of a head that is initialised
-  std::vector<std::string> labels = {};  ///< of a new head, in place of the config's id2label
+  at::ScalarType dtype = at::kFloat;  ///< of the parameters: float32, bfloat16, float64
+  bool check_finite = false;          ///< NaN or infinite weights become a kNumeric error that names the tensor
+  bool allow_new_head = false;  ///< fine-tuning: what the file lacks of the head and of encoder.attention begins anew
+  std::uint64_t seed = 0;       ///< of what begins anew, see new_tensors
+  std::vector<std::string> labels = {};             ///< of a new head, in place of the config's id2label
   std::vector<std::string>* new_tensors = nullptr;  ///< when given: the Hugging Face names of what was initialised
 };
 

@@ -79,7 +79,8 @@ models::LanguageModel load_as(const OpenedModel& directory, const TransformerCon
   const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
   const formats::TensorFile& file = *opened;
   const PublishedDecoder* const published = directory.published_decoder();
-  const WeightMap map = published != nullptr ? published->map(config) : WeightMap{};
+  WeightMap map = published != nullptr ? published->map(config) : WeightMap{};
+  map.asked_attention = options.attention.empty() ? std::string() : options.attention.front();
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   check_weights(*models::LanguageModel(config, at::TensorOptions(at::kMeta).dtype(at::kFloat)), file, map);
   models::LanguageModel model(config, at::TensorOptions(options.device).dtype(at::kFloat));

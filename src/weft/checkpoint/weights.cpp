@@ -40,11 +40,12 @@ at::Tensor part_of_parameter(const at::Tensor& parameter, const HuggingFaceNames
   return as_in_file(parameter.narrow(0, static_cast<std::int64_t>(part) * rows, rows), names);
 }
 
-/// What is wrong with a tensor that is there, or nothing.
-std::string wrong_with(const formats::TensorInfo& info, const at::Tensor& expected, bool takes_float64) {
+/// What is wrong with a tensor that is there, or nothing. `asker` says what asks for the shape.
+std::string wrong_with(const formats::TensorInfo& info, const at::Tensor& expected, const std::string& asker,
+                       bool takes_float64) {
   using formats::Dtype;
   if (expected.sizes() != at::IntArrayRef(info.shape)) {
-    return concat("tensor ", quote(info.name), " has shape ", at::IntArrayRef(info.shape), ", but config.json says ",
+    return concat("tensor ", quote(info.name), " has shape ", at::IntArrayRef(info.shape), ", but ", asker, " says ",
                   expected.sizes());
   }
   const bool readable = info.dtype == Dtype::F32 || info.dtype == Dtype::F16 || info.dtype == Dtype::BF16 ||
@@ -64,6 +65,8 @@ struct Findings {
 void check_parameter(Findings& findings, const formats::TensorFile& file, const WeightMap& map,
                      const std::string& parameter, const at::Tensor& value) {
   const HuggingFaceNames names = map.names_of(parameter);
+  const std::string asker =
+      map.is_asked(parameter) ? concat("attention `", map.asked_attention, "`") : std::string("config.json");
   const auto may_be_new = [&](bool misshapen) { return map.may_be_new && map.may_be_new(parameter, misshapen); };
   bool absent = false;
   for (std::size_t part = 0; part < names.parts.size(); ++part) {
@@ -72,9 +75,10 @@ void check_parameter(Findings& findings, const formats::TensorFile& file, const 
     std::string wrong;
     if (info != nullptr) {
       findings.used.insert(info->name);
-      wrong = wrong_with(*info, expected, map.takes_float64);
+      wrong = wrong_with(*info, expected, asker, map.takes_float64);
     } else {
-      wrong = concat("tensor ", quote(names.parts[part]), " of shape ", expected.sizes(), " is missing");
+      wrong = concat("tensor ", quote(names.parts[part]), " of shape ", expected.sizes(), " is missing",
+                     map.is_asked(parameter) ? concat(": ", asker, " learns it") : std::string());
     }
     if (!wrong.empty() && may_be_new(info != nullptr)) {
       absent = true;
@@ -93,6 +97,10 @@ HuggingFaceNames WeightMap::names_of(const std::string& parameter) const {
   return names ? names(parameter) : HuggingFaceNames{.parts = {parameter}};
 }
 
+bool WeightMap::is_asked(std::string_view parameter) const {
+  return !asked_attention.empty() && parameter.find(".mechanism.") != std::string_view::npos;
+}
+
 std::vector<std::string> check_weights(const torch::nn::Module& model, const formats::TensorFile& file,
                                        const WeightMap& map) {
   Findings findings;
@@ -100,16 +108,23 @@ std::vector<std::string> check_weights(const torch::nn::Module& model, const for
     check_parameter(findings, file, map, parameter.key(), parameter.value());
   }
   for (const formats::TensorInfo& info : file.tensors()) {
-    if (!findings.used.contains(info.name) && !(map.may_be_surplus && map.may_be_surplus(info.name))) {
-      findings.complaints.push_back(concat("tensor ", quote(info.name), " of shape ", at::IntArrayRef(info.shape),
-                                           " is not part of ", map.model));
+    const bool harmless = map.is_asked(info.name) || (map.may_be_surplus && map.may_be_surplus(info.name));
+    if (!findings.used.contains(info.name) && !harmless) {
+      findings.complaints.push_back(
+          concat("tensor ", quote(info.name), " of shape ", at::IntArrayRef(info.shape), " is not part of ", map.model,
+                 map.asked_attention.empty() ? "" : " with the attention that was asked for"));
     }
   }
   if (!findings.complaints.empty()) {
     // The first complaint stands for all: a wrong config makes most tensors wrong.
     const std::size_t others = findings.complaints.size() - 1;
-    fail(ErrorKind::kFormat, file.path().string(), ": ", findings.complaints.front(),
-         others > 0 ? concat(" (and ", others, " more)") : std::string());
+    throw Error(
+        ErrorKind::kFormat,
+        concat(file.path().string(), ": ", findings.complaints.front(),
+               others > 0 ? concat(" (and ", others, " more)") : std::string()),
+        map.asked_attention.empty()
+            ? ""
+            : "only training begins it: weft train --attention, with a new model or an encoder of Hugging Face");
   }
   return findings.missing;
 }

@@ -36,10 +36,14 @@ struct WeightMap {
   std::function<bool(const std::string& parameter, bool misshapen)> may_be_new = {};
   /// Whether a tensor that belongs to no parameter does no harm.
   std::function<bool(std::string_view name)> may_be_surplus = {};
+  /// Mechanism that a caller asked for in place of the config's, whose own parameters the file may lack; empty: none.
+  std::string asked_attention = {};
   bool takes_float64 = false;
   std::string model = "the model in config.json";  ///< for the message of a tensor too many
 
   HuggingFaceNames names_of(const std::string& parameter) const;
+  /// Whether `parameter` is one of those that `asked_attention` brings.
+  bool is_asked(std::string_view parameter) const;
 };
 
 /// Throws kFormat unless `file` holds the parameters of `model` (which may be on the meta device) and nothing else that

@@ -38,6 +38,10 @@ std::string name_table(const Rows& rows, std::string_view indent) {
 std::string digits(std::int64_t number) { return inspect::grouped_digits(number); }
 
 std::string percent(double share) {
+  constexpr double kMostInThreeDigits = 9.995;
+  if (share >= kMostInThreeDigits) {
+    return digits(std::llround(share * 100)) + "%";
+  }
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.3g%%", share * 100);
   return text.data();

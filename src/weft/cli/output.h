@@ -27,7 +27,7 @@ std::string name_table(const Rows& rows, std::string_view indent = "");
 /// 1234567 as "1,234,567".
 std::string digits(std::int64_t number);
 
-/// 0.0123 as "1.23%".
+/// 0.0123 as "1.23%", 50 as "5,000%".
 std::string percent(double share);
 
 /// `value` with so many places behind the point.

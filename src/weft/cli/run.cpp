@@ -24,6 +24,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/kernels/fused.h"
 
 namespace weft::cli {
 namespace {
@@ -200,7 +201,10 @@ int run(int count, char** arguments) {
     app.set_version_flag("--version", std::string(kVersion), "print the version");
     forget_model_arguments();
     add_commands(app, named_command(count, arguments));
-    app.parse_complete_callback(resolve_model_arguments);
+    app.parse_complete_callback([] {
+      kernels::check_forced_isa();
+      resolve_model_arguments();
+    });
     app.require_subcommand(1);
     unmark_values(app);
     parse(app, count, arguments);

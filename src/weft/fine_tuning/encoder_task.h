@@ -30,6 +30,7 @@ class EncoderTask final : public training::Task {
   /// Steps that show every example `epochs` times; the last may begin one more epoch.
   std::int64_t steps_of(std::int64_t epochs);
   const Objective& objective() const noexcept { return *objective_; }
+  const models::EncoderModel& model() const noexcept { return model_; }
 
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;

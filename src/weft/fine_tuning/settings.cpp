@@ -46,8 +46,8 @@ void check_settings(const RunSettings& settings, std::string_view where) {
           settings.trainer.steps, " and minutes ", settings.trainer.minutes);
   check_format(task.task, settings.data);
   check_folds(settings.data, where);
-  require(settings.data.folds == 0 || task.eval_data.empty(), where, ": with folds, what is held out is a part of ",
-          "train_data, but eval_data was given, too");
+  require(settings.data.folds == 0 || task.eval_data.empty(), where, ": folds hold out a part of train_data, but ",
+          "eval_data was given, too");
   require(task.attention.size() <= 1, where, ": attention is one expression for all layers, found ",
           task.attention.size());
 }

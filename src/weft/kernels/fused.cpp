@@ -83,9 +83,15 @@ InstructionSet forced_isa(const std::string& name) {
   fail(ErrorKind::kArgument, "WEFT_ISA must be one of ", known_names(), ", found \"", name, "\"");
 }
 
-InstructionSet choose() {
+/// What WEFT_ISA says; empty where it says nothing.
+std::string named_isa() {
   const char* forced = std::getenv("WEFT_ISA");
-  return forced == nullptr || *forced == '\0' ? best_isa() : forced_isa(forced);
+  return forced == nullptr ? "" : forced;
+}
+
+InstructionSet choose() {
+  const std::string forced = named_isa();
+  return forced.empty() ? best_isa() : forced_isa(forced);
 }
 
 }  // namespace
@@ -128,6 +134,12 @@ bool is_available(InstructionSet isa) noexcept {
 InstructionSet chosen_isa() {
   static const InstructionSet isa = choose();
   return isa;
+}
+
+void check_forced_isa() {
+  if (!named_isa().empty()) {
+    chosen_isa();
+  }
 }
 
 const char* fused_obstacle(const AttentionArguments& arguments) noexcept {

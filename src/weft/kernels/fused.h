@@ -40,6 +40,9 @@ bool is_available(InstructionSet isa) noexcept;
 /// lacks it.
 InstructionSet chosen_isa();
 
+/// Throws what chosen_isa() would where WEFT_ISA is set: for a program that begins, whichever kernels it will call.
+void check_forced_isa();
+
 /// Why the fused kernels do not take a call, as a static string, or null: they take float32, bfloat16 and float16, key
 /// tiles of 64 and query tiles up to 64.
 const char* fused_obstacle(const AttentionArguments& arguments) noexcept;

@@ -159,6 +159,8 @@ StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& opti
   StackConfig stack;
   stack.embeddings = encoder_embeddings(config);
   stack.globals = global_embeddings(config);
+  stack.no_positions = find_family(config.model_type).may_lack_positions ? "position_embedding_type none"
+                                                                         : "as bert, littlebird and etc can be";
   if (find_family(config.model_type).is_star) {
     stack.star = star_layers(config);
     return stack;

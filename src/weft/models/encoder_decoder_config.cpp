@@ -76,11 +76,11 @@ void check_head_count(const EncoderDecoderConfig& config, std::string_view where
 }
 
 /// A call names positions of the source that `input` stands for, and none of the target.
-void check_target(const StackConfig& stack, const std::string& where) {
+void check_target(const StackConfig& stack, std::string_view where) {
   for (const layers::BlockConfig& block : stack.blocks) {
     if (attention::parse_mechanism(block.attention, block.directory).needs_input) {
-      fail(ErrorKind::kUnsupported, where, ": attention of layer ", block.layer, ": `", block.attention,
-           "` names `input`, but a call of an encoder-decoder names no such positions of the target");
+      fail(ErrorKind::kUnsupported, where, ": ", stack.attention_field, " of layer ", block.layer, ": `",
+           block.attention, "` names `input`, but a call of an encoder-decoder names no such positions of the target");
     }
   }
 }
@@ -117,6 +117,7 @@ StackConfig encoder_stack(const EncoderDecoderConfig& config, const EncoderOptio
   const EncoderDecoderFamily& family = find_encoder_decoder(config.model_type);
   StackConfig stack;
   stack.length_field = "max_source_positions";
+  stack.attention_field = options.attention.empty() ? "encoder_attention" : "attention";
   stack.embeddings = pair_embeddings(config, config.max_source_positions);
   for (std::int64_t layer = 0; layer < config.encoder_layers; ++layer) {
     layers::BlockConfig block = pair_block(config, layer, config.encoder_attention_heads);
@@ -137,6 +138,7 @@ StackConfig encoder_stack(const EncoderDecoderConfig& config, const EncoderOptio
 StackConfig decoder_stack(const EncoderDecoderConfig& config) {
   StackConfig stack;
   stack.length_field = "max_target_positions";
+  stack.attention_field = "decoder_attention";
   stack.embeddings = pair_embeddings(config, config.max_target_positions);
   stack.embeddings.vocab_size = config.target_vocab_size();
   stack.embeddings.shares_tokens = config.share_embeddings;
@@ -173,10 +175,10 @@ void validate(const EncoderDecoderConfig& config, std::string_view where) {
           config.model_type, " has as many positions for a target as for a source, found ", config.max_target_positions,
           " and ", config.max_source_positions);
   family.check(config, where);
-  check_mechanisms(encoder_stack(config, {}), concat(where, ": encoder"));
+  check_mechanisms(encoder_stack(config, {}), where);
   const StackConfig decoder = decoder_stack(config);
-  check_mechanisms(decoder, concat(where, ": decoder"));
-  check_target(decoder, concat(where, ": decoder"));
+  check_mechanisms(decoder, where);
+  check_target(decoder, where);
 }
 
 }  // namespace weft::models

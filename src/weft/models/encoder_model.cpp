@@ -11,6 +11,7 @@
 #include "weft/models/heads/task_head.h"
 #include "weft/models/heads/task_loss.h"
 #include "weft/models/stack/initialize.h"
+#include "weft/models/stack/seeded_generator.h"
 #include "weft/models/stack/stack.h"
 
 namespace weft::models {
@@ -40,19 +41,6 @@ EncoderConfig checked(const EncoderConfig& config, Head head, const EncoderOptio
   check_mechanisms(stack_config(config, options), "model config");  // before any tensor
   return config;
 }
-
-/// LibTorch's CPU generator with a seed, and as it was afterwards: mechanisms draw what they learn from it.
-class SeededGenerator {
- public:
-  explicit SeededGenerator(std::uint64_t seed) : state_(generator_.get_state()) { generator_.set_current_seed(seed); }
-  ~SeededGenerator() { generator_.set_state(state_); }
-  SeededGenerator(const SeededGenerator&) = delete;
-  SeededGenerator& operator=(const SeededGenerator&) = delete;
-
- private:
-  at::Generator generator_ = at::detail::getDefaultCPUGenerator();
-  at::Tensor state_;
-};
 
 }  // namespace
 

@@ -212,8 +212,12 @@ struct TransformerConfig {
   }
 };
 
-/// Tokens that have a position, where the positions are learned; none where a text may be longer.
+/// Tokens that a text may have, where positions are learned, or an attention learns sums over them; none where a text
+/// may be longer.
 std::optional<std::int64_t> position_limit(const TransformerConfig& config);
+
+/// Errors: kArgument where windows of `context` tokens are longer than position_limit().
+void check_context(const TransformerConfig& config, std::int64_t context);
 
 /// Errors: kArgument naming `where` where the model of `config` cannot go on behind a memory, and why.
 void check_memory(const TransformerConfig& config, std::string_view where);

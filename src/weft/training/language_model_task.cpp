@@ -33,6 +33,7 @@ constexpr std::uint64_t kDropoutStream = 0x64726F70;
 // What the config names, as tokens. Errors: kArgument where the model was made for other things.
 std::shared_ptr<const data::TokenSource> source_of(const TextConfig& config, const models::TransformerConfig& model,
                                                    const text::Tokenizer& tokenizer) {
+  models::check_context(model, config.context);
   if (data_kind(config) == DataKind::kPictures) {
     auto pictures = std::make_shared<data::PictureTokens>(config.train_images);
     check_pictures(model, pictures->shape(), "train_images");

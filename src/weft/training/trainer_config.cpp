@@ -20,8 +20,8 @@ void check_config(const TrainerConfig& config, std::string_view where) {
           std::max<std::int64_t>(config.processes, 1));
   require(config.warmup_steps == 0 || config.steps > 0, where, ": warmup_steps needs steps, found minutes ",
           config.minutes, "; a run by minutes has warmup_ratio");
-  require(config.warmup_steps <= config.steps, where, ": warmup_steps must be at most steps, ", config.steps,
-          ", found ", config.warmup_steps);
+  require(config.warmup_steps <= config.steps, where, ": warmup_steps must be at most steps ", config.steps, ", found ",
+          config.warmup_steps);
   require(config.schedule != "inverse_sqrt" || config.warmup_steps > 0 || config.warmup_ratio > 0, where,
           ": schedule inverse_sqrt needs warm-up, found warmup_steps 0 and warmup_ratio 0");
   require(config.early_stopping == 0 || (!config.best_metric.empty() && config.eval_every > 0), where,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings that are allowed and rarely what is wanted.
+// Settings that are allowed and rarely what is wanted, or that do nothing.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace weft::attention {
 
-/// What a user should know of the settings of `spec` before a model is trained with them, in one line; empty where
-/// there is nothing to say.
-std::string caution_of(const MechanismSpec& spec);
+/// What a user should know of the settings of `spec` and of its site before a model is trained with them, in one line;
+/// empty where there is nothing to say.
+std::string caution_of(const MechanismSpec& spec, const MechanismSite& site);
 
 }  // namespace weft::attention

@@ -16,6 +16,7 @@
 #include "weft/attention/mechanisms/linformer/linformer_attention.h"
 #include "weft/attention/mechanisms/little_bird/little_bird_attention.h"
 #include "weft/attention/mechanisms/lsh/lsh_attention.h"
+#include "weft/attention/mechanisms/names.h"
 #include "weft/attention/mechanisms/nystrom/nystrom_attention.h"
 #include "weft/attention/mechanisms/pattern_attention.h"
 #include "weft/attention/mechanisms/performer/performer_attention.h"
@@ -25,7 +26,10 @@
 #include "weft/attention/state/keys_and_values.h"
 #include "weft/attention/state/state_checks.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/core/quote.h"
 #include "weft/kernels/arguments.h"
+#include "weft/pattern/language/names.h"
 
 namespace weft::attention {
 namespace {
@@ -64,6 +68,7 @@ constexpr std::array kMechanisms{
     Mechanism{"little_bird", parse_little_bird, build_learned<LittleBirdAttention>},
     Mechanism{"global_local", parse_etc, build_learned<EtcAttention>},
 };
+static_assert(std::ranges::equal(kMechanisms, kMechanismNames, {}, &Mechanism::name));
 
 // The identifier that the expression begins with, empty when it begins with anything else.
 std::string_view first_name(std::string_view expression) {
@@ -84,6 +89,31 @@ const Mechanism* find_mechanism(std::string_view name) {
   const auto found = std::find_if(kMechanisms.begin(), kMechanisms.end(),
                                   [&](const Mechanism& mechanism) { return mechanism.name == name; });
   return found == kMechanisms.end() ? nullptr : &*found;
+}
+
+/// Errors: kExpression with a caret where the expression begins with a name that neither a pattern nor a mechanism has.
+void check_first_name(const std::string& expression) {
+  const pattern::Token first = pattern::tokenize(expression).front();
+  const bool has_own_message = first.text == "input" || first.text == "layer";  // names with a place of their own
+  if (first.kind != pattern::TokenKind::kName || pattern::find_name(first.text) != nullptr || has_own_message) {
+    return;
+  }
+  const std::vector<std::string_view> patterns = pattern::all_names();
+  std::vector<std::string_view> candidates = patterns;
+  candidates.insert(candidates.end(), kMechanismNames.begin(), kMechanismNames.end());
+  std::string lower(first.text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string_view meant = nearest_name(lower, candidates);
+  const std::string help = !meant.empty() ? concat(", did you mean '", meant, "'?")
+                                          : concat("; the patterns are ", joined(patterns, ", "),
+                                                   "; the mechanisms are ", joined(kMechanismNames, ", "));
+  pattern::fail_at(expression, first.where, concat("unknown name ", pattern::describe(first), help));
+}
+
+MechanismSpec parse_pattern(const std::string& expression, const std::filesystem::path& directory) {
+  check_first_name(expression);
+  refuse_mechanism_names(expression, ": it stands alone, and is not combined with patterns");
+  return pattern_mechanism(pattern::Pattern::parse(expression, directory));
 }
 
 }  // namespace
@@ -126,8 +156,7 @@ at::Tensor AttentionImpl::step(const at::Tensor& query, const at::Tensor& key, c
 
 MechanismSpec parse_mechanism(const std::string& expression, const std::filesystem::path& directory) {
   const Mechanism* mechanism = find_mechanism(first_name(expression));
-  return mechanism != nullptr ? mechanism->parse(expression)
-                              : pattern_mechanism(pattern::Pattern::parse(expression, directory));
+  return mechanism != nullptr ? mechanism->parse(expression) : parse_pattern(expression, directory);
 }
 
 std::shared_ptr<AttentionImpl> make_attention(const MechanismSpec& spec, const MechanismSite& site,

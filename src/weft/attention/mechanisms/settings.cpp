@@ -25,10 +25,11 @@ bool is_word(std::string_view text) {
                                       [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
 }
 
-// Words with a slash between two of them.
+// Words with a slash between two of them; `1.5` and `+8` are read, too, so that what asks for a number can refuse them.
 bool is_value(const std::string& text) {
   std::istringstream list(text);
   for (std::string word; std::getline(list, word, '/');) {
+    std::erase_if(word, [](char c) { return c == '.' || c == '+'; });
     if (!is_word(word)) {
       return false;
     }
@@ -55,20 +56,31 @@ MechanismSettings::MechanismSettings(const std::string& expression, const std::s
   for (std::string setting; std::getline(list, setting, ',');) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos) {
-      refuse(setting);
+      refuse(trimmed(setting));
     }
     const std::string key = trimmed(setting.substr(0, equals));
     const std::string value = trimmed(setting.substr(equals + 1));
-    const bool repeated =
-        std::any_of(settings_.begin(), settings_.end(), [&](const auto& known) { return known.first == key; });
-    if (!is_word(key) || !is_value(value) || repeated) {
-      refuse(setting);
+    if (!is_word(key) || (!value.empty() && !is_value(value))) {
+      refuse(trimmed(setting));
     }
-    settings_.emplace_back(key, value);
+    add(key, value);
   }
   if (inside.ends_with(',')) {
     refuse(inside);
   }
+}
+
+void MechanismSettings::add(const std::string& key, const std::string& value) {
+  const bool repeated =
+      std::any_of(settings_.begin(), settings_.end(), [&](const auto& known) { return known.first == key; });
+  if (repeated) {
+    fail(ErrorKind::kExpression, "attention: `", name_, "` has the setting ", quote(key), " twice");
+  }
+  if (value.empty()) {
+    fail(ErrorKind::kExpression, "attention: `", name_, "` has the setting ", quote(key),
+         " without a value; give one behind `=`, or leave the setting out");
+  }
+  settings_.emplace_back(key, value);
 }
 
 std::string MechanismSettings::take(std::string_view key) {
@@ -99,6 +111,10 @@ std::vector<std::int64_t> MechanismSettings::numbers(std::string_view key, std::
 
 std::int64_t MechanismSettings::in_range(std::string_view key, const std::string& value, std::int64_t least,
                                          std::int64_t most) const {
+  if (value.starts_with('+')) {
+    fail(ErrorKind::kExpression, "attention: ", key, " of `", name_, "` must be a whole number without a plus sign, ",
+         "found ", quote(value));
+  }
   const auto number = integer_of(value);
   if (!number || *number < least || *number > most) {
     fail(ErrorKind::kExpression, "attention: ", key, " of `", name_, "` must be a whole number in [", least, ", ", most,

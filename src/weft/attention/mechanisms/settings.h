@@ -31,6 +31,7 @@ class MechanismSettings {
   void check_all_taken(const std::vector<std::string_view>& known) const;
 
  private:
+  void add(const std::string& key, const std::string& value);
   std::string take(std::string_view key);
   std::int64_t in_range(std::string_view key, const std::string& value, std::int64_t least, std::int64_t most) const;
 

@@ -53,7 +53,9 @@ struct MechanismSpec {
   Projections projections = Projections::kSeparate;
   bool needs_input = false;              ///< a call has to bind positions to `input`
   bool brings_positions = false;         ///< its scores know positions: a model adds none of its own
+  bool has_probabilities = true;         ///< of pairs; without any, dropout on them does nothing
   bool keeps_memory = false;             ///< a segment can go on behind the rows that the one before it left
+  bool has_longest_text = false;         ///< it reads no text longer than its site's maximum_length
   bool ignores_query_positions = false;  ///< wherever a query stands, it sees the same of another sequence
   std::int64_t heads = 0;                ///< whose settings it lists one by one; 0: it fits any number
   std::int64_t latents =

@@ -29,6 +29,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::int64_t kStateTokens = 1024;
+constexpr std::int64_t kTokensPerGlobal = 32;  // about a sentence
 
 /// Counts what passes through it on its way to LibTorch's own allocator. Its pointers are plain ones, since buffers of
 /// products are asked for without an owner.
@@ -111,6 +112,11 @@ attention::MechanismSite site_for(const MechanismCalls& calls, std::int64_t leng
   return site;
 }
 
+/// The tokens beside a text of so many, where the mechanism attends to some.
+std::int64_t tokens_beside(const attention::MechanismSpec& spec, std::int64_t length) {
+  return spec.global_rows ? std::max(std::int64_t{1}, length / kTokensPerGlobal) : 0;
+}
+
 /// Query, key and value [batch, heads, length, head_dim] ~ N(0, 1), the same in every run; keys and values have
 /// `latents` rows more.
 std::vector<at::Tensor> inputs_for(const MechanismCalls& calls, std::int64_t length, std::int64_t latents = 0) {
@@ -140,8 +146,10 @@ std::pair<double, std::int64_t> measured(const std::function<void()>& work, cons
 
 MechanismTimes measure_length(const std::string& expression, const MechanismCalls& calls, std::int64_t length) {
   const auto module = module_for(expression, calls, length);
-  std::vector<at::Tensor> inputs = inputs_for(calls, length, module->spec().latents);
-  const auto call = [&] { return module->forward(inputs[0], inputs[1], inputs[2], {}); };
+  attention::AttentionContext context;
+  context.beside = tokens_beside(module->spec(), length);
+  std::vector<at::Tensor> inputs = inputs_for(calls, length + context.beside, module->spec().latents);
+  const auto call = [&] { return module->forward(inputs[0], inputs[1], inputs[2], context); };
   MechanismTimes times;
   times.length = length;
   std::tie(times.forward_ms, times.forward_bytes) = measured(
@@ -197,6 +205,18 @@ std::string reason_to_skip(const std::vector<MechanismTimes>& times, std::int64_
   return {};
 }
 
+/// Adds the times of each length to `report`, or why the calls from a length on are left out.
+void measure_lengths(const std::string& expression, const MechanismCalls& calls, MechanismReport& report) {
+  for (const std::int64_t length : calls.lengths) {
+    report.skipped_why = reason_to_skip(report.times, length, calls);
+    if (!report.skipped_why.empty()) {
+      report.skipped_from = length;
+      return;
+    }
+    report.times.push_back(measure_length(expression, calls, length));
+  }
+}
+
 std::optional<std::int64_t> state_bytes_of(const std::string& expression, const MechanismCalls& calls) {
   if (!calls.causal || !attention::parse_mechanism(expression).limits.incremental.empty()) {
     return std::nullopt;
@@ -244,18 +264,14 @@ MechanismReport measure_mechanism(const std::string& expression, const Mechanism
   try {
     report.attention =
         attention::at_site(attention::parse_mechanism(expression), site_for(calls, calls.lengths.back())).description;
-    module_for(expression, calls, calls.lengths.front());  // which may refuse for reasons of its own
-  } catch (const Error& error) {
-    report.refused = error.what();
-    return report;
-  }
-  for (const std::int64_t length : calls.lengths) {
-    report.skipped_why = reason_to_skip(report.times, length, calls);
-    if (!report.skipped_why.empty()) {
-      report.skipped_from = length;
-      break;
+    measure_lengths(expression, calls, report);
+  } catch (const Error& error) {  // of the site, of the module, or of a call
+    if (report.times.empty()) {
+      report.refused = error.what();
+      return report;
     }
-    report.times.push_back(measure_length(expression, calls, length));
+    report.skipped_from = calls.lengths[report.times.size()];
+    report.skipped_why = error.what();
   }
   report.state_bytes = state_bytes_of(expression, calls);
   return report;

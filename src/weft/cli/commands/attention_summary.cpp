@@ -6,26 +6,27 @@
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
 #include "weft/inspect/survey/survey.h"
+#include "weft/models/encoder_model.h"
 #include "weft/models/stack/stack_config.h"
 
 namespace weft::cli {
 namespace {
 
 // Nothing for what is no pattern, and where a random graph draws so many keys a row that counting them would take long.
-std::optional<Density> density(const std::optional<pattern::Pattern>& pattern, const models::TransformerConfig& config,
-                               std::int64_t layer, std::int64_t length) {
+std::optional<Density> density(const std::optional<pattern::Pattern>& pattern, const attention::MechanismSite& at,
+                               std::size_t layers, std::int64_t length) {
   if (!pattern || pattern->needs_input() || length <= 0) {
     return std::nullopt;
   }
   pattern::Site site;
   site.query_length = length;
   site.key_length = length;
-  site.heads = config.num_attention_heads;
-  site.layer = layer;
-  site.maximum_length = config.max_position_embeddings;
+  site.heads = at.heads;
+  site.layer = at.layer;
+  site.maximum_length = at.maximum_length;
   pattern->check(site);
   try {
-    const double questions = inspect::kSurveyQuestions / static_cast<double>(config.num_hidden_layers);
+    const double questions = inspect::kSurveyQuestions / static_cast<double>(layers);
     const inspect::LayoutSurvey survey = inspect::survey_layout(*pattern, site, {}, questions);
     return Density{survey.layout.density, survey.sampled > 0};
   } catch (const Error&) {
@@ -39,24 +40,26 @@ double full_flops(const attention::MechanismSite& site, std::int64_t length) {
   return 4 * tokens * tokens * static_cast<double>(site.heads * site.head_dim);
 }
 
-}  // namespace
+/// An attention of a layer: its mechanism string, and where it computes.
+struct LayerAttention {
+  const std::string& expression;
+  attention::MechanismSite site;
+};
 
-std::vector<AttentionSummary> summarize_attention(const models::TransformerConfig& config, std::int64_t length) {
+std::vector<AttentionSummary> summarize(const std::vector<LayerAttention>& layers, std::int64_t length) {
   std::vector<AttentionSummary> summaries;
-  for (const layers::BlockConfig& block : models::stack_config(config).blocks) {
-    const std::int64_t layer = block.layer;
-    const attention::MechanismSpec given = attention::parse_mechanism(block.attention, config.directory);
-    const attention::MechanismSite site = layers::site_of(block);
+  for (const auto& [expression, site] : layers) {
+    const attention::MechanismSpec given = attention::parse_mechanism(expression, site.directory);
     const attention::MechanismSpec effective = attention::at_site(given, site);
-    const std::optional<Density> share = density(effective.pattern, config, layer, length);
+    const std::optional<Density> share = density(effective.pattern, site, layers.size(), length);
     // Neighbours that print alike and count alike are one row; `layer` in an expression makes them differ.
     if (!summaries.empty() && summaries.back().effective == effective.description &&
         summaries.back().density == share) {
-      summaries.back().last_layer = layer;
+      summaries.back().last_layer = site.layer;
       continue;
     }
-    AttentionSummary summary{layer, layer, given.description, effective.description, share, {}, {}, {}};
-    summary.caution = attention::caution_of(given);
+    AttentionSummary summary{site.layer, site.layer, given.description, effective.description, share, {}, {}, {}};
+    summary.caution = attention::caution_of(given, site);
     if (const auto flops = attention::forward_operations(effective, site, length); flops && length > 0) {
       summary.flops = *flops * static_cast<double>(site.heads);
       summary.share_of_full = *summary.flops / full_flops(site, length);
@@ -64,6 +67,36 @@ std::vector<AttentionSummary> summarize_attention(const models::TransformerConfi
     summaries.push_back(std::move(summary));
   }
   return summaries;
+}
+
+std::string row_suffix(const std::vector<AttentionSummary>& summaries, const AttentionSummary& summary) {
+  return summaries.size() == 1 ? "" : ", " + layer_range(summary);
+}
+
+}  // namespace
+
+std::vector<AttentionSummary> summarize_attention(const std::vector<layers::BlockConfig>& blocks, std::int64_t length) {
+  std::vector<LayerAttention> found;
+  found.reserve(blocks.size());
+  for (const layers::BlockConfig& block : blocks) {
+    found.push_back({block.attention, layers::site_of(block)});
+  }
+  return summarize(found, length);
+}
+
+std::vector<AttentionSummary> summarize_attention(const models::TransformerConfig& config, std::int64_t length) {
+  return summarize_attention(models::stack_config(config).blocks, length);
+}
+
+PairAttentionSummary summarize_attention(const models::EncoderDecoderConfig& config) {
+  const models::StackConfig decoder = models::decoder_stack(config);
+  std::vector<LayerAttention> cross;
+  cross.reserve(decoder.blocks.size());
+  for (const layers::BlockConfig& block : decoder.blocks) {
+    cross.push_back({block.cross_attention, layers::cross_site_of(block)});
+  }
+  return {summarize_attention(models::encoder_stack(config, {}).blocks, config.max_source_positions),
+          summarize_attention(decoder.blocks, config.max_target_positions), summarize(cross, 0)};
 }
 
 std::string layer_range(const AttentionSummary& summary) {
@@ -76,7 +109,7 @@ std::string layer_range(const AttentionSummary& summary) {
 Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length) {
   Rows rows;
   for (const AttentionSummary& summary : summaries) {
-    const std::string name = summaries.size() == 1 ? "" : ", " + layer_range(summary);
+    const std::string name = row_suffix(summaries, summary);
     rows.emplace_back("attention" + name, summary.effective);
     if (summary.density) {
       rows.emplace_back("density" + name,
@@ -89,6 +122,30 @@ Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t
     }
     if (!summary.caution.empty()) {
       rows.emplace_back("note" + name, summary.caution);
+    }
+  }
+  return rows;
+}
+
+Rows attention_rows(const models::EncoderDecoderConfig& config) {
+  const PairAttentionSummary summary = summarize_attention(config);
+  Rows rows;
+  const auto add = [&](const std::string& prefix, const Rows& more) {
+    for (const auto& [name, value] : more) {
+      rows.emplace_back(prefix + name, value);
+    }
+  };
+  add("encoder ", attention_rows(summary.encoder, config.max_source_positions));
+  add("decoder ", attention_rows(summary.decoder, config.max_target_positions));
+  add("cross-", attention_rows(summary.cross, 0));
+  return rows;
+}
+
+Rows caution_rows(const std::vector<AttentionSummary>& summaries) {
+  Rows rows;
+  for (const AttentionSummary& summary : summaries) {
+    if (!summary.caution.empty()) {
+      rows.emplace_back("note" + row_suffix(summaries, summary), summary.caution);
     }
   }
   return rows;

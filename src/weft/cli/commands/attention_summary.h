@@ -10,6 +10,8 @@
 
 #include "weft/cli/output.h"
 #include "weft/formats/config_json.h"
+#include "weft/layers/block_config.h"
+#include "weft/models/encoder_decoder_config.h"
 #include "weft/models/transformer_config.h"
 
 namespace weft::cli {
@@ -33,14 +35,28 @@ struct AttentionSummary {
   std::string caution;                  ///< what a user should know of the mechanism's settings; empty: nothing
 };
 
+/// Of an encoder-decoder, at the longest source and target. The cross-attention has neither density nor operations.
+struct PairAttentionSummary {
+  std::vector<AttentionSummary> encoder;
+  std::vector<AttentionSummary> decoder;
+  std::vector<AttentionSummary> cross;
+};
+
 /// Errors: kExpression for a mechanism string that does not parse or does not fit.
 std::vector<AttentionSummary> summarize_attention(const models::TransformerConfig& config, std::int64_t length);
+/// The same of the blocks of a stack.
+std::vector<AttentionSummary> summarize_attention(const std::vector<layers::BlockConfig>& blocks, std::int64_t length);
+PairAttentionSummary summarize_attention(const models::EncoderDecoderConfig& config);
 
 /// "layer 3" or "layers 0-5".
 std::string layer_range(const AttentionSummary& summary);
 
 /// Rows for name_table: the effective expression, and its density or the operations of a layer.
 Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length);
+/// The same rows, whose names begin with "encoder ", "decoder " or "cross-".
+Rows attention_rows(const models::EncoderDecoderConfig& config);
+/// The rows that say what a user should know, alone.
+Rows caution_rows(const std::vector<AttentionSummary>& summaries);
 
 /// A list with {"layers": [first, last], "expression", "effective", "density", "flops"} for each summary, of which
 /// density and flops may be null, and "note" where the settings ask for one.

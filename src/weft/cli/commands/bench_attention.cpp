@@ -130,7 +130,7 @@ void run_bench_attention(const BenchAttentionOptions& options) {
   BenchAttentionConfig config;
   formats::update_from_json(config, options.given, "weft bench attention");
   apply_threads(options.threads);
-  AttentionCase call{pattern::Pattern::parse(config.pattern)};
+  AttentionCase call{parse_pattern(config.pattern)};
   call.length = config.length;
   call.heads = config.heads;
   call.head_dim = config.head_dim;

@@ -241,7 +241,7 @@ void run_bench_mechanisms(const BenchMechanismsOptions& options) {
   progress.finish();
   const std::string shape = concat(cpu_description(), ", ", counted(at::get_num_threads(), "thread"), ", ",
                                    config.dtype, ", ", config.causal ? "causal, " : "", "batch ", calls.batch, ", ",
-                                   counted(calls.heads, "head"), " of ", calls.head_dim, " columns");
+                                   counted(calls.heads, "head"), " of ", counted(calls.head_dim, "column"));
   if (!config.plot.empty()) {
     write_mechanism_plot(config.plot, shape, reports, calls);
   }

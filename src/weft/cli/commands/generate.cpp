@@ -221,13 +221,20 @@ void check_generate_flags(const GenerateOptions& options) {
   }
 }
 
+void require_decoder(const models::TransformerConfig& config, const std::string& run) {
+  if (!config.is_decoder) {
+    throw Error(ErrorKind::kUnsupported, concat(quote(run, 4096), " holds an encoder, which continues no prompt"),
+                "weft eval, weft info and weft attention open it; weft train without --encoder makes a decoder");
+  }
+}
+
 void run_generate(const GenerateOptions& options) {
   check_generate_flags(options);
   const bool has_tensors = !options.input.empty();
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.run);
   const bool has_source = directory.is_encoder_decoder();
   if (!has_source) {
-    directory.own_config();  // says what a directory is that cannot generate
+    require_decoder(directory.own_config(), options.run);  // which also says what a directory is that cannot generate
   }
   if (has_source && (options.memory >= 0 || options.compressed_memory >= 0)) {
     throw UsageError("a memory is for decoders with attention `relative` or `span`, and this is an encoder-decoder",

@@ -101,7 +101,7 @@ void print_info(const InfoOptions& options) {
   }
   if (directory.is_encoder_decoder()) {
     const Json summary = encoder_decoder_summary(directory);
-    print_described(options, summary, encoder_decoder_rows(summary));
+    print_described(options, summary, encoder_decoder_rows(summary, directory.encoder_decoder_config()));
     return;
   }
   const models::TransformerConfig& config = directory.own_config();

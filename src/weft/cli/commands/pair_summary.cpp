@@ -3,6 +3,7 @@
 #include "weft/cli/commands/pair_summary.h"
 
 #include "weft/checkpoint/encoder_decoder/weights.h"
+#include "weft/cli/commands/attention_summary.h"
 #include "weft/core/error.h"
 #include "weft/models/encoder_decoder.h"
 
@@ -22,9 +23,9 @@ std::string tables_text(const EncoderDecoderConfig& config) {
 }
 
 std::string stack_text(const Json& stack) {
-  const auto number = [&](const char* name) { return digits(stack.at(name).get<std::int64_t>()); };
-  return concat(number("layers"), " layers, ", number("heads"), " heads, feed-forward ", number("feed_forward"), ", ",
-                number("positions"), " tokens");
+  const auto number = [&](const char* name) { return stack.at(name).get<std::int64_t>(); };
+  return concat(counted(number("layers"), "layer"), ", ", counted(number("heads"), "head"), ", feed-forward ",
+                digits(number("feed_forward")), ", ", digits(number("positions")), " tokens");
 }
 
 }  // namespace
@@ -46,6 +47,10 @@ Json encoder_decoder_summary(const checkpoint::OpenedModel& directory) {
                                          config.max_target_positions)},
                   {"vocabulary", {{"source", config.vocab_size}, {"target", config.target_vocab_size()}}},
                   {"tables", tables_text(config)}};
+  const PairAttentionSummary attention = summarize_attention(config);
+  summary["encoder_attention"] = attention_json(attention.encoder);
+  summary["decoder_attention"] = attention_json(attention.decoder);
+  summary["cross_attention"] = attention_json(attention.cross);
   for (const auto& [name, value] : model->computed()) {
     summary[name] = value;
   }
@@ -53,7 +58,7 @@ Json encoder_decoder_summary(const checkpoint::OpenedModel& directory) {
   return summary;
 }
 
-Rows encoder_decoder_rows(const Json& summary) {
+Rows encoder_decoder_rows(const Json& summary, const EncoderDecoderConfig& config) {
   const auto number = [](const Json& value) { return digits(value.get<std::int64_t>()); };
   const auto text = [&](const char* name) { return summary.at(name).get<std::string>(); };
   const Json& ids = summary.at("vocabulary");
@@ -66,9 +71,11 @@ Rows encoder_decoder_rows(const Json& summary) {
                                                           : concat(number(ids.at("source")), " ids of the source, ",
                                                                    number(ids.at("target")), " of the target")},
       {"tables", text("tables")}};
-  // What the encoder would compute comes last, under the names that results have.
+  const Rows attention = attention_rows(config);
+  rows.insert(rows.end(), attention.begin(), attention.end());
+  // What else the encoder would compute comes last, under the names that results have.
   for (const auto& [name, value] : summary.items()) {
-    if (value.is_string() && name != "family" && name != "kind" && name != "tables") {
+    if (value.is_string() && name != "family" && name != "kind" && name != "tables" && !name.starts_with("attention")) {
       rows.emplace_back(name, value.get<std::string>());
     }
   }

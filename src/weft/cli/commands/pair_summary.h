@@ -8,12 +8,13 @@
 
 namespace weft::cli {
 
-/// {"family", "kind", "parameters", "encoder", "decoder", "width", "positions", "vocabulary", "tables", "config"} and
-/// what EncoderDecoderImpl::computed() says. Errors: as checkpoint::open_model and encoder_decoder_config; kIo and
+/// {"family", "kind", "parameters", "encoder", "decoder", "width", "positions", "vocabulary", "tables", "config"},
+/// attention_json() as "encoder_attention", "decoder_attention" and "cross_attention", and what
+/// EncoderDecoderImpl::computed() says. Errors: as checkpoint::open_model and encoder_decoder_config; kIo and
 /// kFormat of the weights, whose names say which tables are shared.
 formats::Json encoder_decoder_summary(const checkpoint::OpenedModel& directory);
 
-/// Rows for name_table from it.
-Rows encoder_decoder_rows(const formats::Json& summary);
+/// Rows for name_table from it and the config.
+Rows encoder_decoder_rows(const formats::Json& summary, const models::EncoderDecoderConfig& config);
 
 }  // namespace weft::cli

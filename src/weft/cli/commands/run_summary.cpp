@@ -114,14 +114,13 @@ void add_task_rows(const Run& run, Rows& rows) {
 
 Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters) {
   const std::string kind = config.is_decoder ? "decoder" : "encoder";
-  return {
-      {"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
-      {"shape", concat(config.num_hidden_layers, config.num_hidden_layers == 1 ? " layer, width " : " layers, width ",
-                       config.hidden_size, ", ", config.num_attention_heads, " heads, feed-forward ",
-                       config.feed_forward_size(), " (", config.hidden_act, ")")},
-      {"positions",
-       concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
-      {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
+  return {{"model", concat("weft ", kind, ", ", digits(parameters), " parameters")},
+          {"shape", concat(counted(config.num_hidden_layers, "layer"), ", width ", config.hidden_size, ", ",
+                           counted(config.num_attention_heads, "head"), ", feed-forward ", config.feed_forward_size(),
+                           " (", config.hidden_act, ")")},
+          {"positions",
+           concat(config.position_embedding, ", made for ", digits(config.max_position_embeddings), " tokens")},
+          {"vocabulary", concat(config.tokenizer_class, ", ", digits(config.vocab_size), " ids")}};
 }
 
 std::optional<Json> run_json(const fs::path& directory) {
@@ -212,11 +211,14 @@ Json encoder_summary(const checkpoint::OpenedModel& directory) {
 
 Rows encoder_rows(const Json& summary) {
   const auto number = [&](const char* name) { return digits(summary.at(name).get<std::int64_t>()); };
+  const auto count = [&](const char* name, const char* noun) {
+    return counted(summary.at(name).get<std::int64_t>(), noun);
+  };
   Rows rows = {
       {"model", concat(summary.at("family").get<std::string>(), " encoder, ", number("parameters"), " parameters")},
       {"head", summary.at("head").get<std::string>()},
-      {"shape", concat(number("layers"), " layers, width ", number("width"), ", ", number("heads"),
-                       " heads, feed-forward ", number("feed_forward"))},
+      {"shape", concat(count("layers", "layer"), ", width ", number("width"), ", ", count("heads", "head"),
+                       ", feed-forward ", number("feed_forward"))},
       {"positions", number("positions") + " tokens"},
       {"vocabulary", concat(number("vocabulary"), " ids, ",
                             summary.at("tokenizer").get<bool>() ? "with a tokeniser" : "no tokeniser's files")}};

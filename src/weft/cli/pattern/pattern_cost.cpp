@@ -118,7 +118,7 @@ void show_cost(const CostOptions& options) {
   CostConfig config;
   formats::update_from_json(config, only_fields_of<CostConfig>(options.given), "weft pattern cost");
   const std::int64_t threads = asked_threads(options.threads);
-  const pattern::Pattern pattern = pattern::Pattern::parse(options.expression);
+  const pattern::Pattern pattern = parse_pattern(options.expression);
   const inspect::ModelShape shape = shape_of(options, config);
   require_input(pattern, shape.input);
   std::optional<BusyBar> bar("counting operations");

@@ -4,10 +4,16 @@
 
 #include <algorithm>
 
+#include "weft/attention/mechanisms/names.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 
 namespace weft::cli {
+
+pattern::Pattern parse_pattern(const std::string& expression) {
+  attention::refuse_mechanism_names(expression, ", so that it has no graph; weft bench mechanisms measures it");
+  return pattern::Pattern::parse(expression);
+}
 
 std::vector<std::int64_t> number_list(const std::string& flag, const std::string& text, char separator) {
   std::vector<std::string> words;

@@ -18,6 +18,7 @@
 #include "weft/generation/settings/read_settings.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/readers/squad_reader.h"
+#include "weft/tasks/profile/observed_layers.h"
 #include "weft/tasks/sequences/sequence_model.h"
 #include "weft/text/unknown_tokens.h"
 
@@ -42,6 +43,13 @@ void require_forms(bool fits, const std::string& name, std::string_view kind, st
   if (!fits) {
     throw UsageError(concat(name, " is ", kind, ": it reads ", forms),
                      "give one of these; weft profile --help shows examples");
+  }
+}
+
+// Before any text is read.
+void require_observed(const torch::nn::Module& model, const std::string& name) {
+  if (const std::string reason = tasks::why_none_observed(model); !reason.empty()) {
+    fail(ErrorKind::kUnsupported, name, ": no layer has weights to profile: ", reason);
   }
 }
 
@@ -171,6 +179,7 @@ ProfileInput open_pairs(const checkpoint::OpenedModel& directory, const ProfileT
           ", which the model does not have");
   tasks::NextDocuments pairs = pairs_of(texts);
   const models::EncoderDecoder model = checkpoint::load_encoder_decoder(directory);
+  require_observed(*model, name);
   return {"encoder-decoder", model.ptr(),
           tasks::pair_units(std::move(sequences), model, start, std::move(pairs),
                             {{texts.batch_size, texts.batch_tokens}, texts.truncate})};
@@ -191,6 +200,7 @@ ProfileInput open_encoder(const checkpoint::OpenedModel& directory, const Profil
   const bool has_documents = given.data && has_questions(texts);
   tasks::TaskModel model = tasks::open_task_model(directory, options);
   const std::shared_ptr<torch::nn::Module> module = model.model.ptr();
+  require_observed(*module, name);
   return {"encoder", module,
           tasks::document_units(std::move(model), std::move(documents),
                                 {{texts.batch_size, texts.batch_tokens}, texts.truncate, has_documents, texts.stride})};
@@ -206,6 +216,7 @@ ProfileInput open_own(const checkpoint::OpenedModel& directory, const ProfileTex
   checkpoint::check_tokenizer(config, *tokenizer, name);
   text::warn_of_small_vocabulary(*tokenizer, config.vocab_size, name);
   models::LanguageModel model = checkpoint::load_model(directory);
+  require_observed(*model, name);
   if (texts.memory >= 0) {
     model->set_memory_length(texts.memory, "--memory");
   }

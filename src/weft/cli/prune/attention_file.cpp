@@ -2,6 +2,7 @@
 // Counts of layers and heads are compared here, where the message can name the file.
 #include "weft/cli/prune/attention_file.h"
 
+#include "weft/cli/output.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
@@ -12,15 +13,19 @@ namespace {
 
 std::string named(const AttentionFile& file) { return quote(file.path.string(), 4096); }
 
+std::string shape_in_words(std::int64_t layers, std::int64_t heads) {
+  return concat(counted(layers, "layer"), " of ", counted(heads, "head"));
+}
+
 }  // namespace
 
 const std::vector<std::string>& AttentionFile::of_stack(std::int64_t layers, std::int64_t heads) const {
   const auto* list = patterns.find("attention");
   require(list != nullptr, "--attention: the patterns of ", named(*this), " are of an encoder-decoder");
   const auto count = static_cast<std::int64_t>(list->expressions.size());
-  require(count == layers && list->heads == heads, "--attention: the patterns of ", named(*this), " are for ", count,
-          " layers of ", list->heads, " heads, and the model has ", layers, " layers of ", heads,
-          " heads; give --layers and --heads, or --config with the config.json of the model that was profiled");
+  require(count == layers && list->heads == heads, "--attention: the patterns of ", named(*this), " are for ",
+          shape_in_words(count, list->heads), ", and the model has ", shape_in_words(layers, heads),
+          "; give --layers and --heads, or --config with the config.json of the model that was profiled");
   return list->expressions;
 }
 
@@ -28,8 +33,8 @@ void AttentionFile::check_list(std::string_view name, std::int64_t layers, std::
   const auto* list = patterns.find(name);
   require(list != nullptr, "--attention: the patterns of ", named(*this), " are of one stack, without ", name);
   const auto count = static_cast<std::int64_t>(list->expressions.size());
-  require(count == layers && list->heads == heads, "--attention: ", name, " of ", named(*this), " is for ", count,
-          " layers of ", list->heads, " heads, and the model has ", layers, " layers of ", heads, " heads");
+  require(count == layers && list->heads == heads, "--attention: ", name, " of ", named(*this), " is for ",
+          shape_in_words(count, list->heads), ", and the model has ", shape_in_words(layers, heads));
 }
 
 std::filesystem::path AttentionFile::graphs() const {

@@ -6,6 +6,7 @@
 #include "weft/cli/serve/task_schemas.h"
 #include "weft/cli/viewer/page.h"
 #include "weft/core/error.h"
+#include "weft/tasks/profile/observed_layers.h"
 #include "weft/tasks/viewer/row_lists.h"
 
 namespace weft::cli {
@@ -110,11 +111,15 @@ server::Operation attention_operation(SecondText second) {
 
 }  // namespace
 
-ServedTask attention_task(const std::string& name, SecondText second, ViewOfText view_of) {
+std::optional<ServedTask> attention_task(const torch::nn::Module& model, const std::string& name, SecondText second,
+                                         ViewOfText view_of) {
+  if (!tasks::why_none_observed(model).empty()) {
+    return std::nullopt;
+  }
   const auto handle = [name, second, view_of = std::move(view_of)](const server::Request& request) -> server::Answer {
     return attention_work(name, second, view_of, request);
   };
-  return {handle, attention_operation(second)};
+  return ServedTask{handle, attention_operation(second)};
 }
 
 }  // namespace weft::cli

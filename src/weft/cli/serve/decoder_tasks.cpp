@@ -178,10 +178,11 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
   model.tasks["generate"] = {
       [served](const server::Request& request) -> server::Answer { return generate_work(served, request); },
       generate_operation(*served)};
-  model.attention = attention_task(
-      name, SecondText::kNone, [served](const tasks::Document& document, const tasks::ViewOptions& options) {
-        return tasks::view_text(served->model, *served->tokenizer, document.first, options);
-      });
+  model.attention =
+      attention_task(*served->model, name, SecondText::kNone,
+                     [served](const tasks::Document& document, const tasks::ViewOptions& options) {
+                       return tasks::view_text(served->model, *served->tokenizer, document.first, options);
+                     });
   return model;
 }
 

@@ -212,7 +212,7 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   }
   if (head != models::Head::kMultipleChoice) {  // which reads all choices of a question at once, and no single text
     model.tasks["embed"] = served(embed_work, embed_operation);
-    model.attention = attention_task(name, SecondText::kMayBe,
+    model.attention = attention_task(*task->model.model, name, SecondText::kMayBe,
                                      [task](const tasks::Document& document, const tasks::ViewOptions& options) {
                                        return tasks::view_document(task->model, document, options);
                                      });

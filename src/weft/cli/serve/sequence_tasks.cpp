@@ -196,11 +196,12 @@ ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& 
   model.tasks["translate"] = {translates, translate_operation()};
   model.tasks["summarize"] = {summarizes, summarize_operation()};
   model.tasks["align"] = align_task(name, task);
-  model.attention = attention_task(
-      name, SecondText::kNeeded, [task](const tasks::Document& document, const tasks::ViewOptions& options) {
-        const tasks::WritingModel writes = tasks::writing_model(*task->model->writer);
-        return tasks::view_pair(*task->model, writes.model, writes.start, document, options);
-      });
+  model.attention =
+      attention_task(*tasks::writing_model(*task->model->writer).model, name, SecondText::kNeeded,
+                     [task](const tasks::Document& document, const tasks::ViewOptions& options) {
+                       const tasks::WritingModel writes = tasks::writing_model(*task->model->writer);
+                       return tasks::view_pair(*task->model, writes.model, writes.start, document, options);
+                     });
   return model;
 }
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <torch/nn/module.h>
+
 #include "weft/checkpoint/open_model.h"
 #include "weft/cli/tasks/sequence_command.h"
 #include "weft/server/message.h"
@@ -32,7 +34,7 @@ struct ServedModel {
   std::string kind;  ///< "encoder", "encoder-decoder" or "decoder"
   std::map<std::string, ServedTask> tasks;
   std::string mask_token = {};               ///< of a tokeniser that has one
-  std::optional<ServedTask> attention = {};  ///< shows where the model looks
+  std::optional<ServedTask> attention = {};  ///< shows where the model looks; absent where no layer can
   formats::Json languages = nullptr;         ///< of `translate`, as LibreTranslate lists them
   formats::Json memory = nullptr;            ///< account_json()
 };
@@ -61,8 +63,10 @@ enum class SecondText : std::uint8_t { kNone, kMayBe, kNeeded };
 using ViewOfText = std::function<tasks::AttentionView(const tasks::Document&, const tasks::ViewOptions&)>;
 
 /// POST {"inputs", "parameters": {"layers", "heads", "cells", "top"}}: the data of the page of `weft attention` for one
-/// text. Errors: those of `view_of`; kUnsupported where no layer has weights to show.
-ServedTask attention_task(const std::string& name, SecondText second, ViewOfText view_of);
+/// text. Nothing where no layer of `model` has weights to show. Errors of requests: those of `view_of`; kUnsupported
+/// where no layer that was asked for has weights to show.
+std::optional<ServedTask> attention_task(const torch::nn::Module& model, const std::string& name, SecondText second,
+                                         ViewOfText view_of);
 
 /// The texts of a request, and whether they came as a list, so that results go back as one.
 struct TextInputs {

@@ -14,7 +14,9 @@
 #include "weft/core/joined.h"
 #include "weft/core/progress.h"
 #include "weft/data/text_corpus.h"
+#include "weft/models/encoder_model.h"
 #include "weft/models/language_model.h"
+#include "weft/models/stack/stack_config.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/readers/media/media_files.h"
 #include "weft/readers/media/wav.h"
@@ -69,7 +71,7 @@ std::string dtype_text(const std::string& dtype) {
 
 // "2,000 steps" or "5m00s".
 std::string length_text(const training::TrainerConfig& config) {
-  return config.steps > 0 ? concat(digits(config.steps), " steps") : duration_text(60 * config.minutes);
+  return config.steps > 0 ? counted(config.steps, "step") : duration_text(60 * config.minutes);
 }
 
 // "1,234 parameters": those that `task` trains.
@@ -131,6 +133,14 @@ std::string head_text(const fine_tuning::Prepared& prepared) {
              : text;
 }
 
+// What the settings of an encoder's attention do not do.
+void add_caution_rows(const models::EncoderModel& model, Rows& rows) {
+  const std::vector<layers::BlockConfig> blocks = models::stack_config(model->config(), model->options()).blocks;
+  for (auto& row : caution_rows(summarize_attention(blocks, 0))) {
+    rows.push_back(std::move(row));
+  }
+}
+
 }  // namespace
 
 void announce(const training::TextRun& run, const models::TransformerConfig& model, std::int64_t threads) {
@@ -166,6 +176,7 @@ void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads) {
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
+  add_caution_rows(prepared.task->model(), rows);
   add_teacher_row(prepared.distillation, rows);
   add_machine_rows(prepared.trainer, threads, rows);
   add_text_rows(prepared.trainer, prepared.text, rows);
@@ -184,6 +195,7 @@ void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
+  add_caution_rows(prepared.task->model(), rows);
   add_teacher_row(prepared.settings.distillation, rows);
   add_machine_rows(trainer, threads, rows);
   const std::int64_t parts = parts_per_step(trainer);
@@ -220,10 +232,12 @@ void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads) 
                                 : std::string(" tokens for sources and targets");
   const Rows more = {
       {"model", concat(model.encoder_layers, " + ", model.decoder_layers, " layers, width ", model.d_model, ", ",
-                       model.encoder_attention_heads, " heads, feed-forward ", model.encoder_ffn_dim, ", ",
+                       counted(model.encoder_attention_heads, "head"), ", feed-forward ", model.encoder_ffn_dim, ", ",
                        model.norm_position, "-norm, ", parameters_text(*prepared.task))},
       {"vocabulary", concat(digits(model.vocab_size), sides)}};
   rows.insert(rows.end(), more.begin(), more.end());
+  const Rows attention = attention_rows(model);
+  rows.insert(rows.end(), attention.begin(), attention.end());
   add_machine_rows(trainer, threads, rows);
   const std::int64_t parts = parts_per_step(trainer);
   rows.emplace_back("batch", concat(parts > 1 ? concat(parts, " of ") : "", digits(pairs.batch_tokens),

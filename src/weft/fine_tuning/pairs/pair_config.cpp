@@ -163,7 +163,7 @@ Json all_fields(const Json& fields, std::optional<std::int64_t> pairs, std::stri
 void check_alignment_fields(const Json& fields, const PairConfig& config, std::string_view where) {
   for (const char* name : {"alignment_layer", "alignment_head", "alignment_weight"}) {
     require(!fields.contains(name) || !config.alignments.empty() || !config.alignment_field.empty(), where, ": ", name,
-            " is for alignments: name their files with alignments, or their column with alignment_field");
+            " is for alignments, and one of alignments and alignment_field must name their files or column");
   }
 }
 

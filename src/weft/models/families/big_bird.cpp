@@ -67,6 +67,7 @@ EncoderFamily make_big_bird() {
   family.names = big_bird_names();
   family.own_fields = {"attention_type",     "block_size",   "num_random_blocks", "use_bias",
                        "rescale_embeddings", "sep_token_id", "classifier_dropout"};
+  family.attention_fields = {"attention_type", "block_size", "num_random_blocks"};
   family.has_pooler = big_bird_has_pooler;
   family.attention = big_bird_attention;
   family.self_attention = big_bird_layer;

@@ -66,6 +66,7 @@ EncoderFamily make_etc() {
   family.own_fields = {"classifier_dropout", "position_embedding_type",   "global_vocab_size",
                        "local_radius",       "relative_pos_max_distance", "hard_edges",
                        "sentence_end_ids",   "paragraph_end_ids",         "max_global_tokens"};
+  family.attention_fields = {"local_radius", "relative_pos_max_distance", "hard_edges"};
   family.has_global_tokens = true;
   family.check = check_etc;
   family.attention = etc_expression;

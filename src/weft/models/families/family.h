@@ -54,8 +54,9 @@ struct EncoderFamily {
   std::string_view class_name;   ///< "Bert" of BertForMaskedLM
   std::string_view base_prefix;  ///< of the encoder's tensors beside a head: "bert" of bert.embeddings...
   std::vector<NameRow> names;    ///< the first row that fits a parameter counts
-  std::vector<std::string_view> head_prefixes;  ///< that the tensors of all heads begin with
-  std::vector<std::string_view> own_fields;     ///< fields of config.json that only some families have, this one too
+  std::vector<std::string_view> head_prefixes;     ///< that the tensors of all heads begin with
+  std::vector<std::string_view> own_fields;        ///< fields of config.json that only some families have, this one too
+  std::vector<std::string_view> attention_fields;  ///< those of own_fields that another attention leaves without effect
 
   EncoderConfig base;                ///< published base size
   EncoderConfig defaults;            ///< what transformers takes where config.json is silent

@@ -45,6 +45,7 @@ EncoderFamily make_littlebird() {
   family.defaults = family.base;
   family.names = littlebird_names();
   family.own_fields = {"classifier_dropout", "position_embedding_type", "block_size", "num_latents"};
+  family.attention_fields = {"block_size", "num_latents"};
   family.attention = littlebird_attention;
   return family;
 }

@@ -85,6 +85,7 @@ EncoderFamily make_longformer() {
   family.drops_by_classifier = false;
   family.names.push_back(longformer_global_names());
   family.own_fields = {"attention_window", "sep_token_id"};
+  family.attention_fields = {"attention_window"};
   family.has_pooler = longformer_has_pooler;
   family.check = check_longformer;
   family.attention = longformer_attention;

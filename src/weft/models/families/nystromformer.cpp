@@ -47,7 +47,8 @@ std::string why_all_pairs(const EncoderConfig& config) {
 
 void check_nystromformer(const EncoderConfig& config, std::string_view where) {
   require(config.conv_kernel_size == -1 || config.conv_kernel_size % 2 == 1, where,
-          ": conv_kernel_size must be odd, or null for no convolution, found ", config.conv_kernel_size);
+          ": conv_kernel_size must be odd, or -1 (null in config.json) for no convolution, found ",
+          config.conv_kernel_size);
 }
 
 std::vector<NameRow> nystromformer_names() {
@@ -77,6 +78,7 @@ EncoderFamily make_nystromformer() {
   family.names = nystromformer_names();
   family.head_prefixes = {"cls.", "classifier.", "qa_outputs.", "pre_classifier."};
   family.own_fields = {"num_landmarks", "segment_means_seq_len", "conv_kernel_size", "inv_coeff_init_option"};
+  family.attention_fields = family.own_fields;
   family.position_offset = kFirstPosition;
   family.drops_by_classifier = false;
   family.relu_pooler = true;

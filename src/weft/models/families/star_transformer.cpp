@@ -34,8 +34,8 @@ void check_star(const EncoderConfig& config, std::string_view where) {
           config.attention_probs_dropout_prob);
   if (!config.attention.empty()) {
     throw Error(ErrorKind::kArgument,
-                concat(where, ": a star_transformer attends along its ring and relay and takes no attention, found ",
-                       quote(config.attention.front())),
+                concat(where, ": attention is not for a star_transformer, which attends along its ring and relay, ",
+                       "found ", quote(config.attention.front())),
                 "leave attention out, or give it to a family with transformer blocks, such as bert");
   }
 }

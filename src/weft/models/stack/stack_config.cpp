@@ -9,6 +9,16 @@ namespace {
 
 using attention::MechanismSpec;
 
+/// A mechanism's message without the word that it begins with, because the field in front of it says the same.
+std::string_view without_room(std::string_view message) {
+  for (const std::string_view room : {"attention: ", "cross-attention: "}) {
+    if (message.starts_with(room)) {
+      return message.substr(room.size());
+    }
+  }
+  return message;
+}
+
 /// `check` is given the mechanism at its site.
 template <typename Check>
 void check_mechanism(const std::string& expression, const attention::MechanismSite& site, const std::string& where,
@@ -16,7 +26,7 @@ void check_mechanism(const std::string& expression, const attention::MechanismSi
   try {
     check(attention::at_site(attention::parse_mechanism(expression, site.directory), site));
   } catch (const Error& error) {
-    throw Error(error.kind(), concat(where, ": ", error.what()), error.hint());
+    throw Error(error.kind(), concat(where, ": ", without_room(error.what())), error.hint());
   }
 }
 
@@ -42,10 +52,33 @@ void check_latents(const MechanismSpec& spec, const layers::BlockConfig& block, 
           block.head_size);
 }
 
+/// Names the family of encoders whose own attention the mechanism is; empty where there is none.
+std::string hint_of_family(const MechanismSpec& spec) {
+  const std::string_view family = spec.name == "little_bird" ? "littlebird" : spec.name == "global_local" ? "etc" : "";
+  return family.empty()
+             ? std::string()
+             : concat("it is the attention of ", family, ": weft init --family ", family,
+                      " makes such a model, and weft convert --to ", family, " makes one out of a bert or roberta");
+}
+
+/// Positions come from the scores or from the model, not from both.
+void check_room_for_positions(const MechanismSpec& spec, const StackConfig& config) {
+  const bool has_positions = config.embeddings.positions != layers::PositionKind::kNone || config.rope_theta > 0.0;
+  if (has_positions && spec.brings_positions) {
+    throw Error(ErrorKind::kArgument,
+                concat("`", spec.description, "` knows positions by itself: expected a model without any (",
+                       config.no_positions, ")"),
+                hint_of_family(spec));
+  }
+}
+
 /// Rows of tokens beside the text, which one model has and another has not.
 void check_global_rows(const MechanismSpec& spec, const StackConfig& config) {
-  require(!spec.global_rows || config.globals, "`", spec.description,
-          "` attends to global tokens beside the text, which this model has not");
+  if (spec.global_rows && !config.globals) {
+    throw Error(ErrorKind::kArgument,
+                concat("`", spec.description, "` attends to global tokens beside the text, which this model has not"),
+                hint_of_family(spec));
+  }
   require(spec.global_rows || !config.globals, "`", spec.description,
           "` attends to no global tokens, and this model has some beside its text");
 }
@@ -53,24 +86,21 @@ void check_global_rows(const MechanismSpec& spec, const StackConfig& config) {
 }  // namespace
 
 void check_mechanisms(const StackConfig& config, std::string_view where) {
-  const bool has_positions = config.embeddings.positions != layers::PositionKind::kNone || config.rope_theta > 0.0;
-  const auto check_positions = [&](const MechanismSpec& spec) {
-    require(!has_positions || !spec.brings_positions, "`", spec.description,
-            "` knows positions by itself: expected a model without any (position_embedding none)");
-  };
   std::int64_t latents = -1;
   for (const layers::BlockConfig& block : config.blocks) {
-    check_mechanism(block.attention, layers::site_of(block), concat(where, ": attention of layer ", block.layer),
+    check_mechanism(block.attention, layers::site_of(block),
+                    concat(where, ": ", config.attention_field, " of layer ", block.layer),
                     [&](const MechanismSpec& spec) {
-                      check_positions(spec);
+                      check_global_rows(spec, config);  // first: a model without positions would not do
+                      check_room_for_positions(spec, config);
                       check_projections(spec, block);
                       latents = latents < 0 ? spec.latents : latents;
                       check_latents(spec, block, config, latents);
-                      check_global_rows(spec, config);
                     });
     if (!block.cross_attention.empty()) {
       check_mechanism(block.cross_attention, layers::cross_site_of(block),
-                      concat(where, ": cross_attention of layer ", block.layer), check_positions);
+                      concat(where, ": cross_attention of layer ", block.layer),
+                      [&](const MechanismSpec& spec) { check_room_for_positions(spec, config); });
     }
   }
 }

@@ -28,6 +28,8 @@ struct StackConfig {
   bool last_norm = false;      ///< a norm behind the last block, which ends in none in a pre-norm model
   double last_dropout = 0.0;   ///< on what the last block or norm gives
   std::string_view length_field = "max_position_embeddings";  ///< of the config, for messages: a literal
+  std::string_view attention_field = "attention";             ///< the same
+  std::string_view no_positions = "position_embedding none";  ///< how a config has none, for messages: a literal
   double rope_theta = 0.0;  ///< base of the rotary frequencies; 0: positions are not rotary
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "weft/attention/profile/attention_observer.h"
 #include "weft/core/error.h"
 
 namespace weft::tasks {
@@ -28,9 +29,7 @@ void shorten(std::vector<ObservedLayer>& layers) {
   }
 }
 
-}  // namespace
-
-std::vector<ObservedLayer> observed_layers(const torch::nn::Module& model) {
+std::vector<ObservedLayer> found_layers(const torch::nn::Module& model) {
   std::vector<ObservedLayer> layers;
   for (const auto& entry : model.named_modules()) {
     const auto* const mechanism = dynamic_cast<const attention::AttentionImpl*>(entry.value().get());
@@ -46,12 +45,30 @@ std::vector<ObservedLayer> observed_layers(const torch::nn::Module& model) {
       found->mechanisms.push_back(mechanism);
     }
   }
+  return layers;
+}
+
+}  // namespace
+
+std::vector<ObservedLayer> observed_layers(const torch::nn::Module& model) {
+  std::vector<ObservedLayer> layers = found_layers(model);
   if (layers.empty()) {
     throw Error(ErrorKind::kUnsupported, "no layer of this model can be watched: it has no attention over a pattern",
                 "give a model with transformer blocks; a star_transformer has a ring and a relay in their place");
   }
   shorten(layers);
   return layers;
+}
+
+std::string why_none_observed(const torch::nn::Module& model) {
+  std::string reason = "the model has no attention over a pattern";
+  for (const ObservedLayer& layer : found_layers(model)) {
+    reason = attention::why_not_observed(layer.mechanisms.front()->spec());
+    if (reason.empty()) {
+      return {};
+    }
+  }
+  return reason;
 }
 
 }  // namespace weft::tasks

@@ -27,4 +27,7 @@ struct ObservedLayer {
 /// are none.
 std::vector<ObservedLayer> observed_layers(const torch::nn::Module& model);
 
+/// Why nobody who watches `model` would see anything; empty where a layer shows its attention.
+std::string why_none_observed(const torch::nn::Module& model);
+
 }  // namespace weft::tasks

@@ -101,6 +101,7 @@ EvalResult evaluate(models::LanguageModel model, const text::Tokenizer& tokenize
   const std::string_view scored = first_bytes(text, options.max_bytes, tokenizer);
   const std::vector<std::int64_t> ids = tokenizer.encode(scored);
   require(ids.size() >= 2, "a text of at least two tokens can be evaluated, found ", ids.size());
+  models::check_context(model->config(), std::min(windows.context, static_cast<std::int64_t>(ids.size())));
 
   const at::NoGradGuard no_grad;
   const EvaluationMode mode(*model);

@@ -116,13 +116,15 @@ MaskedResult evaluate_masked(models::LanguageModel model, const text::Tokenizer&
   }
   EvaluateOptions options = given;
   options.context = options.context == 0 ? model->config().max_position_embeddings : options.context;
+  const std::vector<std::int64_t> ids = tokenizer.encode(first_bytes(text, options.max_bytes, tokenizer));
+  models::check_context(model->config(), std::min(options.context, static_cast<std::int64_t>(ids.size())));
   const MaskedScoring scoring = {
       *model,
       [&](const at::Tensor& tokens, std::int64_t window) { return data::masked_batch(tokens, masking, window, 0); },
       [&](const data::Batch& batch) {
         return model->token_scores(models::ModelInput{batch.input_ids, {}, {}, {}, {}}, batch.labels);
       }};
-  return evaluate_masked(scoring, tokenizer.encode(first_bytes(text, options.max_bytes, tokenizer)), options);
+  return evaluate_masked(scoring, ids, options);
 }
 
 }  // namespace weft::training

@@ -58,6 +58,7 @@ MechanismSpec parse_linformer(const std::string& expression) {
   MechanismSpec spec;
   spec.name = "linformer";
   spec.description = linformer_text(settings);
+  spec.has_longest_text = true;
   spec.parameters = {"key_projection"};
   if (!settings.for_keys_and_values()) {
     spec.parameters.emplace_back("value_projection");

@@ -71,12 +71,13 @@ std::string nystrom_text(const NystromSettings& settings) {
                 ", iterations=", settings.iterations, ", conv=", settings.convolution, ")");
 }
 
-// Four products [N, D] x [D, l] and the convolution; the inverse has four products [l, l] x [l, l] an iteration.
+// Four products [N, D] x [D, l] and the convolution; the inverse has four products [l, l] x [l, l] an iteration. A text
+// of at most l tokens has the products of softmax attention instead.
 double nystrom_operations(const NystromSettings& settings, const MechanismSite& site, std::int64_t length) {
   const auto width = static_cast<double>(site.head_dim);
   const auto landmarks = static_cast<double>(settings.landmarks);
   const auto tokens = static_cast<double>(length);
-  if (settings.landmarks == 0) {
+  if (settings.landmarks == 0 || length <= settings.landmarks) {
     return tokens * width * (4 * tokens + 2 * static_cast<double>(settings.convolution));
   }
   return tokens * width * (8 * landmarks + 2 * static_cast<double>(settings.convolution)) +
@@ -132,6 +133,7 @@ MechanismSpec parse_nystrom(const std::string& expression) {
   MechanismSpec spec;
   spec.name = "nystrom";
   spec.description = nystrom_text(settings);
+  spec.has_probabilities = false;
   if (settings.convolution > 0) {
     spec.parameters = {"convolution"};
   }

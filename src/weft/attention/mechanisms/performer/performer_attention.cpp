@@ -110,6 +110,7 @@ MechanismSpec parse_performer(const std::string& expression) {
   MechanismSpec spec = performer_spec(settings);
   spec.name = "performer";
   spec.description = performer_text(settings);
+  spec.has_probabilities = false;
   spec.ignores_query_positions = true;
   spec.parameters = {"projection"};
   spec.limits.alibi = "it computes no scores that the distance could lower";

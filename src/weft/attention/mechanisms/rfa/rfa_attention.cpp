@@ -88,6 +88,7 @@ MechanismSpec parse_rfa(const std::string& expression) {
   MechanismSpec spec;
   spec.name = "rfa";
   spec.description = rfa_text(settings);
+  spec.has_probabilities = false;
   spec.ignores_query_positions = true;
   spec.parameters = {"projection"};
   if (settings.learned) {

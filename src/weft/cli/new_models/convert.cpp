@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft convert`: a long encoder out of a BERT or RoBERTa checkpoint, and encoder-decoders that read longer sources or
 // attend to them otherwise.
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "weft/checkpoint/encoder_decoder/convert.h"
 #include "weft/checkpoint/encoder_decoder/directory.h"
@@ -15,6 +18,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
+#include "weft/cli/new_models/family_attention.h"
 #include "weft/cli/output.h"
 #include "weft/cli/prune/attention_file.h"
 #include "weft/cli/tasks/encoder_flags.h"
@@ -148,6 +152,50 @@ void convert_attention(const ConvertCommand& command, const AttentionFile& file,
   print_new_model(command.out, model, command.json);
 }
 
+// A flag that the new model does not read.
+void check_given_flags(const formats::Json& given, const ConvertConfig& config) {
+  if (std::ranges::find(models::kEncoderTypes, config.to) == models::kEncoderTypes.end()) {
+    return;  // checkpoint::convert_encoder() says what it makes
+  }
+  models::EncoderConfig made;
+  made.model_type = config.to;
+  made.attention = config.attention;
+  using Names = std::pair<const char*, std::string_view>;  // of a flag here and of a field there
+  constexpr std::array kSettings{Names{"attention_window", "attention_window"}, Names{"block_size", "block_size"},
+                                 Names{"random_blocks", "num_random_blocks"}, Names{"latents", "num_latents"}};
+  for (const auto& [name, field] : kSettings) {
+    if (given.contains(name)) {
+      require_family_setting("weft convert", flag_name(name), field, made);
+    }
+  }
+}
+
+// From a bert or roberta.
+void convert_short_encoder(const ConvertCommand& command, const ConvertConfig& config,
+                           const checkpoint::OpenedModel& directory) {
+  check_given_flags(command.given, config);
+  checkpoint::ConvertOptions options;
+  options.to = config.to;
+  options.length = config.length;
+  options.attention_window = config.attention_window;
+  options.block_size = config.block_size;
+  options.random_blocks = config.random_blocks;
+  options.latents = config.latents;
+  options.attention = config.attention;
+  if (config.to == "etc") {
+    options.sentence_end_ids = text::sentence_end_ids(text::HuggingFaceTokenizer(command.directory));
+  }
+  std::optional<BusyBar> bar("converting");
+  const models::EncoderModel source = checkpoint::load_encoder(directory);
+  const models::EncoderModel model = checkpoint::convert_encoder(source, options);
+  warn_of_attention_left(source->config(), model->config(), command.directory);
+  warn_without_order(model->config());
+  checkpoint::save_encoder(command.out, model, command.directory);
+  fit_tokenizer(command.out, config.length, source->config().model_type);
+  bar.reset();
+  print_new_model(command.out, model, command.json);
+}
+
 void run_convert(const ConvertCommand& command) {
   ConvertConfig config;
   formats::update_from_json(config, command.given, "weft convert");
@@ -165,24 +213,7 @@ void run_convert(const ConvertCommand& command) {
     convert_pair(command, config, directory);
     return;
   }
-  checkpoint::ConvertOptions options;
-  options.to = config.to;
-  options.length = config.length;
-  options.attention_window = config.attention_window;
-  options.block_size = config.block_size;
-  options.random_blocks = config.random_blocks;
-  options.latents = config.latents;
-  options.attention = config.attention;
-  if (config.to == "etc") {
-    options.sentence_end_ids = text::sentence_end_ids(text::HuggingFaceTokenizer(command.directory));
-  }
-  std::optional<BusyBar> bar("converting");
-  const models::EncoderModel source = checkpoint::load_encoder(directory);
-  const models::EncoderModel model = checkpoint::convert_encoder(source, options);
-  checkpoint::save_encoder(command.out, model, command.directory);
-  fit_tokenizer(command.out, config.length, source->config().model_type);
-  bar.reset();
-  print_new_model(command.out, model, command.json);
+  convert_short_encoder(command, config, directory);
 }
 
 }  // namespace

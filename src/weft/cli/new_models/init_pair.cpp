@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From flags to an encoder-decoder.
-#include "weft/cli/tasks/init_pair.h"
+#include "weft/cli/new_models/init_pair.h"
 
 #include <torch/utils.h>
 

@@ -13,9 +13,10 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
+#include "weft/cli/new_models/family_attention.h"
+#include "weft/cli/new_models/init_pair.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
-#include "weft/cli/tasks/init_pair.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
@@ -115,11 +116,10 @@ void fit_vocabulary(models::EncoderConfig& config, const text::HuggingFaceTokeni
   }
 }
 
-// A flag of another family would be taken and never used.
-void check_family_flags(const formats::Json& shape, const std::string& model_type) {
+// A flag that the model does not read.
+void check_shape_flags(const formats::Json& shape, const models::EncoderConfig& config) {
   for (const auto& [name, value] : shape.items()) {
-    require(checkpoint::family_has_field(model_type, name), "weft init: ", flag_name(name), " is not for the family ",
-            model_type, "; leave it out, or choose a family that its help names");
+    require_family_setting("weft init", flag_name(name), name, config);
   }
 }
 
@@ -160,7 +160,7 @@ void run_init(const InitCommand& command) {
     fit_vocabulary(config, text::HuggingFaceTokenizer(command.tokenizer), command.shape);
   }
   formats::update_from_json(config, command.shape, "weft init");
-  check_family_flags(command.shape, config.model_type);
+  check_shape_flags(command.shape, config);
   if (!init.labels.empty()) {
     config.id2label = init.labels;
   }
@@ -168,6 +168,7 @@ void run_init(const InitCommand& command) {
   std::optional<BusyBar> bar("making the model");
   const models::EncoderModel model =
       models::make_encoder(config, models::parse_head(init.head), static_cast<std::uint64_t>(init.seed));
+  warn_without_order(config);
   checkpoint::save_encoder(command.out, model, command.tokenizer);
   bar.reset();
   print_new_model(command.out, model, command.json);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of the mechanisms that are no patterns, for messages where one is taken for the other. This header sees no
+// LibTorch, so that commands about patterns can read it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "weft/core/error.h"
+#include "weft/pattern/language/lexer.h"
+
+namespace weft::attention {
+
+/// In the order of the registry's table.
+inline constexpr std::array<std::string_view, 10> kMechanismNames = {
+    "lsh", "linear", "relative", "span", "nystrom", "performer", "rfa", "linformer", "little_bird", "global_local"};
+
+/// Errors: kExpression with a caret where `expression`, which is read as a pattern, names a mechanism; the message ends
+/// with `advice`. As pattern::tokenize() for a text that has no tokens.
+inline void refuse_mechanism_names(std::string_view expression, std::string_view advice) {
+  for (const pattern::Token& token : pattern::tokenize(expression)) {
+    const bool is_name = token.kind == pattern::TokenKind::kName;
+    if (is_name && std::find(kMechanismNames.begin(), kMechanismNames.end(), token.text) != kMechanismNames.end()) {
+      pattern::fail_at(expression, token.where,
+                       concat(pattern::describe(token), " is a mechanism and no pattern", advice));
+    }
+  }
+}
+
+}  // namespace weft::attention

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which flags an attention leaves without effect, and what a change of attention costs.
+#include "weft/cli/new_models/family_attention.h"
+
+#include <algorithm>
+
+#include "weft/attention/mechanisms/spec.h"
+#include "weft/checkpoint/encoder_config_json.h"
+#include "weft/cli/failure.h"
+#include "weft/core/log.h"
+#include "weft/core/quote.h"
+#include "weft/models/families/family.h"
+#include "weft/models/stack/stack_config.h"
+
+namespace weft::cli {
+namespace {
+
+bool knows_positions(const layers::BlockConfig& block) {
+  return attention::parse_mechanism(block.attention, block.directory).brings_positions;
+}
+
+/// Whether a layer does, when nothing replaces the family's own attention.
+bool family_knows_positions(models::EncoderConfig config) {
+  config.attention.clear();
+  return knows_positions(models::stack_config(config, {}).blocks.front());
+}
+
+}  // namespace
+
+void require_family_setting(std::string_view command, const std::string& flag, std::string_view field,
+                            const models::EncoderConfig& config) {
+  if (!checkpoint::family_has_field(config.model_type, field)) {
+    throw UsageError(concat(command, ": ", flag, " is not for the family ", config.model_type),
+                     "leave it out, or choose a family that its help names");
+  }
+  const auto& replaced = models::find_family(config.model_type).attention_fields;
+  if (!config.attention.empty() && std::find(replaced.begin(), replaced.end(), field) != replaced.end()) {
+    throw UsageError(concat(command, ": ", flag, " is a setting of ", config.model_type, "'s own attention, which ",
+                            quoted_list(config.attention, 2), " replaces"),
+                     concat("leave out ", flag, ", or the attention that replaces it"));
+  }
+}
+
+void warn_of_attention_left(const models::EncoderConfig& source, const models::EncoderConfig& made,
+                            const std::string& directory) {
+  if (!source.attention.empty() && made.attention.empty()) {
+    log_warning("the new model attends as a ", made.model_type, " does, and no longer by the attention ",
+                quoted_list(source.attention, 2), " of ", quote(directory, 4096), "; --attention keeps one");
+  }
+}
+
+void warn_without_order(const models::EncoderConfig& config) {
+  const auto blocks = models::stack_config(config, {}).blocks;
+  if (config.has_position_table() || blocks.empty() || std::any_of(blocks.begin(), blocks.end(), knows_positions)) {
+    return;
+  }
+  log_warning("this ", config.model_type, " has no position embeddings, and the attention ",
+              quote(blocks.front().attention), " knows no positions by itself: the model may not know the order of ",
+              "its tokens; ", family_knows_positions(config) ? "the family's own attention" : "--attention relative",
+              " does");
+}
+
+}  // namespace weft::cli
