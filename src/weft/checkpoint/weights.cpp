@@ -59,6 +59,7 @@ std::string wrong_with(const formats::TensorInfo& info, const at::Tensor& expect
 struct Findings {
   std::vector<std::string> complaints;
   std::vector<std::string> missing;  ///< parameters that begin anew
+  bool not_learned = false;          ///< a complaint is about what an attention that was asked for learns
   std::set<std::string, std::less<>> used;
 };
 
@@ -84,6 +85,7 @@ void check_parameter(Findings& findings, const formats::TensorFile& file, const 
       absent = true;
     } else if (!wrong.empty()) {
       findings.complaints.push_back(wrong);
+      findings.not_learned = findings.not_learned || map.is_asked(parameter);
     }
   }
   if (absent) {
@@ -122,7 +124,7 @@ std::vector<std::string> check_weights(const torch::nn::Module& model, const for
         ErrorKind::kFormat,
         concat(file.path().string(), ": ", findings.complaints.front(),
                others > 0 ? concat(" (and ", others, " more)") : std::string()),
-        map.asked_attention.empty()
+        !findings.not_learned
             ? ""
             : "only training begins it: weft train --attention, with a new model or an encoder of Hugging Face");
   }
