@@ -62,9 +62,9 @@ def path_rows(documents):
 
 
 def touched(recipe):
-    """How many files the line "**Files:** `a`, `b`" of a recipe names, {h,cpp} as one."""
-    line = next((line for line in recipe.lines if line.startswith("**Files:**")), "")
-    return len(re.findall(r"`([^`]+)`", line))
+    """How many files the paragraph "**Files:** `a`, `b`" of a recipe names, {h,cpp} as one."""
+    paragraph = re.search(r"^\*\*Files:\*\*.*?(?:\n\n|\Z)", "\n".join(recipe.lines), re.MULTILINE | re.DOTALL)
+    return len(re.findall(r"`([^`]+)`", paragraph.group())) if paragraph else 0
 
 
 def walks(architecture):
