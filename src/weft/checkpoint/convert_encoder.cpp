@@ -7,12 +7,14 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
+#include "weft/attention/mechanisms/spec.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/etc/first_values.h"
 #include "weft/checkpoint/littlebird/first_values.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
+#include "weft/models/stack/stack_config.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -76,6 +78,14 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
   return config;
 }
 
+/// Two latents that begin equal would stay equal.
+void check_latents(const EncoderConfig& config, const EncoderConfig& source) {
+  const layers::BlockConfig first = models::stack_config(config, {}).blocks.front();
+  const std::int64_t latents = attention::parse_mechanism(first.attention, first.directory).latents;
+  require(latents <= source.maximum_length(), "latents begin as positions of the model: expected 1 to ",
+          source.maximum_length(), " latents, found ", latents);
+}
+
 /// The source's positions over and over until `rows` is full, behind the target's rows for padding.
 at::Tensor longer_positions(const at::Tensor& table, std::int64_t source_padding, std::int64_t target_padding,
                             std::int64_t rows) {
@@ -121,6 +131,7 @@ EncoderModel convert_encoder(const EncoderModel& source, const ConvertOptions& o
   check_request(source, options);
   check_head(source, models::find_family(options.to));
   const EncoderConfig config = converted_config(source->config(), options);
+  check_latents(config, source->config());
   EncoderModel model = models::make_encoder(config, source->head(), 0);
   const at::NoGradGuard without_gradients;
   for (auto& parameter : model->named_parameters()) {

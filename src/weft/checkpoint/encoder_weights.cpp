@@ -60,8 +60,9 @@ WeightMap encoder_weight_map(const EncoderFile& file, const EncoderConfig& confi
     return hugging_face_names(config, head, parameter, prefixed);
   };
   map.asked_attention = file.attention;
-  map.may_be_new = [fresh = file.new_head, asked = map](const std::string& parameter, bool misshapen) {
-    return fresh && (asked.is_asked(parameter) || parameter.starts_with(misshapen ? "head.projection" : "head."));
+  map.asked_may_be_new = file.new_head;
+  map.may_be_new = [fresh = file.new_head](const std::string& parameter, bool misshapen) {
+    return fresh && parameter.starts_with(misshapen ? "head.projection" : "head.");
   };
   map.may_be_surplus = [config, other_head = file.other_head](std::string_view name) {
     return is_passed_over(config, name) || (other_head && is_of_a_head(config, name));

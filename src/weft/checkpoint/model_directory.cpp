@@ -80,7 +80,7 @@ models::LanguageModel load_as(const OpenedModel& directory, const TransformerCon
   const formats::TensorFile& file = *opened;
   const PublishedDecoder* const published = directory.published_decoder();
   WeightMap map = published != nullptr ? published->map(config) : WeightMap{};
-  map.asked_attention = options.attention.empty() ? std::string() : options.attention.front();
+  map.asked_attention = joined(options.attention, "`, `");
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   check_weights(*models::LanguageModel(config, at::TensorOptions(at::kMeta).dtype(at::kFloat)), file, map);
   models::LanguageModel model(config, at::TensorOptions(options.device).dtype(at::kFloat));

@@ -66,9 +66,11 @@ struct Findings {
 void check_parameter(Findings& findings, const formats::TensorFile& file, const WeightMap& map,
                      const std::string& parameter, const at::Tensor& value) {
   const HuggingFaceNames names = map.names_of(parameter);
-  const std::string asker =
-      map.is_asked(parameter) ? concat("attention `", map.asked_attention, "`") : std::string("config.json");
-  const auto may_be_new = [&](bool misshapen) { return map.may_be_new && map.may_be_new(parameter, misshapen); };
+  const bool asked = map.is_asked(parameter);
+  const std::string asker = asked ? concat("attention `", map.asked_attention, "`") : std::string("config.json");
+  const auto may_be_new = [&](bool misshapen) {
+    return (asked && map.asked_may_be_new) || (map.may_be_new && map.may_be_new(parameter, misshapen));
+  };
   bool absent = false;
   for (std::size_t part = 0; part < names.parts.size(); ++part) {
     const formats::TensorInfo* info = find_part(file, names, part);
@@ -79,13 +81,13 @@ void check_parameter(Findings& findings, const formats::TensorFile& file, const 
       wrong = wrong_with(*info, expected, asker, map.takes_float64);
     } else {
       wrong = concat("tensor ", quote(names.parts[part]), " of shape ", expected.sizes(), " is missing",
-                     map.is_asked(parameter) ? concat(": ", asker, " learns it") : std::string());
+                     asked ? concat(": ", asker, " learns it") : std::string());
     }
     if (!wrong.empty() && may_be_new(info != nullptr)) {
       absent = true;
     } else if (!wrong.empty()) {
       findings.complaints.push_back(wrong);
-      findings.not_learned = findings.not_learned || map.is_asked(parameter);
+      findings.not_learned = findings.not_learned || asked;
     }
   }
   if (absent) {

@@ -38,6 +38,7 @@ struct WeightMap {
   std::function<bool(std::string_view name)> may_be_surplus = {};
   /// Mechanism that a caller asked for in place of the config's, whose own parameters the file may lack; empty: none.
   std::string asked_attention = {};
+  bool asked_may_be_new = false;  ///< those parameters begin anew
   bool takes_float64 = false;
   std::string model = "the model in config.json";  ///< for the message of a tensor too many
 

@@ -235,16 +235,23 @@ std::optional<std::int64_t> position_limit(const TransformerConfig& config) {
   if (config.position_embedding == "axial") {
     return axial_shape(config).length();
   }
-  bool learned = config.position_embedding == "learned" || config.position_embedding == "picture" ||
-                 config.position_embedding == "stride";
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers && !learned; ++layer) {
-    learned = attention::parse_mechanism(config.attention_of(layer), config.directory).has_longest_text;
-  }
+  const bool learned = config.position_embedding == "learned" || config.position_embedding == "picture" ||
+                       config.position_embedding == "stride";
   return learned ? std::optional(config.max_position_embeddings) : std::nullopt;
 }
 
+std::optional<std::int64_t> context_limit(const TransformerConfig& config) {
+  std::optional<std::int64_t> limit = position_limit(config);
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers && !limit; ++layer) {
+    if (attention::parse_mechanism(config.attention_of(layer), config.directory).has_longest_text) {
+      limit = config.max_position_embeddings;
+    }
+  }
+  return limit;
+}
+
 void check_context(const TransformerConfig& config, std::int64_t context) {
-  const std::optional<std::int64_t> limit = position_limit(config);
+  const std::optional<std::int64_t> limit = context_limit(config);
   const char* const field = config.position_embedding == "axial" ? "axial_pos_shape" : "max_position_embeddings";
   require(!limit || context <= *limit, "context must be at most ", limit.value_or(0), ": for so many tokens (", field,
           ") the model learns positions, or its attention learns sums over them; found ", context);

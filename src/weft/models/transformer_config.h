@@ -212,11 +212,13 @@ struct TransformerConfig {
   }
 };
 
-/// Tokens that a text may have, where positions are learned, or an attention learns sums over them; none where a text
-/// may be longer.
+/// Tokens that have a position, where the positions are learned; none where a text may be longer.
 std::optional<std::int64_t> position_limit(const TransformerConfig& config);
 
-/// Errors: kArgument where windows of `context` tokens are longer than position_limit().
+/// The same, also where an attention learns sums over the positions. Reads the mechanisms' strings and their files.
+std::optional<std::int64_t> context_limit(const TransformerConfig& config);
+
+/// Errors: kArgument where windows of `context` tokens are longer than context_limit().
 void check_context(const TransformerConfig& config, std::int64_t context);
 
 /// Errors: kArgument naming `where` where the model of `config` cannot go on behind a memory, and why.

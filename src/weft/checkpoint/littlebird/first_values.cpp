@@ -9,7 +9,6 @@
 #include <array>
 #include <string_view>
 
-#include "weft/core/error.h"
 #include "weft/models/families/family.h"
 
 namespace weft::checkpoint {
@@ -19,9 +18,6 @@ using Parameters = torch::OrderedDict<std::string, at::Tensor>;
 
 /// [count, hidden].
 at::Tensor first_latents(const Parameters& old, const models::EncoderConfig& config, std::int64_t count) {
-  // Two latents that begin equal would stay equal.
-  require(count <= config.maximum_length(), "latents begin as positions of the model: expected 1 to ",
-          config.maximum_length(), " latents, found ", count);
   const std::int64_t padding = models::padding_rows(models::find_family(config.model_type), config);
   const at::Tensor numbers = at::arange(count, at::TensorOptions(at::kLong));
   const at::Tensor places = (numbers * config.maximum_length()).floor_divide(count) + padding;

@@ -12,7 +12,7 @@ namespace weft::checkpoint {
 /// The parameter `name` of a LittleBird made from `source`, a BERT or RoBERTa with `target` of its shape: the
 /// projections and the norm of packing are those with which the same layer of `source` attends; latent k of n is what
 /// the embeddings give for the mean token at position k P / n of the P that `source` has. Undefined for every other
-/// parameter. Errors: kArgument for more latents than positions.
+/// parameter. No more latents than positions.
 at::Tensor first_value_of_littlebird(const std::string& name, const at::Tensor& target,
                                      const models::EncoderModel& source);
 

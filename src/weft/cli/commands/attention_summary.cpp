@@ -127,8 +127,7 @@ Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t
   return rows;
 }
 
-Rows attention_rows(const models::EncoderDecoderConfig& config) {
-  const PairAttentionSummary summary = summarize_attention(config);
+Rows attention_rows(const PairAttentionSummary& summary, const models::EncoderDecoderConfig& config) {
   Rows rows;
   const auto add = [&](const std::string& prefix, const Rows& more) {
     for (const auto& [name, value] : more) {

@@ -53,8 +53,8 @@ std::string layer_range(const AttentionSummary& summary);
 
 /// Rows for name_table: the effective expression, and its density or the operations of a layer.
 Rows attention_rows(const std::vector<AttentionSummary>& summaries, std::int64_t length);
-/// The same rows, whose names begin with "encoder ", "decoder " or "cross-".
-Rows attention_rows(const models::EncoderDecoderConfig& config);
+/// The same rows, whose names begin with "encoder ", "decoder " or "cross-", of what summarize_attention() gave.
+Rows attention_rows(const PairAttentionSummary& summary, const models::EncoderDecoderConfig& config);
 /// The rows that say what a user should know, alone.
 Rows caution_rows(const std::vector<AttentionSummary>& summaries);
 

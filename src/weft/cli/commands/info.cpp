@@ -100,8 +100,10 @@ void print_info(const InfoOptions& options) {
     return;
   }
   if (directory.is_encoder_decoder()) {
-    const Json summary = encoder_decoder_summary(directory);
-    print_described(options, summary, encoder_decoder_rows(summary, directory.encoder_decoder_config()));
+    const models::EncoderDecoderConfig& pair = directory.encoder_decoder_config();
+    const PairAttentionSummary attention = summarize_attention(pair);
+    const Json summary = encoder_decoder_summary(directory, attention);
+    print_described(options, summary, encoder_decoder_rows(summary, attention_rows(attention, pair)));
     return;
   }
   const models::TransformerConfig& config = directory.own_config();

@@ -47,7 +47,6 @@ Json encoder_decoder_summary(const checkpoint::OpenedModel& directory) {
                                          config.max_target_positions)},
                   {"vocabulary", {{"source", config.vocab_size}, {"target", config.target_vocab_size()}}},
                   {"tables", tables_text(config)}};
-  const PairAttentionSummary attention = summarize_attention(config);
   summary["encoder_attention"] = attention_json(attention.encoder);
   summary["decoder_attention"] = attention_json(attention.decoder);
   summary["cross_attention"] = attention_json(attention.cross);
@@ -58,7 +57,7 @@ Json encoder_decoder_summary(const checkpoint::OpenedModel& directory) {
   return summary;
 }
 
-Rows encoder_decoder_rows(const Json& summary, const EncoderDecoderConfig& config) {
+Rows encoder_decoder_rows(const Json& summary, const Rows& attention) {
   const auto number = [](const Json& value) { return digits(value.get<std::int64_t>()); };
   const auto text = [&](const char* name) { return summary.at(name).get<std::string>(); };
   const Json& ids = summary.at("vocabulary");
@@ -71,11 +70,10 @@ Rows encoder_decoder_rows(const Json& summary, const EncoderDecoderConfig& confi
                                                           : concat(number(ids.at("source")), " ids of the source, ",
                                                                    number(ids.at("target")), " of the target")},
       {"tables", text("tables")}};
-  const Rows attention = attention_rows(config);
   rows.insert(rows.end(), attention.begin(), attention.end());
   // What else the encoder would compute comes last, under the names that results have.
   for (const auto& [name, value] : summary.items()) {
-    if (value.is_string() && name != "family" && name != "kind" && name != "tables" && !name.starts_with("attention")) {
+    if (value.is_string() && name != "family" && name != "kind" && name != "tables" && name != "attention") {
       rows.emplace_back(name, value.get<std::string>());
     }
   }

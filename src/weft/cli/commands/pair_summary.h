@@ -9,12 +9,12 @@
 namespace weft::cli {
 
 /// {"family", "kind", "parameters", "encoder", "decoder", "width", "positions", "vocabulary", "tables", "config"},
-/// attention_json() as "encoder_attention", "decoder_attention" and "cross_attention", and what
+/// attention_json() of `attention` as "encoder_attention", "decoder_attention" and "cross_attention", and what
 /// EncoderDecoderImpl::computed() says. Errors: as checkpoint::open_model and encoder_decoder_config; kIo and
 /// kFormat of the weights, whose names say which tables are shared.
-formats::Json encoder_decoder_summary(const checkpoint::OpenedModel& directory);
+formats::Json encoder_decoder_summary(const checkpoint::OpenedModel& directory, const PairAttentionSummary& attention);
 
-/// Rows for name_table from it and the config.
-Rows encoder_decoder_rows(const formats::Json& summary, const models::EncoderDecoderConfig& config);
+/// Rows for name_table from it and attention_rows().
+Rows encoder_decoder_rows(const formats::Json& summary, const Rows& attention);
 
 }  // namespace weft::cli

@@ -236,7 +236,7 @@ void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads) 
                        model.norm_position, "-norm, ", parameters_text(*prepared.task))},
       {"vocabulary", concat(digits(model.vocab_size), sides)}};
   rows.insert(rows.end(), more.begin(), more.end());
-  const Rows attention = attention_rows(model);
+  const Rows attention = attention_rows(summarize_attention(model), model);
   rows.insert(rows.end(), attention.begin(), attention.end());
   add_machine_rows(trainer, threads, rows);
   const std::int64_t parts = parts_per_step(trainer);

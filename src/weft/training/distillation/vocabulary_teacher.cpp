@@ -41,7 +41,7 @@ VocabularyTeacher::VocabularyTeacher(const DistillationConfig& config, const Voc
     const models::TransformerConfig& shape = opened.own_config();
     require(shape.memory_length == 0, name_, " must have no memory, because it sees one segment at a time, found ",
             "memory_length ", shape.memory_length);
-    const bool has_table = models::position_limit(shape).has_value();
+    const bool has_table = models::context_limit(shape).has_value();
     check(student, shape.vocab_size, has_table ? shape.max_position_embeddings : student.context, shape.output_size());
     own_ = checkpoint::load_model(opened);
   }
