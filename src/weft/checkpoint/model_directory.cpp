@@ -10,6 +10,7 @@
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 

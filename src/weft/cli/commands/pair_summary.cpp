@@ -3,7 +3,6 @@
 #include "weft/cli/commands/pair_summary.h"
 
 #include "weft/checkpoint/encoder_decoder/weights.h"
-#include "weft/cli/commands/attention_summary.h"
 #include "weft/core/error.h"
 #include "weft/models/encoder_decoder.h"
 
@@ -30,7 +29,7 @@ std::string stack_text(const Json& stack) {
 
 }  // namespace
 
-Json encoder_decoder_summary(const checkpoint::OpenedModel& directory) {
+Json encoder_decoder_summary(const checkpoint::OpenedModel& directory, const PairAttentionSummary& attention) {
   EncoderDecoderConfig config = directory.encoder_decoder_config();
   const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(directory.path());
   const checkpoint::EncoderDecoderFile file = checkpoint::describe_encoder_decoder(*weights, config);

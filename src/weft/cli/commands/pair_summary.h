@@ -3,6 +3,7 @@
 #pragma once
 
 #include "weft/checkpoint/open_model.h"
+#include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/output.h"
 #include "weft/formats/config_json.h"
 
