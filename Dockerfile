@@ -3,11 +3,8 @@
 FROM debian:12-slim AS build
 # Debian 12 keeps one version of a package, and takes it away with each security update: none is named here.
 # hadolint ignore=DL3008
-RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates curl git make python3 python3-pip python3-venv \
+RUN apt-get update && apt-get install --yes --no-install-recommends ca-certificates git make python3 \
     && rm -rf /var/lib/apt/lists/*
-# Debian's Rust is too old for the crates.
-RUN curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o /tmp/rustup.sh && sh /tmp/rustup.sh -y --profile minimal && rm /tmp/rustup.sh
-ENV PATH=/root/.cargo/bin:$PATH
 COPY . /source
 WORKDIR /source
 RUN make build && cmake --install build/release --prefix /opt/weft --strip \

@@ -2,9 +2,9 @@
 # rust/tokenizers-c as the static library weft_tokenizers, built by Cargo from its lock file. All builds of one tree share one Cargo
 # directory, and so does every preset: it takes minutes the first time.
 set(weft_cargo ${PROJECT_SOURCE_DIR}/scripts/cargo)
-execute_process(COMMAND ${weft_cargo} --version RESULT_VARIABLE weft_cargo_failed OUTPUT_QUIET)
+execute_process(COMMAND ${weft_cargo} --version RESULT_VARIABLE weft_cargo_failed OUTPUT_QUIET ERROR_VARIABLE weft_cargo_says)
 if(weft_cargo_failed)
-  message(FATAL_ERROR "Cargo does not run: install Rust 1.87 or newer (https://rustup.rs).")
+  message(FATAL_ERROR "${weft_cargo_says}")
 endif()
 set(WEFT_CARGO_DIR ${PROJECT_SOURCE_DIR}/build/cargo CACHE PATH "Where Cargo builds rust/tokenizers-c")
 
@@ -20,7 +20,11 @@ add_custom_command(
   COMMENT "Building the tokenizers crate with Cargo" VERBATIM)
 add_custom_target(weft_tokenizers_build DEPENDS ${weft_archive})
 add_library(weft_tokenizers INTERFACE)
-add_dependencies(weft_tokenizers weft_tokenizers_build)
+# Ninja sees that what is linked needs the archive, and compiles C++ meanwhile; with a dependency of targets everything that is compiled
+# against the room `text` would wait for Cargo.
+if(NOT CMAKE_GENERATOR MATCHES Ninja)
+  add_dependencies(weft_tokenizers weft_tokenizers_build)
+endif()
 target_link_libraries(weft_tokenizers INTERFACE ${weft_archive} Threads::Threads ${CMAKE_DL_LIBS} m)
 # What the archive brings along stays inside of libweft.
 target_link_options(weft_tokenizers INTERFACE -Wl,--exclude-libs,libweft_tokenizers.a)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # weft_find_torch(problem [PREFIXES ...]): LibTorch as the target weft::torch, or in `problem` why not. The wheel's own package file insists
 # on a CUDA toolkit, so the libraries are imported by hand. Looked for in CMAKE_PREFIX_PATH (a torch package, an unpacked libtorch, a
-# site-packages folder), then in PREFIXES. Both Weft's own build and find_package(weft) read this file.
-set(WEFT_TORCH_MINIMUM 2.11)
+# site-packages folder), then in PREFIXES. The minimum is what CI builds with (scripts/requirements-libtorch.txt). Both Weft's own build and
+# find_package(weft) read this file.
+set(WEFT_TORCH_MINIMUM 2.15)
+option(WEFT_OLDER_TORCH "Try a LibTorch that is older than what Weft is tested with" OFF)
 
 # Writes into `result` the folders in which a `torch` or `libtorch` tree may lie, best first.
 function(weft_torch_candidates result)
@@ -73,8 +75,8 @@ macro(weft_find_torch problem)
     find_library(TORCH_C10_LIBRARY c10 PATHS ${WEFT_TORCH_ROOT}/lib NO_DEFAULT_PATH)
     mark_as_advanced(TORCH_CPU_LIBRARY TORCH_C10_LIBRARY)
     find_package(OpenMP QUIET COMPONENTS CXX)
-    if(NOT WEFT_TORCH_VERSION OR WEFT_TORCH_VERSION VERSION_LESS WEFT_TORCH_MINIMUM)
-      set(${problem} "LibTorch ${WEFT_TORCH_MINIMUM} or newer is needed, but ${WEFT_TORCH_ROOT} has '${WEFT_TORCH_VERSION}'.")
+    if(NOT WEFT_TORCH_VERSION OR (WEFT_TORCH_VERSION VERSION_LESS WEFT_TORCH_MINIMUM AND NOT WEFT_OLDER_TORCH))
+      set(${problem} "LibTorch ${WEFT_TORCH_MINIMUM} or newer is needed, but ${WEFT_TORCH_ROOT} has '${WEFT_TORCH_VERSION}' (-DWEFT_OLDER_TORCH=ON tries an older one, with which nothing is tested).")
     elseif(NOT TORCH_CPU_LIBRARY OR NOT TORCH_C10_LIBRARY)
       set(${problem} "LibTorch in ${WEFT_TORCH_ROOT} has headers, but no libtorch_cpu or libc10 in its folder lib.")
     elseif(NOT OpenMP_CXX_FOUND)

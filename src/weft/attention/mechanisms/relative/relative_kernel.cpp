@@ -83,7 +83,7 @@ RelativeGradients relative_kernel_backward(const RelativeCall& call, const Forwa
   const Gradients found =
       kernel_backward(kernel_call, kernels::chosen_isa(), forward, output_gradient.to(call.query.scalar_type()));
   const auto of_bias = [](const at::Tensor& gradient, const at::Tensor& bias) {
-    return gradient.sum({0, 2}, false, accumulation_type(gradient)).to(bias.scalar_type());
+    return gradient.sum(at::IntArrayRef({0, 2}), false, accumulation_type(gradient)).to(bias.scalar_type());
   };
   return {found.query + found.relative_query,
           found.key,

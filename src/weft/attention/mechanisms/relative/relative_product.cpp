@@ -262,8 +262,8 @@ void backward_products(const Operands& all, const Chunk& chunk, const Pair& pair
       at::bmm(products, pair.table).mul_(all.scale).view({all.heads, all.batch, chunk.count, width}).transpose(0, 1);
   sums.table.index_add_(1, pair.rows, at::bmm(products.transpose(1, 2), pair.distance));
   sums.query.narrow(2, chunk.begin, chunk.count).add_(content).add_(distance);
-  sums.content_bias.add_(content.sum({0, 2}).unsqueeze(1));
-  sums.distance_bias.add_(distance.sum({0, 2}).unsqueeze(1));
+  sums.content_bias.add_(content.sum(at::IntArrayRef({0, 2})).unsqueeze(1));
+  sums.distance_bias.add_(distance.sum(at::IntArrayRef({0, 2})).unsqueeze(1));
   if (sums.added.defined()) {
     const auto [queries, keys] = chunk_positions(all, chunk);
     sums.added.add_(distance_gradient(all.call.added, queries, keys, scores.sum(0, true)));
