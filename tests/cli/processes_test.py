@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several processes: the losses of one with a larger batch, one that dies or fails, and going on with another number of them."""
 
+import pathlib
 import signal
 import socket
 import subprocess
@@ -137,6 +138,42 @@ class ProcessesTest(Case):
         outputs = [process.communicate(timeout=100)[1] for process in started]
         for process, stderr in zip(started, outputs):
             self.assert_one_line(process, stderr, "WORLD_SIZE", "process 0 was told 2", "process 1 was told 3")
+
+    def begin_differing(self, **changed):
+        """Two processes of which the second has other values of some flags."""
+        port, out = free_port(), self.folder / "differing"
+        for rank in range(2):
+            arguments = self.arguments(out, 2, "--steps", "5", "--eval-text", self.held_out)
+            for name, value in changed.items() if rank == 1 else ():
+                flag = "--" + name.replace("_", "-")
+                if flag in arguments:
+                    arguments[arguments.index(flag) + 1] = value
+                else:
+                    arguments += [flag, value]
+            variables = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                         "GLOO_SOCKET_IFNAME": "lo"}
+            process = subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       env=environment(**variables))
+            self.addCleanup(process.kill)
+            yield process
+
+    def test_what_differs_is_named_before_anything_is_trained(self):
+        text = bytearray(pathlib.Path(self.train_text).read_bytes())
+        same, other = self.folder / "same.txt", self.folder / "other.txt"
+        same.write_bytes(text)
+        text[len(text) // 2] ^= 1
+        other.write_bytes(text)
+        for changed, part in (
+            ({"learning_rate": 0.01}, "process 1 trains with --learning-rate 0.01, process 0 without"),
+            ({"clip_norm": 2, "steps": 6}, "process 1 trains with --steps 6, process 0 with 5; process 1 trains with --clip-norm 2.0"),
+            ({"train_text": other}, "process 1 trains with training data (content) "),
+            ({"eval_text": other}, "process 1 trains with the content of --eval-text "),
+        ):
+            for process in list(self.begin_differing(**changed)):
+                self.assert_one_line(process, process.communicate(timeout=100)[1], part)
+        self.assertFalse((self.folder / "differing").exists())
+        for process in list(self.begin_differing(train_text=same, threads=2)):
+            self.assertEqual((process.communicate(timeout=100), process.returncode)[1], 0)
 
     def test_a_process_listens_where_it_was_told(self):
         port = free_port()

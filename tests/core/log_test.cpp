@@ -4,7 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <string>
+
 #include "support/expect_error.h"
+#include "weft/core/system/message_output.h"
 
 namespace weft {
 namespace {
@@ -43,6 +52,71 @@ TEST_F(Log, StatusLineIsRedrawnBelowAMessage) {
   show_status_line("");
   show_status_line("");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "\r\x1b[K42%\r\x1b[Kweft: error: a\n42%\r\x1b[K");
+}
+
+// Both ends of a pipe that takes 4,096 bytes at a time, closed at the end.
+class Pipe {
+ public:
+  Pipe() {
+    EXPECT_EQ(::pipe(ends_.data()), 0);
+    ::fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+  }
+  ~Pipe() {
+    close_reader();
+    ::close(ends_[1]);
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  int writer() const { return ends_[1]; }
+  void close_reader() {
+    if (ends_[0] >= 0) {
+      ::close(ends_[0]);
+    }
+    ends_[0] = -1;
+  }
+  // All that lies in it.
+  std::string read() const {
+    std::string text;
+    std::array<char, 4096> piece{};
+    for (ssize_t got = 1; got > 0;) {
+      got = ::read(ends_[0], piece.data(), piece.size());
+      text.append(piece.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+    }
+    return text;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+};
+
+TEST(MessageOutput, AReaderThatStoppedIsNotWaitedForAndLearnsHowMuchItMissed) {
+  const Pipe pipe;
+  MessageOutput output(pipe.writer());
+  const std::string line = std::string(99, 'x') + "\n";
+  for (int i = 0; i < 2000; ++i) {  // 200,000 bytes, three times what a pipe holds
+    output.write(line);
+  }
+  const std::string before = pipe.read();
+  EXPECT_LT(before.size(), 2000 * line.size());
+  output.write("again\n");
+  output.write("and again\n");
+  const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  const std::string missing = concat("weft: ", 2000 - lines, " lines are missing here: nobody read them in time\n");
+  const std::string after = pipe.read();
+  EXPECT_TRUE(after == missing + "again\nand again\n" || after == "\n" + missing + "again\nand again\n") << after;
+}
+
+TEST(MessageOutput, AReaderThatWentAwayIsNoErrorAndNoSignal) {
+  Pipe pipe;
+  pipe.close_reader();
+  std::signal(SIGPIPE, SIG_DFL);
+  MessageOutput output(pipe.writer());
+  output.write("nobody reads this\n");
+  output.write("nor this\n");
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+  MessageOutput(999).write("a descriptor that is none\n");
 }
 
 TEST_F(Log, LevelsParse) {

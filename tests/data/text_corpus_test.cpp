@@ -116,11 +116,27 @@ TEST(TextCorpus, AFileThatShrinksOrGoesAwayIsAnError) {
   const TextCorpus corpus({path.string()});
   std::filesystem::resize_file(path, 50000);
   std::string text(100, '\0');
-  corpus.read(0, 100, text.data());
-  test::expect_error(ErrorKind::kIo, {"text.txt", "shrunk", "100000", "50000"},
-                     [&] { corpus.read(49950, 100, text.data()); });
+  for (const std::int64_t begin : {0, 49950}) {
+    test::expect_error(ErrorKind::kIo, {"text.txt", "shrunk", "100000", "50000"},
+                       [&] { corpus.read(begin, 100, text.data()); });
+  }
   std::filesystem::remove(path);
   test::expect_error(ErrorKind::kIo, {"text.txt"}, [&] { corpus.read(0, 100, text.data()); });
+}
+
+// Of the same size, or longer: windows before and after would be of two texts.
+TEST(TextCorpus, AFileThatIsWrittenMeanwhileIsAnError) {
+  const test::TemporaryDirectory folder;
+  const std::filesystem::path path = folder / "text.txt";
+  test::write_text(path, test::random_text(1000, 1));
+  const TextCorpus corpus({path.string()});
+  std::string text(100, '\0');
+  corpus.read(0, 100, text.data());
+  test::write_text(path, test::random_text(1000, 2));
+  // The system's clock of files may not have moved on since the file was made.
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+  test::expect_error(ErrorKind::kIo, {"text.txt", "was written while it was in use"},
+                     [&] { corpus.read(0, 100, text.data()); });
 }
 
 }  // namespace

@@ -101,5 +101,27 @@ TEST(TokenSource, FingerprintTellsTextsApart) {
   EXPECT_NE(print("e", "x"), print("f", "y"));
 }
 
+// Every id counts, also between the places that the fingerprint looks at; in which files they lie does not.
+TEST(TokenSource, ContentDigestSeesOneByte) {
+  const test::TemporaryDirectory folder;
+  const auto bytes = text::make_byte_tokenizer();
+  std::string text = test::random_text(200000, 1);
+  const auto digest = [&](const std::string& name) {
+    return content_digest(*tokenize(corpus_of(folder / name), *bytes));
+  };
+  test::write_text(folder / "whole", text);
+  test::write_text(folder / "parts/a", text.substr(0, 70000));
+  test::write_text(folder / "parts/b", text.substr(70000));
+  EXPECT_EQ(digest("whole"), digest("parts"));
+  for (const std::size_t place : {0UL, 65535UL, 65536UL, 123457UL, 199999UL}) {
+    std::string other = text;
+    other[place] ^= 1;
+    test::write_text(folder / "other", other);
+    EXPECT_NE(digest("whole"), digest("other")) << place;
+  }
+  test::write_text(folder / "shorter", text.substr(0, 199999));
+  EXPECT_NE(digest("whole"), digest("shorter"));
+}
+
 }  // namespace
 }  // namespace weft::data

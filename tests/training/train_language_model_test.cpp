@@ -220,5 +220,54 @@ TEST_F(TrainLanguageModel, TextThatGoesAwayEndsTheRunAndTheCheckpointStands) {
   test::expect_error(ErrorKind::kIo, {"one.txt", "shrunk", "the last checkpoint is", "step-"}, [&] { trainer.run(); });
 }
 
+TEST_F(TrainLanguageModel, TextThatIsRewrittenEndsTheRunAndTheCheckpointStands) {
+  test::write_text(folder_ / "one.txt", test::random_text(3000, 1));
+  run_.text.train_text = {(folder_ / "one.txt").string()};
+  const models::LanguageModel model(tiny_model());
+  auto task = std::make_shared<LanguageModelTask>(model, text::make_byte_tokenizer(), resolved(run_.trainer),
+                                                  resolved(run_.text));
+  Trainer trainer = Trainer::start(folder_ / "run", run_.trainer, task);
+  test::write_text(folder_ / "one.txt", test::random_text(3000, 2));
+  fs::last_write_time(folder_ / "one.txt", fs::last_write_time(folder_ / "one.txt") + std::chrono::seconds(1));
+  test::expect_error(ErrorKind::kIo, {"one.txt", "was written while it was in use", "the last checkpoint is", "step-"},
+                     [&] { trainer.run(); });
+}
+
+// Also where the byte lies between the places that the fingerprint of earlier versions looks at.
+TEST_F(TrainLanguageModel, OneChangedByteIsAnotherText) {
+  const std::string path = (folder_ / "one.txt").string();
+  run_.text.train_text = {path};
+  std::string text = test::random_text(40000, 1);
+  const auto print = [&] {
+    test::write_text(path, text);
+    return data::fingerprint(
+        *data::tokenize(std::make_shared<data::TextCorpus>(run_.text.train_text), *text::make_byte_tokenizer()));
+  };
+  const std::uint64_t first = print();
+  train_until("run", 5);
+  std::size_t place = 1000;
+  for (text[place] ^= 1; print() != first; text[place] ^= 1) {
+    text[place++] ^= 1;
+  }
+  test::expect_error(ErrorKind::kArgument, {"train_text", "content was \"xxh3-128:"},
+                     [&] { resume_language_model(folder_ / "run"); });
+  text[place] ^= 1;
+  EXPECT_EQ(print(), first);
+  EXPECT_EQ(resume_language_model(folder_ / "run").steps, 12);
+}
+
+TEST_F(TrainLanguageModel, SettingsThatWereEditedAreNamed) {
+  train_until("run", 5);
+  Json edited = formats::read_json(folder_ / "run/training.json");
+  edited["learning_rate"] = 0.02;
+  edited["steps"] = 14;  // this one may change
+  write_file_atomically(folder_ / "run/training.json", formats::print_json(edited));
+  test::expect_error(ErrorKind::kArgument, {"step-5/state.json", "learning_rate was 0.01", "has 0.02"},
+                     [&] { resume_language_model(folder_ / "run"); });
+  edited["learning_rate"] = 0.01;
+  write_file_atomically(folder_ / "run/training.json", formats::print_json(edited));
+  EXPECT_EQ(resume_language_model(folder_ / "run").steps, 14);
+}
+
 }  // namespace
 }  // namespace weft::training

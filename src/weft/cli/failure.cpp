@@ -3,9 +3,10 @@
 #include "weft/cli/failure.h"
 
 #include <algorithm>
-#include <iostream>
 #include <new>
 #include <string_view>
+
+#include "weft/core/log.h"
 
 namespace weft::cli {
 namespace {
@@ -35,11 +36,7 @@ std::string missing_memory(const std::string& message) {
 }
 
 void print_line(const char* begin, const std::string& message, const std::string& hint) {
-  std::cerr << begin << message << '\n';
-  if (!hint.empty()) {
-    std::cerr << "hint: " << hint << '\n';
-  }
-  std::cerr.flush();
+  write_line(concat(begin, message, "\n", hint.empty() ? "" : concat("hint: ", hint, "\n")));
 }
 
 }  // namespace

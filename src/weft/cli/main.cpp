@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "weft/cli/run.h"
+#include "weft/core/system/message_output.h"
 
 namespace {
 
@@ -24,5 +25,7 @@ void wait_briefly() { ::setenv("GOMP_SPINCOUNT", "30000", 0); }
 int main(int count, char** arguments) {
   use_large_pages();
   wait_briefly();
+  weft::hold_closed_streams();
+  weft::ignore_file_size_signal();
   return weft::cli::run(count, arguments);
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string_view>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "weft/core/error.h"
@@ -28,7 +29,12 @@ struct sigaction previous_interrupt;
 struct sigaction previous_terminate;
 
 // The line begins anew: a bar or the terminal's "^C" may stand before it. Where nobody can read it, nothing is to do.
-void say(std::string_view line) { [[maybe_unused]] const ssize_t written = ::write(2, line.data(), line.size()); }
+void say(std::string_view line) {
+  pollfd output{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&output, 1, 0) > 0) {  // a handler must not wait for a reader either
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  }
+}
 
 void on_signal(int number) {
   const int error = errno;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and the one status line below them, both on stderr under one lock.
+// Messages and the one status line below them, both on stderr under one lock. Nothing here waits for a reader that has
+// stopped, or ends with one that has gone: core/system/message_output.h.
 #include "weft/core/log.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <iterator>
 #include <mutex>
 #include <string>
 
+#include <unistd.h>
+
 #include "weft/core/environment.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/message_output.h"
 
 namespace weft {
 namespace {
@@ -21,18 +24,13 @@ constexpr std::string_view kClearLine = "\r\x1b[K";
 struct Output {
   std::mutex mutex;
   std::string status;
+  MessageOutput written{STDERR_FILENO};
 };
 
 // Never destroyed: a message may come while other statics go.
 Output& output() {
   static Output& instance = *new Output;
   return instance;
-}
-
-// One call for a whole message, so that lines of several processes on one terminal stay whole.
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
 }
 
 LogLevel level_from_environment() {
@@ -82,7 +80,8 @@ void write_line(std::string line) {
   if (!out.status.empty()) {
     line = std::string(kClearLine) + line + out.status;
   }
-  print(line);
+  // One call for a whole message, so that lines of several processes on one terminal stay whole.
+  out.written.write(line);
 }
 
 void show_status_line(std::string_view line) {
@@ -92,7 +91,7 @@ void show_status_line(std::string_view line) {
     return;
   }
   out.status = line;
-  print(concat(kClearLine, line));
+  out.written.write(concat(kClearLine, line));
 }
 
 }  // namespace weft

@@ -2,7 +2,10 @@
 // The files of a corpus in one run of bytes, and reading any range of them.
 #include "weft/data/text_corpus.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -23,6 +26,15 @@ namespace fs = std::filesystem;
 constexpr std::size_t kUnpackedAtOnce = std::size_t{1} << 20;  // bytes of text
 
 std::string named(const fs::path& path) { return quote(path.native(), 4096); }
+
+std::int64_t modified(const Descriptor& file) {
+  constexpr std::int64_t kNanoseconds = 1'000'000'000;
+  struct stat status{};
+  if (::fstat(file.number(), &status) != 0) {
+    fail_io("read", file.path(), errno);
+  }
+  return status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec;
+}
 
 }  // namespace
 
@@ -95,6 +107,7 @@ void TextCorpus::add(const fs::path& file) {
     text.unpacked = unpacked_;
     text.bytes = unpack(source);
   } else {
+    text.modified = modified(Descriptor::open_regular(file));
     text.bytes = std::min(static_cast<std::int64_t>(source.stored_bytes()), maximum_ - bytes_);
   }
   if (text.bytes > 0) {
@@ -125,9 +138,14 @@ void TextCorpus::read_plain(const TextFile& file, std::int64_t offset, std::int6
   const std::size_t got =
       descriptor.read_at(static_cast<std::uint64_t>(offset), destination, static_cast<std::size_t>(count));
   // Positions of later files rest on the sizes found at the start: a file that shrank makes them wrong.
-  if (static_cast<std::int64_t>(got) != count) {
+  if (static_cast<std::int64_t>(got) != count || static_cast<std::int64_t>(descriptor.size()) < file.bytes) {
     fail(ErrorKind::kIo, named(file.path), " has shrunk while it was read: it had ", file.bytes, " bytes and now has ",
          descriptor.size());
+  }
+  if (modified(descriptor) != file.modified) {
+    throw Error(ErrorKind::kIo,
+                concat(named(file.path), " was written while it was in use: it is not the text any more that it was"),
+                "put the file back as it was; a training run then goes on with --resume");
   }
 }
 

@@ -28,6 +28,7 @@ struct TextFile {
   std::int64_t begin;          ///< position of its first byte in the corpus
   std::int64_t bytes;          ///< of text: what gzip holds, not what it takes up
   std::int64_t unpacked = -1;  ///< of gzip and sound: where its bytes begin in the scratch file
+  std::int64_t modified = 0;   ///< of plain text: when the file was last written, in the system's nanoseconds
 };
 
 /// A list of files with their places in one run of bytes. Of plain files it holds no text; gzip files are decompressed
@@ -49,7 +50,7 @@ class TextCorpus {
   std::int64_t rate() const noexcept { return rate_; }
 
   /// Copies bytes [begin, begin + count) to `destination`.
-  /// Errors: kIo that names the file, when it went away, shrank or cannot be read.
+  /// Errors: kIo that names the file, when it went away, shrank, was written meanwhile or cannot be read.
   void read(std::int64_t begin, std::int64_t count, char* destination) const;
   /// The first `maximum` bytes, or all of them when `maximum` is 0.
   std::string text(std::int64_t maximum = 0) const;

@@ -2,7 +2,10 @@
 // Bytes as ids, and the scratch file of ids that a tokeniser made.
 #include "weft/data/token_source.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -14,7 +17,9 @@
 #include <unistd.h>
 
 #include "weft/core/descriptor.h"
+#include "weft/core/disk/digest.h"
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
@@ -163,6 +168,25 @@ std::uint64_t fingerprint(const TokenSource& source) {
     }
   }
   return result;
+}
+
+std::string content_digest(const TokenSource& source) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 16;  // ids that lie in a core's cache
+  const std::int64_t pieces = (source.size() + kPiece - 1) / kPiece;
+  std::vector<std::string> digests(static_cast<std::size_t>(pieces));
+  ProgressBar bar("reading the training data", static_cast<double>(pieces));
+  std::atomic<std::int64_t> done{0};
+  at::parallel_for(0, pieces, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::int64_t> ids;
+    for (std::int64_t piece = begin; piece < end; ++piece) {
+      ids.resize(static_cast<std::size_t>(std::min(kPiece, source.size() - piece * kPiece)));
+      source.read(piece * kPiece, ids);
+      const std::string_view bytes(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(std::int64_t));
+      digests[static_cast<std::size_t>(piece)] = digest_of(bytes);
+      bar.update(static_cast<double>(++done));
+    }
+  });
+  return digest_of(joined(digests, " ", [](const std::string& digest) { return digest; }));
 }
 
 Descriptor scratch_file(std::string_view content) {

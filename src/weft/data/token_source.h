@@ -37,8 +37,13 @@ std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> co
 std::shared_ptr<const TokenSource> tokenize_once(std::shared_ptr<const TextCorpus> corpus,
                                                  const text::Tokenizer& tokenizer);
 
-/// A number that tells two sources apart: their length and ids at 256 places. Kept in checkpoints.
+/// A number that tells two sources apart at once: their length and ids at 256 places. Checkpoints of all versions of
+/// Weft have it.
 std::uint64_t fingerprint(const TokenSource& source);
+
+/// The digest (core/disk/digest.h) of every id of a source: the same text in other files has the same. Reads all of it,
+/// by several threads; progress is shown. Errors: as read().
+std::string content_digest(const TokenSource& source);
 
 /// Makes a scratch file in the system's folder for temporary files (TMPDIR names another); `content` says in messages
 /// what it holds. Errors: kIo.

@@ -8,6 +8,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
+#include "weft/core/system/pipe_signal.h"
 #include "weft/core/version.h"
 #include "weft/hub/curl_library.h"
 
@@ -166,6 +167,7 @@ HttpAnswer HttpClient::get(const HttpRequest& request, const BodySink& sink) {
   const std::unique_ptr<curl_slist, void (*)(curl_slist*)> headers(
       request_headers(request), [](curl_slist* list) { curl().slist_free_all(list); });
   library.easy_setopt(handle_, CURLOPT_HTTPHEADER, headers.get());
+  const PipeSignalHeld held;  // libcurl leaves the signal of a connection that TLS writes to in vain
   const CURLcode code = library.easy_perform(handle_);
   if (exchange.failure) {
     std::rethrow_exception(exchange.failure);

@@ -90,6 +90,7 @@ LanguageModelTask::LanguageModelTask(models::LanguageModel model, std::shared_pt
   if (!held_out_paths(config).empty()) {
     open_held_out();
   }
+  identity_ = identity_of(sampler_.source());
 }
 
 void LanguageModelTask::open_held_out() {
@@ -200,11 +201,6 @@ std::optional<std::vector<std::string>> LanguageModelTask::figure_names() {
     return masked_figure_names();
   }
   return training::figure_names(held_out_->text(config_.max_eval_bytes), data_kind(config_) == DataKind::kText);
-}
-
-Json LanguageModelTask::data_identity() const {
-  return {{"tokens", sampler_.source().size()},
-          {"fingerprint", fingerprint_text(data::fingerprint(sampler_.source()))}};
 }
 
 Json LanguageModelTask::settings() const {

@@ -50,7 +50,7 @@ class LanguageModelTask final : public Task {
   }
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
-  formats::Json data_identity() const override;
+  formats::Json data_identity() const override { return identity_; }
   formats::Json settings() const override;
   void save(const std::filesystem::path& directory) const override;
   void load(const std::filesystem::path& directory) override;
@@ -70,6 +70,7 @@ class LanguageModelTask final : public Task {
   TextConfig config_;
   std::string began_with_;
   std::shared_ptr<const data::TokenSource> source_;
+  formats::Json identity_;                      // of the source
   data::WindowSampler sampler_;                 // of pictures: a window is one of them
   std::optional<data::StreamSampler> streams_;  // in place of the windows, where the model has a memory
   std::optional<StreamMemory> memory_;

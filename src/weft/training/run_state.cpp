@@ -15,6 +15,7 @@
 #include "weft/core/version.h"
 #include "weft/formats/json_members.h"
 #include "weft/training/distillation/config.h"
+#include "weft/training/run/shared_terms.h"
 #include "weft/training/text_config.h"
 
 namespace weft::training {
@@ -56,6 +57,7 @@ Json write_state(const std::filesystem::path& directory, const RunState& state, 
                {"learning_rate_schedule", config.schedule},
                {"random", {{"seed", config.seed}, {"step", state.step}}},
                {"data", task.data_identity()},
+               {"settings", lasting_settings(training_json(config, task))},
                {"threads", at::get_num_threads()}};
   json.update(versions());
   return json;
@@ -70,6 +72,10 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
          "; another version of Weft wrote it");
   }
   check_data(formats::object_member(json, "data", where), task, checkpoint.path);
+  if (json.contains("settings")) {  // earlier versions wrote none
+    check_lasting(formats::object_member(json, "settings", where), training_json(config, task),
+                  checkpoint.path / kManifestFile);
+  }
   const auto threads = formats::value_of<std::int64_t>(json, "threads", where);
   // Sums over another number of parts round otherwise. That is no reason to refuse, and must be said.
   if (threads != at::get_num_threads()) {

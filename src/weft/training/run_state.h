@@ -27,8 +27,8 @@ formats::Json write_state(const std::filesystem::path& directory, const RunState
                           const Task& task, const Optimizer& optimizer);
 
 /// Loads the weights into `task` and returns where the run stands. Another number of threads is said on stderr: losses
-/// then agree to rounding only. Errors: kArgument when the task's data are not those that the run was trained on;
-/// kFormat.
+/// then agree to rounding only. Errors: kArgument when the task's data are not those that the run was trained on, or a
+/// setting that decides what a step learns is not that of the checkpoint; kFormat.
 RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, Task& task);
 
 /// Loads the moments of a checkpoint. Errors: kFormat naming the file and the tensor; kIo.

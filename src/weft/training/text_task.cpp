@@ -7,6 +7,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/training/evaluation/evaluation_mode.h"
+#include "weft/training/task.h"
 
 namespace weft::training {
 
@@ -20,6 +21,12 @@ std::shared_ptr<const data::TextCorpus> corpus_of(const TextConfig& config, cons
   const data::Content sound = config.audio_channel == "first" ? data::Content::kFirstChannel : data::Content::kSound;
   return std::make_shared<data::TextCorpus>(paths, 0,
                                             data_kind(config) == DataKind::kSound ? sound : data::Content::kText);
+}
+
+formats::Json identity_of(const data::TokenSource& source) {
+  return {{"tokens", source.size()},
+          {"fingerprint", fingerprint_text(data::fingerprint(source))},
+          {"content", data::content_digest(source)}};
 }
 
 std::shared_ptr<const data::TextCorpus> held_out_text(const TextConfig& config, const text::Tokenizer& tokenizer,

@@ -8,6 +8,8 @@
 #include <memory>
 
 #include "weft/data/text_corpus.h"
+#include "weft/data/token_source.h"
+#include "weft/formats/config_json.h"
 #include "weft/text/sampling/subword_sampler.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/text_config.h"
@@ -20,6 +22,9 @@ std::unique_ptr<const text::SubwordSampler> subword_sampler(const TrainerConfig&
 
 /// The run of bytes that a config's files of text or sound hold: those to train on, or those held out.
 std::shared_ptr<const data::TextCorpus> corpus_of(const TextConfig& config, const std::vector<std::string>& paths);
+
+/// What a checkpoint keeps of the text that a run learns from: its tokens, and a digest of all of them. Reads all.
+formats::Json identity_of(const data::TokenSource& source);
 
 /// The held-out text or sound, checked now for what an evaluation needs at the end. Errors: kIo naming the file;
 /// kArgument for text of fewer than `least` tokens.

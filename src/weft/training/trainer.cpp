@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/core/disk/digest.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/interrupt.h"
@@ -19,9 +20,12 @@
 #include "weft/core/quote.h"
 #include "weft/training/best_figure.h"
 #include "weft/training/optimizers/parameter_groups.h"
+#include "weft/training/processes/agreement.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
 #include "weft/training/run/metrics_log.h"
+#include "weft/training/run/shared_terms.h"
+#include "weft/training/run/training_files.h"
 #include "weft/training/run_state.h"
 #include "weft/training/schedule.h"
 #include "weft/training/update.h"
@@ -74,6 +78,16 @@ void use_threads(const TrainerConfig& config) {
   }
 }
 
+// Before anything is written or computed. `more` is what a resumed run must have in common besides.
+void agree_on_run(const TrainerConfig& config, const Task& task, const Json& more = Json::object()) {
+  if (processes().is_alone()) {
+    return;
+  }
+  Json terms = shared_terms(training_json(config, task), task);
+  terms.update(more);
+  require_agreement(terms);
+}
+
 }  // namespace
 
 class Trainer::Loop {
@@ -107,7 +121,8 @@ class Trainer::Loop {
   RunState state_;
   Update update_;
   TrainingClock clock_;
-  std::optional<MetricsLog> metrics_;  // in the first process only: it alone writes
+  std::optional<MetricsLog> metrics_;   // in the first process only: it alone writes
+  std::optional<TrainingFiles> files_;  // as metrics_
   BestFigure best_;
   std::int64_t saved_step_;
   double saved_seconds_;
@@ -131,6 +146,7 @@ Trainer::Loop::Loop(RunDirectory run, const TrainerConfig& config, std::shared_p
       clock_(state_.seconds),
       metrics_(processes().is_first() ? std::optional<MetricsLog>(std::in_place, run_.path(), state_.step)
                                       : std::nullopt),
+      files_(metrics_ ? std::optional<TrainingFiles>(training_json(config_, *task_)) : std::nullopt),
       best_(config_.best_metric),
       saved_step_(state_.step),
       saved_seconds_(state_.seconds),
@@ -238,6 +254,7 @@ bool Trainer::Loop::checkpoint_due() const {
 
 void Trainer::Loop::save() {
   if (metrics_) {
+    files_->warn_of_changes();
     metrics_->sync();
     run_.save(state_.step, config_.keep_checkpoints, [this](const std::filesystem::path& directory) {
       return write_state(directory, state_, config_, *task_, update_.optimizer());
@@ -379,6 +396,7 @@ Trainer Trainer::start(const std::filesystem::path& run, const TrainerConfig& gi
   const TrainerConfig config = resolved(given);
   check_metric(config.best_metric, *task);
   use_threads(config);
+  agree_on_run(config, *task);
   const auto create = [&] {
     freeze(task->parameters(), config.freeze);
     const std::unique_ptr<Optimizer> fresh = make_optimizer(task->parameters(), config);
@@ -414,6 +432,8 @@ Trainer Trainer::resume(RunDirectory run, const TrainerConfig& config, std::shar
   }
   processes().meet();  // nobody reads while the first one tidies up
   const Checkpoint checkpoint = run.latest();
+  agree_on_run(config, *task,
+               {{"the checkpoint of step", checkpoint.step}, {"its manifest", digest_of(checkpoint.state.dump())}});
   return Trainer(std::make_unique<Loop>(std::move(run), config, std::move(task), checkpoint, change));
 }
 

@@ -13,12 +13,14 @@
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
 #include "weft/cli/threads.h"
+#include "weft/cli/training/agreement.h"
 #include "weft/cli/training/request.h"
 #include "weft/cli/training/results.h"
 #include "weft/cli/training/runs.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
+#include "weft/core/system/message_output.h"
 #include "weft/models/transformer_config.h"
 #include "weft/training/distillation/config.h"
 #include "weft/training/processes/process_group.h"
@@ -99,12 +101,14 @@ void train_one(const TrainOptions& options, const TrainRequest& request, std::in
 
 // A process that fails lets the others know why they end.
 void run_train(const TrainOptions& options) {
+  ignore_closed_pipes();
   const training::JoinedProcesses joined;
   if (!training::processes().is_first()) {
     silence_progress();
   }
   try {
     const std::vector<TrainRequest> requests = decide(options);
+    agree_on_request(options, requests);
     if (!options.offload.empty()) {
       training::offload_tensors(options.offload);
     }

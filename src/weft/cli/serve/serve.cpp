@@ -25,6 +25,7 @@
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/machine_memory.h"
+#include "weft/core/system/message_output.h"
 #include "weft/hub/models.h"
 #include "weft/server/http_error.h"
 #include "weft/server/schemas.h"
@@ -258,6 +259,7 @@ void bound_caches_of_shapes() {
 }
 
 void run_serve(const ServeCommand& command) {
+  ignore_closed_pipes();
   bound_caches_of_shapes();
   server::ServerConfig config;
   formats::update_from_json(config, command.given, "weft serve");

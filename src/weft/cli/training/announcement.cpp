@@ -3,7 +3,6 @@
 #include "weft/cli/training/announcement.h"
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
 
 #include "weft/cli/commands/attention_summary.h"
@@ -12,6 +11,7 @@
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/data/text_corpus.h"
 #include "weft/models/encoder_model.h"
@@ -163,7 +163,7 @@ void announce(const training::TextRun& run, const models::TransformerConfig& mod
   add_teacher_row(run.distillation, rows);
   add_machine_rows(run.trainer, threads, rows);
   add_text_rows(run.trainer, run.text, rows);
-  std::cerr << name_table(rows) << std::flush;
+  write_line(name_table(rows));
 }
 
 void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads) {
@@ -180,7 +180,7 @@ void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads) {
   add_teacher_row(prepared.distillation, rows);
   add_machine_rows(prepared.trainer, threads, rows);
   add_text_rows(prepared.trainer, prepared.text, rows);
-  std::cerr << name_table(rows) << std::flush;
+  write_line(name_table(rows));
 }
 
 void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
@@ -211,7 +211,7 @@ void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
     rows.emplace_back("held-out data",
                       split_text(prepared.held_out, objective.rows(fine_tuning::Split::kHeldOut).tokens(), "examples"));
   }
-  std::cerr << name_table(rows) << std::flush;
+  write_line(name_table(rows));
 }
 
 void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads) {
@@ -248,7 +248,7 @@ void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads) 
   if (data.held_out.size() > 0) {
     rows.emplace_back("held-out data", split_text(prepared.held_out, data.held_out.tokens(), "pairs"));
   }
-  std::cerr << name_table(rows) << std::flush;
+  write_line(name_table(rows));
 }
 
 }  // namespace weft::cli

@@ -3,7 +3,6 @@
 #include "weft/cli/training/runs.h"
 
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "weft/cli/training/announcement.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/data/masking.h"
 #include "weft/data/picture_tokens.h"
@@ -190,7 +190,7 @@ void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
   formats::update_from_json(run.text, only_fields_of<training::TextConfig>(settings), where);
   formats::update_from_json(run.distillation, only_fields_of<training::DistillationConfig>(settings), where);
   announce(run, checkpoint::load_config(request.out), threads);
-  std::cerr << "resuming after step " << digits(found->at("step").get<std::int64_t>()) << std::endl;
+  write_line(concat("resuming after step ", digits(found->at("step").get<std::int64_t>()), "\n"));
 }
 
 training::TrainResult resume_model(const TrainRequest& request, std::int64_t threads) {

@@ -125,7 +125,8 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
       masking_(*tokenizer_, model_->config().vocab_size, choice_of(trainer, text)),
       sampler_(data::tokenize_once(std::make_shared<data::TextCorpus>(text.train_text), *tokenizer_),
                {room_for_text(model_->config(), masking_, text.context), trainer.batch_size, parts_per_step(trainer), 0,
-                static_cast<std::uint64_t>(trainer.seed)}) {
+                static_cast<std::uint64_t>(trainer.seed)}),
+      identity_(training::identity_of(sampler_.source())) {
   require(text.span_loss == 0.0, "span_loss must be 0 for masked text that begins with a model, found ",
           text.span_loss);
   require(text.contrastive_weight == 0.0 || models::find_family(model_->config().model_type).has_global_tokens,
@@ -205,11 +206,6 @@ Json MaskedTextTask::evaluate(const std::function<void(std::int64_t, std::int64_
 
 std::optional<std::vector<std::string>> MaskedTextTask::figure_names() {
   return held_out_ ? training::masked_figure_names() : std::vector<std::string>();
-}
-
-Json MaskedTextTask::data_identity() const {
-  return {{"tokens", sampler_.source().size()},
-          {"fingerprint", training::fingerprint_text(data::fingerprint(sampler_.source()))}};
 }
 
 Json MaskedTextTask::settings() const {

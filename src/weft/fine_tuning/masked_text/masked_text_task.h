@@ -97,7 +97,7 @@ class MaskedTextTask final : public training::Task {
   formats::Json figures() const override;
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
-  formats::Json data_identity() const override;
+  formats::Json data_identity() const override { return identity_; }
   formats::Json settings() const override;
   void save(const std::filesystem::path& directory) const override;
   void load(const std::filesystem::path& directory) override;
@@ -119,6 +119,7 @@ class MaskedTextTask final : public training::Task {
   MaskedTextConfig config_;
   FramedMasking masking_;
   data::WindowSampler sampler_;
+  formats::Json identity_;                                // of the sampler's source
   std::unique_ptr<const text::SubwordSampler> subwords_;  // or none
   std::shared_ptr<const data::TextCorpus> held_out_;      // or none
   std::shared_ptr<training::VocabularyTeacher> teacher_;  // or none

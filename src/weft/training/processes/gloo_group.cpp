@@ -120,7 +120,11 @@ class GlooGroup final : public ProcessGroup {
     guarded([&] { gloo_->broadcast(tensors, c10d::BroadcastOptions())->wait(); });
   }
 
-  void announce_failure(const std::string& reason) override { watchdog_.announce_failure(reason); }
+  void announce_failure(const std::string& reason) override {
+    if (!failed_together()) {
+      watchdog_.announce_failure(reason);
+    }
+  }
 
  private:
   // Waits for all to come. One that ended before it came cannot be told from one that is late.

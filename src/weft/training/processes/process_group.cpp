@@ -56,6 +56,28 @@ std::string ProcessGroup::text_from_first(const std::string& text) {
   return {reinterpret_cast<const char*>(bytes.const_data_ptr<std::uint8_t>()), static_cast<std::size_t>(length)};
 }
 
+std::string ProcessGroup::first_text(const std::string& text) {
+  if (is_alone()) {
+    return text;
+  }
+  // Sums in which all summands but one are 0.
+  const at::Tensor lengths = at::zeros({size()}, at::kDouble);
+  double* const of_rank = lengths.mutable_data_ptr<double>();
+  of_rank[rank()] = static_cast<double>(text.size());
+  begin_sum(lengths)();
+  const std::int64_t speaker = std::find_if(of_rank, of_rank + size(), [](double one) { return one > 0; }) - of_rank;
+  if (speaker == size()) {
+    return {};
+  }
+  const auto length = static_cast<std::int64_t>(of_rank[speaker]);
+  const at::Tensor bytes = at::zeros({length}, at::kByte);
+  if (rank() == speaker) {
+    std::copy(text.begin(), text.end(), bytes.mutable_data_ptr<std::uint8_t>());
+  }
+  begin_sum(bytes)();
+  return {reinterpret_cast<const char*>(bytes.const_data_ptr<std::uint8_t>()), static_cast<std::size_t>(length)};
+}
+
 ProcessGroup& processes() { return *current_group(); }
 
 JoinedProcesses::JoinedProcesses() {

@@ -27,14 +27,23 @@ class ProcessGroup {
   virtual std::function<void()> begin_sum(const at::Tensor& tensor);
   /// Replaces `tensor` by that of the first process.
   virtual void copy_from_first(const at::Tensor& tensor);
-  /// Tells the others that this process is about to end because of `reason`.
+  /// Tells the others that this process is about to end because of `reason`, unless all know: they failed together.
   virtual void announce_failure(const std::string& reason);
+  void fail_together() noexcept { failed_together_ = true; }
   /// Waits until all have come here.
   void meet() { sum(0.0); }
 
   double sum(double value);
   double from_first(double value);
   std::string text_from_first(const std::string& text);
+  /// The text of the first process whose text is not empty, in all of them; empty where all are.
+  std::string first_text(const std::string& text);
+
+ protected:
+  bool failed_together() const noexcept { return failed_together_; }
+
+ private:
+  bool failed_together_ = false;
 };
 
 /// The group of this process: itself, but while a JoinedProcesses lives.

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
+#include "weft/core/log.h"
 #include "weft/core/one_line.h"
 #include "weft/training/processes/handshake.h"
 
@@ -123,7 +123,7 @@ void Watchdog::watch() {
     }
   }
   if (!changed_.wait_for(lock, kLastWords, [this] { return stopping_ && silent_; })) {
-    std::cerr << "weft: error: " << verdict_ << std::endl;
+    log_error(verdict_);
     ::_exit(1);
   }
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from files is compared once they are read, by the trainer.
+#include "weft/cli/training/agreement.h"
+
+#include <torch/version.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "weft/cli/field_flags.h"
+#include "weft/core/disk/digest.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/core/version.h"
+#include "weft/formats/json_members.h"
+#include "weft/profile/model_digest.h"
+#include "weft/training/processes/agreement.h"
+#include "weft/training/processes/process_group.h"
+#include "weft/training/run/shared_terms.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+// The directory that --model or --distill names, as its digest.
+void add_directory(Json& terms, const Json& fields, const char* field, const char* name) {
+  const auto path = formats::value_or(fields, field, "weft train", std::string());
+  if (!path.empty()) {
+    terms[name] = profile::model_digest(path);
+  }
+}
+
+// The files of graphs that attention expressions name, edges("graph.npy"), by their content.
+void add_graphs(Json& terms, const TrainRequest& request) {
+  for (const auto& [field, value] : request.fields.items()) {
+    if (field.find("attention") == std::string::npos || !value.is_array()) {
+      continue;
+    }
+    for (const Json& expression : value) {
+      const std::string text = expression.is_string() ? expression.get<std::string>() : std::string();
+      for (std::size_t open = text.find('"'); open != std::string::npos; open = text.find('"', open)) {
+        const std::size_t close = std::min(text.find('"', open + 1), text.size());
+        const std::string name = text.substr(open + 1, close - open - 1);
+        const std::filesystem::path file = request.beside / name;
+        if (std::filesystem::is_regular_file(file)) {
+          terms[concat("the graph ", quote(name), " of digest")] = digest_of_file(file);
+        }
+        open = std::min(close + 1, text.size());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void agree_on_request(const TrainOptions& options, const std::vector<TrainRequest>& requests) {
+  if (training::processes().is_alone()) {
+    return;
+  }
+  const TrainRequest& request = requests.front();
+  Json terms = {{"weft", kVersion},
+                {"LibTorch", TORCH_VERSION},
+                {"--task", request.task},
+                {"--resume", options.resume},
+                {"--seeds", options.seeds}};
+  for (const TrainRequest& one : requests) {  // a run of several may be there in one process's folder only
+    terms["--resume and runs that are there"].push_back(is_resumed(one.training));
+  }
+  for (const auto& [name, value] : request.fields.items()) {
+    if (training::is_shared_setting(name)) {
+      // Names with an underscore become flags where the error is printed (spoken_flags.h), which knows short forms.
+      terms[name.find('_') == std::string::npos ? flag_name(name) : name] = value;
+    }
+  }
+  if (!is_resumed(request.training)) {  // a run has its model in itself, and knows its teacher
+    add_directory(terms, request.fields, "model", "a --model of digest");
+    add_directory(terms, request.fields, "distill", "a --distill of digest");
+  }
+  add_graphs(terms, request);
+  training::require_agreement(terms);
+}
+
+}  // namespace weft::cli
