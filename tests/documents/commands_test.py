@@ -157,10 +157,13 @@ class DocumentedCommandsTest(unittest.TestCase):
 
     def test_lines_of_syntax_name_flags_that_there_are(self):
         self.assertEqual(weft("manual", self.folder).returncode, 0)
-        known = {page.name[:-2]: set(re.findall(r"--[a-z][a-z0-9-]*", page.read_text().replace("\\-", "-"))) for page in self.folder.rglob("weft*.1")}
+        manual = {page.name[:-2]: page.read_text(encoding="utf-8").replace("\\-", "-") for page in self.folder.rglob("weft*.1")}
+        known = {name: set(re.findall(r"\\fB(--[a-z][a-z0-9-]*)\\fR", page)) for name, page in manual.items()}
         self.assertIn("--train-text", known["weft-train"])
         said = [entry for path in pages() for entry in in_sentences(path)]
         said += [(command.where, command.text) for path in pages() for command in of_page(path)]
+        said += [(f"weft manual: {name}", line.strip()) for name, page in manual.items() for line in page.splitlines() if line.startswith("  weft ")]
+        self.assertGreater(len(said), 400)
         wrong = [fault for where, text in said for fault in self.unknown(where, text, known)]
         every = set().union(*known.values())
         wrong += [f"{where}: no command has {flag}" for path in pages() for where, flag in flags_in_sentences(path) if flag not in every]
@@ -177,6 +180,11 @@ class DocumentedCommandsTest(unittest.TestCase):
                 yield f"{where}: no such command: {part}"
             else:
                 yield from (f"{where}: {name} has no {flag}: {part}" for flag in flags(part) if flag not in known[name])
+
+    def test_the_list_of_pages_is_whole(self):
+        listed = re.findall(r"\]\(([^)#]+)\)", (SOURCE / "docs/README.md").read_text(encoding="utf-8"))
+        there = {str(path.relative_to(SOURCE / "docs")) for path in (SOURCE / "docs").rglob("*.md")} - {"README.md"}
+        self.assertEqual(there - set(listed), set(), "docs/README.md lists every page of docs/")
 
     def test_programs_of_the_tree_exist_and_have_the_flags(self):
         said, wrong = [entry for path in pages() for entry in programs_of_the_tree(path)], []
