@@ -34,8 +34,9 @@ TRANSLATED_WORDS = 40  # a translation costs its tokens one by one
 SHORT_WORDS = 12
 
 
-def options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(description=__doc__, more=None):
+    """The command line; `more` are other flags with their usual numbers."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", default=os.environ.get("WEFT_BINARY", programs.ROOT / "build/release/bin/weft"), help="the weft program")
     parser.add_argument("--text", nargs="+", required=True, help="files and folders whose words are sent")
     parser.add_argument("--encoder", type=pathlib.Path, help="a directory with a head for classes; without it a small one with random weights")
@@ -48,6 +49,8 @@ def options():
     parser.add_argument("--server-flags", nargs="*", default=[], help="more flags of `weft serve`, without their dashes: max-batch-texts=64")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--row", action="store_true", help="print the table for bench/RESULTS.md, too")
+    for flag, usual in (more or {}).items():
+        parser.add_argument(flag, type=type(usual), default=usual)
     chosen = parser.parse_args()
     if not pathlib.Path(chosen.weft).is_file():
         raise SystemExit(f"there is no program {chosen.weft}: run make build, or give --weft")

@@ -14,6 +14,7 @@
 
 #include "support/expect_error.h"
 #include "weft/core/system/message_output.h"
+#include "weft/core/work/clients_work.h"
 
 namespace weft {
 namespace {
@@ -43,6 +44,29 @@ TEST_F(Log, ErrorsAlwaysShow) {
   write_log(LogLevel::kWarning, "b");
   log_error("a");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "weft: error: a\n");
+}
+
+TEST_F(Log, WarningsAboutWorkForClientsAreForDevelopers) {
+  set_log_level(LogLevel::kInfo);
+  ::testing::internal::CaptureStderr();
+  {
+    const ClientsWork work;
+    log_warning("a client's text");
+    log_error("a");
+  }
+  log_warning("b");
+  set_log_level(LogLevel::kDebug);
+  const ClientsWork work;
+  log_warning("c");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "weft: error: a\nweft: warning: b\nweft: debug: c\n");
+}
+
+TEST_F(Log, LinesAreBounded) {
+  ::testing::internal::CaptureStderr();
+  log_error(std::string(1 << 20, 'x'));
+  const std::string line = ::testing::internal::GetCapturedStderr();
+  EXPECT_LT(line.size(), 17000U);
+  EXPECT_TRUE(line.ends_with("x...\n"));
 }
 
 TEST_F(Log, StatusLineIsRedrawnBelowAMessage) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes of each size while all wait: none starves, and none gets more than its share.
-#include "weft/server/fair_order.h"
+#include "weft/server/work/fair_order.h"
 
 #include <gtest/gtest.h>
 

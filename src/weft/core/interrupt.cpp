@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 
 namespace weft {
 namespace {
@@ -93,6 +94,6 @@ SignalsHandledElsewhere::~SignalsHandledElsewhere() {
   --guards;
 }
 
-bool interrupted() noexcept { return arrived.load(); }
+bool interrupted() noexcept { return arrived.load() || nobody_waits(); }
 
 }  // namespace weft

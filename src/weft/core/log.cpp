@@ -14,11 +14,13 @@
 #include "weft/core/environment.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/message_output.h"
+#include "weft/core/work/clients_work.h"
 
 namespace weft {
 namespace {
 
 constexpr std::string_view kNames[] = {"error", "warning", "info", "debug"};
+constexpr std::size_t kLongestMessage = 16384;  // bytes
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
 struct Output {
@@ -67,10 +69,15 @@ LogLevel log_level() {
 void set_log_level(LogLevel level) { chosen_level.store(static_cast<int>(level), std::memory_order_relaxed); }
 
 void write_log(LogLevel level, std::string_view message) {
+  if (level == LogLevel::kWarning && is_clients_work()) {
+    level = LogLevel::kDebug;
+  }
   if (level != LogLevel::kError && log_level() < level) {
     return;
   }
-  write_line(concat("weft: ", kNames[static_cast<int>(level)], ": ", message, "\n"));
+  const bool is_long = message.size() > kLongestMessage;
+  write_line(concat("weft: ", kNames[static_cast<int>(level)], ": ", message.substr(0, kLongestMessage),
+                    is_long ? "..." : "", "\n"));
 }
 
 void write_line(std::string line) {

@@ -116,7 +116,9 @@ asio::awaitable<bool> Connection::exchange() {
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since;
   service_.metrics.answered(service_.router.label(request.path), reply->status, taken.count());
-  log_info(quote(request.method), " ", quote(request.path), ": ", reply->status, " after ", taken.count(), " s");
+  log_info(request.method.empty() ? "a request without a head that can be read"
+                                  : concat(quote(request.method), " ", quote(request.path)),
+           ": ", reply->status, " after ", taken.count(), " s");
   if (framing.ended) {
     co_return framing.keep && !service_.draining;
   }
@@ -157,22 +159,39 @@ asio::awaitable<bool> Connection::read_body(RequestParser& parser, bool asked) {
     co_await http::async_write(stream_, go_on, redirect_error(use_awaitable, error));
   }
   std::size_t bytes = 0;
+  std::int64_t counted = 0;
+  bool has_room = true;
   const std::size_t most = 2 * static_cast<std::size_t>(config.max_body_bytes) + kChunkHeaders;
-  while (!error && !parser.is_done()) {
+  while (!error && has_room && !parser.is_done()) {
     bytes += co_await http::async_read_some(stream_, buffer_, parser, redirect_error(use_awaitable, error));
     if (!error && bytes > most) {
       error = http::error::body_limit;
     }
+    has_room = this->has_room(parser, counted);
   }
-  if (!error) {
+  service_.body_bytes -= counted;
+  if (!error && has_room) {
     co_return true;
   }
-  std::optional<Reply> reply = reply_to(error, config);
+  std::optional<Reply> reply =
+      error ? reply_to(error, config)
+            : error_reply(status::kTooMany, "overloaded",
+                          concat("the bodies that are being read have more than ", config.max_waiting_bytes,
+                                 " bytes together (max_waiting_bytes)"));
   if (reply) {
     service_.metrics.answered("other", reply->status, 0);
     co_await write(std::move(*reply), false, parser.get().version());
   }
   co_return false;
+}
+
+// Counts what is there of a body. False: all bodies together are too many bytes, and this is no small one.
+bool Connection::has_room(const RequestParser& parser, std::int64_t& counted) {
+  constexpr std::int64_t kSmall = 65536;
+  const auto bytes = static_cast<std::int64_t>(parser.get().body().size());
+  service_.body_bytes += bytes - counted;
+  counted = bytes;
+  return bytes <= kSmall || service_.body_bytes <= service_.config.max_waiting_bytes;
 }
 
 asio::awaitable<bool> Connection::write(Reply reply, bool keep, unsigned version) {

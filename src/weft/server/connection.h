@@ -15,7 +15,7 @@
 
 #include "weft/server/head_fields.h"
 #include "weft/server/router.h"
-#include "weft/server/work_queue.h"
+#include "weft/server/work/work_queue.h"
 
 namespace weft::server {
 
@@ -33,6 +33,7 @@ struct Service {
   WorkQueue& light;  ///< of work that needs no model
   boost::asio::io_context& io;
   std::list<Connection*> connections = {};  ///< the oldest first
+  std::int64_t body_bytes = 0;              ///< of all bodies that are being read
   bool draining = false;
 };
 
@@ -57,17 +58,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool keep = false;
     unsigned version = 11;
     bool takes_events = false;
-    bool begun = false;  ///< the head of a stream is written
-    bool ended = false;  ///< and so is its end
+    bool begun = false;                   ///< the head of a stream is written
+    bool ended = false;                   ///< and so is its end
+    std::shared_ptr<Ticket> ticket = {};  ///< what is not written yet waits
   };
 
   boost::asio::awaitable<bool> exchange();
   const Route* admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal) const;
   boost::asio::awaitable<bool> read_body(RequestParser& parser, bool asked);
-  boost::asio::awaitable<std::optional<Reply>> answer(const Route& route, const Request& request, Framing& framing);
+  bool has_room(const RequestParser& parser, std::int64_t& counted);
+  boost::asio::awaitable<std::optional<Reply>> answer(const Route& route, Request& request, Framing& framing);
   boost::asio::awaitable<std::optional<Reply>> computed(Work work, Framing& framing);
   void submit(const std::shared_ptr<Pending>& pending, Work work, bool streams);
   void watch(const std::shared_ptr<Pending>& pending);
+  void look_again(const std::shared_ptr<Pending>& pending);
+  void note_who_left(Pending& pending);
   Reply reply_of(Pending& pending) const;
   boost::asio::awaitable<bool> write_events(const std::string& events, Framing& framing);
   boost::asio::awaitable<void> end_events(const std::string& events, Framing& framing);

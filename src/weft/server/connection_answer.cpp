@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a handler to its answer: work waits in the queue, and its pieces, if the client wants them, are written as
 // events while it is computed. The computing thread hands over text, and this thread writes it.
-#include <cerrno>
+#include <chrono>
 #include <utility>
 
-#include <sys/socket.h>
+#include <poll.h>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -16,6 +16,7 @@
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
 
+#include "weft/core/work/clients_work.h"
 #include "weft/server/connection.h"
 #include "weft/server/event_buffer.h"
 #include "weft/server/http_error.h"
@@ -31,6 +32,7 @@ using asio::use_awaitable;
 using boost::system::error_code;
 
 constexpr int kGood = 200;
+constexpr std::chrono::milliseconds kLookAgain{100};
 
 // A reply as the event that ends a stream; its body is one line of JSON.
 std::string last_event(const Reply& reply) {
@@ -42,27 +44,31 @@ std::string last_event(const Reply& reply) {
 
 // A request that the queue has, and the timer that wakes its connection.
 struct Connection::Pending {
-  Pending(asio::io_context& io, std::size_t most_bytes) : timer(io), events(most_bytes) {}
+  Pending(asio::io_context& io, std::size_t most_bytes) : timer(io), looks(io), events(most_bytes) {}
   asio::steady_timer timer;
+  asio::steady_timer looks;  // for a client that left behind bytes which nobody reads yet
+  bool over = false;         // nobody looks any more
   EventBuffer events;
   std::optional<Reply> reply;
   std::shared_ptr<Ticket> ticket;
 };
 
 // What a handler says, at once or after its work; nothing where the client left.
-asio::awaitable<std::optional<Reply>> Connection::answer(const Route& route, const Request& request, Framing& framing) {
+asio::awaitable<std::optional<Reply>> Connection::answer(const Route& route, Request& request, Framing& framing) {
   std::optional<Reply> reply;
   std::optional<Work> work;
   try {
     if (request.key_in_body) {
       service_.keys.check_key(key_of(request));
     }
+    const ClientsWork for_clients;
     Answer given = route.handle(request);
     if (auto* at_once = std::get_if<Reply>(&given)) {
       reply = std::move(*at_once);
     } else {
       work = std::move(std::get<Work>(given));
     }
+    request.body = {};  // its texts are in the work
   } catch (const std::exception& failure) {
     reply = error_reply(failure);
   }
@@ -92,12 +98,34 @@ void Connection::submit(const std::shared_ptr<Pending>& pending, Work work, bool
   pending->ticket = queue.submit(std::move(work), done, streams ? WorkQueue::Piece(piece) : WorkQueue::Piece());
 }
 
+void Connection::note_who_left(Pending& pending) {
+  if (client_left()) {
+    pending.ticket->gone = true;
+    pending.timer.cancel();
+  }
+}
+
 // Takes note when the client closes while nothing is read from it.
 void Connection::watch(const std::shared_ptr<Pending>& pending) {
   stream_.socket().async_wait(Socket::wait_read, [pending, self = shared_from_this()](const error_code& error) {
-    if (!error && self->client_left()) {
-      pending->ticket->gone = true;
-      pending->timer.cancel();
+    if (!error && !pending->over) {
+      self->note_who_left(*pending);
+      self->look_again(pending);
+    }
+  });
+}
+
+// Bytes of a next request are there. They stay with the system, whose buffer is bounded, and hide no end: the system is
+// asked for that.
+void Connection::look_again(const std::shared_ptr<Pending>& pending) {
+  if (pending->over || pending->ticket->gone) {
+    return;
+  }
+  pending->looks.expires_after(kLookAgain);
+  pending->looks.async_wait([pending, self = shared_from_this()](const error_code& error) {
+    if (!error && !pending->over) {
+      self->note_who_left(*pending);
+      self->look_again(pending);
     }
   });
 }
@@ -132,6 +160,7 @@ asio::awaitable<std::optional<Reply>> Connection::computed(Work work, Framing& f
   if (refused) {
     co_return refused;
   }
+  framing.ticket = pending->ticket;
   stream_.expires_never();
   watch(pending);
   error_code waited = asio::error::operation_aborted;
@@ -145,6 +174,8 @@ asio::awaitable<std::optional<Reply>> Connection::computed(Work work, Framing& f
     pending->ticket->gone = pending->ticket->gone || !written;
   }
   const bool left = pending->ticket->gone.exchange(true);
+  pending->over = true;
+  pending->looks.cancel();
   error_code error;
   stream_.socket().cancel(error);
   if (left && !pending->reply) {
@@ -196,11 +227,10 @@ asio::awaitable<void> Connection::end_events(const std::string& events, Framing&
   framing.keep = framing.keep && written && !error;
 }
 
-// Whether the other side has closed, as far as the system knows.
+// Whether the other side has closed, as far as the system knows, whatever it sent before.
 bool Connection::client_left() {
-  char byte = 0;
-  const ssize_t got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+  pollfd state{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
 }  // namespace weft::server

@@ -5,10 +5,12 @@
 #include <new>
 
 #include "weft/core/log.h"
-#include "weft/core/one_line.h"
+#include "weft/core/quote.h"
 
 namespace weft::server {
 namespace {
+
+constexpr std::size_t kLongestReason = 2000;  // bytes
 
 struct Row {
   ErrorKind kind;
@@ -69,13 +71,17 @@ Reply error_reply(const std::exception& failure) {
   }
   if (const auto* error = dynamic_cast<const Error*>(&failure)) {
     const Row& row = row_of(error->kind());
+    if (error->kind() == ErrorKind::kIo) {  // its message names a file of this machine
+      log_error("a request failed: ", quote(error->what(), kLongestReason));
+      return error_reply(row.status, row.type, "a file could not be read or written; the server's log says which");
+    }
     const std::string hint = error->hint().empty() ? "" : "; " + error->hint();
     return error_reply(row.status, row.type, error->what() + hint);
   }
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
     return error_reply(status::kUnavailable, "overloaded", "not enough memory for this request");
   }
-  log_error("a request failed: ", one_line(failure.what()));
+  log_error("a request failed: ", quote(failure.what(), kLongestReason));
   return error_reply(status::kInternal, "internal", "the request failed inside the server; its log says why");
 }
 

@@ -45,8 +45,8 @@ class HttpError : public std::runtime_error {
 /// {"error": message, "error_type": type}; 429 and 503 say when to come again.
 Reply error_reply(int status, const std::string& type, const std::string& message);
 
-/// The reply for any failure. What is no Error or HttpError is logged and says nothing about its reason: it may name
-/// files of this machine.
+/// The reply for any failure. What is no Error or HttpError, and errors of the kind kIo, are logged and say nothing
+/// about their reason: it may name files of this machine.
 Reply error_reply(const std::exception& failure);
 
 }  // namespace weft::server

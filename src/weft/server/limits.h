@@ -22,6 +22,10 @@ struct ServerConfig {
   std::int64_t max_body_bytes = 2 << 20;
   std::int64_t max_connections = 1024;
   std::int64_t max_in_flight = 512;
+  std::int64_t max_text_bytes = 512 << 10;
+  std::int64_t max_request_texts = 4096;
+  std::int64_t max_answer_bytes = 32 << 20;
+  std::int64_t max_waiting_bytes = 256 << 20;
   std::int64_t max_batch_bytes = 16384;
   std::int64_t max_batch_texts = 32;
   std::int64_t max_stream_bytes = 1 << 20;
@@ -49,6 +53,19 @@ struct ServerConfig {
     visit(Field{"max_in_flight", &C::max_in_flight,
                 "requests that wait for a model or are computed; more are answered with 429"}
               .range(1, 1 << 16));
+    visit(Field{"max_text_bytes", &C::max_text_bytes,
+                "longest text or prompt of a request; it is tokenised without a pause"}
+              .range(1, 1 << 30));
+    visit(
+        Field{"max_request_texts", &C::max_request_texts, "texts of one request, choices and prompts among them"}.range(
+            1, 1 << 20));
+    visit(Field{"max_answer_bytes", &C::max_answer_bytes,
+                "longest answer that a request may ask for, estimated before it is computed"}
+              .range(1, 1 << 30));
+    visit(Field{"max_waiting_bytes", &C::max_waiting_bytes,
+                "texts and answers of all requests that wait, are computed or are being sent; more are answered with "
+                "429"}
+              .range(1, std::int64_t{1} << 40));
     visit(Field{"max_batch_bytes", &C::max_batch_bytes,
                 "bytes of text from several requests that are computed together; a longer text goes alone"}
               .range(1, 1 << 30));

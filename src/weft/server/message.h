@@ -2,6 +2,7 @@
 // A request as handlers see it, and what they give back: a reply at once, or work for the models.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -45,6 +46,18 @@ struct Listener {
   std::function<bool()> waits;
 };
 
+/// What a request costs, known before it is computed: from what it says and from its model.
+struct Cost {
+  std::int64_t tokens = 0;        ///< that the model reads and writes, about; where nobody knows, bytes of text
+  std::int64_t answer_bytes = 0;  ///< of the answer, about and rather too many
+
+  /// In the unit of queues: a token takes about as long as so many bytes of an answer.
+  std::int64_t work() const noexcept {
+    constexpr std::int64_t kBytesOfToken = 64;
+    return tokens + answer_bytes / kBytesOfToken;
+  }
+};
+
 /// What a model has to compute for one request. Work of several requests with one `group` is computed by one call of
 /// `compute`, which gives a result for each text; a text's result must not depend on the others.
 struct Work {
@@ -54,6 +67,7 @@ struct Work {
   std::function<formats::Json(std::vector<formats::Json>)> finish = {};  ///< the body, from the results of `texts`
   /// In place of both: makes the body piece by piece, for this request alone, and looks at the listener between pieces.
   std::function<formats::Json(const Listener& listener)> run = {};
+  Cost cost = {};        ///< with at least as many tokens as `texts` have bytes
   bool streams = false;  ///< the client gets the pieces as events, and then the body as the last one
   bool light = false;    ///< needs no model: computed on a thread of its own, beside theirs
 };

@@ -2,6 +2,7 @@
 // Each metric with its type, as Prometheus reads it: buckets of a histogram count what is at most their bound.
 #include "weft/server/metrics.h"
 
+#include <algorithm>
 #include <numeric>
 #include <sstream>
 
@@ -66,6 +67,18 @@ void Metrics::dropped() {
   ++dropped_;
 }
 
+void Metrics::admitted(std::int64_t tokens, std::int64_t answer_bytes) {
+  const std::lock_guard lock(mutex_);
+  admitted_tokens_ += tokens;
+  admitted_bytes_ += answer_bytes;
+}
+
+void Metrics::looked(std::int64_t tokens) {
+  const std::lock_guard lock(mutex_);
+  ++looks_;
+  largest_piece_ = std::max(largest_piece_, tokens);
+}
+
 void Metrics::connections(std::int64_t open) {
   const std::lock_guard lock(mutex_);
   connections_ = open;
@@ -88,6 +101,10 @@ std::string Metrics::text() const {
   write_value(out, "weft_batches_total", "counter", batches_);
   write_value(out, "weft_batch_texts_total", "counter", texts_);
   write_value(out, "weft_requests_dropped_total", "counter", dropped_);
+  write_value(out, "weft_admitted_tokens_total", "counter", admitted_tokens_);
+  write_value(out, "weft_admitted_answer_bytes_total", "counter", admitted_bytes_);
+  write_value(out, "weft_looks_total", "counter", looks_);
+  write_value(out, "weft_largest_piece_tokens", "gauge", largest_piece_);
   write_value(out, "weft_connections", "gauge", connections_);
   write_value(out, "weft_requests_waiting", "gauge",
               std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0}));

@@ -40,6 +40,10 @@ class Metrics {
   void waited(double seconds);
   void batch(std::int64_t texts);
   void dropped();
+  /// A request was taken, with what it costs.
+  void admitted(std::int64_t tokens, std::int64_t answer_bytes);
+  /// Work looked whether anybody waits, behind a piece of `tokens` tokens.
+  void looked(std::int64_t tokens);
   void connections(std::int64_t open);
   void in_flight(Lane lane, std::int64_t waiting, std::int64_t running);
   std::string text() const;
@@ -52,6 +56,10 @@ class Metrics {
   std::int64_t batches_ = 0;
   std::int64_t texts_ = 0;
   std::int64_t dropped_ = 0;
+  std::int64_t admitted_tokens_ = 0;
+  std::int64_t admitted_bytes_ = 0;
+  std::int64_t looks_ = 0;
+  std::int64_t largest_piece_ = 0;
   std::int64_t connections_ = 0;
   std::array<std::int64_t, kLanes> waiting_{};
   std::array<std::int64_t, kLanes> running_{};

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accepting connections, and the two stages of stopping: first idle connections are closed and others finish their
-// request; after drain_seconds, or at a second signal, all are closed.
+// request; after drain_seconds, or at a second signal, all are closed, and work ends where it looks next.
 #include "weft/server/server.h"
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -29,6 +28,8 @@
 #include "weft/server/http_error.h"
 #include "weft/server/openapi.h"
 #include "weft/server/schemas.h"
+#include "weft/server/socket_file.h"
+#include "weft/server/work/last_end.h"
 
 namespace weft::server {
 namespace {
@@ -74,10 +75,19 @@ class Server {
   void run(const std::function<void(const std::string&)>& listening) {
     const std::string where = listen();
     wait_for_signal();
+    compute([&] { listening(where); });
+    socket_file_.reset();
+  }
+
+ private:
+  // Until the server ends.
+  void compute(const std::function<void()>& listening) {
+    LastEnd last_end;  // waits for nobody once the threads have ended
+    last_end_ = &last_end;
     std::thread connections([this] { run_until_it_returns("a connection", [this] { io_.run(); }); });
     std::thread light([this] { run_until_it_returns("work without a model", [this] { light_.run(); }); });
     try {
-      listening(where);
+      listening();
       queue_.run();
     } catch (...) {
       asio::post(io_, [this] { end(); });
@@ -87,13 +97,8 @@ class Server {
     }
     connections.join();
     light.join();
-    if (!config_.unix_socket.empty()) {
-      error_code error;
-      std::filesystem::remove(config_.unix_socket, error);
-    }
   }
 
- private:
   void add_own_routes() {
     const formats::Json said = object_schema({{"status", string_schema("ok, or ready")}}, {"status"});
     router_.add("GET", "/health", [](const Request&) -> Answer { return json_reply({{"status", "ok"}}); },
@@ -128,12 +133,14 @@ class Server {
   }
 
   std::string listen() {
+    if (!config_.unix_socket.empty()) {
+      return listen_at_file();
+    }
     try {
-      return config_.unix_socket.empty() ? listen_at_address() : listen_at_file();
+      return listen_at_address();
     } catch (const boost::system::system_error& failure) {
-      const std::string where =
-          config_.unix_socket.empty() ? concat(config_.address, ", port ", config_.port) : quote(config_.unix_socket);
-      throw Error(ErrorKind::kIo, concat("cannot listen on ", where, ": ", failure.code().message()),
+      throw Error(ErrorKind::kIo,
+                  concat("cannot listen on ", config_.address, ", port ", config_.port, ": ", failure.code().message()),
                   "--port 0 takes a free port");
     }
   }
@@ -149,8 +156,8 @@ class Server {
   }
 
   std::string listen_at_file() {
-    local_ = std::make_unique<Local::acceptor>(io_, Local::endpoint(config_.unix_socket));
-    std::filesystem::permissions(config_.unix_socket, std::filesystem::perms::owner_all);
+    socket_file_ = std::make_unique<SocketFile>(config_.unix_socket);
+    local_ = std::make_unique<Local::acceptor>(io_, Local(), socket_file_->release());
     asio::co_spawn(io_, accept(*local_), asio::detached);
     return "unix:" + config_.unix_socket;
   }
@@ -234,6 +241,11 @@ class Server {
     queue_.stop();
     light_.stop();
     io_.stop();
+    last_end_->begin([this] {
+      if (socket_file_) {
+        socket_file_->remove();
+      }
+    });
   }
 
   void close_acceptors() {
@@ -260,6 +272,8 @@ class Server {
   asio::io_context io_{1};
   std::unique_ptr<Tcp::acceptor> tcp_;
   std::unique_ptr<Local::acceptor> local_;
+  std::unique_ptr<SocketFile> socket_file_;
+  LastEnd* last_end_ = nullptr;
   asio::signal_set signals_{io_, SIGINT, SIGTERM};
   asio::steady_timer deadline_{io_};
 };

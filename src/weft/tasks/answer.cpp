@@ -3,6 +3,7 @@
 #include "weft/tasks/answer.h"
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/tasks/decode/answers.h"
 
 namespace weft::tasks {
@@ -74,6 +75,7 @@ std::vector<TaskResult> answer(TaskModel& task, std::span<const Document> docume
     }
     results[i].result = options.top_k == 1 ? Json(list[0]) : std::move(list);
     results[i].metadata = encoded.metadata(i);
+    end_piece();
     results[i].metadata["no_answer"] = {{"score", found.null_score}, {"logit", found.null_logit}};
   }
   return results;

@@ -3,6 +3,7 @@
 #include "weft/tasks/choose.h"
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/tasks/decode/scores.h"
 
 namespace weft::tasks {
@@ -29,6 +30,7 @@ TaskResult choose(TaskModel& task, const Question& question, const RunOptions& o
     take_note(task, encoded.back().windows.front(), document.name);
     tokens.push_back(encoded.back().tokens);
     truncated.push_back(encoded.back().left_out);
+    end_piece();
   }
   task.unknown->warn("read so far");
   std::vector<const text::Encoding*> windows;

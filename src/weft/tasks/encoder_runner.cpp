@@ -11,6 +11,7 @@
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
+#include "weft/core/work/pieces.h"
 
 namespace weft::tasks {
 
@@ -114,6 +115,7 @@ void EncoderRunner::run_batch(Windows windows, const std::vector<std::size_t>& b
     WindowOutput own = row_of_output(output, task_.model->head(), static_cast<std::int64_t>(row), tokens);
     own.computed = &computed;
     consume(batch[row], own);
+    end_piece();
   }
 }
 

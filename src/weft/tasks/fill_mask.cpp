@@ -10,6 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/core/work/pieces.h"
 #include "weft/tasks/decode/scores.h"
 
 namespace weft::tasks {
@@ -133,8 +134,12 @@ Json proposition(const text::HuggingFaceTokenizer& tokenizer, std::vector<std::i
 // The tokens for one mask, from its row of scores.
 Json propositions(const TaskModel& task, const text::Encoding& encoding, const MaskPlace& place, const at::Tensor& row,
                   const TokenChoice& choice, bool single) {
+  constexpr std::size_t kInAPiece = 16;
   Json list = Json::array();
   for (const Scored& scored : best_tokens(numbers(row), choice)) {
+    if (list.size() % kInAPiece == 0) {
+      end_piece();
+    }
     list.push_back(proposition(*task.tokenizer, encoding.ids, place.position, scored, single));
   }
   return list;

@@ -3,6 +3,7 @@
 #include "weft/tasks/task_run.h"
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 
 namespace weft::tasks {
 
@@ -18,6 +19,7 @@ EncodedBatch::EncodedBatch(const TaskModel& task, std::span<const Document> docu
       take_note(task, window, document.name);
     }
     names_.push_back(document.name);
+    end_piece();
   }
   task.unknown->warn("read so far");
 }

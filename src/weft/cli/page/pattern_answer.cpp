@@ -9,6 +9,7 @@
 
 #include "weft/cli/pattern/figures_json.h"
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/formats/packed_text.h"
 #include "weft/inspect/picture/style.h"
 #include "weft/inspect/survey/survey.h"
@@ -106,14 +107,17 @@ Json pattern_answer(const pattern::Pattern& pattern, const PatternQuestion& ques
   site.maximum_length = question.max_length;
   site.input = question.input;
   require_few_draws(pattern, site, question);
+  end_piece();
   const inspect::Picture picture = inspect::make_picture(pattern, {.site = site, .maximum_cells = question.cells});
   Json json = {{"expression", picture.expression}, {"expanded", pattern.expanded()}, {"picture", drawn(picture)}};
   if (!question.figures) {
     return json;
   }
+  end_piece();
   const inspect::GraphStatistics stats =
       inspect::graph_statistics(pattern, {.site = site, .layers = question.layers, .exact_length = kMeasuredExactly});
   json["graph"] = stats_json(picture.expression, stats);
+  end_piece();
   json["cost"] = cost_of(pattern, question, rates);
   return json;
 }

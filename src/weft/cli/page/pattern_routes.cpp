@@ -23,6 +23,7 @@ using formats::Json;
 
 constexpr std::size_t kLongestExpression = 4096;
 constexpr std::size_t kMostInput = 256;
+constexpr std::int64_t kTokensOfByte = 16;  // of a drawn length, which take as long as a byte of a text does
 
 void check_expression(const std::string& text) {
   require(!text.empty(), "the request has no 'expression'");
@@ -54,6 +55,7 @@ server::Work pattern_work(const server::Request& request, const std::optional<in
   work.light = true;  // people wait for it while they type, however long the models compute
   work.group = "pattern " + formats::to_json(question).dump(-1, ' ', true, Json::error_handler_t::replace);
   work.texts = {{.first = question.expression}};
+  work.cost.tokens = question.length / kTokensOfByte * (question.figures ? question.heads : 1);
   work.compute = [pattern = std::move(pattern), question = std::move(question),
                   rates](std::span<const server::Text> texts) {
     return std::vector<Json>(texts.size(), pattern_answer(pattern, question, rates));

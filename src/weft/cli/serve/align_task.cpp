@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "weft/cli/serve/request_cost.h"
 #include "weft/cli/serve/sequence_parameters.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/cli/serve/task_schemas.h"
@@ -33,7 +34,8 @@ server::Work align_work(const SharedTexts& task, const std::string& name, const 
   TextInputs inputs = read_texts(body, "inputs");
   require_language(*task->model, inputs, parameters.tgt_lang);
   const std::string code = tasks::language_code(*task->model, parameters.src_lang, parameters.tgt_lang).value_or("");
-  return task_work(concat(name, "/align ", code), std::move(inputs), [task, code](auto documents) {
+  const server::Cost cost = align_cost(inputs.texts);
+  return task_work(concat(name, "/align ", code), std::move(inputs), cost, [task, code](auto documents) {
     tasks::AlignModel model = tasks::align_model(*task->model);
     model.code = code.empty() ? code : code + " ";
     std::vector<tasks::TaskResult> results;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a served model looks while it reads one text, or writes one: what the page of `weft attention` shows, as JSON.
+#include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
+#include <c10/core/InferenceMode.h>
+
+#include "weft/cli/serve/request_cost.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/cli/serve/task_schemas.h"
 #include "weft/cli/viewer/page.h"
@@ -67,8 +73,29 @@ void require_texts(const server::Text& text, SecondText second) {
   }
 }
 
-server::Work attention_work(const std::string& name, SecondText second, const ViewOfText& view_of,
-                            const server::Request& request) {
+// Heads of a layer, by its number.
+using HeadsOfLayers = std::multimap<std::int64_t, std::int64_t>;
+
+HeadsOfLayers heads_of_layers(const torch::nn::Module& model) {
+  HeadsOfLayers heads;
+  for (const tasks::ObservedLayer& layer : tasks::observed_layers(model)) {
+    heads.emplace(layer.site().layer, layer.site().heads);
+  }
+  return heads;
+}
+
+std::int64_t heads_shown(const HeadsOfLayers& all, const AttentionParameters& asked) {
+  std::int64_t shown = 0;
+  for (const auto& [layer, heads] : all) {
+    const bool is_shown = asked.layers.empty() || std::ranges::find(asked.layers, layer) != asked.layers.end();
+    const std::int64_t wanted = asked.heads.empty() ? heads : std::min(heads, std::ssize(asked.heads));
+    shown += is_shown ? wanted : 0;
+  }
+  return shown;
+}
+
+server::Work attention_work(const std::string& name, SecondText second, const HeadsOfLayers& heads,
+                            const ViewOfText& view_of, const server::Request& request) {
   const formats::Json body = server::json_object(request);
   require_known_members(body, {"inputs", "parameters"});
   const auto parameters = read_parameters<AttentionParameters>(body);
@@ -79,8 +106,11 @@ server::Work attention_work(const std::string& name, SecondText second, const Vi
       .layers = parameters.layers, .heads = parameters.heads, .cells = parameters.cells, .top = parameters.top};
   server::Work work;
   work.group = concat(name, "/attention", formats::to_json(parameters).dump());
+  work.cost = view_cost(inputs.texts.front(), heads_shown(heads, parameters), parameters.cells, parameters.top,
+                        kMostViewedBytes);
   work.texts = std::move(inputs.texts);
   work.compute = [view_of, options](std::span<const server::Text> texts) {
+    const c10::InferenceMode plain_state(false);  // other work may go on behind this
     std::vector<formats::Json> results;
     for (const tasks::Document& document : named_documents(texts)) {
       results.push_back(viewed(view_of, document, options));
@@ -116,8 +146,9 @@ std::optional<ServedTask> attention_task(const torch::nn::Module& model, const s
   if (!tasks::why_none_observed(model).empty()) {
     return std::nullopt;
   }
-  const auto handle = [name, second, view_of = std::move(view_of)](const server::Request& request) -> server::Answer {
-    return attention_work(name, second, view_of, request);
+  const auto handle = [name, second, heads = heads_of_layers(model),
+                       view_of = std::move(view_of)](const server::Request& request) -> server::Answer {
+    return attention_work(name, second, heads, view_of, request);
   };
   return ServedTask{handle, attention_operation(second)};
 }

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // `generate` of decoders, in the shape of huggingface_hub's text generation: {"inputs", "parameters"} in,
 // [{"generated_text"}] out, or its pieces as they come.
+#include <algorithm>
 #include <memory>
 #include <utility>
+
+#include <c10/core/InferenceMode.h>
 
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/generation/settings_flags.h"
 #include "weft/cli/generation/text_continuation.h"
+#include "weft/cli/serve/memory_account.h"
+#include "weft/cli/serve/request_cost.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/cli/serve/task_schemas.h"
 #include "weft/cli/threads.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/generation/settings/read_settings.h"
+#include "weft/server/http_error.h"
 #include "weft/tasks/viewer/view_text.h"
 
 namespace weft::cli {
@@ -29,7 +35,8 @@ struct ServedDecoder {
   generation::GenerationConfig usual;     // the settings of the directory
   generation::GenerationConfig searches;  // the same where a request asks for beams
   std::string name;
-  std::int64_t most_texts = 0;  // that one request may write at once: each has a state of its own
+  std::int64_t most_texts = 0;   // that one request may write at once: each has a state of its own
+  std::int64_t most_tokens = 0;  // of these texts together, for which the model's account has room
 };
 
 struct GenerateMembers {
@@ -91,6 +98,65 @@ GenerateRequest read_generate(const ServedDecoder& served, const Json& body) {
   return request;
 }
 
+std::int64_t new_tokens(const generation::GenerationConfig& config) {
+  return config.max_new_tokens >= 0 ? config.max_new_tokens : std::max<std::int64_t>(config.max_length, 1);
+}
+
+std::int64_t texts_at_once(const generation::GenerationConfig& config) {
+  return std::max(config.num_beams, config.num_return_sequences);
+}
+
+server::Cost cost_of_request(const ServedDecoder& served, const GenerateRequest& request) {
+  const std::int64_t room = served.most_tokens / texts_at_once(request.config);
+  return generate_cost(request.inputs.texts, request.config.num_return_sequences,
+                       std::min(new_tokens(request.config), room), request.members.return_full_text);
+}
+
+[[noreturn]] void refuse_tokens(const ServedDecoder& served, std::int64_t texts, const std::string& found) {
+  throw server::HttpError(
+      server::status::kTooLarge, "too_large",
+      concat(found, "; ", served.name, " has memory for ", served.most_tokens / texts, " in each of ", texts,
+             " texts at once (max_batch_texts: more texts, and more tokens of one)"));
+}
+
+// A model without a longest text goes on for as long as it has memory by its account. What it would have written behind
+// that is an error, and no shorter text.
+class RoomForTokens {
+ public:
+  RoomForTokens(const ServedDecoder& served, const std::string& prompt, const generation::GenerationConfig& config)
+      : served_(served), texts_(texts_at_once(config)), config_(config) {
+    if (served.decoder->longest()) {
+      return;
+    }
+    const std::int64_t tokens = std::ssize(served.tokenizer->encode(prompt));
+    const std::int64_t room = served.most_tokens / texts_ - tokens;
+    if (room < 1) {
+      refuse_tokens(served, texts_, concat("the prompt has ", tokens, " tokens"));
+    }
+    const bool counts_prompt = config.max_new_tokens < 0;
+    is_short_ = new_tokens(config) > room + (counts_prompt ? tokens : 0);
+    if (is_short_ && counts_prompt) {
+      config_.max_length = room + tokens;
+    } else if (is_short_) {
+      config_.max_new_tokens = room;
+    }
+  }
+
+  const generation::GenerationConfig& config() const { return config_; }
+
+  void check(const generation::Sequence& text) const {
+    if (is_short_ && text.reason == generation::FinishReason::kLength) {
+      refuse_tokens(served_, texts_, "the text has not ended");
+    }
+  }
+
+ private:
+  const ServedDecoder& served_;
+  std::int64_t texts_;
+  generation::GenerationConfig config_;
+  bool is_short_ = false;
+};
+
 // One prompt's texts, its pieces handed on with its number.
 Json generate_one(const ServedDecoder& served, const GenerateRequest& request, std::size_t index,
                   const server::Listener& listener) {
@@ -101,9 +167,11 @@ Json generate_one(const ServedDecoder& served, const GenerateRequest& request, s
             return piece.empty() ? listener.waits() : listener.send({{"index", index}, {"text", printable(piece)}});
           },
       .waits = listener.waits};
+  const RoomForTokens room(served, prompt, request.config);
   Json texts = Json::array();
   for (const generation::Sequence& text :
-       continue_text(*served.decoder, *served.tokenizer, prompt, request.config, takes)) {
+       continue_text(*served.decoder, *served.tokenizer, prompt, room.config(), takes)) {
+    room.check(text);
     texts.push_back({{"generated_text",
                       printable((request.members.return_full_text ? prompt : "") + served.tokenizer->decode(text.ids))},
                      {"finish_reason", finish_reason(text.reason)}});
@@ -118,7 +186,9 @@ server::Work generate_work(const std::shared_ptr<ServedDecoder>& served, const s
   require(!streams || comes_in_pieces(asked.config),
           "parameters: a text comes in pieces where it is the only one: num_beams and num_return_sequences must be 1");
   server::Work work{.group = served->name + "/generate", .texts = asked.inputs.texts, .streams = streams};
+  work.cost = cost_of_request(*served, asked);
   work.run = [served, asked = std::move(asked)](const server::Listener& listener) {
+    const c10::InferenceMode plain_state(false);  // other work may go on behind this
     Json all = Json::array();
     for (std::size_t i = 0; i < asked.inputs.texts.size() && listener.waits(); ++i) {
       all.push_back(generate_one(*served, asked, i, listener));
@@ -166,6 +236,7 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
   TextRunConfig run;
   formats::update_from_json(run, flags.run, "weft serve");
   served->most_texts = run.batch_size;
+  served->most_tokens = written_together(directory.own_config(), run.batch_size);
   served->usual = generation::read_settings(flags.directory, language_model_defaults());
   generation::GenerationConfig searches = language_model_defaults();
   searches.do_sample = false;

@@ -8,6 +8,7 @@
 
 #include "weft/checkpoint/open_model.h"
 #include "weft/cli/serve/encoder_parameters.h"
+#include "weft/cli/serve/request_cost.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -47,8 +48,10 @@ server::Work classify_work(const SharedEncoder& task, const std::string& name, c
   tasks::ClassifyOptions options{
       .top_k = asked.parameters.top_k, .function = asked.parameters.function_to_apply, .run = task->run};
   options.run.truncate = asked.parameters.truncation;
+  TextInputs inputs = read_texts(asked.body, "inputs");
+  const server::Cost cost = label_cost(inputs.texts, task->model.model->config().id2label, options.top_k);
   return task_work(
-      asked.group, read_texts(asked.body, "inputs"),
+      asked.group, std::move(inputs), cost,
       [task, options](Documents documents) { return tasks::classify(task->model, documents, options); },
       "'truncation' in 'parameters'");
 }
@@ -58,7 +61,9 @@ server::Work tag_work(const SharedEncoder& task, const std::string& name, const 
   const tasks::TagOptions options{.aggregation = tasks::parse_aggregation(asked.parameters.aggregation_strategy),
                                   .ignore_labels = asked.parameters.ignore_labels,
                                   .run = task->run};
-  return task_work(asked.group, read_texts(asked.body, "inputs"),
+  TextInputs inputs = read_texts(asked.body, "inputs");
+  const server::Cost cost = tag_cost(inputs.texts);
+  return task_work(asked.group, std::move(inputs), cost,
                    [task, options](Documents documents) { return tasks::tag(task->model, documents, options); });
 }
 
@@ -72,7 +77,8 @@ server::Work answer_work(const SharedEncoder& task, const std::string& name, con
                                          .max_answer_len = asked.parameters.max_answer_len,
                                          .handle_impossible_answer = asked.parameters.handle_impossible_answer,
                                          .run = task->run};
-  return task_work(asked.group, std::move(inputs),
+  const server::Cost cost = answer_cost(inputs.texts, options.top_k, options.max_answer_len);
+  return task_work(asked.group, std::move(inputs), cost,
                    [task, options](Documents documents) { return tasks::answer(task->model, documents, options); });
 }
 
@@ -80,7 +86,15 @@ server::Work fill_mask_work(const SharedEncoder& task, const std::string& name, 
   const TaskRequest<FillMaskParameters> asked(request, name, "fill-mask");
   const tasks::FillMaskOptions options{
       .top_k = asked.parameters.top_k, .targets = asked.parameters.targets, .run = task->run};
-  return task_work(asked.group, read_texts(asked.body, "inputs"),
+  TextInputs inputs = read_texts(asked.body, "inputs");
+  const text::HuggingFaceTokenizer& tokenizer = *task->model.tokenizer;
+  const std::optional<std::int64_t> mask = tokenizer.special(text::SpecialRole::kMask);
+  const auto targets = static_cast<std::int64_t>(options.targets.size());
+  const std::int64_t candidates =
+      std::min({options.top_k, tokenizer.vocabulary_size(), targets > 0 ? targets : options.top_k});
+  const server::Cost cost =
+      mask_cost(inputs.texts, mask ? tokenizer.token(*mask) : "", candidates, task->model.maximum);
+  return task_work(asked.group, std::move(inputs), cost,
                    [task, options](Documents documents) { return tasks::fill_masks(task->model, documents, options); });
 }
 
@@ -112,11 +126,27 @@ TextInputs read_questions(const formats::Json& body) {
   return inputs;
 }
 
+// Each choice is read with the prompt.
+server::Cost cost_of_questions(Texts questions) {
+  const auto most = static_cast<std::int64_t>(kMostChoices);
+  std::int64_t prompts = 0;
+  std::int64_t choices = 0;
+  for (const server::Text& question : questions) {
+    prompts += static_cast<std::int64_t>(question.first.size());
+    choices += static_cast<std::int64_t>(question.second.value_or("").size());
+  }
+  // A choice has two quotes and a comma at least.
+  return choice_cost(std::min(choices / 3 + 1, most * static_cast<std::int64_t>(questions.size())), choices,
+                     most * prompts);
+}
+
 // One question after the other: the choices of each are a batch.
 server::Work choose_work(const SharedEncoder& task, const std::string& name, const server::Request& request) {
   const formats::Json body = server::json_object(request);
   require_known_members(body, {"inputs"});
-  return task_work(name + "/choose", read_questions(body), [task](Documents documents) {
+  TextInputs inputs = read_questions(body);
+  const server::Cost cost = cost_of_questions(inputs.texts);
+  return task_work(name + "/choose", std::move(inputs), cost, [task](Documents documents) {
     std::vector<tasks::TaskResult> results;
     for (const tasks::Document& document : documents) {
       const auto choices = formats::parse_json(document.second.value_or("[]"), document.name);
@@ -134,7 +164,8 @@ server::Work restore_work(const SharedEncoder& task, const std::string& name, co
   for (const server::Text& text : inputs.texts) {
     require(!text.second, "a text to restore must be a string, found an object with 'text_pair'");
   }
-  return task_work(name + "/restore", std::move(inputs),
+  const server::Cost cost = restore_cost(inputs.texts);
+  return task_work(name + "/restore", std::move(inputs), cost,
                    [task](Documents documents) { return tasks::restore(task->model, documents, task->run); });
 }
 
@@ -170,7 +201,8 @@ server::Work embed_work(const SharedEncoder& task, const std::string& name, cons
   options.run.truncate = members.truncate;
   TextInputs inputs = read_texts(body, "inputs");
   inputs.list = true;
-  return task_work(concat(name, "/embed", formats::to_json(members).dump()), std::move(inputs),
+  const server::Cost cost = embed_cost(inputs.texts, task->model.model->config().output_size());
+  return task_work(concat(name, "/embed", formats::to_json(members).dump()), std::move(inputs), cost,
                    [task, options](Documents documents) { return tasks::embed(task->model, documents, options); });
 }
 
@@ -197,6 +229,7 @@ constexpr TaskOfHead kTasks[] = {
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   const models::Head head = checkpoint::open_model(flags.directory).head();
   const auto task = std::make_shared<OpenTask>(open_task(flags, std::nullopt, "weft serve"));
+  task->model.name = quote(name);  // in errors, which clients read
   const auto served = [&](MakeWork make, MakeOperation describe) -> ServedTask {
     return {[task, name, make](const server::Request& request) -> server::Answer { return make(task, name, request); },
             describe()};

@@ -72,6 +72,9 @@ std::int64_t inner_width(const models::EncoderConfig& config) {
   return std::max(config.intermediate_size, kStarRows * columns);
 }
 
+// Work of each of the two smaller sizes of requests may be done between two pieces of a long one, a batch each.
+std::int64_t read_in_between(const AccountLimits& limits) { return 2 * std::min(kReadTogether, limits.batch_bytes); }
+
 struct Work {
   std::int64_t bytes = 0;
   std::string how;
@@ -80,10 +83,11 @@ struct Work {
 Work encoder_work(const models::EncoderConfig& config, models::Head head, const AccountLimits& limits,
                   std::int64_t element_bytes) {
   const std::int64_t window = std::min(config.maximum_length(), limits.body_bytes);
-  const std::int64_t tokens = tokens_of_batch(window, limits.texts, TextRunConfig().batch_tokens);
+  const std::int64_t tokens = tokens_of_batch(window, limits.texts, kReadTogether);
   const std::int64_t vocabulary = head == models::Head::kMaskedLanguageModel ? config.vocab_size : 0;
-  return {activations(tokens, config.hidden_size, inner_width(config), vocabulary, element_bytes),
-          concat("a batch of ", digits(tokens), " tokens in windows of up to ", digits(window))};
+  return {
+      activations(tokens + read_in_between(limits), config.hidden_size, inner_width(config), vocabulary, element_bytes),
+      concat("a batch of ", digits(tokens), " tokens in windows of up to ", digits(window))};
 }
 
 // The settings of an encoder-decoder's directory, read without the checks and warnings that come when it is opened.
@@ -102,37 +106,38 @@ std::int64_t count_of(const formats::Json& settings, const char* name, std::int6
   return is_count ? found->get<std::int64_t>() : otherwise;
 }
 
-Work pair_work(const models::EncoderDecoderConfig& config, const formats::Json& settings, const AccountLimits& limits,
+Work pair_work(const models::EncoderDecoderConfig& config, const WrittenTexts& written, const AccountLimits& limits,
                std::int64_t element_bytes) {
   const std::int64_t window = std::min(config.max_source_positions, limits.body_bytes);
-  const std::int64_t tokens = tokens_of_batch(window, limits.texts, SequenceRunConfig().batch_tokens);
-  const std::int64_t beams = count_of(settings, "num_beams", 1);
-  const std::int64_t longest = std::max(count_of(settings, "max_length", 0), count_of(settings, "max_new_tokens", 0));
-  const std::int64_t target =
-      longest > 0 ? std::min(longest, config.max_target_positions) : config.max_target_positions;
+  const std::int64_t tokens = tokens_of_batch(window, limits.texts, kReadToWrite);
+  const auto [beams, returned, target] = written;
   const std::int64_t inner = std::max(config.encoder_ffn_dim, config.decoder_ffn_dim);
   const std::int64_t kept = tokens * beams + limits.texts * beams * target;  // keys of sources and targets
   const std::int64_t state = config.decoder_layers * kKeysAndValues * config.d_model * kept * element_bytes;
   const std::int64_t scores = kScoreForms * limits.texts * beams * config.target_vocab_size() * kFloat;
-  return {activations(tokens, config.d_model, inner, 0, element_bytes) + state + scores,
+  return {activations(tokens + read_in_between(limits), config.d_model, inner, 0, element_bytes) + state + scores,
           concat("sources of ", digits(tokens), " tokens, and ", digits(limits.texts), " texts of up to ",
                  digits(target), " tokens with ", counted(beams, "beam"))};
 }
 
-Work decoder_work(const models::TransformerConfig& config, const AccountLimits& limits) {
-  const std::int64_t length = config.max_position_embeddings;
-  const std::int64_t prompt = std::min(length, limits.body_bytes);
+// Bytes of the keys and values of one token in all layers.
+std::int64_t state_of_token(const models::TransformerConfig& config) {
   const std::int64_t columns = config.key_value_heads() * config.head_dim();
-  const std::int64_t state = config.num_hidden_layers * kKeysAndValues * columns * length * kFloat;
-  const std::int64_t scores = kScoreForms * config.vocab_size * kFloat;
-  return {
-      activations(prompt, config.hidden_size, config.feed_forward_size(), 0, kFloat) + limits.texts * (state + scores),
-      concat(counted(limits.texts, "text"), " or beams of ", digits(length), " tokens at once")};
+  return std::max<std::int64_t>(1, config.num_hidden_layers * kKeysAndValues * columns * kFloat);
+}
+
+Work decoder_work(const models::TransformerConfig& config, const AccountLimits& limits) {
+  const std::int64_t together = written_together(config, limits.texts);
+  const std::int64_t prompt = std::min(models::position_limit(config).value_or(together), limits.text_bytes);
+  const std::int64_t scores = limits.texts * kScoreForms * config.vocab_size * kFloat;
+  return {activations(prompt, config.hidden_size, config.feed_forward_size(), 0, kFloat) +
+              together * state_of_token(config) + scores,
+          concat(counted(limits.texts, "text"), " or beams of ", digits(together), " tokens together")};
 }
 
 Work work_of(const checkpoint::OpenedModel& directory, const AccountLimits& limits, std::int64_t element_bytes) {
   if (directory.is_encoder_decoder()) {
-    return pair_work(directory.encoder_decoder_config(), named_settings(directory), limits, element_bytes);
+    return pair_work(directory.encoder_decoder_config(), written_texts(directory), limits, element_bytes);
   }
   if (is_served_as_encoder(directory)) {
     return encoder_work(directory.encoder_config(), directory.head(), limits, element_bytes);
@@ -150,11 +155,33 @@ std::int64_t element_bytes_of(const checkpoint::OpenedModel& directory, const Se
                          const std::string& limit, const std::string& hint) {
   throw Error(ErrorKind::kUnsupported,
               concat("weft serve: the model ", quote(account.model), " ", what, ", which with ", memory_text(before),
-                     " of the program and the models before it makes ", memory_text(all), "; ", limit),
+                     " of requests and of the program and the models before it makes ", memory_text(all), "; ", limit),
               hint);
 }
 
 }  // namespace
+
+std::int64_t request_bytes(const AccountLimits& limits) {
+  constexpr std::int64_t kToken = 128;      // a token with its places in the text
+  constexpr std::int64_t kAnswerForms = 8;  // an answer as a tree of values, and as text
+  constexpr std::int64_t kPlaces = 2;  // where requests wait: their bodies are being read, their texts are in the queue
+  return kPlaces * limits.waiting_bytes + kToken * limits.body_bytes + kAnswerForms * limits.answer_bytes;
+}
+
+WrittenTexts written_texts(const checkpoint::OpenedModel& directory) {
+  const formats::Json settings = named_settings(directory);
+  const std::int64_t most = directory.encoder_decoder_config().max_target_positions;
+  const std::int64_t longest = std::max(count_of(settings, "max_length", 0), count_of(settings, "max_new_tokens", 0));
+  return {.beams = count_of(settings, "num_beams", 1),
+          .returned = count_of(settings, "num_return_sequences", 1),
+          .longest = longest > 0 ? std::min(longest, most) : most};
+}
+
+std::int64_t written_together(const models::TransformerConfig& config, std::int64_t texts) {
+  constexpr std::int64_t kAlways = std::int64_t{64} << 20;
+  const std::int64_t usual = texts * config.max_position_embeddings;
+  return models::position_limit(config) ? usual : std::max(usual, kAlways / state_of_token(config));
+}
 
 MemoryAccount memory_account(const std::string& name, const SequenceFlags& flags, const AccountLimits& limits) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
@@ -182,7 +209,7 @@ std::string account_line(const MemoryAccount& account) {
                 memory_text(account.work), " (", account.how, ")");
 }
 
-std::string account_figures(const std::vector<MemoryAccount>& accounts, std::int64_t limit) {
+std::string account_figures(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits) {
   std::ostringstream out;
   out << "# TYPE weft_model_memory_bytes gauge\n";
   for (const MemoryAccount& account : accounts) {
@@ -191,15 +218,16 @@ std::string account_figures(const std::vector<MemoryAccount>& accounts, std::int
       out << "weft_model_memory_bytes{model=\"" << account.model << "\",part=\"" << part << "\"} " << bytes << '\n';
     }
   }
-  if (limit > 0) {
-    out << "# TYPE weft_memory_limit_bytes gauge\nweft_memory_limit_bytes " << limit << '\n';
+  out << "# TYPE weft_request_memory_bytes gauge\nweft_request_memory_bytes " << request_bytes(limits) << '\n';
+  if (limits.limit > 0) {
+    out << "# TYPE weft_memory_limit_bytes gauge\nweft_memory_limit_bytes " << limits.limit << '\n';
   }
   return out.str();
 }
 
 void check_accounts(const std::vector<MemoryAccount>& accounts, const AccountLimits& limits, std::int64_t program,
                     const std::optional<MachineMemory>& machine) {
-  std::int64_t before = program;
+  std::int64_t before = program + (limits.limit > 0 ? request_bytes(limits) : 0);
   for (const MemoryAccount& account : accounts) {
     const std::int64_t needed = limits.limit > 0 ? account.total() : account.weights;
     const std::int64_t all = before + needed;

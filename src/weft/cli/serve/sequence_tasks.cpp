@@ -5,6 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include <c10/core/InferenceMode.h>
+
+#include "weft/cli/serve/memory_account.h"
+#include "weft/cli/serve/request_cost.h"
 #include "weft/cli/serve/sequence_parameters.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
@@ -128,8 +132,12 @@ std::optional<std::string> checked_code(const tasks::SequenceModel& model, const
 // Sentence by sentence, for a client that reads along.
 server::Work translation_in_pieces(const SharedPair& task, const std::string& name, TranslateRequest asked,
                                    const tasks::TranslateOptions& options) {
-  server::Work work{.group = name + "/translate", .texts = asked.inputs.texts, .streams = true};
+  server::Work work{.group = name + "/translate",
+                    .texts = asked.inputs.texts,
+                    .cost = translate_cost(asked.inputs.texts),
+                    .streams = true};
   work.run = [task, options, asked = std::move(asked)](const server::Listener& listener) {
+    const c10::InferenceMode plain_state(false);  // other work may go on behind this
     tasks::TranslateOptions told = options;
     told.on_translated = [&](std::size_t index, std::string_view text, std::string_view source) {
       return listener.send({{"index", index}, {"text", text}, {"source", source}});
@@ -151,20 +159,24 @@ server::Work translate_work(const SharedPair& task, const std::string& name, con
   if (wants_pieces(body) || request.takes_events) {
     return translation_in_pieces(task, name, std::move(asked), options);
   }
+  const server::Cost cost = translate_cost(asked.inputs.texts);
   server::Work work =
-      task_work(concat(name, "/translate ", options.code.value_or("")), std::move(asked.inputs),
+      task_work(concat(name, "/translate ", options.code.value_or("")), std::move(asked.inputs), cost,
                 [task, options](Documents documents) { return tasks::translate(*task->model, documents, options); });
   work.finish = std::move(asked.shape);
   return work;
 }
 
-server::Work summarize_work(const SharedPair& task, const std::string& name, const server::Request& request) {
+server::Work summarize_work(const SharedPair& task, const std::string& name, const WrittenTexts& written,
+                            const server::Request& request) {
   const formats::Json body = server::json_object(request);
   require_known_members(body, {"inputs", "parameters"});
   const tasks::SummarizeOptions options{.truncate = read_parameters<SummarizeParameters>(body).truncation,
                                         .batch = task->run.batch};
+  TextInputs inputs = read_texts(body, "inputs");
+  const server::Cost cost = summarize_cost(inputs.texts, written.returned, written.longest);
   return task_work(
-      concat(name, "/summarize ", options.truncate), read_texts(body, "inputs"),
+      concat(name, "/summarize ", options.truncate), std::move(inputs), cost,
       [task, options](Documents documents) { return tasks::summarize(*task->model, documents, options); },
       "'truncation' in 'parameters'");
 }
@@ -186,12 +198,14 @@ formats::Json languages_of(const tasks::SequenceModel& model) {
 
 ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags) {
   const auto task = std::make_shared<OpenSequenceTask>(open_sequence_task(flags, false, "weft serve"));
+  task->model->name = quote(name);  // in errors, which clients read
   ServedModel model{.name = name, .kind = "encoder-decoder", .languages = languages_of(*task->model)};
   const auto translates = [task, name](const server::Request& request) -> server::Answer {
     return translate_work(task, name, request);
   };
-  const auto summarizes = [task, name](const server::Request& request) -> server::Answer {
-    return summarize_work(task, name, request);
+  const WrittenTexts written = written_texts(checkpoint::open_model(flags.task.directory));
+  const auto summarizes = [task, name, written](const server::Request& request) -> server::Answer {
+    return summarize_work(task, name, written, request);
   };
   model.tasks["translate"] = {translates, translate_operation()};
   model.tasks["summarize"] = {summarizes, summarize_operation()};

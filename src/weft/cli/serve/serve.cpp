@@ -229,7 +229,12 @@ std::vector<MemoryAccount> accounts_of(const std::vector<LocalModel>& models, Se
 AccountLimits account_limits(const ServeCommand& command, const server::ServerConfig& config) {
   MemoryConfig memory;
   formats::update_from_json(memory, command.memory, "weft serve");
-  AccountLimits limits{.texts = config.max_batch_texts, .body_bytes = config.max_body_bytes};
+  AccountLimits limits{.texts = config.max_batch_texts,
+                       .text_bytes = std::min(config.max_text_bytes, config.max_body_bytes),
+                       .batch_bytes = config.max_batch_bytes,
+                       .body_bytes = config.max_body_bytes,
+                       .answer_bytes = config.max_answer_bytes,
+                       .waiting_bytes = config.max_waiting_bytes};
   if (command.memory.contains("max_memory")) {
     limits.limit = memory_size("--max-memory", memory.max_memory);
   }
@@ -237,7 +242,7 @@ AccountLimits account_limits(const ServeCommand& command, const server::ServerCo
 }
 
 void print_start(const ServeCommand& command, const std::string& where, const std::vector<ServedModel>& models,
-                 const std::vector<MemoryAccount>& accounts) {
+                 const std::vector<MemoryAccount>& accounts, const AccountLimits& limits) {
   if (command.flags.task.json) {
     print_json({{"listening", where}, {"models", model_list(models)["data"]}});
   } else {
@@ -245,6 +250,7 @@ void print_start(const ServeCommand& command, const std::string& where, const st
     for (const MemoryAccount& account : accounts) {
       std::cout << "  " << account_line(account) << '\n';
     }
+    std::cout << "  requests: up to " << memory_text(request_bytes(limits)) << " of memory\n";
   }
   std::cout.flush();
 }
@@ -286,8 +292,9 @@ void run_serve(const ServeCommand& command) {
   add_card_routes(router, cards);
   add_page_routes(router, at::get_num_threads());
   server::run_server(
-      config, std::move(router), [&](const std::string& where) { print_start(command, where, models, accounts); },
-      account_figures(accounts, limits.limit));
+      config, std::move(router),
+      [&](const std::string& where) { print_start(command, where, models, accounts, limits); },
+      account_figures(accounts, limits));
 }
 
 }  // namespace

@@ -3,15 +3,57 @@
 #include "weft/cli/serve/served_model.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
+#include <c10/core/InferenceMode.h>
+
+#include "weft/cli/serve/memory_account.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/server/http_error.h"
 
 namespace weft::cli {
 namespace {
+
+// `text` with `name` in place of the directory's path. A bare name says nothing about this machine, and could be a
+// word.
+std::string without_path(std::string text, const std::string& directory, const std::string& name) {
+  if (directory.find('/') == std::string::npos) {
+    return text;
+  }
+  for (std::size_t at = text.find(directory); at != std::string::npos; at = text.find(directory, at + name.size())) {
+    text.replace(at, directory.size(), name);
+  }
+  return text;
+}
+
+// What `work` gives. Its errors, which a client reads, say how the model is called here, and not where it lies.
+template <typename Result>
+Result as_served(const std::function<Result()>& work, const std::string& directory, const std::string& name) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.kind(), without_path(error.what(), directory, name), without_path(error.hint(), directory, name));
+  }
+}
+
+server::Handler with_served_name(server::Handler handle, const std::string& directory, const std::string& name) {
+  return [handle = std::move(handle), directory, name](const server::Request& request) {
+    auto answer = as_served<server::Answer>([&] { return handle(request); }, directory, name);
+    if (auto* work = std::get_if<server::Work>(&answer); work != nullptr && work->compute) {
+      work->compute = [compute = std::move(work->compute), directory, name](std::span<const server::Text> texts) {
+        return as_served<std::vector<formats::Json>>([&] { return compute(texts); }, directory, name);
+      };
+    } else if (work != nullptr && work->run) {
+      work->run = [run = std::move(work->run), directory, name](const server::Listener& listener) {
+        return as_served<formats::Json>([&] { return run(listener); }, directory, name);
+      };
+    }
+    return answer;
+  };
+}
 
 std::string string_of(const formats::Json& value, const std::string& where) {
   require(value.is_string(), where, " must be a string, found ", value.type_name());
@@ -101,13 +143,15 @@ void refuse_length(const tasks::TextTooLong& error, const std::string& advice) {
                           advice.empty() ? error.what() : concat(error.what(), "; ", advice));
 }
 
-server::Work task_work(std::string group, TextInputs inputs,
+server::Work task_work(std::string group, TextInputs inputs, const server::Cost& cost,
                        std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run,
                        const std::string& cut) {
   server::Work work;
   work.group = std::move(group);
   work.texts = std::move(inputs.texts);
+  work.cost = cost;
   work.compute = [run = std::move(run), cut](std::span<const server::Text> texts) {
+    const c10::InferenceMode plain_state(false);  // other work may go on behind this
     try {
       return plain_results(run(named_documents(texts)));
     } catch (const tasks::TextTooLong& error) {
@@ -127,12 +171,31 @@ bool is_served_as_encoder(const checkpoint::OpenedModel& directory) {
   return directory.is_encoder() || (directory.published_decoder() != nullptr && !directory.own_config().is_decoder);
 }
 
+namespace {
+
+ServedModel opened_model(const checkpoint::OpenedModel& directory, const std::string& name,
+                         const SequenceFlags& flags) {
+  SequenceFlags its = flags;
+  if (directory.is_encoder_decoder()) {
+    its.task.run["batch_tokens"] = kReadToWrite;
+    return serve_encoder_decoder(name, its);
+  }
+  its.task.run["batch_tokens"] = kReadTogether;
+  return is_served_as_encoder(directory) ? serve_encoder(name, its.task) : serve_decoder(name, its.task);
+}
+
+}  // namespace
+
 ServedModel open_served_model(const std::string& name, const SequenceFlags& flags) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
-  if (directory.is_encoder_decoder()) {
-    return serve_encoder_decoder(name, flags);
+  ServedModel model = opened_model(directory, name, flags);
+  for (auto& [task, served] : model.tasks) {
+    served.handle = with_served_name(std::move(served.handle), directory.path().native(), name);
   }
-  return is_served_as_encoder(directory) ? serve_encoder(name, flags.task) : serve_decoder(name, flags.task);
+  if (model.attention) {
+    model.attention->handle = with_served_name(std::move(model.attention->handle), directory.path().native(), name);
+  }
+  return model;
 }
 
 }  // namespace weft::cli

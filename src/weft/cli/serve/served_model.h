@@ -109,9 +109,9 @@ std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results)
 /// place of the flags of a command.
 [[noreturn]] void refuse_length(const tasks::TextTooLong& error, const std::string& advice);
 
-/// Work of one task: results as a list where the texts were one, else the only one. `cut` is the member of a request
-/// that cuts texts which are too long, if there is one: errors name it in place of the flag --truncate.
-server::Work task_work(std::string group, TextInputs inputs,
+/// Work of one task, and what it costs: results as a list where the texts were one, else the only one. `cut` is the
+/// member of a request that cuts texts which are too long, if there is one: errors name it in place of --truncate.
+server::Work task_work(std::string group, TextInputs inputs, const server::Cost& cost,
                        std::function<std::vector<tasks::TaskResult>(std::span<const tasks::Document>)> run,
                        const std::string& cut = {});
 

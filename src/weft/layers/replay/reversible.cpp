@@ -11,6 +11,7 @@
 #include <iterator>
 #include <utility>
 
+#include "weft/core/work/pieces.h"
 #include "weft/layers/inference/packed_weight.h"
 #include "weft/layers/precision.h"
 #include "weft/layers/replay/recompute.h"
@@ -36,6 +37,7 @@ Streams go_through(const std::vector<ReversibleLayer>& layers, Streams x, std::v
     }
     x.first = x.first + layer.f(x.second);
     x.second = x.second + layer.g(x.first);
+    end_piece(x.first.size(0) * x.first.size(1));
   }
   return x;
 }

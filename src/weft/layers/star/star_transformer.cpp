@@ -15,6 +15,7 @@
 #include <string>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/layers/replay/recompute.h"
 
 namespace weft::layers {
@@ -157,6 +158,7 @@ StarNodes StarTransformerImpl::forward(const at::Tensor& embeddings, const at::T
   StarNodes nodes{tokens, mean};
   for (StarLayer& layer : layers_) {
     nodes = recompute ? recomputed(layer, nodes, tokens, hidden_rows) : layer(nodes, tokens, hidden_rows);
+    end_piece(tokens.size(0) * tokens.size(1));
   }
   return nodes;
 }

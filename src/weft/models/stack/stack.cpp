@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/layers/attention/cross_attention.h"
 #include "weft/layers/dropout.h"
 #include "weft/layers/replay/recompute.h"
@@ -163,6 +164,7 @@ at::Tensor StackImpl::run_plain(at::Tensor hidden, const layers::BlockContext& c
       context.inputs->push_back(hidden.detach());
     }
     hidden = run_block(layers_[static_cast<std::size_t>(layer)], hidden, context, recompute && layer != asked);
+    end_piece(hidden.size(0) * hidden.size(1));
   }
   return hidden;
 }

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/tasks/decode/scores.h"
 
 namespace weft::tasks {
@@ -98,6 +99,7 @@ void search_window(const AnswerWindow& window, std::int64_t number, const Answer
   answers.null_logit = std::min(answers.null_logit, null_logit);
   answers.null_score = std::min(answers.null_score, starts(window.start_logits[0]) * ends(window.end_logits[0]));
   for (std::size_t i = 0; i < tokens.size(); ++i) {
+    end_piece();
     for (std::size_t j = i; j < tokens.size(); ++j) {
       // Tokens of the document are neighbours in a window, but nothing here depends on it.
       if (static_cast<std::int64_t>(tokens[j] - tokens[i]) >= options.max_answer_tokens) {

@@ -14,6 +14,7 @@
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
+#include "weft/core/work/pieces.h"
 #include "weft/generation/settings/read_settings.h"
 #include "weft/layers/attention/cross_attention.h"
 #include "weft/tasks/sequences/languages.h"
@@ -72,6 +73,7 @@ class Alignment {
                           length_of(shown_.back().target.ids),
                           shown_.back().source.one_by_one || shown_.back().target.one_by_one,
                           shown_.back().too_long});
+      end_piece();
     }
     run_batches();
     return std::move(results_);

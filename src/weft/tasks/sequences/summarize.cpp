@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/tasks/text_too_long.h"
 
 namespace weft::tasks {
@@ -44,6 +45,7 @@ std::vector<TaskResult> summarize(const SequenceModel& model, std::span<const Do
     results[i].metadata["tokens"] = ids.size();
     results[i].metadata["truncated"] = cut_to_fit(model, documents[i], options, ids);
     sources.push_back(std::move(ids));
+    end_piece();
   }
   const std::vector<Writing> written = write_all(*model.writer, sources, options.batch);
   for (std::size_t i = 0; i < documents.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/tasks/sequences/languages.h"
 #include "weft/text/hugging_face/texts.h"
 #include "weft/text/utf8.h"
@@ -69,6 +70,7 @@ class Translation {
     std::vector<TaskResult> results;
     results.reserve(tasks_.size());
     for (const Assignment& task : tasks_) {
+      end_piece();
       results.push_back(result_of(task, std::span(written).subspan(task.first_source, task.segments.places.size())));
     }
     return results;
@@ -76,6 +78,7 @@ class Translation {
 
  private:
   Ids ids_of(const Assignment& task, std::string_view stretch, const Document& document) const {
+    end_piece();
     return source_ids(model_, readable(task, stretch), document.name);
   }
 

@@ -8,6 +8,7 @@
 
 #include "weft/attention/mechanism.h"
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/tasks/profile/observed_layers.h"
 
 namespace weft::tasks {
@@ -108,6 +109,7 @@ void AttentionViewer::observe(const attention::ObservedCall& seen) {
     const attention::ScoredCall scored = attention::scored_call(seen.call);
     for (attention::PictureOfHead& picture : drawn.pictures) {
       picture.add(scored);
+      end_piece(queries);
     }
   } catch (const Error& error) {
     throw Error(error.kind(), concat(drawn.part.name, ": ", error.what()), error.hint());

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/layers/attention/watched.h"
 #include "weft/tasks/sequences/taught_pair.h"
 #include "weft/tasks/viewer/rollout.h"
@@ -20,6 +21,20 @@ namespace {
 
 at::Tensor row_of_ids(const std::vector<std::int64_t>& ids) { return at::tensor(ids, at::kLong).unsqueeze(0); }
 
+// The viewer sees no calls of other work that is done in between.
+class ViewedModel final : StateOfWork {
+ public:
+  ViewedModel(torch::nn::Module& model, AttentionViewer& viewer) : model_(model), viewer_(viewer) { bring_back(); }
+
+ private:
+  void put_aside() noexcept override { scope_.reset(); }
+  void bring_back() noexcept override { scope_.emplace(model_, viewer_); }
+
+  torch::nn::Module& model_;
+  AttentionViewer& viewer_;
+  std::optional<layers::WatchScope> scope_;
+};
+
 // What `run` makes the layers of `model` compute.
 AttentionView watched(torch::nn::Module& model, const ViewOptions& options, ViewedText source, ViewedText target,
                       const std::function<void()>& run) {
@@ -27,7 +42,7 @@ AttentionView watched(torch::nn::Module& model, const ViewOptions& options, View
   model.eval();
   AttentionViewer viewer(model, options);
   {
-    const layers::WatchScope scope(model, viewer);
+    const ViewedModel viewed(model, viewer);
     run();
   }
   AttentionView view{std::move(source), std::move(target), {}};

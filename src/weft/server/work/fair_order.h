@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn it is: requests are of three sizes, and each size that waits gets as many bytes as the others (deficit
-// round robin). A short request does not wait for all long ones before it, and a long one not for all short ones behind
-// it.
+// Whose turn it is: requests are of three sizes by what they cost, and each size that waits gets as much as the others
+// (deficit round robin). A short request does not wait for all long ones before it, and a long one not for all short
+// ones behind it. The unit is Cost::work(), which for a plain text are its bytes.
 #pragma once
 
 #include <array>

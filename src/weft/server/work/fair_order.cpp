@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds are counted and not walked: a request may need very many.
-#include "weft/server/fair_order.h"
+#include "weft/server/work/fair_order.h"
 
 #include <algorithm>
 
