@@ -83,6 +83,14 @@ TEST(Guards, KeysAreAskedFor) {
   EXPECT_EQ(status({.keys = {"Bearer second", "Bearer second"}}), 401);
   EXPECT_EQ(status({}), 401);
   EXPECT_EQ(status_of([] { ApiKeys().check({}); }), 200);
+  using namespace std::string_literals;
+  for (const std::string& bytes : {"\xEF\xBB\xBF"s + "key\nother\n", "\xEF\xBB\xBF# keys\r\nkey\r\n"s,
+                                   "\xFF\xFEk\0e\0y\0\n\0"s, "\xFE\xFF\0k\0e\0y"s}) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    const ApiKeys marked(path);
+    EXPECT_EQ(status_of([&] { marked.check({.keys = {"Bearer key"}}); }), 200) << bytes;
+    EXPECT_EQ(status_of([&] { marked.check({.keys = {"Bearer \xEF\xBB\xBFkey"}}); }), 401) << bytes;
+  }
   std::ofstream(path) << "# none\n";
   EXPECT_THROW(ApiKeys{path}, Error);
   std::filesystem::remove(path);

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
+#include <string>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/readers/text_source.h"
 #include "weft/server/http_error.h"
 
 namespace weft::server {
@@ -145,11 +146,8 @@ std::string path_of(std::string_view target) {
 }
 
 ApiKeys::ApiKeys(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    fail(ErrorKind::kIo, "cannot read the keys of ", quote(path));
-  }
-  for (std::string line; std::getline(file, line);) {
+  readers::TextSource file(readers::ByteSource::stream(path), {});
+  for (std::string line; file.next_line(line);) {
     line.erase(line.find_last_not_of(" \t\r") + 1);
     if (!line.empty() && !line.starts_with('#')) {
       digests_.push_back(digest_of(line));

@@ -44,8 +44,8 @@ class ApiKeys {
  public:
   /// Without keys nothing is asked for.
   ApiKeys() = default;
-  /// One key a line; blank lines and those that begin with # are left out. Errors: kIo; kFormat for a file without
-  /// keys.
+  /// One key a line; blank lines and those that begin with # are left out, as is a byte order mark. Errors: as
+  /// readers::ByteSource; kFormat for a file without keys.
   explicit ApiKeys(const std::string& path);
   /// Throws HttpError 401 unless the head has one Authorization: Bearer with one of the keys.
   void check(const Head& head) const;
