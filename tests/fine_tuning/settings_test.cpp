@@ -43,6 +43,21 @@ TEST(FineTuningSettings, PlacesAreAbsoluteAndKeepTheirLabels) {
   EXPECT_EQ(resolved(settings.task).train_data, settings.task.train_data);
 }
 
+TEST(FineTuningSettings, PlacesThatNoJsonHoldsAreRefusedBeforeTheyAreRead) {
+  for (const char* name : {"train_data", "eval_data", "model"}) {
+    Json given = least();
+    if (name == std::string("model")) {
+      given[name] = "d\xFF.csv";
+    } else {
+      given[name] = {"d\xFF.csv"};
+    }
+    test::expect_error(ErrorKind::kArgument, {"d\\xff.csv'", "UTF-8"}, [&] { make_settings(given, "flags"); });
+  }
+  Json given = least();
+  given["train_data"] = {"\xFF=d.csv"};
+  test::expect_error(ErrorKind::kArgument, {"label '\\xff'", "UTF-8"}, [&] { make_settings(given, "flags"); });
+}
+
 TEST(FineTuningSettings, ALabelStandsBeforeTheFirstEqualsSign) {
   EXPECT_EQ(parse_data_path("x=y=z").label, "x");
   EXPECT_EQ(parse_data_path("x=y=z").path, "y=z");

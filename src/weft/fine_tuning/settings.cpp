@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/fine_tuning/objective.h"
 #include "weft/formats/json_members.h"
+#include "weft/text/utf8.h"
+#include "weft/training/run/recorded_path.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -24,14 +27,12 @@ const TaskEntry* find_task(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-std::string absolute_path(const std::string& path) {
-  return path.empty() ? path : fs::absolute(path).lexically_normal().string();
-}
-
 void make_paths_absolute(std::vector<std::string>& words) {
   for (std::string& word : words) {
     const DataPath parsed = parse_data_path(word);
-    word = (parsed.labelled ? parsed.label + "=" : "") + absolute_path(parsed.path);
+    require(text::is_valid_utf8(parsed.label), "the label ", quote(parsed.label), " of ", quote(parsed.path, 4096),
+            " must be UTF-8");
+    word = (parsed.labelled ? parsed.label + "=" : "") + training::recorded_path(parsed.path);
   }
 }
 
@@ -102,14 +103,14 @@ RunSettings make_settings(const Json& fields, std::string_view where) {
 }
 
 FineTuningConfig resolved(FineTuningConfig config) {
-  config.model = absolute_path(config.model);
+  config.model = training::recorded_path(config.model);
   make_paths_absolute(config.train_data);
   make_paths_absolute(config.eval_data);
   return config;
 }
 
 DataSettings resolved(DataSettings data) {
-  data.label_groups = absolute_path(data.label_groups);
+  data.label_groups = training::recorded_path(data.label_groups);
   return data;
 }
 

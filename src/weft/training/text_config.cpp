@@ -9,17 +9,9 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/training/resumption.h"
+#include "weft/training/run/recorded_path.h"
 
 namespace weft::training {
-namespace {
-
-void make_absolute(std::vector<std::string>& paths) {
-  for (std::string& path : paths) {
-    path = std::filesystem::absolute(path).lexically_normal().string();
-  }
-}
-
-}  // namespace
 
 DataKind data_kind(const TextConfig& config) {
   if (!config.train_images.empty()) {
@@ -66,12 +58,12 @@ std::int64_t stream_tokens(const TextConfig& config, std::int64_t memory_length)
 }
 
 TextConfig resolved(TextConfig config) {
-  make_absolute(config.train_text);
-  make_absolute(config.eval_text);
-  make_absolute(config.train_images);
-  make_absolute(config.eval_images);
-  make_absolute(config.train_audio);
-  make_absolute(config.eval_audio);
+  record_paths(config.train_text);
+  record_paths(config.eval_text);
+  record_paths(config.train_images);
+  record_paths(config.eval_images);
+  record_paths(config.train_audio);
+  record_paths(config.eval_audio);
   return config;
 }
 

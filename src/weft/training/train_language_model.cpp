@@ -12,6 +12,7 @@
 #include "weft/training/language_model_task.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
+#include "weft/training/run/recorded_path.h"
 #include "weft/training/run_state.h"
 
 namespace weft::training {
@@ -25,10 +26,6 @@ void check_model(const models::TransformerConfig& stands, Json& given, const std
   check_same(formats::to_json(stands), formats::to_json(merged), {}, where);
 }
 
-std::string absolute_path(const std::filesystem::path& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
-
 // The directory that the run began with; empty where it began anew.
 std::string first_model(const Json& training, const std::filesystem::path& where) {
   return formats::value_or(training, "model", quote(where.native(), 4096), std::string());
@@ -39,7 +36,7 @@ void check_began_with(const Json& training, Json& given, const std::filesystem::
   if (given.contains("model")) {
     const Json stands = {{"model", first_model(training, where)}};
     const auto again = formats::value_of<std::string>(given, "model", "training");
-    check_same(stands, {{"model", absolute_path(again)}}, {}, where);
+    check_same(stands, {{"model", recorded_path(again)}}, {}, where);
     given.erase("model");
   }
 }
@@ -94,7 +91,7 @@ TrainResult train_further(const std::filesystem::path& run, const TextRun& given
       patterns.attention.empty()
           ? checkpoint::load_model(model)
           : checkpoint::load_with_attention(checkpoint::open_model(model), patterns.attention, patterns.directory);
-  auto task = make_task(loaded, text::load_tokenizer(model), made, absolute_path(model));
+  auto task = make_task(loaded, text::load_tokenizer(model), made, recorded_path(model));
   return Trainer::start(run, made.trainer, std::move(task)).run();
 }
 

@@ -11,6 +11,7 @@
 #include "weft/core/error.h"
 #include "weft/formats/json_members.h"
 #include "weft/training/resumption.h"
+#include "weft/training/run/recorded_path.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -59,12 +60,6 @@ Json further_pair_defaults() {
   defaults.erase("batch_size");
   defaults["label_smoothing"] = 0.1;
   return defaults;
-}
-
-std::string normal_path(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
-
-void make_absolute(std::vector<std::string>& paths) {
-  std::transform(paths.begin(), paths.end(), paths.begin(), normal_path);
 }
 
 void check_split(const PairConfig& config, std::string_view where, bool held_out) {
@@ -211,10 +206,10 @@ PairLimits limits_of(const PairConfig& config, const models::EncoderDecoderConfi
 }
 
 PairConfig resolved(PairConfig config) {
-  config.model = config.model.empty() ? config.model : normal_path(config.model);
+  config.model = training::recorded_path(config.model);
   for (auto* paths : {&config.train_source, &config.train_target, &config.eval_source, &config.eval_target,
                       &config.train_data, &config.eval_data, &config.alignments}) {
-    make_absolute(*paths);
+    training::record_paths(*paths);
   }
   return config;
 }

@@ -8,6 +8,7 @@
 #include "weft/core/quote.h"
 #include "weft/profile/model_digest.h"
 #include "weft/training/resumption.h"
+#include "weft/training/run/recorded_path.h"
 
 namespace weft::training {
 
@@ -24,7 +25,7 @@ void check_config(const DistillationConfig& config, std::string_view where) {
 
 DistillationConfig resolved(DistillationConfig config) {
   if (distills(config)) {
-    config.distill = std::filesystem::absolute(config.distill).lexically_normal().string();
+    config.distill = recorded_path(config.distill);
     const std::filesystem::path file = std::filesystem::path(config.distill) / "config.json";
     if (!std::filesystem::is_regular_file(file)) {
       fail(ErrorKind::kIo, "distill: ", quote(config.distill, 4096),
