@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "readers/encodings.h"
 #include "readers/reading.h"
 #include "weft/core/files.h"
 
@@ -77,6 +78,27 @@ TEST(TextCorpus, GzipIsReadAsTheTextThatItHolds) {
   }
   EXPECT_EQ(TextCorpus({(folder / "mixed").string()}, 1000000).text(), text.substr(0, 1000000));
   EXPECT_EQ(TextCorpus({(folder / "plain").string()}, 1000).text(), text.substr(0, 1000));
+}
+
+TEST(TextCorpus, EncodingsAreReadAsTheTextThatTheyHold) {
+  const test::TemporaryDirectory folder;
+  const std::string text = "na\xC3\xAFve \xF0\x9F\x98\x80 text\n";
+  std::string all;
+  for (int encoding = 0; encoding < test::kEncodings; ++encoding) {
+    test::write_text(folder / std::to_string(encoding), test::encoded(text, encoding));
+    test::append_gzip(folder / (std::to_string(encoding) + ".gz"), test::encoded(text, encoding));
+    all += text + text;
+  }
+  const TextCorpus corpus({folder.path().string()});
+  EXPECT_EQ(corpus.text(), all);
+  for (std::int64_t begin = 0; begin + 9 <= corpus.bytes(); ++begin) {
+    std::string got(9, '\0');
+    corpus.read(begin, 9, got.data());
+    ASSERT_EQ(got, all.substr(static_cast<std::size_t>(begin), 9));
+  }
+  test::write_text(folder / "wide", test::utf16(text, false));
+  test::expect_error(ErrorKind::kFormat, {"wide", "UTF-16LE without a byte order mark", "UTF-8"},
+                     [&] { TextCorpus({(folder / "wide").string()}); });
 }
 
 TEST(TextCorpus, NamesCompressedFilesThatItCannotRead) {

@@ -2,9 +2,15 @@
 // Every format gives the same records; what is malformed is named by file and line, or skipped and counted.
 #include "weft/fine_tuning/text_records.h"
 
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "data/text_files.h"
+#include "readers/encodings.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/fine_tuning/record_fields.h"
@@ -119,11 +125,28 @@ TEST_F(TextRecords, SkipsWhatIsMalformedAndCountsIt) {
   EXPECT_EQ(read({write("b.tsv", "text\tlabel\na\t\nb\t1\n")}), Lines{"b>1,"});
 }
 
-TEST_F(TextRecords, NamesTellTheFormat) {
-  EXPECT_EQ(format_of("x/a.csv.gz"), "csv");
-  EXPECT_EQ(format_of("a.fna"), "fasta");
-  EXPECT_EQ(format_of("cv000_29416.txt"), "text");
-  EXPECT_EQ(format_of("no_ending"), "text");
+TEST_F(TextRecords, ContentsTellTheFormatThenNames) {
+  const Lines both = {"good film>1,", "bad film>0,"};
+  const std::vector<std::string> forms = {
+      "text,label\ngood film,1\nbad film,0\n", "label\ttext\n1\tgood film\n0\tbad film\n",
+      "{\"text\": \"good film\", \"label\": 1}\n{\"text\": \"bad film\", \"label\": 0}\n",
+      "[{\"text\": \"good film\", \"label\": 1},\n{\"text\": \"bad film\", \"label\": 0}]\n"};
+  for (const std::string& form : forms) {
+    for (const char* name : {"a.csv", "A.CSV", "a.JSONL", "a.json", "a.txt", "a"}) {
+      for (int encoding = 0; encoding < test::kEncodings; ++encoding) {
+        EXPECT_EQ(read({write(name, test::encoded(form, encoding))}), both) << name << ": " << form;
+      }
+    }
+  }
+  EXPECT_EQ(report_.kinds, (std::map<std::string, std::int64_t>{{"json by content", 1}}));
+  settings_.text_field = "body";
+  settings_.label_field = {"stars"};
+  EXPECT_EQ(read({write("B.CSV", "stars,body\n5,fine\n")}), Lines{"fine>5,"});
+  EXPECT_EQ(read({write("b", "stars,body\n5,fine\n")}), Lines{"fine>5,"});
+  test::expect_error(ErrorKind::kFormat, {"words", "conll by content", "expected for this task: text csv"},
+                     [&] { read({write("words", "the O\nloom B-X\n\nwe O\nsee O\n")}); });
+  test::expect_error(ErrorKind::kFormat, {"a.json'", "its name says JSON"},
+                     [&] { read({write("a.json", "prose\n")}); });
   EXPECT_EQ(first_stem("d/tata.fa.gz"), "tata");
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "readers/encodings.h"
 #include "readers/reading.h"
 #include "weft/core/files.h"
 #include "weft/readers/file_list.h"
@@ -40,6 +41,36 @@ TEST(ByteSource, ReadsPlainAndGzipAlike) {
   EXPECT_EQ(read_all(folder / "padded", 1000), text);
   test::write_text(folder / "empty", "");
   EXPECT_EQ(read_all(folder / "empty", 10), "");
+}
+
+TEST(ByteSource, EncodingsComeToTheSameText) {
+  const test::TemporaryDirectory folder;
+  std::string text = "\xF0\x9F\x98\x80 ";
+  for (int i = 0; i < 30000; ++i) {
+    text += "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
+  }
+  text += "\n\xEF\xBB\xBFlast";  // a mark is one only at the beginning
+  for (int encoding = 0; encoding < test::kEncodings; ++encoding) {
+    const std::string bytes = test::encoded(text, encoding);
+    test::write_text(folder / "plain", bytes);
+    test::append_gzip(folder / ("zipped" + std::to_string(encoding)), bytes);
+    for (const std::size_t at_once : {1U, 7U, 300000U}) {
+      EXPECT_EQ(read_all(folder / "plain", at_once), text) << encoding;
+      EXPECT_EQ(read_all(folder / ("zipped" + std::to_string(encoding)), at_once), text) << encoding;
+    }
+    ByteSource source(folder / "plain");
+    EXPECT_EQ(source.first_line(3), text.substr(0, 3));
+    EXPECT_EQ(source.head(1000000), text);
+    EXPECT_EQ(source.stored_text().value_or(99), encoding == 0 ? 0U : encoding == 1 ? 3U : 99U);
+  }
+  for (const char* short_text : {"\xEF", "\xEF\xBB", "\xEF\xBB\xBF", "\xFF", "\xFF\xFE", ""}) {
+    test::write_text(folder / "short", short_text);
+    const std::string expected =
+        std::string_view(short_text).size() == (short_text[0] == '\xEF' ? 3U : 2U) ? "" : short_text;
+    EXPECT_EQ(read_all(folder / "short", 10), expected);
+    ByteSource any(folder / "short", ByteSource::Content::kAny);
+    EXPECT_EQ(any.head(10), short_text);
+  }
 }
 
 TEST(ByteSource, DamagedGzipIsAnError) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "readers/reading.h"
+#include "weft/readers/input/file_kind.h"
 
 namespace weft::readers {
 namespace {
@@ -98,7 +99,7 @@ TEST_F(InputTextsTest, GzipIsReadAndARecordHasALimit) {
 TEST_F(InputTextsTest, FilesSayWhatTheyHold) {
   const auto format = [&](const std::string& name, const std::string& content) {
     test::write_text(folder_ / name, content);
-    return format_of_file(folder_ / name);
+    return kind_of_file(folder_ / name).format;
   };
   EXPECT_EQ(format("bad.jsonl", "{broken\n"), "jsonl");
   EXPECT_EQ(format("bad", "{broken\n"), "jsonl");

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "weft/core/error.h"
@@ -15,6 +16,7 @@
 #include "weft/core/quote.h"
 #include "weft/data/token_source.h"
 #include "weft/readers/file_list.h"
+#include "weft/readers/input/no_text.h"
 #include "weft/readers/media/media_files.h"
 #include "weft/readers/media/wav.h"
 
@@ -102,13 +104,15 @@ void TextCorpus::add_sound(const std::vector<std::string>& paths, bool first_cha
 
 void TextCorpus::add(const fs::path& file) {
   readers::ByteSource source(file);
+  readers::refuse_no_text(source);
   TextFile text{file, bytes_, 0};
-  if (source.compressed()) {
+  if (const std::optional<std::uint64_t> begin = source.stored_text()) {
+    text.modified = modified(Descriptor::open_regular(file));
+    text.skipped = static_cast<std::int64_t>(*begin);
+    text.bytes = std::min(static_cast<std::int64_t>(source.stored_bytes()) - text.skipped, maximum_ - bytes_);
+  } else {
     text.unpacked = unpacked_;
     text.bytes = unpack(source);
-  } else {
-    text.modified = modified(Descriptor::open_regular(file));
-    text.bytes = std::min(static_cast<std::int64_t>(source.stored_bytes()), maximum_ - bytes_);
   }
   if (text.bytes > 0) {
     bytes_ += text.bytes;
@@ -116,7 +120,7 @@ void TextCorpus::add(const fs::path& file) {
   }
 }
 
-// Appends the text of a gzip file to the scratch file; its bytes.
+// Appends the text of a gzip file, or of UTF-16, to the scratch file; its bytes.
 std::int64_t TextCorpus::unpack(readers::ByteSource& source) {
   need_scratch_file();
   std::vector<char> piece(kUnpackedAtOnce);
@@ -135,12 +139,13 @@ std::int64_t TextCorpus::unpack(readers::ByteSource& source) {
 
 void TextCorpus::read_plain(const TextFile& file, std::int64_t offset, std::int64_t count, char* destination) const {
   const Descriptor descriptor = Descriptor::open_regular(file.path);
-  const std::size_t got =
-      descriptor.read_at(static_cast<std::uint64_t>(offset), destination, static_cast<std::size_t>(count));
+  const std::size_t got = descriptor.read_at(static_cast<std::uint64_t>(file.skipped + offset), destination,
+                                             static_cast<std::size_t>(count));
   // Positions of later files rest on the sizes found at the start: a file that shrank makes them wrong.
-  if (static_cast<std::int64_t>(got) != count || static_cast<std::int64_t>(descriptor.size()) < file.bytes) {
-    fail(ErrorKind::kIo, named(file.path), " has shrunk while it was read: it had ", file.bytes, " bytes and now has ",
-         descriptor.size());
+  if (static_cast<std::int64_t>(got) != count ||
+      static_cast<std::int64_t>(descriptor.size()) < file.skipped + file.bytes) {
+    fail(ErrorKind::kIo, named(file.path), " has shrunk while it was read: it had ", file.skipped + file.bytes,
+         " bytes and now has ", descriptor.size());
   }
   if (modified(descriptor) != file.modified) {
     throw Error(ErrorKind::kIo,

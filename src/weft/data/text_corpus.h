@@ -27,19 +27,21 @@ struct TextFile {
   std::filesystem::path path;
   std::int64_t begin;          ///< position of its first byte in the corpus
   std::int64_t bytes;          ///< of text: what gzip holds, not what it takes up
-  std::int64_t unpacked = -1;  ///< of gzip and sound: where its bytes begin in the scratch file
+  std::int64_t unpacked = -1;  ///< of gzip, UTF-16 and sound: where its bytes begin in the scratch file
   std::int64_t modified = 0;   ///< of plain text: when the file was last written, in the system's nanoseconds
+  std::int64_t skipped = 0;    ///< bytes before the text: a byte order mark
 };
 
 /// A list of files with their places in one run of bytes. Of plain files it holds no text; gzip files are decompressed
-/// once, as is sound, into a scratch file that all of them share, so that a window is read where it lies and memory
-/// does not grow.
+/// once, as are UTF-16 and sound, into a scratch file that all of them share, so that a window is read where it lies
+/// and memory does not grow. A byte order mark is no text.
 class TextCorpus {
  public:
   /// `paths` in the order given; a folder stands for the regular files below it, sorted by path, hidden ones left out.
   /// `maximum` ends the corpus behind so many bytes; 0 is all of it. Errors: kIo that names the path, when it is
   /// missing, unreadable, neither file nor folder, or holds no text, or when the scratch file does not fit; kFormat for
-  /// gzip data that are damaged or cut off, for files that are compressed otherwise, and for what is no WAV;
+  /// gzip data that are damaged or cut off, for files that are compressed otherwise, for what readers::refuse_no_text()
+  /// knows, and for what is no WAV;
   /// kArgument for sound of several channels, or rates, naming the file.
   explicit TextCorpus(const std::vector<std::string>& paths, std::int64_t maximum = 0,
                       Content content = Content::kText);

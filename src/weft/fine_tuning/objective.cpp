@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -57,15 +58,34 @@ bool Objective::takes(Split split) {
   return taken;
 }
 
-void Objective::add_row(Split split, const tasks::Document& document, ReadSummary& summary) {
+void Objective::take(Split split, const std::function<void()>& add) {
+  if (!takes(split)) {
+    return;
+  }
+  try {
+    add();
+  } catch (const Error&) {
+    --taken_;  // where the record is skipped, it is no example
+    throw;
+  }
+}
+
+void Objective::add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary) {
   const tasks::LengthRule rule = {
       .maximum = setup_.model.maximum,
       .overflow = setup_.data.truncate ? tasks::Overflow::kTruncate : tasks::Overflow::kError,
-      .model = setup_.model.name};
-  const tasks::EncodedDocument encoded = tasks::encode_document(*setup_.model.tokenizer, document, rule);
-  summary.cut += encoded.left_out > 0 ? 1 : 0;
-  summary.left_out += encoded.left_out;
-  add_window(split, encoded.windows.front());
+      .model = setup_.model.name,
+      .hint = "--truncate cuts the text there, and prints how many were cut; --on-error skip leaves it out"};
+  std::vector<tasks::EncodedDocument> rows;
+  rows.reserve(documents.size());
+  for (const tasks::Document& document : documents) {
+    rows.push_back(tasks::encode_document(*setup_.model.tokenizer, document, rule));
+  }
+  for (const tasks::EncodedDocument& row : rows) {
+    summary.cut += row.left_out > 0 ? 1 : 0;
+    summary.left_out += row.left_out;
+    add_window(split, row.windows.front());
+  }
 }
 
 std::string Objective::labels_place() const {
@@ -111,12 +131,12 @@ models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padd
 }
 
 std::span<const TaskEntry> task_table() {
-  static constexpr std::string_view kTexts = "auto csv tsv jsonl text lines fasta";
+  static constexpr std::string_view kTexts = "auto csv tsv jsonl json text lines fasta";
   static constexpr std::array<TaskEntry, 5> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
                                                        {"multilabel", kTexts, make_one<MultilabelObjective>},
                                                        {"tag", "auto conll", make_one<TagObjective>},
                                                        {"answer", "auto squad", make_one<AnswerObjective>},
-                                                       {"choose", "auto jsonl", make_one<ChooseObjective>}}};
+                                                       {"choose", "auto jsonl json", make_one<ChooseObjective>}}};
   return kTable;
 }
 

@@ -40,7 +40,7 @@ struct Setup {
 /// What reading a split came to.
 struct ReadSummary {
   readers::ReadReport records;
-  std::int64_t examples = 0;  ///< records of the split: without those of other folds
+  std::int64_t examples = 0;  ///< records of the split: without those of other folds and those that are skipped
   std::int64_t cut = 0;       ///< texts that were longer than the model, with --truncate
   std::int64_t left_out = 0;  ///< tokens of theirs
 };
@@ -61,7 +61,7 @@ class Objective {
 
   virtual models::Head head() const = 0;
   /// Reads and tokenises files into rows(split). With data.folds, held out is the fold data.fold of all records and
-  /// trained on are the others. Errors: as the readers'; kArgument for a text that is too long.
+  /// trained on are the others. Errors: as the readers'; tasks::UnfitText for a text that is too long.
   ReadSummary read(Split split, const std::vector<std::string>& paths);
   /// Decides the head from the model's config and the training data read so far.
   virtual HeadChoice choose_head() = 0;
@@ -110,10 +110,12 @@ class Objective {
   std::string row_text(Split split, std::int64_t row) const;
   /// Does what read() says for all records that takes() wants.
   virtual ReadSummary read_files(Split split, const std::vector<std::string>& paths) = 0;
-  /// Counts a record, and says whether it belongs to the split that is being read.
-  bool takes(Split split);
-  /// Tokenises a text as one row, cut where that is allowed, and counts what was cut. Errors: kArgument naming it.
-  void add_row(Split split, const tasks::Document& document, ReadSummary& summary);
+  /// Counts a record, and calls add() where it belongs to the split that is being read. An error of add() is one of a
+  /// record that is no example: it must have added nothing.
+  void take(Split split, const std::function<void()>& add);
+  /// Tokenises texts as one row each, cut where that is allowed, and counts what was cut; all of them or none. Errors:
+  /// tasks::UnfitText naming the text.
+  void add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary);
   /// A window that is tokenised already as one row.
   void add_window(Split split, const text::Encoding& window) {
     tasks::take_note(setup_.model, window, "an example");
@@ -121,6 +123,8 @@ class Objective {
   }
 
  private:
+  bool takes(Split split);
+
   Setup setup_;
   std::array<EncodedRows, 2> rows_;
   std::uint64_t records_ = 0;       // seen in this reading

@@ -10,15 +10,13 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/readers/input/input_texts.h"
+#include "weft/readers/input/columns.h"
 #include "weft/readers/reader.h"
 
 namespace weft::fine_tuning {
 namespace {
 
 using formats::Json;
-
-constexpr std::array<std::string_view, 3> kLabelNames = {"label", "labels", "class"};
 
 std::string listed(const std::vector<std::string>& names) { return quoted_list(names, 12); }
 
@@ -33,11 +31,8 @@ std::size_t column_called(const std::vector<std::string>& columns, const std::st
 template <typename Names>
 std::size_t usual_column(const std::vector<std::string>& columns, const Names& names, const char* field,
                          const std::string& file) {
-  for (const std::string_view name : names) {
-    const auto found = std::find(columns.begin(), columns.end(), name);
-    if (found != columns.end()) {
-      return static_cast<std::size_t>(found - columns.begin());
-    }
+  if (const std::string name = readers::usual_column(columns, names); !name.empty()) {
+    return static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin());
   }
   fail(ErrorKind::kArgument, file, ": no column has a name that Weft looks for; name one of the columns with ", field,
        ": ", listed(columns));
@@ -107,12 +102,6 @@ void take_list(const Json& list, const std::string& place, TextRecord& record) {
 
 }  // namespace
 
-std::string format_of(const std::filesystem::path& file) {
-  const std::string named = readers::format_of_name(file);
-  const bool record = named == "csv" || named == "tsv" || named == "jsonl" || named == "fasta";
-  return record ? named : "text";
-}
-
 std::string first_stem(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   return name.substr(0, name.find('.'));
@@ -128,7 +117,7 @@ TableColumns find_columns(const std::vector<std::string>& columns, const DataSet
   }
   if (with_labels) {
     found.labels = settings.label_field.empty()
-                       ? std::vector<std::size_t>{usual_column(columns, kLabelNames, "label_field", file)}
+                       ? std::vector<std::size_t>{usual_column(columns, readers::kLabelFields, "label_field", file)}
                        : columns_like(columns, settings.label_field, file);
     require(count == LabelCount::kSeveral || found.labels.size() == 1, file, ": this task has one label a record, but ",
             "label_field names ", found.labels.size(), " columns; --task multilabel learns several");
@@ -170,7 +159,7 @@ void take_labels(const std::vector<std::string>& row, const std::vector<std::str
 
 void take_json_labels(const Json& object, const DataSettings& settings, const LabelPlace& where, TextRecord& record) {
   const Json* value = nullptr;
-  for (const std::string_view usual : kLabelNames) {
+  for (const std::string_view usual : readers::kLabelFields) {
     const std::string name = settings.label_field.empty() ? std::string(usual) : settings.label_field.front();
     const auto found = object.find(name);
     value = value == nullptr && found != object.end() ? &*found : value;

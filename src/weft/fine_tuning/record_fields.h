@@ -14,9 +14,6 @@
 
 namespace weft::fine_tuning {
 
-/// The format that a file's name says: csv, tsv, jsonl, fasta; text for every other name. ".gz" is looked through.
-std::string format_of(const std::filesystem::path& file);
-
 /// A file's name up to its first dot.
 std::string first_stem(const std::filesystem::path& file);
 

@@ -41,11 +41,13 @@ struct DataSettings {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = DataSettings;
-    visit(Field{"format", &C::format,
-                "format of the files; auto goes by each file's name, and reads the files of a folder as texts"}
-              .one_of({"auto", "csv", "tsv", "jsonl", "text", "lines", "fasta", "conll", "squad"}));
     visit(
-        Field{"text_field", &C::text_field, "column or JSON field of the text; without it text, sentence or sequence"});
+        Field{"format", &C::format,
+              "format of the files; auto goes by what stands in each file, then by its name, and takes any other file "
+              "for one text"}
+            .one_of({"auto", "csv", "tsv", "jsonl", "json", "text", "lines", "fasta", "conll", "squad"}));
+    visit(Field{"text_field", &C::text_field,
+                "column or JSON field of the text; without it text, sentence, sequence, review or content"});
     visit(Field{"pair_field", &C::pair_field,
                 "column or JSON field of a second text, which the model reads after the first"});
     visit(Field{"label_field", &C::label_field,

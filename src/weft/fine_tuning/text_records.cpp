@@ -6,20 +6,26 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "weft/core/quote.h"
 #include "weft/fine_tuning/record_fields.h"
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/readers/fasta_reader.h"
 #include "weft/readers/file_list.h"
+#include "weft/readers/input/file_kind.h"
+#include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/table_reader.h"
 #include "weft/readers/text_reader.h"
+#include "weft/readers/text_source.h"
 
 namespace weft::fine_tuning {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kRead = "text csv tsv jsonl json fasta";
 
 // A file with the label that all of its records have, if they do.
 struct LabelledFile {
@@ -44,11 +50,13 @@ class RecordReading {
       : settings_(settings), options_(read_options(settings)), count_(count), visit_(visit) {}
 
   void read(const LabelledFile& file) {
-    const std::string format = settings_.format == "auto" ? format_of(file.path) : settings_.format;
+    const readers::FileKind kind = kind_for(file.path, settings_, kRead);
+    const std::string& format = kind.format;
+    ++report_.kinds[readers::kind_text(kind)];
     if (format == "csv" || format == "tsv") {
       read_table(file, format);
-    } else if (format == "jsonl") {
-      read_json_lines(file);
+    } else if (format == "jsonl" || format == "json") {
+      read_json(file, format);
     } else if (format == "fasta") {
       read_fasta(file);
     } else {
@@ -90,9 +98,9 @@ class RecordReading {
     });
   }
 
-  void read_json_lines(const LabelledFile& file) {
-    readers::JsonLinesReader reader(file.path, options_);
-    read_all(reader, [&](const readers::JsonRecord& json, TextRecord& record) {
+  void read_json(const LabelledFile& file, const std::string& format) {
+    const auto reader = readers::open_json_records(readers::ByteSource(file.path), format, options_);
+    read_all(*reader, [&](const readers::JsonRecord& json, TextRecord& record) {
       const std::string place = place_of(file.path, json.line);
       const std::string text = json_text_field(json.object, settings_, place);
       record.document = {readers::string_field(json.object, text, place), {}, place};
@@ -131,6 +139,7 @@ class RecordReading {
 
   static void finish(const LabelledFile& file, TextRecord& record) {
     if (file.label) {
+      readers::check_utf8(*file.label, concat("the label of ", quote(file.path.native(), 4096)));
       record.labels = {*file.label};
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -64,8 +65,12 @@ ByteSource::~ByteSource() = default;
 ByteSource::ByteSource(ByteSource&&) noexcept = default;
 ByteSource& ByteSource::operator=(ByteSource&&) noexcept = default;
 
-ByteSource::ByteSource(const std::filesystem::path& path)
-    : path_(path), name_(quote(path.native(), 4096)), file_(Descriptor::open_regular(path)), size_(file_.size()) {
+ByteSource::ByteSource(const std::filesystem::path& path, Content content)
+    : path_(path),
+      name_(quote(path.native(), 4096)),
+      file_(Descriptor::open_regular(path)),
+      size_(file_.size()),
+      marked_(content == Content::kAny) {
   look_at_head();
 }
 
@@ -192,9 +197,90 @@ std::size_t ByteSource::read_gzip(char* destination, std::size_t bytes) {
   return wanted - stream.avail_out;
 }
 
-std::size_t ByteSource::read_text(char* destination, std::size_t bytes) {
+std::size_t ByteSource::read_unpacked(char* destination, std::size_t bytes) {
   look_at_head();
   return inflate_ ? read_gzip(destination, bytes) : read_stored(destination, bytes);
+}
+
+// As with compression, no more is waited for than is needed.
+void ByteSource::look_at_mark() {
+  if (std::exchange(marked_, true)) {
+    return;
+  }
+  char byte = 0;
+  do {
+    if (read_unpacked(&byte, 1) == 0) {
+      break;
+    }
+    waiting_.push_back(byte);
+  } while (may_become_byte_order_mark(waiting_));
+  const std::optional<ByteOrderMark> mark = byte_order_mark(waiting_);
+  if (!mark) {
+    return;
+  }
+  using Encoding = ByteOrderMark::Encoding;
+  if (mark->encoding == Encoding::kUtf32) {
+    throw Error(ErrorKind::kFormat, concat(name_, ": is UTF-32, expected UTF-8, or UTF-16 with a byte order mark"),
+                "convert it first, for example with: iconv -f UTF-32 -t UTF-8");
+  }
+  const std::string rest = waiting_.substr(mark->bytes.size());
+  waiting_ = rest;
+  if (mark->encoding == Encoding::kUtf8) {
+    mark_bytes_ = mark->bytes.size();
+    return;
+  }
+  waiting_.clear();
+  utf16_.emplace(mark->encoding == Encoding::kUtf16Big);
+  decode(rest);
+}
+
+void ByteSource::decode(std::string_view bytes) {
+  if (!utf16_->add(bytes, waiting_)) {
+    fail(ErrorKind::kFormat, name_, ": begins with a byte order mark of UTF-16, and has half a character behind byte ",
+         utf16_->bytes());
+  }
+}
+
+std::size_t ByteSource::read_utf16(char* destination, std::size_t bytes) {
+  while (waiting_.empty()) {
+    std::vector<char> piece(kCompressedBytes);
+    const std::size_t got = read_unpacked(piece.data(), piece.size());
+    decode({piece.data(), got});
+    if (got == 0 && !utf16_->whole()) {
+      fail(ErrorKind::kFormat, name_, ": begins with a byte order mark of UTF-16, and ends with half a character");
+    }
+    if (got == 0) {
+      return 0;
+    }
+  }
+  const std::size_t got = std::min(bytes, waiting_.size() - waiting_read_);
+  std::copy_n(waiting_.data() + waiting_read_, got, destination);
+  waiting_read_ += got;
+  if (waiting_read_ == waiting_.size()) {
+    waiting_.clear();
+    waiting_read_ = 0;
+  }
+  return got;
+}
+
+std::size_t ByteSource::read_text(char* destination, std::size_t bytes) {
+  look_at_mark();
+  if (utf16_) {
+    return read_utf16(destination, bytes);
+  }
+  if (waiting_.empty()) {
+    return read_unpacked(destination, bytes);
+  }
+  const std::size_t got = std::min(bytes, waiting_.size());
+  std::copy_n(waiting_.data(), got, destination);
+  waiting_.erase(0, got);
+  // A file's whole buffer is filled; a pipe gives what it has.
+  return regular_ && got < bytes ? got + read_unpacked(destination + got, bytes - got) : got;
+}
+
+std::optional<std::uint64_t> ByteSource::stored_text() {
+  look_at_mark();
+  return compressed() || utf16_ ? std::nullopt : std::optional(mark_bytes_);
 }
 
 std::size_t ByteSource::read(char* destination, std::size_t bytes) {
@@ -211,21 +297,31 @@ std::size_t ByteSource::read(char* destination, std::size_t bytes) {
   return got;
 }
 
-std::string_view ByteSource::first_line(std::size_t limit) {
+// Appends to line_ what comes next; false at the end.
+bool ByteSource::read_on() {
   std::vector<char> piece(kCompressedBytes);
+  const std::size_t got = read_text(piece.data(), piece.size());
+  line_.append(piece.data(), got);
+  return got > 0;
+}
+
+std::string_view ByteSource::first_line(std::size_t limit) {
+  std::size_t looked = 0;
   std::size_t end = line_.find('\n');
-  for (std::size_t got = 1; got > 0 && end == std::string::npos && line_.size() < limit;) {
-    const std::size_t before = line_.size();
-    got = read_text(piece.data(), piece.size());
-    line_.append(piece.data(), got);
-    end = line_.find('\n', before);
+  while (end == std::string::npos && line_.size() < limit) {
+    looked = line_.size();
+    if (!read_on()) {
+      break;
+    }
+    end = line_.find('\n', looked);
   }
-  std::string_view line =
-      std::string_view(line_).substr(0, std::min(limit, end == std::string::npos ? line_.size() : end + 1));
-  if (line.starts_with("\xEF\xBB\xBF")) {  // a byte order mark, which TextSource leaves out, too
-    line.remove_prefix(3);
+  return std::string_view(line_).substr(0, std::min(limit, end == std::string::npos ? line_.size() : end + 1));
+}
+
+std::string_view ByteSource::head(std::size_t limit) {
+  while (line_.size() < limit && read_on()) {
   }
-  return line;
+  return std::string_view(line_).substr(0, std::min(limit, line_.size()));
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include "weft/readers/conll_reader.h"
 
 #include <string_view>
+#include <utility>
 
 #include "weft/core/quote.h"
 
@@ -32,8 +33,16 @@ bool is_tag(std::string_view tag) {
 
 }  // namespace
 
+std::size_t tagged_columns(std::string_view line) {
+  const std::vector<std::string_view> columns = split_columns(line);
+  return columns.size() > 1 && is_tag(columns.back()) ? columns.size() : 0;
+}
+
 ConllReader::ConllReader(const std::filesystem::path& path, const ConllOptions& columns, const ReadOptions& options)
-    : Reader(options), source_(path, options), columns_(columns) {
+    : ConllReader(ByteSource(path), columns, options) {}
+
+ConllReader::ConllReader(ByteSource bytes, const ConllOptions& columns, const ReadOptions& options)
+    : Reader(options), source_(std::move(bytes), options), columns_(columns) {
   require(columns.word_column >= 0, "word_column must be at least 0, found ", columns.word_column);
 }
 

@@ -3,9 +3,11 @@
 // empty line behind each sentence.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/readers/reader.h"
@@ -26,12 +28,16 @@ struct TaggedSentence {
   std::int64_t line = 0;
 };
 
+/// The columns of a line, tabs or blanks between them, where the last one is a tag as ConllReader has it; else 0.
+std::size_t tagged_columns(std::string_view line);
+
 /// A file (plain or gzip). Lines whose first column is -DOCSTART- are left out. Malformed: a line with fewer columns
 /// than are asked for; a tag that is neither O nor B-, I-, E-, S-, L- or U- and a type; what is not UTF-8.
 class ConllReader final : public Reader<TaggedSentence> {
  public:
   explicit ConllReader(const std::filesystem::path& path, const ConllOptions& columns = {},
                        const ReadOptions& options = {});
+  explicit ConllReader(ByteSource bytes, const ConllOptions& columns = {}, const ReadOptions& options = {});
 
  protected:
   bool read(TaggedSentence& sentence) override;

@@ -15,7 +15,23 @@ bool is_letter(char byte) { return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' 
 
 bool is_residue(char byte) { return is_letter(byte) || byte == '*' || byte == '-'; }
 
+std::string_view without_blanks_behind(std::string_view line) {
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) {
+    line.remove_suffix(1);
+  }
+  return line;
+}
+
 }  // namespace
+
+bool is_fasta_header(std::string_view line) {
+  return line.size() > 1 && line[0] == '>' && line[1] > ' ' && line[1] != '>';
+}
+
+bool is_sequence_line(std::string_view line) {
+  const std::string_view letters = without_blanks_behind(line);
+  return !letters.empty() && std::all_of(letters.begin(), letters.end(), is_residue);
+}
 
 FastaReader::FastaReader(const std::filesystem::path& path, const ReadOptions& options)
     : FastaReader(ByteSource(path), options) {}
@@ -47,9 +63,7 @@ void FastaReader::read_header(FastaRecord& record) {
 }
 
 void FastaReader::add(std::string_view line, std::string& sequence) const {
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) {
-    line.remove_suffix(1);
-  }
+  line = without_blanks_behind(line);
   const auto* wrong = std::find_if_not(line.begin(), line.end(), is_residue);
   if (wrong != line.end()) {
     malformed(source_.where(), ": a sequence must be letters, '*' and '-', found ", quote(std::string(1, *wrong)),

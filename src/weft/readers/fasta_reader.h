@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "weft/readers/reader.h"
 #include "weft/readers/text_source.h"
@@ -18,6 +19,12 @@ struct FastaRecord {
   std::string sequence;
   std::int64_t line = 0;  ///< of the header
 };
+
+/// Whether a line begins as a header does: '>' and a name.
+bool is_fasta_header(std::string_view line);
+
+/// Whether a line, without its end, is of a sequence: not empty, letters, '*' and '-' alone, blanks only behind them.
+bool is_sequence_line(std::string_view line);
 
 /// A file (plain or gzip), one record in memory at a time. Lines that begin with ';' and empty lines are left out; '*'
 /// and '-' are letters too. Malformed: anything else in a sequence, a header without a sequence, a sequence without a

@@ -15,8 +15,13 @@ bool is_blank(int byte) { return byte == ' ' || byte == '\n' || byte == '\r' || 
 
 }  // namespace
 
-JsonWalker::JsonWalker(const std::filesystem::path& path, const ReadOptions& options, std::string format)
-    : source_(path, options), format_(std::move(format)) {}
+JsonWalker::JsonWalker(ByteSource bytes, const ReadOptions& options, std::string format)
+    : source_(std::move(bytes), options), format_(std::move(format)) {}
+
+int JsonWalker::begin() {
+  source_.begin_record();
+  return next_visible();
+}
 
 void JsonWalker::enter(char bracket) {
   expect(bracket);

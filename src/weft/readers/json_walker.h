@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "weft/formats/config_json.h"
 #include "weft/readers/reader.h"
@@ -18,7 +19,12 @@ namespace weft::readers {
 class JsonWalker {
  public:
   /// `format` is what the file should be, for messages.
-  JsonWalker(const std::filesystem::path& path, const ReadOptions& options, std::string format);
+  JsonWalker(const std::filesystem::path& path, const ReadOptions& options, std::string format)
+      : JsonWalker(ByteSource(path), options, std::move(format)) {}
+  JsonWalker(ByteSource bytes, const ReadOptions& options, std::string format);
+
+  /// The first byte that is no blank, or TextSource::kEnd; a record begins there.
+  int begin();
 
   /// Takes the opening bracket, '{' or '['.
   void enter(char bracket);

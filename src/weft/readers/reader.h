@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/core/error.h"
@@ -20,7 +22,8 @@ struct ReadOptions {
 /// A record that breaks the rules of its format; the reader stands behind it. An Error of kind kFormat.
 class MalformedRecord : public Error {
  public:
-  explicit MalformedRecord(const std::string& message) : Error(ErrorKind::kFormat, message) {}
+  explicit MalformedRecord(const std::string& message, std::string hint = {})
+      : Error(ErrorKind::kFormat, message, std::move(hint)) {}
 };
 
 /// Throws MalformedRecord; the first of `parts` says file and line.
@@ -33,7 +36,8 @@ template <typename... Parts>
 struct ReadReport {
   std::int64_t records = 0;
   std::int64_t skipped = 0;
-  std::string first_skipped;  ///< what was wrong with the first that was skipped
+  std::string first_skipped;                       ///< what was wrong with the first that was skipped
+  std::map<std::string, std::int64_t> kinds = {};  ///< of the files, as kind_text() has it, where a caller counts them
 };
 
 /// One record after another out of a file. Derived classes override read() and are final.
@@ -69,6 +73,8 @@ class Reader {
   /// As next(); throws MalformedRecord once it stands behind a record that is none.
   virtual bool read(Record& record) = 0;
   const ReadOptions& options() const noexcept { return options_; }
+  /// Counts a file in the report.
+  void note_kind(const std::string& kind) { ++report_.kinds[kind]; }
 
  private:
   ReadOptions options_;

@@ -4,9 +4,13 @@
 
 #include <sstream>
 #include <system_error>
+#include <utility>
 
+#include "weft/core/log.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/genome_documents.h"
+#include "weft/readers/input/file_kind.h"
+#include "weft/readers/text_source.h"
 
 namespace weft::readers {
 namespace {
@@ -34,13 +38,10 @@ RecordText::RecordText(const std::vector<std::string>& paths, const RecordTextOp
 }
 
 void RecordText::close() {
-  if (lines_) {
-    add_report(closed_, lines_->report());
-  }
   if (sequences_) {
-    add_report(closed_, sequences_->report());
+    add_report(report_, sequences_->report());
   }
-  lines_.reset();
+  texts_.reset();
   sequences_.reset();
 }
 
@@ -52,9 +53,17 @@ bool RecordText::open_next() {
   const std::filesystem::path& file = files_[next_file_++];
   if (options_.dna && begins_with_header(file)) {
     sequences_ = std::make_unique<FastaReader>(file, options_.reading);
-  } else {
-    lines_ = std::make_unique<TextReader>(file, TextUnit::kLine, options_.reading);
+    return true;
   }
+  ByteSource bytes(file);
+  InputTextOptions reading;
+  reading.format = options_.format;
+  reading.text_field = options_.text_field;
+  if (reading.format == "auto" && decide_kind(bytes, {options_.text_field}).format == "fasta") {
+    log_warning(bytes.name(), ": is FASTA, of which each line is read as a text, headers too; --dna reads sequences");
+    reading.format = "lines";
+  }
+  texts_ = std::make_unique<InputTexts>(std::move(bytes), reading);
   return true;
 }
 
@@ -76,16 +85,34 @@ bool RecordText::next_sentence(std::string& text) {
   return true;
 }
 
+// A reader stands behind a record that it found malformed.
+bool RecordText::next_text(std::string& text) {
+  InputText found;
+  while (true) {
+    try {
+      if (!texts_->next(found)) {
+        return false;
+      }
+      check_utf8(found.first, found.where);
+      if (!found.first.empty()) {
+        ++report_.records;
+        text = std::move(found.first) + "\n";
+        return true;
+      }
+    } catch (const MalformedRecord& error) {
+      if (!options_.reading.skip_malformed) {
+        throw;
+      }
+      add_report(report_, {.skipped = 1, .first_skipped = error.what()});
+    }
+  }
+}
+
 bool RecordText::read_one(std::string& text) {
   if (sequences_) {
     return next_sentence(text);
   }
-  TextDocument document;
-  if (!lines_ || !lines_->next(document)) {
-    return false;
-  }
-  text = std::move(document.text) + "\n";
-  return true;
+  return texts_ && next_text(text);
 }
 
 bool RecordText::next(std::string& text) {
@@ -98,10 +125,7 @@ bool RecordText::next(std::string& text) {
 }
 
 ReadReport RecordText::report() const {
-  ReadReport total = closed_;
-  if (lines_) {
-    add_report(total, lines_->report());
-  }
+  ReadReport total = report_;
   if (sequences_) {
     add_report(total, sequences_->report());
   }

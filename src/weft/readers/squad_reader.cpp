@@ -3,6 +3,7 @@
 #include "weft/readers/squad_reader.h"
 
 #include <string_view>
+#include <utility>
 
 #include "weft/core/quote.h"
 #include "weft/formats/config_json.h"
@@ -53,7 +54,7 @@ bool is_impossible(const Json& json, const std::string& where) {
 
 class SquadReader::Parser {
  public:
-  Parser(const std::filesystem::path& path, const ReadOptions& options) : walker_(path, options, "SQuAD's JSON") {}
+  Parser(ByteSource bytes, const ReadOptions& options) : walker_(std::move(bytes), options, "SQuAD's JSON") {}
 
   bool next(Question& question) {
     while (next_question_ >= questions_.size()) {
@@ -177,7 +178,10 @@ class SquadReader::Parser {
 };
 
 SquadReader::SquadReader(const std::filesystem::path& path, const ReadOptions& options)
-    : Reader(options), parser_(std::make_unique<Parser>(path, options)) {}
+    : SquadReader(ByteSource(path), options) {}
+
+SquadReader::SquadReader(ByteSource bytes, const ReadOptions& options)
+    : Reader(options), parser_(std::make_unique<Parser>(std::move(bytes), options)) {}
 
 SquadReader::~SquadReader() = default;
 

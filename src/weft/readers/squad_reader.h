@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/readers/byte_source.h"
 #include "weft/readers/reader.h"
 
 namespace weft::readers {
@@ -34,6 +35,7 @@ struct Question {
 class SquadReader final : public Reader<Question> {
  public:
   explicit SquadReader(const std::filesystem::path& path, const ReadOptions& options = {});
+  explicit SquadReader(ByteSource bytes, const ReadOptions& options = {});
   ~SquadReader() override;
 
  protected:

@@ -7,15 +7,12 @@
 
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/readers/input/file_kind.h"
 
 namespace weft::readers {
 
 TableOptions TableOptions::of(const std::filesystem::path& path) {
-  std::filesystem::path name = path.filename();
-  if (name.extension() == ".gz") {
-    name = name.stem();
-  }
-  const bool tabs = name.extension() == ".tsv" || name.extension() == ".tab";
+  const bool tabs = format_of_name(path) == "tsv";
   return {tabs ? '\t' : ',', !tabs, true};
 }
 

@@ -20,7 +20,7 @@ struct TableOptions {
   bool quotes = true;  ///< a field that begins with " ends with ", may hold separators and line ends, and "" in it is "
   bool header = true;  ///< the first row names the columns
 
-  /// Tabs without quotes for names that end in .tsv or .tab (before .gz), else commas with quotes.
+  /// Tabs without quotes for names that end in .tsv or .tab (before .gz, in any case), else commas with quotes.
   static TableOptions of(const std::filesystem::path& path);
 };
 

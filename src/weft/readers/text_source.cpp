@@ -13,7 +13,6 @@ namespace weft::readers {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 16;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
@@ -23,11 +22,6 @@ TextSource::TextSource(const std::filesystem::path& path, const ReadOptions& opt
 TextSource::TextSource(ByteSource bytes, const ReadOptions& options)
     : bytes_(std::move(bytes)), options_(options), buffer_(kBufferBytes) {
   fill();
-  // Three bytes may come one by one out of a gzip file or a pipe, but a whole buffer's worth is asked for: none does in
-  // practice.
-  if (std::string_view(buffer_.data(), filled_).starts_with(kByteOrderMark)) {
-    position_ = kByteOrderMark.size();
-  }
 }
 
 bool TextSource::fill() {

@@ -14,8 +14,7 @@
 
 namespace weft::readers {
 
-/// Reads forward; lines end with LF or CR LF, the last one also with the file. A byte order mark at the start is left
-/// out.
+/// Reads forward; lines end with LF or CR LF, the last one also with the file.
 class TextSource {
  public:
   static constexpr int kEnd = -1;

@@ -18,7 +18,11 @@ std::vector<text::Encoding> encode_pieces(const text::HuggingFaceTokenizer& toke
     return document.second ? tokenizer.encode_windows(document.first, *document.second, options)
                            : tokenizer.encode_windows(document.first, options);
   } catch (const Error& error) {
-    throw Error(error.kind(), concat(document.name, ": ", error.what()), error.hint());
+    const std::string message = concat(document.name, ": ", error.what());
+    if (error.kind() == ErrorKind::kArgument) {
+      throw UnfitText(message, error.hint());
+    }
+    throw Error(error.kind(), message, error.hint());
   }
 }
 

@@ -45,8 +45,9 @@ struct EncodedDocument {
   std::int64_t left_out = 0;            ///< of these, how many no window holds: not 0 after truncation only
 };
 
-/// Tokenises `document`. Errors: kArgument naming the document with its tokens and the maximum where it is too long and
-/// `rule` allows neither cutting nor windows, and where a maximum leaves no room for the stride.
+/// Tokenises `document`. Errors: TextTooLong naming the document with its tokens and the maximum where it is too long
+/// and `rule` allows neither cutting nor windows; UnfitText where it leaves no room for the stride, or for the text
+/// beside a question.
 EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, const Document& document,
                                 const LengthRule& rule);
 

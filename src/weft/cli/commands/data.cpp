@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft data check`: a data set read to its end before anything trains on it. `weft data genome`: sequences as the
 // documents of BigBird's figure 7.
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/cli/commands/table.h"
@@ -17,11 +20,14 @@
 #include "weft/cli/watched_progress.h"
 #include "weft/core/files.h"
 #include "weft/core/joined.h"
+#include "weft/core/quote.h"
 #include "weft/readers/conll_reader.h"
 #include "weft/readers/fasta_reader.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/genome_documents.h"
-#include "weft/readers/input/input_texts.h"
+#include "weft/readers/input/columns.h"
+#include "weft/readers/input/file_kind.h"
+#include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/squad_reader.h"
 #include "weft/readers/table_reader.h"
@@ -48,8 +54,8 @@ struct CheckConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = CheckConfig;
-    visit(Field{"format", &C::format, "format of the files; auto goes by each file's name, then by its first line"}
-              .one_of({"auto", "text", "lines", "jsonl", "csv", "tsv", "conll", "squad", "fasta"}));
+    visit(Field{"format", &C::format, "format of the files; auto goes by what stands in each file, then by its name"}
+              .one_of({"auto", "text", "lines", "jsonl", "json", "csv", "tsv", "conll", "squad", "fasta"}));
     visit(Field{"on_error", &C::on_error, "what to do with malformed records: end with an error, or only count them"}
               .one_of({"fail", "skip"}));
   }
@@ -91,6 +97,9 @@ ReadReport count_records(const std::string& format, const std::filesystem::path&
   if (format == "jsonl") {
     return count<readers::JsonLinesReader>(file, options);
   }
+  if (format == "json") {
+    return count<readers::JsonDocumentReader>(file, options);
+  }
   if (format == "csv" || format == "tsv") {
     return count<readers::TableReader>(file, options, readers::TableOptions::of("table." + format));
   }
@@ -107,18 +116,38 @@ ReadReport count_records(const std::string& format, const std::filesystem::path&
                                     format == "lines" ? readers::TextUnit::kLine : readers::TextUnit::kFile);
 }
 
+// The columns or JSON fields of a file.
+struct FileColumns {
+  std::string file;
+  std::vector<std::string> columns;
+};
+
 // What was found in all files.
 struct Check {
   std::map<std::string, std::int64_t> formats;  // files of each
+  std::map<std::string, std::int64_t> kinds;    // the same, with what said so
+  std::vector<FileColumns> columns;             // of the first files that differ in them
   ReadReport report;
+
+  void note_columns(const std::filesystem::path& file, const std::string& format) {
+    constexpr std::size_t kMostLists = 8;
+    std::vector<std::string> found = readers::columns_of(file, format);
+    const bool known =
+        std::any_of(columns.begin(), columns.end(), [&](const FileColumns& before) { return before.columns == found; });
+    if (!found.empty() && !known && columns.size() < kMostLists) {
+      columns.push_back({file.native(), std::move(found)});
+    }
+  }
 };
 
 Check check_files(const std::vector<std::filesystem::path>& files, const std::string& format) {
   Check check;
   for (const std::filesystem::path& file : files) {
-    const std::string found = format == "auto" ? readers::format_of_file(file) : format;
-    ++check.formats[found];
-    const ReadReport report = count_records(found, file, {.skip_malformed = true});
+    const readers::FileKind kind = format == "auto" ? readers::kind_of_file(file) : readers::FileKind{format, ""};
+    ++check.formats[kind.format];
+    ++check.kinds[readers::kind_text(kind)];
+    const ReadReport report = count_records(kind.format, file, {.skip_malformed = true});
+    check.note_columns(file, kind.format);
     check.report.first_skipped = check.report.skipped == 0 ? report.first_skipped : check.report.first_skipped;
     check.report.records += report.records;
     check.report.skipped += report.skipped;
@@ -126,25 +155,62 @@ Check check_files(const std::vector<std::filesystem::path>& files, const std::st
   return check;
 }
 
+// The usual column that there is, or the flag that names another.
+template <std::size_t kCount>
+std::string found_or_flag(const std::vector<std::string>& columns, const std::array<std::string_view, kCount>& usual,
+                          const char* flag) {
+  const std::string found = readers::usual_column(columns, usual);
+  return found.empty() ? concat(flag, " NAME (none is called ", joined(usual, ", "), ")") : quote(found);
+}
+
+// What a training reads of such columns.
+std::string training_text(const std::vector<std::string>& columns) {
+  const std::string source = readers::usual_column(columns, readers::kSourceFields);
+  const std::string target = readers::usual_column(columns, readers::kTargetFields);
+  const std::string pairs =
+      target.empty() ? "" : concat("; translate, summarize: source ", quote(source), ", target ", quote(target));
+  return concat("classify: text ", found_or_flag(columns, readers::kTextFields, "--text-field"), ", label ",
+                found_or_flag(columns, readers::kLabelFields, "--label-field"), pairs);
+}
+
+Json file_columns_json(const Check& check) {
+  Json list = Json::array();
+  const auto or_null = [](const std::string& name) { return name.empty() ? Json(nullptr) : Json(name); };
+  for (const FileColumns& one : check.columns) {
+    list.push_back({{"file", one.file},
+                    {"columns", one.columns},
+                    {"text", or_null(readers::usual_column(one.columns, readers::kTextFields))},
+                    {"label", or_null(readers::usual_column(one.columns, readers::kLabelFields))}});
+  }
+  return list;
+}
+
 void print_check(const Check& check, std::size_t files, bool json) {
   const ReadReport& report = check.report;
   if (json) {
     print_json({{"files", files},
                 {"formats", check.formats},
+                {"kinds", check.kinds},
+                {"columns", file_columns_json(check)},
                 {"records", report.records},
                 {"skipped", report.skipped},
                 {"first_skipped", report.skipped == 0 ? Json(nullptr) : Json(report.first_skipped)}});
     return;
   }
   Rows rows = {{"records", concat(digits(report.records), " in ", files, files == 1 ? " file" : " files")},
-               {"format", joined(check.formats, ", ",
+               {"format", joined(check.kinds, ", ",
                                  [&](const auto& row) {
-                                   return check.formats.size() == 1 ? row.first
-                                                                    : concat(row.first, " (", row.second, ")");
+                                   return check.kinds.size() == 1 ? row.first
+                                                                  : concat(row.first, " (", row.second, ")");
                                  })},
                {"skipped", digits(report.skipped)}};
   if (report.skipped > 0) {
     rows.emplace_back("the first", report.first_skipped);
+  }
+  for (const FileColumns& one : check.columns) {
+    const std::string where = check.columns.size() > 1 ? concat(quote(one.file, 4096), ": ") : "";
+    rows.emplace_back("columns", where + quoted_list(one.columns, 32));
+    rows.emplace_back("training", where + training_text(one.columns));
   }
   std::cout << name_table(rows);
 }

@@ -13,6 +13,7 @@
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/formats/json_members.h"
@@ -43,6 +44,7 @@ void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions&
     Json json = measured.figures;
     json["examples"] = measured.read.examples;
     json["skipped"] = measured.read.records.skipped;
+    json["read_as"] = measured.read.records.kinds;
     json["cut"] = measured.read.cut;
     json.update(measured.details);
     print_json(json);
@@ -53,6 +55,9 @@ void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions&
     rows.emplace_back(name, value.is_null() ? "undefined" : fixed(value.get<double>(), 4));
   }
   rows.emplace_back("examples", digits(measured.read.examples));
+  rows.emplace_back("read as", joined(measured.read.records.kinds, ", ", [](const auto& kind) {
+                      return concat(kind.first, " (", kind.second, kind.second == 1 ? " file)" : " files)");
+                    }));
   if (measured.read.records.skipped > 0) {
     rows.emplace_back(
         "skipped", concat(digits(measured.read.records.skipped), ", the first: ", measured.read.records.first_skipped));

@@ -27,6 +27,7 @@ using formats::Json;
 
 constexpr std::string_view kTokenizerExamples =
     "  weft tokenizer train books/train --vocabulary-size 16384 --out tokenizer\n"
+    "  weft tokenizer train reviews.csv --text-field body --out tokenizer\n"
     "  weft tokenizer train genome.fa.gz --dna --vocabulary-size 4096 --out dna\n"
     "  weft train --tokenizer tokenizer --train-text books/train --minutes 5 --out run";
 
@@ -39,6 +40,8 @@ struct TokenizerConfig {
   std::int64_t min_frequency = 2;
   std::int64_t longest_token = 16;
   bool dna = false;
+  std::string format = "auto";
+  std::string text_field;
   std::int64_t max_bytes = 0;
   std::string on_error = "fail";
 
@@ -55,6 +58,12 @@ struct TokenizerConfig {
     visit(Field{"dna", &C::dna,
                 "for genomes: letters become upper case, a token may contain anything but a line end, and FASTA files "
                 "are read as FASTA"});
+    visit(Field{"format", &C::format,
+                "format of the files; auto goes by what stands in each file, then by its name, and reads the texts of "
+                "records"}
+              .one_of({readers::kInputFormats.begin(), readers::kInputFormats.end()}));
+    visit(Field{"text_field", &C::text_field,
+                "column or JSON field of the text; without it text, sentence, sequence, review or content"});
     visit(Field{"max_bytes", &C::max_bytes, "learn from this many bytes at the start of the text; 0 for all"}.at_least(
         0));
     visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
@@ -111,7 +120,10 @@ void train_tokenizer(const TokenizerOptions& options) {
   }
   // While reading. Learning has nothing that a signal could spoil.
   std::optional<InterruptGuard> guard(std::in_place);
-  readers::RecordText records(options.paths, {config.dna, {.skip_malformed = config.on_error == "skip"}});
+  readers::RecordText records(options.paths, {.dna = config.dna,
+                                              .reading = {.skip_malformed = config.on_error == "skip"},
+                                              .format = config.format,
+                                              .text_field = config.text_field});
   ProgressBar bar("reading", static_cast<double>(records.total_bytes()));
   TrainingText seen;
   std::optional<BusyBar> learning;

@@ -16,7 +16,7 @@
 #include "weft/data/text_corpus.h"
 #include "weft/data/token_source.h"
 #include "weft/generation/settings/read_settings.h"
-#include "weft/readers/input/input_texts.h"
+#include "weft/readers/input/file_kind.h"
 #include "weft/readers/squad_reader.h"
 #include "weft/tasks/profile/observed_layers.h"
 #include "weft/tasks/sequences/sequence_model.h"
@@ -113,7 +113,8 @@ class TextPieces {
 
 bool has_questions(const ProfileTexts& texts) {
   const bool is_named = texts.format == "auto" && !texts.data.empty() && texts.data != "-";
-  return texts.format == "squad" || (is_named && readers::format_of_file(texts.data) == "squad");
+  return texts.format == "squad" ||
+         (is_named && readers::kind_of_file(texts.data, {texts.text_field, texts.pair_field}).format == "squad");
 }
 
 // Questions on paragraphs, as `weft train --task answer` reads them.

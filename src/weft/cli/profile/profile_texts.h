@@ -12,6 +12,7 @@
 
 #include "weft/checkpoint/open_model.h"
 #include "weft/core/fields.h"
+#include "weft/readers/input/input_texts.h"
 #include "weft/tasks/profile/profile_units.h"
 
 namespace weft::cli {
@@ -44,8 +45,8 @@ struct ProfileTexts {
               "for an encoder-decoder; - is standard input"});
     visit(Field{"source", &C::source, "for an encoder-decoder: file of texts, one a line"});
     visit(Field{"target", &C::target, "their translations or summaries: line N belongs to line N of --source"});
-    visit(Field{"format", &C::format, "format of --data; auto goes by its name, then by its first line"}.one_of(
-        {"auto", "lines", "jsonl", "csv", "tsv", "fasta", "squad"}));
+    visit(Field{"format", &C::format, "format of --data; auto goes by what stands in it, then by its name"}.one_of(
+        {readers::kInputFormats.begin(), readers::kInputFormats.end()}));
     visit(Field{"text_field", &C::text_field, "column or JSON field of the text in --data"});
     visit(Field{"pair_field", &C::pair_field,
                 "column or JSON field of the second text in --data, for records of two texts"});

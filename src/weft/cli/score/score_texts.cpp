@@ -3,14 +3,17 @@
 #include "weft/cli/score/score_texts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
+#include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/readers/input/file_kind.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/readers/text_source.h"
 #include "weft/text/utf8.h"
@@ -18,18 +21,31 @@
 namespace weft::cli {
 namespace {
 
-// What the files of a metric are is never guessed from their texts: a translation may begin like a record.
-std::string format_of(const std::string& path, const ScoreConfig& config) {
-  const std::string named = readers::format_of_name(path);
-  const bool record = named == "jsonl" || named == "csv" || named == "tsv";
-  return config.format != "auto" ? config.format : record ? named : "lines";
+// A file of texts, and what it is.
+struct OpenFile {
+  readers::ByteSource bytes;
+  std::string format;
+};
+
+OpenFile open_file(const std::string& path, const ScoreConfig& config) {
+  OpenFile file{readers::ByteSource::stream(path), config.format};
+  if (config.format == "auto") {
+    const readers::FileKind kind = readers::decide_kind(file.bytes, {config.text_field});
+    const bool record =
+        kind.sure && (kind.format == "jsonl" || kind.format == "json" || kind.format == "csv" || kind.format == "tsv");
+    if (record && kind.by_content() && !kind.named_alike) {
+      log_warning(file.bytes.name(), ": ", kind.reason, ", so its records are read; --format lines reads each line");
+    }
+    file.format = record ? kind.format : "lines";
+  }
+  return file;
 }
 
-readers::InputTexts open_texts(const std::string& path, const ScoreConfig& config) {
+readers::InputTexts texts_of(OpenFile file, const ScoreConfig& config) {
   readers::InputTextOptions options;
-  options.format = format_of(path, config);
+  options.format = file.format;
   options.text_field = config.text_field;
-  return {readers::ByteSource::stream(path), options};
+  return {std::move(file.bytes), options};
 }
 
 // Texts from the present one to the end.
@@ -42,12 +58,12 @@ std::int64_t count_rest(readers::InputTexts& texts) {
 }
 
 // A field that no file has.
-void check_use(const ScoreFlags& flags, const ScoreConfig& config) {
-  const bool lines = std::all_of(flags.files.begin(), flags.files.end(),
-                                 [&](const std::string& file) { return format_of(file, config) == "lines"; });
+void check_use(const std::vector<OpenFile>& files, const ScoreConfig& config) {
+  const bool lines =
+      std::all_of(files.begin(), files.end(), [](const OpenFile& file) { return file.format == "lines"; });
   if (!config.text_field.empty() && lines) {
     throw UsageError("--text-field is for JSON lines and tables, and each line of these files is a text",
-                     "name the format with --format jsonl, csv or tsv");
+                     "name the format with --format jsonl, json, csv or tsv");
   }
 }
 
@@ -94,11 +110,16 @@ void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
   if (std::count(flags.files.begin(), flags.files.end(), "-") > 1) {
     throw UsageError("only one of the files can be standard input");
   }
-  check_use(flags, config);
-  std::vector<readers::InputTexts> sources;
-  sources.reserve(flags.files.size());
+  std::vector<OpenFile> files;
+  files.reserve(flags.files.size());
   for (const std::string& file : flags.files) {
-    sources.push_back(open_texts(file, config));
+    files.push_back(open_file(file, config));
+  }
+  check_use(files, config);
+  std::vector<readers::InputTexts> sources;
+  sources.reserve(files.size());
+  for (OpenFile& file : files) {
+    sources.push_back(texts_of(std::move(file), config));
   }
   const InterruptGuard guard;
   ProgressBar bar("scoring", 0);

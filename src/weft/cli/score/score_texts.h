@@ -28,8 +28,9 @@ struct ScoreConfig {
   static void fields(Visitor&& visit) {
     using C = ScoreConfig;
     visit(Field{"format", &C::format,
-                "format of the files: one text a line, JSON lines or a table; auto goes by each file's name"}
-              .one_of({"auto", "lines", "jsonl", "csv", "tsv"}));
+                "format of the files: one text a line, JSON or a table; auto goes by what stands in each file, then by "
+                "its name"}
+              .one_of({"auto", "lines", "jsonl", "json", "csv", "tsv"}));
     visit(Field{"text_field", &C::text_field,
                 "column or JSON field of the text; without it text, sentence, sequence, review or content"});
     visit(Field{"confidence", &C::confidence,

@@ -91,8 +91,27 @@ formats::Json answer_columns(const formats::Json& result) {
 
 using Ask = std::function<void(const std::string& question, const tasks::Document& document)>;
 
+// Asks the next record; false behind the last. One that is malformed goes to `on_error` where there is one.
+bool ask_next(readers::InputTexts& records, const Ask& ask, const VisitError& on_error) {
+  readers::InputText text;
+  try {
+    if (!records.next(text)) {
+      return false;
+    }
+  } catch (const readers::MalformedRecord& error) {
+    if (!on_error) {
+      throw;
+    }
+    on_error(error.what(), {.first = {}, .name = "a record"});
+    return true;
+  }
+  ask(*text.second,
+      {std::move(text.first), {}, std::move(text.where), std::move(text.fields), std::move(text.names_of_texts)});
+  return true;
+}
+
 // Records with a question and a document each.
-void ask_records(const AnswerCommand& command, const Ask& ask) {
+void ask_records(const AnswerCommand& command, const Ask& ask, const VisitError& on_error) {
   readers::InputTextOptions reading = command.reading;
   reading.pairs = true;
   reading.pair_field = command.question_field;
@@ -100,9 +119,7 @@ void ask_records(const AnswerCommand& command, const Ask& ask) {
   reading.keep_fields = writes_fields(command.flags);
   for (const std::string& file : command.files.empty() ? std::vector<std::string>{"-"} : command.files) {
     readers::InputTexts records(readers::ByteSource::stream(file), reading);
-    for (readers::InputText text; records.next(text);) {
-      ask(*text.second,
-          {std::move(text.first), {}, std::move(text.where), std::move(text.fields), std::move(text.names_of_texts)});
+    while (ask_next(records, ask, on_error)) {
     }
   }
 }
@@ -143,10 +160,10 @@ void run_answer(const AnswerCommand& command) {
   ResultSink sink(command.flags, {answer_line, answer_columns});
   const auto ask = [&](const std::string& question, const tasks::Document& document) {
     const tasks::Document asked{question, document.first, document.name};
-    sink.take(tasks::answer(task.model, {&asked, 1}, options).front(), document);
+    sink.take_from([&] { return tasks::answer(task.model, {&asked, 1}, options).front(); }, document);
   };
   if (records) {
-    ask_records(command, ask);
+    ask_records(command, ask, sink.errors());
   } else {
     ask_documents(command, std::move(documents), ask);
   }
@@ -179,8 +196,9 @@ void add_answer(CLI::App& parent) {
                  "with --question-field: column or JSON field of the document (default context)")
       ->option_text("NAME");
   app.add_option("--format", command->reading.format,
-                 "with --question-field: format of the file; auto goes by its name (default auto)")
-      ->check(one_of("--format", {"auto", "jsonl", "csv", "tsv"}))
+                 "with --question-field: format of the file; auto goes by what stands in it, then by its name (default "
+                 "auto)")
+      ->check(one_of("--format", {"auto", "jsonl", "json", "csv", "tsv", "squad"}))
       ->option_text("NAME");
   add_result_file(app, command->flags);
   add_fields<AnswerConfig>(app, {.title = "Options"}, command->given);

@@ -33,16 +33,17 @@ std::string choose_line(const Json& result) {
                 best["choice"].get<std::string>());
 }
 
-tasks::Question question_of(const tasks::Document& line) {
-  const Json json = formats::parse_json(line.first, line.name);
+// Of a record's fields, whichever form of JSON it stands in.
+tasks::Question question_of(const tasks::Document& record) {
+  const Json& json = record.fields;
   const auto is_text = [](const Json& value) { return value.is_string(); };
   const bool fits = json.is_object() && json.contains("prompt") && is_text(json["prompt"]) &&
                     json.contains("choices") && json["choices"].is_array() &&
                     std::all_of(json["choices"].begin(), json["choices"].end(), is_text);
   if (!fits) {
-    fail(ErrorKind::kFormat, line.name, ": expected {\"prompt\": TEXT, \"choices\": [TEXT, ...]}");
+    fail(ErrorKind::kFormat, record.name, ": expected {\"prompt\": TEXT, \"choices\": [TEXT, ...]}");
   }
-  return {json["prompt"].get<std::string>(), json["choices"].get<std::vector<std::string>>(), line.name};
+  return {json["prompt"].get<std::string>(), json["choices"].get<std::vector<std::string>>(), record.name};
 }
 
 void run_choose(const ChooseCommand& command) {
@@ -57,14 +58,21 @@ void run_choose(const ChooseCommand& command) {
               {.first = {}, .name = "the question"});
     return;
   }
-  const auto each = [&](std::span<const tasks::Document> lines) {
+  const auto each = [&](std::span<const tasks::Document> records) {
     std::vector<tasks::TaskResult> results;
-    for (const tasks::Document& line : lines) {
-      results.push_back(tasks::choose(task.model, question_of(line), task.run));
+    for (const tasks::Document& record : records) {
+      results.push_back(tasks::choose(task.model, question_of(record), task.run));
     }
     return results;
   };
-  run_on_texts(command.source, command.flags, task.run, each, {choose_line});
+  ResultSink sink(command.flags, {choose_line});
+  const auto show = [&](const tasks::TaskResult& result, const tasks::Document& record) {
+    tasks::Document shown = record;
+    shown.names_of_texts = {"prompt", "choices"};
+    sink.take(result, shown);
+  };
+  visit_results(command.source, task.run, each, show, true, sink.errors());
+  sink.finish();
 }
 
 }  // namespace
@@ -72,7 +80,8 @@ void run_choose(const ChooseCommand& command) {
 void add_choose(CLI::App& parent) {
   auto command = std::make_shared<ChooseCommand>();
   CLI::App& app = add_command(parent, "choose", kChooseExamples);
-  command->source.reading.format = "lines";  // each is parsed here: its fields are not those of a text
+  command->source.reading.format = "objects";
+  command->source.reading.text_field = "prompt";
   add_task_directory(app, command->flags);
   app.add_option("--prompt", command->prompt, "the text that every choice continues")->option_text("TEXT");
   app.add_option("--choice", command->choices, "a text to choose from; give at least two")
@@ -80,7 +89,7 @@ void add_choose(CLI::App& parent) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--file", command->source.file, "file with one question a line, as JSON; - is standard input")
+  app.add_option("--file", command->source.file, "file of questions, as JSON lines or an array; - is standard input")
       ->option_text("FILE");
   add_task_flags(app, command->flags, false);
   app.callback([command] { run_choose(*command); });

@@ -2,6 +2,7 @@
 // `weft embed`: a vector for each text, as JSON lines or as one array in a file.
 #include "weft/tasks/embed.h"
 
+#include <limits>
 #include <memory>
 
 #include "weft/cli/commands/tensor_commands.h"
@@ -37,21 +38,34 @@ struct EmbedConfig {
   }
 };
 
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
 struct EmbedCommand {
   TaskFlags flags;
   TextSource source;
   formats::Json given = formats::Json::object();
 };
 
-// The vectors of all texts, row by row, for a file.
+// The vectors of all texts, row by row, for a file; NaN in the rows of texts that have none.
 struct VectorTable {
   std::vector<float> values;
   std::int64_t rows = 0;
+  std::int64_t without = 0;  // of the rows, before the first that says the width
   formats::Metadata metadata;
 
   void add(const tasks::TaskResult& result) {
+    values.insert(values.end(), static_cast<std::size_t>(without) * result.result.size(), kNone);
+    without = 0;
     for (const formats::Json& value : result.result) {
       values.push_back(value.get<float>());
+    }
+    ++rows;
+  }
+  void add_none() {
+    if (values.empty()) {
+      ++without;
+    } else {
+      values.insert(values.end(), values.size() / static_cast<std::size_t>(rows), kNone);
     }
     ++rows;
   }
@@ -93,14 +107,25 @@ void run_embed(const EmbedCommand& command) {
   }
   VectorTable table;
   table.metadata = {{"pooling", config.pooling}, {"normalize", config.normalize ? "true" : "false"}};
-  visit_results(command.source, task.run, embed, [&](const tasks::TaskResult& result, const tasks::Document& document) {
+  ResultSink sink(command.flags, {[](const formats::Json&) { return std::string(); }});
+  const auto add = [&](const tasks::TaskResult& result, const tasks::Document& document) {
     table.add(result);
+    sink.count_result();
     say_what_was_done(result.metadata, document.name);
-  });
+  };
+  VisitError on_error;
+  if (sink.skips()) {
+    on_error = [&](const std::string& message, const tasks::Document& /*document*/) {
+      table.add_none();
+      sink.note_error(message);
+    };
+  }
+  visit_results(command.source, task.run, embed, add, false, on_error);
   table.write(config.out);
   if (command.flags.json) {
     print_json({{"rows", table.rows}, {"out", config.out}});
   }
+  sink.finish();
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ void add_pair_arguments(CLI::App& app, PairFlags& flags) {
   app.add_option("--file", flags.file, "instead of the two: one file of records, or of lines with a tab between both")
       ->option_text("FILE");
   app.add_option("--format", flags.reading.format,
-                 "format of --file; auto goes by its name, then by its first line (default auto)")
-      ->check(one_of("--format", {"auto", "lines", "jsonl", "csv", "tsv"}))
+                 "format of --file; auto goes by what stands in it, then by its name (default auto)")
+      ->check(one_of("--format", {"auto", "lines", "jsonl", "json", "csv", "tsv"}))
       ->option_text("NAME");
   app.add_option("--source-field", flags.reading.text_field,
                  "column or JSON field of the text in --file (default source)")

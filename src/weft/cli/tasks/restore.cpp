@@ -39,11 +39,12 @@ void run_restore(RestoreCommand& command) {
     command.flags.directory = shipped_model("restore");
   }
   OpenTask task = open_task(command.flags, models::Head::kTokenClassification, "weft restore");
-  const std::vector<tasks::TaskResult> results = tasks::restore(task.model, documents, task.run);
   ResultSink sink(command.flags, {[](const formats::Json& result) { return result.at("text").get<std::string>(); }});
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    sink.take(results[i], documents[i]);
-  }
+  visit_documents(
+      documents, [&](std::span<const tasks::Document> some) { return tasks::restore(task.model, some, task.run); },
+      [&](const tasks::TaskResult& result, const tasks::Document& document) { sink.take(result, document); },
+      sink.errors());
+  sink.finish();
 }
 
 }  // namespace

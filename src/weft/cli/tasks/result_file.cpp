@@ -10,6 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/readers/input/file_kind.h"
 
 namespace weft::cli {
 namespace {
@@ -17,13 +18,14 @@ namespace {
 using formats::Json;
 
 char separator_of(const std::string& path) {
-  if (path.ends_with(".csv")) {
+  const std::string ending = readers::small_ending(path, false);
+  if (ending == ".csv") {
     return ',';
   }
-  if (path.ends_with(".tsv")) {
+  if (ending == ".tsv") {
     return '\t';
   }
-  if (!path.ends_with(".jsonl")) {
+  if (ending != ".jsonl") {
     throw UsageError("--out must end in .jsonl, .csv or .tsv, found " + quote(path, 4096));
   }
   return '\0';
@@ -73,7 +75,8 @@ std::vector<std::string> names_of(const Json& record) {
 
 void check_result_path(const std::string& path) { separator_of(path); }
 
-ResultFile::ResultFile(const std::string& path) : path_(path), separator_(separator_of(path)), file_(path) {}
+ResultFile::ResultFile(const std::string& path, bool with_errors)
+    : path_(path), separator_(separator_of(path)), with_errors_(with_errors), file_(path) {}
 
 void ResultFile::write_row(const std::string& where, const std::vector<std::string>& cells) {
   const auto cell = [&](const std::string& text) {
@@ -91,16 +94,35 @@ void ResultFile::write_row(const std::string& where, const std::vector<std::stri
   file_.write(joined(cells, std::string(1, separator_), cell) + "\n");
 }
 
+// The columns of the first record that has a result, and before it the records that had errors.
+void ResultFile::write_header(const std::string& where, const std::vector<std::string>& names) {
+  if (columns_.empty()) {
+    columns_ = names;
+    write_row(where, columns_);
+    write_waiting();
+  }
+}
+
+void ResultFile::write_waiting() {
+  for (const Json& record : waiting_) {
+    std::vector<std::string> cells;
+    cells.reserve(columns_.size());
+    for (const std::string& column : columns_) {
+      const auto found = record.find(column);
+      cells.push_back(found == record.end() ? std::string() : cell_of(*found));
+    }
+    write_row("a record with an error", cells);
+  }
+  waiting_.clear();
+}
+
 void ResultFile::write_record(const std::string& where, const Json& record) {
   if (separator_ == '\0') {
     file_.write(json_text(record) + "\n");
     return;
   }
   const std::vector<std::string> names = names_of(record);
-  if (columns_.empty()) {
-    columns_ = names;
-    write_row(where, columns_);
-  }
+  write_header(where, names);
   if (names != columns_) {
     throw Error(ErrorKind::kFormat,
                 concat(where, ": the columns of ", quote(path_, 4096), " are ", quoted_list(columns_, 12),
@@ -125,8 +147,32 @@ void ResultFile::add(const tasks::Document& document, const Json& result) {
           "rename the field");
     }
   }
+  if (with_errors_ && separator_ != '\0') {
+    record["error"] = "";
+  }
   write_record(document.name, record);
   ++rows_;
+}
+
+void ResultFile::add_error(const tasks::Document& document, const std::string& message) {
+  Json record = document.fields.is_null() && document.first.empty() ? Json::object() : record_of(document);
+  record["error"] = message;
+  ++rows_;
+  if (separator_ == '\0') {
+    file_.write(json_text(record) + "\n");
+    return;
+  }
+  waiting_.push_back(std::move(record));
+  if (!columns_.empty()) {
+    write_waiting();
+  }
+}
+
+void ResultFile::commit() {
+  if (!waiting_.empty()) {
+    write_header("a record with an error", names_of(waiting_.front()));
+  }
+  file_.commit();
 }
 
 Json fields_beside_texts(const tasks::Document& document) {

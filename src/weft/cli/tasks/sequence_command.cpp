@@ -80,6 +80,7 @@ ResultForm sequence_form(const SequenceFlags& flags, bool whole, const std::stri
 void add_sequence_flags(CLI::App& app, SequenceFlags& flags) {
   add_fields<SequenceRunConfig>(app, {.title = "Texts"}, flags.task.run);
   add_generation_flags(app, flags.generation);
+  add_on_error_flag(app, flags.task);
   add_encoder_flags(app, flags.task.encoder);
   add_result_file(app, flags.task);
   add_json_flag(app, flags.task.json);

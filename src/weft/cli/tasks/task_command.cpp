@@ -13,6 +13,8 @@
 namespace weft::cli {
 namespace {
 
+constexpr const char* kSkipHint = "--on-error skip gives this record an error in place of a result, and goes on";
+
 // Enough documents at once to find some of one length; one by one where each is to be answered as it comes.
 std::size_t documents_at_once(const tasks::RunOptions& run) {
   constexpr std::int64_t kBatches = 32;
@@ -31,6 +33,7 @@ void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
     group.left_out = {"stride"};
   }
   add_fields<TextRunConfig>(app, group, flags.run);
+  add_on_error_flag(app, flags);
   add_encoder_flags(app, flags.encoder);
   add_json_flag(app, flags.json);
 }
@@ -80,21 +83,86 @@ void say_what_was_done(const formats::Json& metadata, const std::string& name) {
   }
 }
 
+void add_on_error_flag(CLI::App& app, TaskFlags& flags) {
+  app.add_option(
+         "--on-error", flags.on_error,
+         "what a record does that has no result, because it is too long, say: fail ends the command, skip gives "
+         "it an error in place of a result and goes on; their number is said at the end, with exit code 1 "
+         "(default fail)")
+      ->check(one_of("--on-error", {"fail", "skip"}))
+      ->option_text("NAME");
+}
+
 void add_result_file(CLI::App& app, TaskFlags& flags) {
   app.add_option("--out", flags.out,
                  "write the records that were read, with columns of the results, to FILE.jsonl, FILE.csv or FILE.tsv")
       ->option_text("FILE");
 }
 
+bool is_of_record(const Error& error) {
+  return error.kind() == ErrorKind::kArgument || error.kind() == ErrorKind::kFormat;
+}
+
+// A record's error is told from those beside it by halves: most are found before anything is computed.
+void visit_documents(std::span<const tasks::Document> documents, const RunOnDocuments& task, const VisitResult& visit,
+                     const VisitError& on_error) {
+  std::vector<tasks::TaskResult> results;
+  try {
+    results = task(documents);
+  } catch (const Error& error) {
+    if (!is_of_record(error)) {
+      throw;
+    }
+    if (!on_error) {
+      const std::string before = error.hint().empty() ? "" : error.hint() + "; ";
+      throw Error(error.kind(), error.what(), documents.size() == 1 ? error.hint() : before + kSkipHint);
+    }
+    if (documents.size() == 1) {
+      on_error(error.what(), documents.front());
+      return;
+    }
+    const std::size_t half = documents.size() / 2;
+    visit_documents(documents.first(half), task, visit, on_error);
+    visit_documents(documents.subspan(half), task, visit, on_error);
+    return;
+  }
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    visit(results[i], documents[i]);
+  }
+}
+
+namespace {
+
+// Documents, and between them the records that could not be read.
+void run_around(std::span<const tasks::Document> documents, std::span<const UnreadRecord> unread,
+                const RunOnDocuments& task, const VisitResult& visit, const VisitError& on_error) {
+  std::size_t done = 0;
+  const auto run_to = [&](std::size_t end) {
+    if (end > done) {
+      visit_documents(documents.subspan(done, end - done), task, visit, on_error);
+    }
+    done = end;
+  };
+  for (const UnreadRecord& record : unread) {
+    run_to(record.before);
+    on_error(record.message, {.first = {}, .name = "a record"});
+  }
+  run_to(documents.size());
+}
+
+}  // namespace
+
 void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
-                   const VisitResult& visit, bool keep_fields) {
+                   const VisitResult& visit, bool keep_fields, const VisitError& on_error) {
   DocumentReader reader(source, keep_fields);
   const std::size_t count = documents_at_once(run);
-  for (auto documents = reader.next(count); !documents.empty(); documents = reader.next(count)) {
-    const std::vector<tasks::TaskResult> results = task(documents);
-    for (std::size_t i = 0; i < documents.size(); ++i) {
-      visit(results[i], documents[i]);
+  while (true) {
+    std::vector<UnreadRecord> unread;
+    const std::vector<tasks::Document> documents = reader.next(count, on_error ? &unread : nullptr);
+    if (documents.empty() && unread.empty()) {
+      return;
     }
+    run_around(documents, unread, task, visit, on_error);
     std::cout.flush();
     if (!std::cout) {
       fail(ErrorKind::kIo, "writing to standard output failed");
@@ -104,11 +172,12 @@ void visit_results(const TextSource& source, const tasks::RunOptions& run, const
 
 ResultSink::ResultSink(const TaskFlags& flags, ResultForm form) : flags_(flags), form_(std::move(form)) {
   if (!flags.out.empty()) {
-    file_.emplace(flags.out);
+    file_.emplace(flags.out, skips());
   }
 }
 
 void ResultSink::take(const tasks::TaskResult& result, const tasks::Document& document) {
+  ++results_;
   if (file_) {
     file_->add(document, form_.columns(result.result));
     say_what_was_done(result.metadata, document.name);
@@ -126,13 +195,61 @@ void ResultSink::take(const tasks::TaskResult& result, const tasks::Document& do
   print_json(line);
 }
 
-void ResultSink::finish() {
-  if (!file_) {
+void ResultSink::note_error(const std::string& message) {
+  constexpr std::int64_t kMostSaid = 10;
+  first_error_ = errors_ == 0 ? message : first_error_;
+  if (++errors_ <= kMostSaid) {
+    log_warning(message, errors_ == kMostSaid ? "; errors of further records are only counted here" : "");
+  }
+}
+
+void ResultSink::take_error(const std::string& message, const tasks::Document& document) {
+  note_error(message);
+  if (file_) {
+    file_->add_error(document, message);
+  } else if (flags_.json) {
+    formats::Json line = {{"error", message}};
+    if (formats::Json fields = fields_beside_texts(document); !fields.is_null()) {
+      line["fields"] = std::move(fields);
+    }
+    print_json(line);
+  } else {
+    std::cout << '\n';
+  }
+}
+
+void ResultSink::take_from(const std::function<tasks::TaskResult()>& task, const tasks::Document& document) {
+  tasks::TaskResult result;
+  try {
+    result = task();
+  } catch (const Error& error) {
+    if (!skips() || !is_of_record(error)) {
+      throw;
+    }
+    take_error(error.what(), document);
     return;
   }
-  file_->commit();
-  if (flags_.json) {
-    print_json({{"rows", file_->rows()}, {"out", file_->path()}});
+  take(result, document);
+}
+
+VisitError ResultSink::errors() {
+  if (!skips()) {
+    return {};
+  }
+  return [this](const std::string& message, const tasks::Document& document) { take_error(message, document); };
+}
+
+void ResultSink::finish() {
+  if (file_) {
+    file_->commit();
+    if (flags_.json) {
+      print_json({{"rows", file_->rows()}, {"out", file_->path()}});
+    }
+  }
+  if (errors_ > 0) {
+    std::cout.flush();
+    fail(ErrorKind::kFormat, errors_, " of ", results_ + errors_, " records have an error in place of a result; the ",
+         "first: ", first_error_);
   }
 }
 
@@ -142,7 +259,7 @@ void run_on_texts(const TextSource& source, const TaskFlags& flags, const tasks:
   visit_results(
       source, run, task,
       [&](const tasks::TaskResult& result, const tasks::Document& document) { sink.take(result, document); },
-      writes_fields(flags));
+      writes_fields(flags), sink.errors());
   sink.finish();
 }
 

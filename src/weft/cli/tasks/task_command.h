@@ -51,6 +51,7 @@ struct TaskFlags {
   formats::Json run = formats::Json::object();
   std::string out;  ///< file of results; empty: stdout
   bool json = false;
+  std::string on_error = "fail";  ///< or "skip": a record without a result has its error, and the others go on
 };
 
 /// Adds DIR. Call it before arguments of the command's own.
@@ -78,35 +79,67 @@ struct ResultForm {
   ResultColumns columns = {};  ///< what --out FILE holds beside the records that were read
 };
 
+/// Adds --on-error.
+void add_on_error_flag(CLI::App& app, TaskFlags& flags);
+
 /// Adds --out FILE, for a command that gives columns.
 void add_result_file(CLI::App& app, TaskFlags& flags);
 
 /// Whether the fields of a record are written beside its result.
 bool writes_fields(const TaskFlags& flags);
 
-/// Runs `task` over all documents of `source`, some at a time, and hands on each result with its document;
-/// `keep_fields` as in DocumentReader.
+/// What becomes of a record that has no result; a document without fields and text where it could not be read.
+using VisitError = std::function<void(const std::string& message, const tasks::Document& document)>;
+
+/// Whether an error is one record's and the others may have results: its text or its form, and neither the model's
+/// numbers, a file nor an interrupt.
+bool is_of_record(const Error& error);
+
+/// Runs `task` over documents together and hands on each result with its document. With `on_error`, records whose own
+/// errors these are (is_of_record) go there, in their order: the others are run again without them. Errors: the task's;
+/// without `on_error` the hint about one of several records names --on-error.
+void visit_documents(std::span<const tasks::Document> documents, const RunOnDocuments& task, const VisitResult& visit,
+                     const VisitError& on_error);
+
+/// visit_documents() over all documents of `source`, some at a time; `keep_fields` as in DocumentReader. Records that
+/// could not be read go to `on_error`, too.
 void visit_results(const TextSource& source, const tasks::RunOptions& run, const RunOnDocuments& task,
-                   const VisitResult& visit, bool keep_fields = false);
+                   const VisitResult& visit, bool keep_fields = false, const VisitError& on_error = {});
 
 /// Says on stderr what a person who sees only the result should know: what was cut, or read in windows.
 void say_what_was_done(const formats::Json& metadata, const std::string& name);
 
-/// Hands on results: to the file that --out names, else a line each to stdout, {"result", "metadata"} with --json, and
-/// "fields" where a record has others than its texts. Without --json say_what_was_done() too.
+/// Hands on results, or errors where these are skipped: to the file that --out names, else a line each to stdout,
+/// {"result", "metadata"} with --json, and "fields" where a record has others than its texts. Without --json
+/// say_what_was_done() too.
 class ResultSink {
  public:
   /// Errors: as ResultFile. `flags` must outlive the sink.
   ResultSink(const TaskFlags& flags, ResultForm form);
 
   void take(const tasks::TaskResult& result, const tasks::Document& document);
-  /// The file appears; with --json a line says what it holds.
+  /// The record's error in place of its result: {"error", "fields"} with --json, an empty line without, in a file the
+  /// record with a column `error`. note_error() too.
+  void take_error(const std::string& message, const tasks::Document& document);
+  /// Counts a result, and an error, that the caller writes itself; the first ten errors are said on stderr.
+  void count_result() { ++results_; }
+  void note_error(const std::string& message);
+  /// take() of what `task` gives; with --on-error skip take_error() where it fails for the record's sake.
+  void take_from(const std::function<tasks::TaskResult()>& task, const tasks::Document& document);
+  /// take_error() with --on-error skip; nothing without, where errors end the command.
+  VisitError errors();
+  bool skips() const { return flags_.on_error == "skip"; }
+  /// The file appears; with --json a line says what it holds. Errors: kFormat with their number where records had
+  /// errors, once all is written.
   void finish();
 
  private:
   const TaskFlags& flags_;
   ResultForm form_;
   std::optional<ResultFile> file_;
+  std::int64_t results_ = 0;
+  std::int64_t errors_ = 0;
+  std::string first_error_;
 };
 
 /// Runs `task` over all documents of `source` into a ResultSink.

@@ -37,9 +37,9 @@ void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs) {
   app.add_option("--file", source.file, "file of texts, plain or gzip; - is standard input")->option_text("FILE");
   app.add_option(
          "--format", source.reading.format,
-         "format of the file: one text a line, JSON lines, a table or FASTA; auto goes by its name, then by its "
-         "first line (default auto)")
-      ->check(one_of("--format", {"auto", "lines", "jsonl", "csv", "tsv", "fasta"}))
+         "format of the file: one text a line, JSON, a table, FASTA, sentences in columns or SQuAD's questions; auto "
+         "goes by what stands in it, then by its name (default auto)")
+      ->check(one_of("--format", {readers::kInputFormats.begin(), readers::kInputFormats.end()}))
       ->option_text("NAME");
   app.add_option("--text-field", source.reading.text_field,
                  "column or JSON field of the text; without it text, sentence, sequence, review or content")
@@ -79,9 +79,21 @@ bool DocumentReader::read(readers::InputText& text) {
   return true;
 }
 
-std::vector<tasks::Document> DocumentReader::next(std::size_t count) {
+std::vector<tasks::Document> DocumentReader::next(std::size_t count, std::vector<UnreadRecord>* unread) {
   std::vector<tasks::Document> documents;
-  for (readers::InputText text; documents.size() < count && read(text); ++number_) {
+  for (std::size_t taken = 0; taken < count; ++taken, ++number_) {
+    readers::InputText text;
+    try {
+      if (!read(text)) {
+        break;
+      }
+    } catch (const readers::MalformedRecord& error) {
+      if (unread == nullptr) {
+        throw;
+      }
+      unread->push_back({documents.size(), error.what()});
+      continue;
+    }
     documents.push_back({std::move(text.first), std::move(text.second), std::move(text.where), std::move(text.fields),
                          std::move(text.names_of_texts)});
   }

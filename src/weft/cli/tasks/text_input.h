@@ -33,6 +33,12 @@ void check_one_source(const TextSource& source);
 /// what to do with two texts.
 void add_text_arguments(CLI::App& app, TextSource& source, bool with_pairs);
 
+/// A record that could not be read: how many documents of the same part stand before it, and why.
+struct UnreadRecord {
+  std::size_t before = 0;
+  std::string message;
+};
+
 /// The documents of a source, in order, some at a time: a file need not fit into memory.
 class DocumentReader {
  public:
@@ -40,9 +46,10 @@ class DocumentReader {
   /// beside a file, and for a terminal as standard input; those of InputTexts. `source` must outlive the reader.
   explicit DocumentReader(const TextSource& source, bool keep_fields = false);
 
-  /// Up to `count` further documents; none at the end. Errors: as InputTexts::next; kArgument for an argument that is
-  /// no pair, and for a source without any text.
-  std::vector<tasks::Document> next(std::size_t count);
+  /// Up to `count` further documents; none at the end. With `unread`, records that are malformed are put there, and are
+  /// of the count; at the end there is none of either. Errors: as InputTexts::next; kArgument for a source without any
+  /// text.
+  std::vector<tasks::Document> next(std::size_t count, std::vector<UnreadRecord>* unread = nullptr);
 
  private:
   bool read(readers::InputText& text);

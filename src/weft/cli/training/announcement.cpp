@@ -13,11 +13,12 @@
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
+#include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
 #include "weft/models/encoder_model.h"
 #include "weft/models/language_model.h"
 #include "weft/models/stack/stack_config.h"
-#include "weft/readers/input/input_texts.h"
+#include "weft/readers/input/file_kind.h"
 #include "weft/readers/media/media_files.h"
 #include "weft/readers/media/wav.h"
 #include "weft/training/processes/process_group.h"
@@ -25,18 +26,32 @@
 namespace weft::cli {
 namespace {
 
+// What is said where text to be learned as it stands is that of records: the first such file. Only so many are opened.
+std::string records_note(const std::vector<data::TextFile>& files) {
+  constexpr std::size_t kMostOpened = 64;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string named = readers::format_of_name(files[i].path);
+    const bool open = (named.empty() || named == "text") && i < kMostOpened;
+    const readers::FileKind kind = open ? readers::kind_of_file(files[i].path) : readers::FileKind{named, ""};
+    if (kind.format == "fasta") {
+      return "; FASTA headers are text here, weft data genome leaves them out";
+    }
+    if (kind.sure && kind.format != "text" && !kind.format.empty()) {
+      return concat("; ", quote(files[i].path.native(), 4096), " is ", readers::kind_text(kind),
+                    ", and all of it is text here, names of fields and marks between them too");
+    }
+  }
+  return "";
+}
+
 // Looks at the files once more, cheaply, so that a wrong path fails before a model is built.
 std::string text_size(const std::vector<std::string>& paths) {
   const data::TextCorpus corpus(paths);
-  const bool headers = std::any_of(corpus.files().begin(), corpus.files().end(), [](const data::TextFile& file) {
-    return readers::format_of_name(file.path) == "fasta";
-  });
   return concat(digits(corpus.bytes()), " bytes in ", corpus.files().size(),
-                corpus.files().size() == 1 ? " file" : " files",
-                headers ? "; FASTA headers are text here, weft data genome leaves them out" : "");
+                corpus.files().size() == 1 ? " file" : " files", records_note(corpus.files()));
 }
 
-std::string kind_text(const training::TextConfig& text) {
+std::string data_kind_text(const training::TextConfig& text) {
   const training::DataKind kind = training::data_kind(text);
   return kind == training::DataKind::kText ? "text" : (kind == training::DataKind::kSound ? "sound" : "pictures");
 }
@@ -96,7 +111,7 @@ void add_text_rows(const training::TrainerConfig& trainer, const training::TextC
   if (group > 1) {
     rows.emplace_back("processes", std::to_string(group));
   }
-  const std::string kind = kind_text(text);
+  const std::string kind = data_kind_text(text);
   rows.emplace_back("training " + kind, size_text(text, training::training_paths(text)));
   if (!training::held_out_paths(text).empty()) {
     rows.emplace_back("held-out " + kind, size_text(text, training::held_out_paths(text)));
@@ -112,6 +127,11 @@ void add_teacher_row(const training::DistillationConfig& config, Rows& rows) {
 
 std::string split_text(const fine_tuning::ReadSummary& summary, std::int64_t tokens, const char* what) {
   std::string text = concat(digits(summary.examples), " ", what, ", ", digits(tokens), " tokens");
+  if (!summary.records.kinds.empty()) {
+    text += concat("; read as ", joined(summary.records.kinds, ", ", [](const auto& kind) {
+                     return concat(kind.first, " (", kind.second, kind.second == 1 ? " file)" : " files)");
+                   }));
+  }
   if (summary.records.skipped > 0) {
     text += concat("; skipped as malformed: ", digits(summary.records.skipped),
                    ", the first: ", summary.records.first_skipped);

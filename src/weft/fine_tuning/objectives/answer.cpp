@@ -119,15 +119,14 @@ void AnswerObjective::add_question(Split split, const readers::Question& questio
 
 ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
-  const auto open = [](const std::filesystem::path& path, const readers::ReadOptions& options) {
-    return readers::SquadReader(path, options);
+  const auto open = [](const std::filesystem::path& path, const std::string& /*format*/,
+                       const readers::ReadOptions& options) {
+    return std::make_unique<readers::SquadReader>(path, options);
   };
   const auto visit = [&](const readers::Question& question, const std::string& file) {
-    if (takes(split)) {
-      add_question(split, question, file);
-    }
+    take(split, [&] { add_question(split, question, file); });
   };
-  read_each(paths, setup().data, open, visit, summary.records);
+  read_each(paths, setup().data, "squad", open, visit, summary.records);
   return summary;
 }
 

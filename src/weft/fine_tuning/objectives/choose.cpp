@@ -10,6 +10,7 @@
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/fine_tuning/review.h"
 #include "weft/metrics/classification.h"
+#include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 
 namespace weft::fine_tuning {
@@ -54,8 +55,9 @@ ChooseObjective::ChooseObjective(Setup given) : Objective(std::move(given)) {
 
 ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
-  const auto open = [](const std::filesystem::path& path, const readers::ReadOptions& options) {
-    return readers::JsonLinesReader(path, options);
+  const auto open = [](const std::filesystem::path& path, const std::string& format,
+                       const readers::ReadOptions& options) {
+    return readers::open_json_records(readers::ByteSource(path), format, options);
   };
   const auto visit = [&](const readers::JsonRecord& record, const std::string& file) {
     const std::string place = concat(file, " line ", record.line);
@@ -65,15 +67,17 @@ ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::stri
     if (count != choices_) {
       readers::malformed(place, ": ", count, " choices, but the examples before have ", choices_);
     }
-    if (!takes(split)) {  // only now: a malformed record is no example
-      return;
-    }
-    for (const std::string& choice : question.choices) {
-      add_row(split, {question.prompt, choice, place}, summary);
-    }
-    truth_[static_cast<std::size_t>(split)].push_back(question.label);
+    take(split, [&] {  // only now: a malformed record is no example
+      std::vector<tasks::Document> rows;
+      rows.reserve(question.choices.size());
+      for (const std::string& choice : question.choices) {
+        rows.push_back({question.prompt, choice, place});
+      }
+      add_rows(split, rows, summary);
+      truth_[static_cast<std::size_t>(split)].push_back(question.label);
+    });
   };
-  read_each(paths, setup().data, open, visit, summary.records);
+  read_each(paths, setup().data, "jsonl json", open, visit, summary.records);
   return summary;
 }
 

@@ -63,10 +63,10 @@ ClassifyObjective::ClassifyObjective(Setup given) : Objective(std::move(given)),
 ReadSummary ClassifyObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
   summary.records = read_text_records(paths, setup().data, LabelCount::kOne, [&](const TextRecord& record) {
-    if (takes(split)) {
+    take(split, [&] {
+      add_rows(split, {&record.document, 1}, summary);
       add_target(split, record);
-      add_row(split, record.document, summary);
-    }
+    });
   });
   return summary;
 }

@@ -62,23 +62,26 @@ MultilabelObjective::MultilabelObjective(Setup given)
 ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
   summary.records = read_text_records(paths, setup().data, LabelCount::kSeveral, [&](const TextRecord& record) {
-    if (!takes(split)) {
-      return;
-    }
-    std::vector<std::int64_t> positive;
-    positive.reserve(record.labels.size());
-    for (const std::string& name : record.labels) {
-      positive.push_back(labels_.number(name, record.document.name));
-    }
-    for (const std::string& name : record.absent) {
-      labels_.number(name, record.document.name);
-    }
-    std::sort(positive.begin(), positive.end());
-    positive.erase(std::unique(positive.begin(), positive.end()), positive.end());
-    positives_[static_cast<std::size_t>(split)].push_back(std::move(positive));
-    add_row(split, record.document, summary);
+    take(split, [&] {
+      add_rows(split, {&record.document, 1}, summary);
+      add_labels(split, record);
+    });
   });
   return summary;
+}
+
+void MultilabelObjective::add_labels(Split split, const TextRecord& record) {
+  std::vector<std::int64_t> positive;
+  positive.reserve(record.labels.size());
+  for (const std::string& name : record.labels) {
+    positive.push_back(labels_.number(name, record.document.name));
+  }
+  for (const std::string& name : record.absent) {
+    labels_.number(name, record.document.name);
+  }
+  std::sort(positive.begin(), positive.end());
+  positive.erase(std::unique(positive.begin(), positive.end()), positive.end());
+  positives_[static_cast<std::size_t>(split)].push_back(std::move(positive));
 }
 
 HeadChoice MultilabelObjective::choose_head() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "weft/fine_tuning/objective.h"
+#include "weft/fine_tuning/text_records.h"
 #include "weft/metrics/roc_auc.h"
 
 namespace weft::fine_tuning {
@@ -37,6 +38,7 @@ class MultilabelObjective final : public Objective {
   std::vector<std::uint8_t> truth_matrix() const;
   std::vector<std::uint8_t> predicted_matrix(Kept kept) const;
   double mean_loss(Kept kept, std::span<const std::uint8_t> truth) const;
+  void add_labels(Split split, const TextRecord& record);
 
   LabelNames labels_;
   at::Tensor weights_;                                               // float32 [labels], or undefined

@@ -103,19 +103,19 @@ void TagObjective::add_sentence(Split split, const readers::TaggedSentence& sent
 
 ReadSummary TagObjective::read_files(Split split, const std::vector<std::string>& paths) {
   ReadSummary summary;
-  const auto open = [](const std::filesystem::path& path, const readers::ReadOptions& options) {
-    return readers::ConllReader(path, {}, options);
+  const auto open = [](const std::filesystem::path& path, const std::string& /*format*/,
+                       const readers::ReadOptions& options) {
+    return std::make_unique<readers::ConllReader>(path, readers::ConllOptions{}, options);
   };
   const auto visit = [&](const readers::TaggedSentence& sentence, const std::string& file) {
-    if (!takes(split)) {
-      return;
-    }
-    add_sentence(split, sentence, concat(file, " line ", sentence.line));
-    if (split == Split::kHeldOut) {
-      sentences_.push_back({sentence.words, sentence.tags});
-    }
+    take(split, [&] {
+      add_sentence(split, sentence, concat(file, " line ", sentence.line));
+      if (split == Split::kHeldOut) {
+        sentences_.push_back({sentence.words, sentence.tags});
+      }
+    });
   };
-  read_each(paths, setup().data, open, visit, summary.records);
+  read_each(paths, setup().data, "conll", open, visit, summary.records);
   return summary;
 }
 

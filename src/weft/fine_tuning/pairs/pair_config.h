@@ -66,7 +66,7 @@ struct PairConfig {
               "text files of their targets: line N of a file belongs to line N of the source file in the same place"});
     visit(Field{"eval_source", &C::eval_source, "held-out sources; without them nothing is evaluated"});
     visit(Field{"eval_target", &C::eval_target, "targets of the held-out sources"});
-    visit(Field{"train_data", &C::train_data, "tables or JSON lines with source and target, instead of two files"});
+    visit(Field{"train_data", &C::train_data, "tables or JSON with source and target, instead of two files"});
     visit(Field{"eval_data", &C::eval_data, "the same, held out"});
     visit(
         Field{"alignments", &C::alignments,

@@ -12,8 +12,10 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/fine_tuning/record_fields.h"
 #include "weft/readers/file_list.h"
+#include "weft/readers/input/columns.h"
+#include "weft/readers/input/file_kind.h"
+#include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/table_reader.h"
 #include "weft/readers/text_source.h"
@@ -24,9 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Next = std::function<bool(TextPair&)>;
-
-constexpr std::array<std::string_view, 5> kSourceNames = {"source", "src", "text", "document", "article"};
-constexpr std::array<std::string_view, 5> kTargetNames = {"target", "tgt", "translation", "summary", "abstract"};
 
 // The field that is named, or the first usual one that `has` knows; empty where there is none.
 std::string field_of(const std::string& named, const std::array<std::string_view, 5>& usual,
@@ -119,8 +118,8 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
       return std::find(columns.begin(), columns.end(), name) != columns.end();
     };
     pair.where = concat(quote(file.native(), 4096), " line ", row->line);
-    const std::string source_name = field_of(config.source_field, kSourceNames, has);
-    const std::string target_name = field_of(config.target_field, kTargetNames, has);
+    const std::string source_name = field_of(config.source_field, readers::kSourceFields, has);
+    const std::string target_name = field_of(config.target_field, readers::kTargetFields, has);
     // Of two columns, the one that has no known name is the other side; without any, the source is the first.
     const bool two = columns.size() == 2;
     const bool by_place = two && source_name.empty() && target_name.empty();
@@ -130,8 +129,8 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
              : two && !other.empty() ? 1 - reader->column(other)
                                      : reader->column(usual.front());
     };
-    const std::size_t source = column(source_name, kSourceNames, target_name, 0);
-    const std::size_t target = column(target_name, kTargetNames, source_name, 1);
+    const std::size_t source = column(source_name, readers::kSourceFields, target_name, 0);
+    const std::size_t target = column(target_name, readers::kTargetFields, source_name, 1);
     require(source != target, pair.where, ": source and target are the same column; name them by --source-field and ",
             "--target-field");
     pair.source = row->fields[source];
@@ -143,8 +142,10 @@ Next open_table(const fs::path& file, const std::string& format, const PairConfi
   };
 }
 
-Next open_json_lines(const fs::path& file, const PairConfig& config, const readers::ReadOptions& options) {
-  auto reader = std::make_shared<readers::JsonLinesReader>(file, options);
+Next open_json(const fs::path& file, const std::string& format, const PairConfig& config,
+               const readers::ReadOptions& options) {
+  std::shared_ptr<readers::Reader<readers::JsonRecord>> reader =
+      readers::open_json_records(readers::ByteSource(file), format, options);
   return [=](TextPair& pair) {
     readers::JsonRecord record;
     if (!reader->next(record)) {
@@ -158,8 +159,8 @@ Next open_json_lines(const fs::path& file, const PairConfig& config, const reade
     };
     require(config.source_field.empty() || config.source_field != config.target_field, pair.where,
             ": source_field and target_field name the same field, ", quote(config.source_field));
-    pair.source = text(config.source_field, kSourceNames);
-    pair.target = text(config.target_field, kTargetNames);
+    pair.source = text(config.source_field, readers::kSourceFields);
+    pair.target = text(config.target_field, readers::kTargetFields);
     if (!config.alignment_field.empty()) {
       add_links(pair, readers::string_field(record.object, config.alignment_field, pair.where), pair.where);
     }
@@ -210,16 +211,19 @@ PairReader::PairReader(const PairConfig& given, bool held_out) : Reader({.skip_m
     files_ = aligned_files(sources, targets, held_out ? std::vector<std::string>() : config.alignments);
   }
   for (const fs::path& file : data.empty() ? std::vector<fs::path>() : readers::list_files(data)) {
-    const std::string format = format_of(file);
-    if (format == "jsonl") {
-      files_.emplace_back([=] { return open_json_lines(file, config, options); });
+    const readers::FileKind kind = readers::kind_of_file(file, {config.source_field, config.target_field});
+    const std::string format = kind.format;
+    if (format == "jsonl" || format == "json") {
+      files_.emplace_back([=] { return open_json(file, format, config, options); });
     } else if (format == "csv" || format == "tsv") {
       files_.emplace_back([=] { return open_table(file, format, config, options); });
     } else {
       throw Error(ErrorKind::kFormat,
-                  concat(quote(file.native(), 4096), ": pairs are read from .csv, .tsv and .jsonl files"),
+                  concat(quote(file.native(), 4096), ": is ", readers::kind_text(kind),
+                         ", but pairs are read from tables (.csv, .tsv) and JSON (.jsonl, .json)"),
                   "two aligned text files are given by --train-source and --train-target");
     }
+    note_kind(readers::kind_text(kind));
   }
 }
 

@@ -3,17 +3,24 @@
 #include "weft/readers/input/input_texts.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "weft/core/error.h"
+#include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/formats/config_json.h"
 #include "weft/readers/byte_source.h"
+#include "weft/readers/conll_reader.h"
 #include "weft/readers/fasta_reader.h"
+#include "weft/readers/input/file_kind.h"
+#include "weft/readers/input/no_text.h"
+#include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
+#include "weft/readers/squad_reader.h"
 #include "weft/readers/table_reader.h"
 #include "weft/readers/text_source.h"
 
@@ -31,19 +38,6 @@ std::string text_field(const InputTextOptions& options, const Has& has) {
   const auto* found = std::find_if(kTextFields.begin(), kTextFields.end(),
                                    [&](std::string_view name) { return has(std::string(name)); });
   return found == kTextFields.end() ? std::string() : std::string(*found);
-}
-
-bool has_text(const formats::Json& object, const InputTextOptions& options) {
-  return object.is_object() &&
-         !text_field(options, [&](const std::string& name) { return object.contains(name); }).empty();
-}
-
-bool is_text_object(std::string_view line, const InputTextOptions& options) {
-  try {
-    return has_text(formats::parse_json(line, ""), options);
-  } catch (const Error&) {
-    return false;
-  }
 }
 
 // Whether a table's first line has the column of the text. Quotes around a name do not matter here.
@@ -78,29 +72,50 @@ std::string format_of_table(const std::string& format, ByteSource& bytes, const 
   return "lines";
 }
 
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFormatNames = {
+    {{"jsonl", "JSON lines"},
+     {"json", "JSON objects"},
+     {"csv", "a table with commas"},
+     {"tsv", "a table with tabs"},
+     {"fasta", "FASTA"},
+     {"conll", "sentences in columns"},
+     {"squad", "SQuAD's questions"}}};
+
+std::string_view spoken(std::string_view format) {
+  const auto* found =
+      std::find_if(kFormatNames.begin(), kFormatNames.end(), [&](const auto& row) { return row.first == format; });
+  return found == kFormatNames.end() ? format : found->second;
+}
+
 std::string resolved_format(ByteSource& bytes, const InputTextOptions& options) {
+  if (options.format == "objects") {
+    return decide_kind(bytes, {options.text_field}).format == "json" ? "json" : "jsonl";
+  }
   if (options.format != "auto") {
+    refuse_no_text(bytes);
     return options.format;
   }
-  std::string named = format_of_name(bytes.path());
-  if (named == "csv" || named == "tsv") {
-    return format_of_table(named, bytes, options);
+  const FileKind kind = decide_kind(bytes, {options.text_field, options.pair_field});
+  if (kind.format == "csv" || kind.format == "tsv") {
+    if (const std::string format = format_of_table(kind.format, bytes, options); format == "lines") {
+      return format;
+    }
   }
-  if (named == "jsonl" || named == "fasta") {
-    return named;
+  if (!kind.sure) {
+    log_warning(bytes.name(), ": ", kind.reason, ", but not of a record with a text; each line is read as a text");
+    return "lines";
   }
-  std::string begun = format_of_line(bytes.first_line(5));  // a byte order mark and two bytes
-  if (begun == "fasta") {
-    log_warning(bytes.name(), ": begins with '>', so it is read as FASTA; --format lines reads each line as a text");
-    return begun;
+  if (kind.format == "text" && !options.text_field.empty() && !options.pairs) {
+    throw Error(
+        ErrorKind::kArgument,
+        concat(bytes.name(), ": is read as lines of text, which have no column or field ", quote(options.text_field)),
+        "--format names the format where it is a table or JSON");
   }
-  if (begun == "jsonl" && is_text_object(bytes.first_line(ReadOptions().max_record_bytes), options)) {
-    log_warning(bytes.name(),
-                ": begins with a JSON object that has a text, so it is read as JSON lines; --format lines reads each "
-                "line as a text");
-    return begun;
+  if (kind.by_content() && !kind.named_alike) {
+    log_warning(bytes.name(), ": ", kind.reason, ", so it is read as ", spoken(kind.format),
+                "; --format lines reads each line as a text");
   }
-  return "lines";
+  return kind.format == "text" ? "lines" : kind.format;
 }
 
 std::vector<std::string> names_of_texts(const std::string& field, const InputTextOptions& options) {
@@ -123,31 +138,80 @@ Next lines_of(ByteSource bytes, bool pairs) {
   };
 }
 
-Next json_lines_of(ByteSource bytes, const InputTextOptions& options) {
+// An object and where it stands.
+struct PlacedObject {
+  formats::Json object;
+  std::string where;
+};
+using NextObject = std::function<bool(PlacedObject&)>;
+
+NextObject json_objects(ByteSource bytes, const std::string& format) {
   const std::string name = bytes.name();
-  auto reader = std::make_shared<JsonLinesReader>(std::move(bytes));
-  return [reader, name, options](InputText& text) {
+  std::shared_ptr<Reader<JsonRecord>> reader = open_json_records(std::move(bytes), format);
+  return [reader, name](PlacedObject& placed) {
     JsonRecord record;
     if (!reader->next(record)) {
       return false;
     }
-    text.where = concat(name, " line ", record.line);
-    const std::string field =
-        text_field(options, [&](const std::string& usual) { return record.object.contains(usual); });
-    if (field.empty()) {
-      throw Error(ErrorKind::kFormat,
-                  concat(text.where, ": the object has no field ",
-                         quoted_list(std::vector<std::string>(kTextFields.begin(), kTextFields.end()), 12)),
-                  "--text-field NAME names the field of the text; --format lines reads each line as a text");
+    placed = {std::move(record.object), concat(name, " line ", record.line)};
+    return true;
+  };
+}
+
+NextObject question_objects(ByteSource bytes) {
+  const std::string name = bytes.name();
+  auto reader = std::make_shared<SquadReader>(std::move(bytes));
+  return [reader, name](PlacedObject& placed) {
+    Question question;
+    if (!reader->next(question)) {
+      return false;
     }
-    text.first = string_field(record.object, field, text.where);
+    placed.where = concat(name, " question ", quote(question.id));
+    placed.object = {{"id", question.id},
+                     {"title", question.title},
+                     {"question", question.question},
+                     {"context", *question.context}};
+    return true;
+  };
+}
+
+NextObject sentence_objects(ByteSource bytes) {
+  const std::string name = bytes.name();
+  auto reader = std::make_shared<ConllReader>(std::move(bytes));
+  return [reader, name](PlacedObject& placed) {
+    TaggedSentence sentence;
+    if (!reader->next(sentence)) {
+      return false;
+    }
+    placed.where = concat(name, " line ", sentence.line);
+    const std::string text = joined(sentence.words, " ");
+    placed.object = {{"text", text}, {"tags", sentence.tags}};
+    return true;
+  };
+}
+
+Next texts_of(NextObject next, const InputTextOptions& options) {
+  return [next = std::move(next), options](InputText& text) {
+    PlacedObject placed;
+    if (!next(placed)) {
+      return false;
+    }
+    const formats::Json& object = placed.object;
+    text.where = placed.where;
+    const std::string field = text_field(options, [&](const std::string& usual) { return object.contains(usual); });
+    if (field.empty()) {
+      throw MalformedRecord(concat(text.where, ": the object has no field ",
+                                   quoted_list(std::vector<std::string>(kTextFields.begin(), kTextFields.end()), 12)),
+                            "--text-field NAME names the field of the text; --format lines reads each line as a text");
+    }
+    text.first = string_field(object, field, text.where);
     text.second.reset();
     if (options.pairs) {
-      text.second = string_field(record.object, options.pair_field, text.where);
+      text.second = string_field(object, options.pair_field, text.where);
     }
     if (options.keep_fields) {
       text.names_of_texts = names_of_texts(field, options);
-      text.fields = std::move(record.object);
+      text.fields = std::move(placed.object);
     }
     return true;
   };
@@ -229,16 +293,23 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
     throw Error(ErrorKind::kArgument, concat(bytes.name(), ": --pairs needs the field of the second text"),
                 "--pair-field NAME names it; --format lines reads two texts a line, with a tab between them");
   }
-  if (format == "jsonl") {
-    return json_lines_of(std::move(bytes), options);
+  if (format == "jsonl" || format == "json") {
+    return texts_of(json_objects(std::move(bytes), format), options);
   }
+  if (format == "squad") {
+    InputTextOptions of_squad = options;
+    of_squad.text_field = options.text_field.empty() ? "context" : options.text_field;
+    return texts_of(question_objects(std::move(bytes)), of_squad);
+  }
+  if (format == "csv" || format == "tsv") {
+    return table_of(std::move(bytes), format, options);
+  }
+  require(!options.pairs, bytes.name(), ": --pairs needs two texts a record, and ", spoken(format), " have one");
   if (format == "fasta") {
-    require(!options.pairs, bytes.name(), ": --pairs needs two texts a record, and FASTA has one sequence");
     return sequences_of(std::move(bytes), options.keep_fields);
   }
-  require(format == "csv" || format == "tsv", "format must be auto, lines, jsonl, csv, tsv or fasta, found ",
-          quote(format));
-  return table_of(std::move(bytes), format, options);
+  require(format == "conll", "format must be one of ", joined(kInputFormats, ", "), ", found ", quote(format));
+  return texts_of(sentence_objects(std::move(bytes)), options);
 }
 
 }  // namespace
@@ -246,7 +317,7 @@ Next open(ByteSource bytes, const InputTextOptions& options) {
 void split_pair(InputText& text) {
   const std::size_t tab = text.first.find('\t');
   if (tab == std::string::npos || text.first.find('\t', tab + 1) != std::string::npos) {
-    fail(ErrorKind::kFormat, text.where, ": expected two texts with one tab between them");
+    malformed(text.where, ": expected two texts with one tab between them");
   }
   text.second = text.first.substr(tab + 1);
   text.first.resize(tab);
@@ -254,67 +325,11 @@ void split_pair(InputText& text) {
 
 InputTexts::InputTexts(ByteSource bytes, const InputTextOptions& options) : next_(open(std::move(bytes), options)) {}
 
-namespace {
-
-using Row = std::pair<std::string_view, std::string_view>;
-constexpr std::array kNames = {Row{".csv", "csv"},     Row{".tsv", "tsv"},      Row{".tab", "tsv"},
-                               Row{".jsonl", "jsonl"}, Row{".ndjson", "jsonl"}, Row{".conll", "conll"},
-                               Row{".iob", "conll"},   Row{".iob2", "conll"},   Row{".bio", "conll"},
-                               Row{".fa", "fasta"},    Row{".fna", "fasta"},    Row{".fasta", "fasta"},
-                               Row{".txt", "text"},    Row{".text", "text"},    Row{".md", "text"}};
-
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;  // that is parsed to tell JSON lines from one document
-
-std::string extension_of(const std::filesystem::path& file) {
-  std::filesystem::path name = file.filename();
-  name = name.extension() == ".gz" ? name.stem() : name;
-  return name.extension().string();
-}
-
-// One of many objects, a line each. A data set of SQuAD is one object with a list, on one line or on many.
-bool is_record(std::string_view line) {
-  try {
-    const formats::Json json = formats::parse_json(line, "");
-    return json.is_object() && !(json.contains("data") && json["data"].is_array());
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-}  // namespace
-
-std::string format_of_name(const std::filesystem::path& file) {
-  const std::string extension = extension_of(file);
-  const auto* found =
-      std::find_if(kNames.begin(), kNames.end(), [&](const Row& row) { return row.first == extension; });
-  return found == kNames.end() ? std::string() : std::string(found->second);
-}
-
-std::string format_of_line(std::string_view line) {
-  if (line.starts_with('{')) {
-    return "jsonl";
-  }
-  const bool named = line.size() > 1 && line[0] == '>' && line[1] > ' ' && line[1] != '>';
-  return named ? "fasta" : "";
-}
-
-std::string format_of_file(const std::filesystem::path& file) {
-  if (const std::string named = format_of_name(file); !named.empty()) {
-    return named;
-  }
-  ByteSource bytes(file);
-  const std::string_view line = bytes.first_line(kLongestLine);
-  if (extension_of(file) == ".json") {
-    return is_record(line) ? "jsonl" : "squad";
-  }
-  const std::string begun = format_of_line(line);
-  return begun.empty() ? "text" : begun;
-}
-
 std::string read_whole_text(ByteSource source, std::uint64_t maximum_bytes) {
   constexpr std::size_t kPiece = 1 << 16;
   std::string text;
   std::vector<char> piece(kPiece);
+  refuse_no_text(source);
   while (const std::size_t got = source.read(piece.data(), piece.size())) {
     text.append(piece.data(), got);
     if (text.size() > maximum_bytes) {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that a trained model is to read, out of a file, a pipe or standard input: a text a line, the texts of JSON
-// lines, tables and FASTA, or the whole as one document. The kind of records is told by the name or by how the file
-// begins.
+// Texts that a trained model is to read, out of a file, a pipe or standard input: a text a line, the texts of JSON,
+// tables, FASTA, sentences in columns and SQuAD, or the whole as one document. What the file is, file_kind.h decides.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +13,7 @@
 
 #include "weft/formats/config_json.h"
 #include "weft/readers/byte_source.h"
+#include "weft/readers/input/columns.h"
 #include "weft/readers/reader.h"
 
 namespace weft::readers {
@@ -29,51 +27,43 @@ struct InputText {
   std::vector<std::string> names_of_texts = {};  ///< which of these the texts are; a sequence of FASTA is none
 };
 
-/// Makes two texts of the first, with a tab between them. Errors: kFormat naming `where` for none or several tabs.
+/// Makes two texts of the first, with a tab between them. Errors: MalformedRecord naming `where` for none or several
+/// tabs.
 void split_pair(InputText& text);
+
+/// How a flag may name what a file of texts is; "auto" leaves it to decide_kind().
+inline constexpr std::array<std::string_view, 9> kInputFormats = {"auto", "lines", "jsonl", "json", "csv",
+                                                                  "tsv",  "fasta", "conll", "squad"};
 
 /// How the bytes are understood.
 struct InputTextOptions {
-  std::string format = "auto";  ///< auto, lines, jsonl, csv, tsv, fasta
+  std::string format = "auto";  ///< one of kInputFormats, or "objects": json or jsonl, whichever it is
   bool pairs = false;           ///< a record is two texts: a line has them with a tab between
   std::string text_field;       ///< column or JSON field of the text; empty: one of kTextFields
   std::string pair_field;       ///< column or JSON field of the second text
   bool keep_fields = false;     ///< fill InputText::fields, for a caller that writes records again
 };
 
-/// Texts one after another. `auto` goes by the name of the file, then by its first line, and says on stderr what it
-/// takes the bytes for where only the first line said so. Lines are bytes, empty ones are texts too; the other formats
-/// are as their readers have them.
+/// Texts one after another. `auto` is what decide_kind() says, and is said on stderr where the name does not say it. A
+/// table without a column of the text, and what only begins like a record, are lines, which is said too. Lines are
+/// bytes, empty ones are texts too; the other formats are as their readers have them. The text of a sentence in columns
+/// is its words with blanks between, that of SQuAD's questions is "context" and the second one "question".
 class InputTexts {
  public:
-  /// Errors: as ByteSource; kFormat for a table without a header; kArgument for a column that is not there.
+  /// Errors: as decide_kind(); kFormat for a table without a header; kArgument for a column that is not there, and for
+  /// a field of lines.
   InputTexts(ByteSource bytes, const InputTextOptions& options);
 
-  /// The next text, or false behind the last. Errors: kFormat that names file and line, for a malformed record, one
-  /// longer than ReadOptions allow, a line of a pair without its tab, and a record without its field.
+  /// The next text, or false behind the last. Errors: MalformedRecord that names file and line, for a malformed record,
+  /// a line of a pair without its tab, and a record without its field; the next call goes on behind it. kFormat for
+  /// a record longer than ReadOptions allow, and for JSON whose brackets are broken.
   bool next(InputText& text) { return next_(text); }
 
  private:
   std::function<bool(InputText&)> next_;
 };
 
-/// The columns and JSON fields that hold the text of a record where nobody names another, most usual first.
-inline constexpr std::array<std::string_view, 5> kTextFields = {"text", "sentence", "sequence", "review", "content"};
-
-/// The format that a file's name says: csv, tsv, jsonl, conll, fasta, text; empty for every other name. ".gz" is looked
-/// through.
-std::string format_of_name(const std::filesystem::path& file);
-
-/// The format that a file's first line says: jsonl when it begins with '{', fasta when it begins with '>' and a name;
-/// empty for every other line.
-std::string format_of_line(std::string_view line);
-
-/// The format of a regular file for a program that must not guess wrong about a malformed one: what the name says; for
-/// a name that says nothing what the first line says; .json is SQuAD's unless its first line is a record by itself;
-/// else text. Errors: as ByteSource.
-std::string format_of_file(const std::filesystem::path& file);
-
-/// All bytes of a source. Errors: as ByteSource; kFormat when there are more than `maximum_bytes`.
+/// All bytes of a source. Errors: as ByteSource and refuse_no_text(); kFormat when there are more than `maximum_bytes`.
 std::string read_whole_text(ByteSource source, std::uint64_t maximum_bytes = ReadOptions().max_record_bytes);
 
 }  // namespace weft::readers

@@ -27,7 +27,7 @@ Descriptor file_without_a_name(const std::filesystem::path& shown) {
 }  // namespace
 
 Descriptor open_plain(const std::filesystem::path& path) {
-  ByteSource source(path);
+  ByteSource source(path, ByteSource::Content::kAny);
   if (!source.compressed()) {
     return Descriptor::open_regular(path);
   }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table of first bytes.
+#include "weft/readers/input/no_text.h"
+
+#include <algorithm>
+#include <array>
+
+#include "weft/core/error.h"
+
+namespace weft::readers {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct NoText {
+  std::string_view magic;
+  std::string_view name;
+  std::string_view hint;
+};
+
+constexpr std::string_view kToTable = "write it as CSV or as JSON lines first, for example with pandas";
+constexpr std::string_view kToText = "write its text to a file first";
+constexpr std::array kNoTexts = {
+    NoText{"PAR1"sv, "Apache Parquet", kToTable},
+    NoText{"ARROW1"sv, "Apache Arrow", kToTable},
+    NoText{"SQLite format 3"sv, "an SQLite data base", kToTable},
+    NoText{"\x89HDF\r\n"sv, "HDF5", kToTable},
+    NoText{"\x93NUMPY"sv, "an array of NumPy", kToTable},
+    NoText{"\xD0\xCF\x11\xE0"sv, "an old Office document", "save it as CSV or as text in UTF-8 first"sv},
+    NoText{"%PDF-"sv, "a PDF", kToText},
+    NoText{"{\\rtf"sv, "an RTF document", kToText},
+    NoText{"\x89PNG\r\n"sv, "a PNG picture", "pictures are trained on with --train-images"sv},
+    NoText{"\xFF\xD8\xFF"sv, "a JPEG picture", "write it as PNG; pictures are trained on with --train-images"sv},
+    NoText{"\x7F"
+           "ELF"sv,
+           "a program", kToText},
+    NoText{"version https://git-lfs.github.com/spec/"sv, "a pointer of Git LFS, and the file itself was not fetched",
+           "fetch it in its repository with: git lfs pull"sv},
+};
+
+// The first bytes of letters in UTF-16: every second one is zero, and no other. Zero says the order of the bytes.
+std::string_view kind_of_utf16(std::string_view head) {
+  constexpr std::size_t kFewest = 3;
+  const auto zeros_at = [&](std::size_t place) {
+    for (std::size_t i = 0; i < head.size(); ++i) {
+      if ((head[i] == '\0') != (i % 2 == place)) {
+        return false;
+      }
+    }
+    return head.size() >= kFewest;
+  };
+  return zeros_at(1) ? "UTF-16LE" : zeros_at(0) ? "UTF-16BE" : "";
+}
+
+}  // namespace
+
+void refuse_no_text(ByteSource& bytes) {
+  constexpr std::size_t kHead = 64;
+  const std::string_view head = bytes.first_line(kHead);
+  if (const std::string_view kind = kind_of_utf16(head); !kind.empty()) {
+    throw Error(ErrorKind::kFormat,
+                concat(bytes.name(), ": looks like ", kind, " without a byte order mark, expected UTF-8"),
+                concat("convert it first, for example with: iconv -f ", kind, " -t UTF-8"));
+  }
+  const auto* found = std::find_if(kNoTexts.begin(), kNoTexts.end(),
+                                   [&](const NoText& known) { return head.starts_with(known.magic); });
+  if (found != kNoTexts.end()) {
+    throw Error(ErrorKind::kFormat, concat(bytes.name(), ": is ", found->name, ", expected text"),
+                std::string(found->hint));
+  }
+}
+
+}  // namespace weft::readers
