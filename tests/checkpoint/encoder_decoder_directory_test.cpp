@@ -185,7 +185,6 @@ TEST(EncoderDecoderDirectory, ADamagedConfigIsOneClearError) {
       {"/share_encoder_decoder_embeddings", true, ErrorKind::kArgument, {"share_embeddings", "17", "20"}},
       {"/d_model", 9, ErrorKind::kArgument, {"d_model 9", "encoder_attention_heads"}},
       {"/encoder_layers", "two", ErrorKind::kFormat, {"config.json", "encoder_layers"}},
-      {"/num_hidden_layers", 7, ErrorKind::kFormat, {"num_hidden_layers", "encoder_layers", "'7' and '2'"}},
       {"/encoder_layers", 3, ErrorKind::kFormat, {"encoder.layers.2.", "missing"}},
       {"/decoder_layers", 1, ErrorKind::kFormat, {"decoder.layers.1.", "not part of"}},
       {"/pad_token_id", 18, ErrorKind::kArgument, {"pad_token_id 18", "decoder_vocab_size 17"}},

@@ -89,6 +89,29 @@ TEST(ParseJson, ManyKeysTakeLinearTime) {
   EXPECT_EQ(json.size(), 400000U);
 }
 
+TEST(ReadJson, TakesTheNumbersThatPythonWrites) {
+  const test::TemporaryDirectory directory;
+  const auto read = [&](const std::string& text) {
+    write_file_atomically(directory / "config.json", text);
+    return read_json(directory / "config.json");
+  };
+  const Json json = read(R"({"a": NaN, "b": [Infinity, -Infinity], "NaN": "Infinity \"NaN", "c": "..", "d": "\\"})");
+  EXPECT_TRUE(std::isnan(json["a"].get<double>()));
+  EXPECT_EQ(json["b"][0].get<double>(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(json["b"][1].get<double>(), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(json["NaN"], "Infinity \"NaN");
+  EXPECT_EQ(json["c"], "..");
+  EXPECT_EQ(json["d"], "\\");
+  double number = 0;
+  expect_error(ErrorKind::kFormat, {"eps must be a number, found NaN"}, [&] { read_value(json["a"], "eps", number); });
+  std::int64_t count = 0;
+  expect_error(ErrorKind::kFormat, {"an integer, found -Infinity"}, [&] { read_value(json["b"][1], "n", count); });
+  for (const char* text : {R"({"a": nan})", R"({"a": NaNs})", R"({"a": -NaN})", R"({NaN: 1})"}) {
+    expect_error(ErrorKind::kFormat, {"config.json"}, [&] { read(text); });
+  }
+  expect_error(ErrorKind::kFormat, {"(byte 16)"}, [&] { read(R"({"a": Infinity, b: 1})"); });
+}
+
 TEST(ReadJson, NamesTheFile) {
   const test::TemporaryDirectory directory;
   write_file_atomically(directory / "config.json", "{\"a\": tru}");

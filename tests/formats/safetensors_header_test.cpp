@@ -120,6 +120,9 @@ TEST(SafetensorsHeader, MetadataIsStringsOnly) {
   expect_no_header(R"({"__metadata__":{"a":1}})", 0, {"__metadata__: 'a' must be a string"});
   expect_no_header(R"({"__metadata__":{"a":{}}})", 0, {"__metadata__: 'a' must be a string"});
   expect_no_header(R"({"__metadata__":{"a":null}})", 0, {"__metadata__"});
+  EXPECT_TRUE(parse_safetensors_header(R"({"__metadata__":null})", 0, "x").metadata.empty());
+  expect_no_header(R"({"__metadata__":null,"__metadata__":{}})", 0, {"'__metadata__' appears twice"});
+  expect_no_header(R"({"a":null})", 0, {"'a' must be an object", "null"});
   expect_no_header(R"({"__metadata__":"a"})", 0, {"'__metadata__' must be an object"});
 }
 

@@ -59,6 +59,7 @@ TEST(TokenizerSettings, WhatShapesAnEncoding) {
   expect_error(ErrorKind::kFormat, {"truncation_side", "'up'"}, [] { read_config(R"({"truncation_side": "up"})"); });
   expect_error(ErrorKind::kFormat, {"model_input_names", "list"}, [] { read_config(R"({"model_input_names": 1})"); });
   EXPECT_EQ(read_config(R"({"model_max_length": null})").maximum_length, 0);
+  EXPECT_EQ(read_config(R"({"model_max_length": Infinity, "of others": NaN})").maximum_length, 0);
   expect_error(ErrorKind::kFormat, {"model_max_length must be a number, found string"},
                [] { read_config(R"({"model_max_length": "512"})"); });
 }

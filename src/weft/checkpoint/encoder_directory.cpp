@@ -8,9 +8,11 @@
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
+#include "weft/checkpoint/in_file/wrapped_names.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 #include "weft/models/families/family.h"
@@ -52,6 +54,21 @@ void fill_new_tensors(EncoderModel& model, const EncoderFile& file, const std::v
   }
 }
 
+/// Tensors of a class that nobody published, which are read by nobody here.
+void tell_of_foreign_tensors(const EncoderFile& file, const EncoderConfig& config) {
+  const std::string prefix = concat(models::find_family(config.model_type).base_prefix, ".");
+  std::vector<std::string> foreign;
+  for (const formats::TensorInfo& info : file.file.tensors()) {
+    if (!info.name.starts_with(prefix) && !is_of_a_head(config, info.name) && !is_passed_over(config, info.name)) {
+      foreign.push_back(info.name);
+    }
+  }
+  if (file.other_class && file.prefixed && !foreign.empty()) {
+    log_warning(file.file.path().string(), ": ", foreign.size(), " tensors are part of no head that Weft has, and are ",
+                "not used: ", quoted_list(foreign, 3));
+  }
+}
+
 void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code error;
   if (from.empty() || std::filesystem::equivalent(from, to, error)) {
@@ -85,7 +102,9 @@ EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
 EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions& options) {
   const EncoderConfig& read = directory.encoder_config();
   const Head head = options.head ? *options.head : directory.head();
-  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
+  const models::EncoderFamily& family = models::find_family(read.model_type);
+  const std::unique_ptr<formats::TensorFile> opened =
+      open_weights(directory.path(), anchors_of(family.names, concat(family.base_prefix, ".")));
   EncoderFile file = describe_encoder_file(*opened, read, head);
   file.new_head = options.allow_new_head;
   file.attention = options.encoder.attention;
@@ -94,6 +113,7 @@ EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   const EncoderModel shape(config, head, options.encoder, at::TensorOptions(at::kMeta).dtype(options.dtype));
   const std::vector<std::string> missing = check_weights(*shape, *opened, map);
+  tell_of_foreign_tensors(file, config);
   const models::SeededGenerator for_mechanisms(options.seed);
   EncoderModel model(config, head, options.encoder, at::TensorOptions(options.dtype));
   read_weights(*model, *opened, options.check_finite, map, missing);

@@ -28,8 +28,10 @@ EncoderFile describe_encoder_file(const formats::TensorFile& file, const Encoder
   EncoderFile described{file};
   described.prefixed = std::any_of(tensors.begin(), tensors.end(),
                                    [&](const formats::TensorInfo& info) { return info.name.starts_with(prefix); });
-  described.other_head = head == Head::kNone || config.architectures.empty() ||
+  described.other_head = head == Head::kNone || config.architectures.size() != 1 ||
                          config.architectures.front() != models::architecture_name(config.model_type, head);
+  // choose_head() found what config.json does not know: somebody's own class may have layers of its own.
+  described.other_class = config.architectures.size() > 1;
   return described;
 }
 
@@ -64,8 +66,10 @@ WeightMap encoder_weight_map(const EncoderFile& file, const EncoderConfig& confi
   map.may_be_new = [fresh = file.new_head](const std::string& parameter, bool misshapen) {
     return fresh && parameter.starts_with(misshapen ? "head.projection" : "head.");
   };
-  map.may_be_surplus = [config, other_head = file.other_head](std::string_view name) {
-    return is_passed_over(config, name) || (other_head && is_of_a_head(config, name));
+  const bool foreign = file.other_class && file.prefixed;
+  map.may_be_surplus = [config, other_head = file.other_head, foreign](std::string_view name) {
+    return is_passed_over(config, name) || (other_head && is_of_a_head(config, name)) ||
+           (foreign && !name.starts_with(prefix_of(config)));
   };
   map.takes_float64 = true;
   map.model = concat("the model in config.json (head ", to_string(head), ")");

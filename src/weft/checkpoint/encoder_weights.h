@@ -11,8 +11,10 @@ namespace weft::checkpoint {
 /// How a file's names go with a model.
 struct EncoderFile {
   const formats::TensorFile& file;
-  bool prefixed = true;        ///< the encoder's tensors begin with the family's prefix
-  bool other_head = false;     ///< tensors of another head than the model's may be there
+  bool prefixed = true;     ///< the encoder's tensors begin with the family's prefix
+  bool other_head = false;  ///< tensors of another head than the model's may be there
+  bool other_class =
+      false;  ///< config.json names a class that nobody published: tensors outside the encoder may be too many
   bool new_head = false;       ///< a head's tensors may be missing, and those of `attention`
   std::string attention = {};  ///< that was asked for in place of the config's
 };

@@ -3,6 +3,7 @@
 #include "weft/checkpoint/model_directory.h"
 
 #include "weft/checkpoint/attention_files.h"
+#include "weft/checkpoint/in_file/wrapped_names.h"
 #include "weft/checkpoint/own_config_json.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
 #include "weft/checkpoint/published_decoders.h"
@@ -77,13 +78,14 @@ namespace {
 
 models::LanguageModel load_as(const OpenedModel& directory, const TransformerConfig& config,
                               const LoadOptions& options) {
-  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
-  const formats::TensorFile& file = *opened;
   const PublishedDecoder* const published = directory.published_decoder();
   WeightMap map = published != nullptr ? published->map(config) : WeightMap{};
   map.asked_attention = joined(options.attention, "`, `");
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
-  check_weights(*models::LanguageModel(config, at::TensorOptions(at::kMeta).dtype(at::kFloat)), file, map);
+  const models::LanguageModel shape(config, at::TensorOptions(at::kMeta).dtype(at::kFloat));
+  const std::unique_ptr<formats::TensorFile> opened = open_weights(directory.path(), names_in_file(*shape, map));
+  const formats::TensorFile& file = *opened;
+  check_weights(*shape, file, map);
   models::LanguageModel model(config, at::TensorOptions(options.device).dtype(at::kFloat));
   read_weights(*model, file, options.check_finite, map);
   model->eval();

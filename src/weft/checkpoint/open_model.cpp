@@ -6,6 +6,7 @@
 
 #include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_decoder/config_json.h"
+#include "weft/checkpoint/in_file/heads.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/own_config_json.h"
 #include "weft/checkpoint/published_decoders.h"
@@ -33,8 +34,16 @@ const models::EncoderConfig& OpenedModel::encoder_config() const {
       encoder_ = encoder_config_from_json(json_, (path_ / "config.json").string());
       encoder_->directory = path_;
     }
+    choose_head(*encoder_, path_, wanted_);
   }
   return *encoder_;
+}
+
+void OpenedModel::prefer(models::Head wanted) const {
+  wanted_ = wanted;
+  if (encoder_) {
+    choose_head(*encoder_, path_, wanted);
+  }
 }
 
 models::Head OpenedModel::head() const {

@@ -28,8 +28,12 @@ class OpenedModel {
   /// Errors: kUnsupported unless the config is of one of the encoder families, naming the file, the model_type found
   /// and the commands that open such a model; those of encoder_config_from_json().
   const models::EncoderConfig& encoder_config() const;
-  /// The head that `architectures` names. Errors: as encoder_config(); kUnsupported for one that Weft does not have.
+  /// The head that `architectures` names, or where it names none the one that the weights hold, which a warning says.
+  /// Errors: as encoder_config(); kUnsupported for one that Weft does not have.
   models::Head head() const;
+  /// For whoever needs the head `wanted`, before encoder_config() or head() is asked for: where `architectures` leaves
+  /// the head open, it is `wanted` if the weights hold that one, whatever else they would fit (choose_head()).
+  void prefer(models::Head wanted) const;
   /// Whether it is an encoder-decoder, of a published family or of Weft's own, with a valid config.
   bool is_encoder_decoder() const;
   /// Errors: kUnsupported unless is_encoder_decoder(), as encoder_config(); those of encoder_decoder_from_json().
@@ -43,6 +47,7 @@ class OpenedModel {
  private:
   std::filesystem::path path_;
   formats::Json json_;
+  mutable std::optional<models::Head> wanted_;
   mutable std::optional<models::EncoderConfig> encoder_;
   mutable std::optional<models::EncoderDecoderConfig> pair_;
   mutable std::optional<models::TransformerConfig> own_;

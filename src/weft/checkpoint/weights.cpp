@@ -58,6 +58,7 @@ std::string wrong_with(const formats::TensorInfo& info, const at::Tensor& expect
 /// What a check gathers.
 struct Findings {
   std::vector<std::string> complaints;
+  std::string first_missing;         ///< the name that the first complaint misses, if that is what it is about
   std::vector<std::string> missing;  ///< parameters that begin anew
   bool not_learned = false;          ///< a complaint is about what an attention that was asked for learns
   std::set<std::string, std::less<>> used;
@@ -86,6 +87,8 @@ void check_parameter(Findings& findings, const formats::TensorFile& file, const 
     if (!wrong.empty() && may_be_new(info != nullptr)) {
       absent = true;
     } else if (!wrong.empty()) {
+      findings.first_missing =
+          findings.complaints.empty() && info == nullptr ? names.parts[part] : findings.first_missing;
       findings.complaints.push_back(wrong);
       findings.not_learned = findings.not_learned || asked;
     }
@@ -105,6 +108,30 @@ bool WeightMap::is_asked(std::string_view parameter) const {
   return !asked_attention.empty() && parameter.find(".mechanism.") != std::string_view::npos;
 }
 
+std::string name_that_is_there(const formats::TensorFile& file, std::string_view wanted,
+                               const std::function<bool(const std::string& name)>& is_free) {
+  const std::string* nearest = nullptr;
+  std::size_t longest = 0;
+  for (const formats::TensorInfo& info : file.tensors()) {
+    const auto [end, ignored] = std::mismatch(info.name.rbegin(), info.name.rend(), wanted.rbegin(), wanted.rend());
+    const auto length = static_cast<std::size_t>(end - info.name.rbegin());
+    if (is_free(info.name) && (nearest == nullptr || length > longest)) {
+      nearest = &info.name;
+      longest = length;
+    }
+  }
+  return nearest == nullptr ? std::string() : concat("; the file has ", quote(*nearest));
+}
+
+std::vector<std::string> names_in_file(const torch::nn::Module& model, const WeightMap& map) {
+  std::vector<std::string> all;
+  for (const auto& parameter : model.named_parameters()) {
+    const HuggingFaceNames names = map.names_of(parameter.key());
+    all.insert(all.end(), names.parts.begin(), names.parts.end());
+  }
+  return all;
+}
+
 std::vector<std::string> check_weights(const torch::nn::Module& model, const formats::TensorFile& file,
                                        const WeightMap& map) {
   Findings findings;
@@ -122,9 +149,14 @@ std::vector<std::string> check_weights(const torch::nn::Module& model, const for
   if (!findings.complaints.empty()) {
     // The first complaint stands for all: a wrong config makes most tensors wrong.
     const std::size_t others = findings.complaints.size() - 1;
+    const std::string there = findings.first_missing.empty()
+                                  ? std::string()
+                                  : name_that_is_there(file, findings.first_missing, [&](const std::string& name) {
+                                      return !findings.used.contains(name);
+                                    });
     throw Error(
         ErrorKind::kFormat,
-        concat(file.path().string(), ": ", findings.complaints.front(),
+        concat(file.path().string(), ": ", findings.complaints.front(), there,
                others > 0 ? concat(" (and ", others, " more)") : std::string()),
         !findings.not_learned
             ? ""

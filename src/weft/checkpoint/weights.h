@@ -47,6 +47,14 @@ struct WeightMap {
   bool is_asked(std::string_view parameter) const;
 };
 
+/// "; the file has 'encoder.weight'": of the tensors that `is_free`, the one whose name ends most like `wanted`. Empty
+/// where there is none.
+std::string name_that_is_there(const formats::TensorFile& file, std::string_view wanted,
+                               const std::function<bool(const std::string& name)>& is_free);
+
+/// What the tensors of the parameters are called in a file.
+std::vector<std::string> names_in_file(const torch::nn::Module& model, const WeightMap& map);
+
 /// Throws kFormat unless `file` holds the parameters of `model` (which may be on the meta device) and nothing else that
 /// matters: names a missing, a surplus or a misshapen tensor with both shapes, and how many more there are. Returns the
 /// parameters that begin anew.

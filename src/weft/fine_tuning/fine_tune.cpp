@@ -30,6 +30,14 @@ Setup setup_of(const checkpoint::OpenedModel& directory, const RunSettings& sett
           settings.trainer.label_smoothing};
 }
 
+// The objective knows the head that it needs, and config.json may leave open which one the directory has.
+std::shared_ptr<Objective> objective_for(const checkpoint::OpenedModel& directory, const RunSettings& settings) {
+  std::shared_ptr<Objective> objective = make_objective(setup_of(directory, settings));
+  const std::vector<std::string> before = directory.encoder_config().architectures;
+  directory.prefer(objective->head());
+  return directory.encoder_config().architectures == before ? objective : make_objective(setup_of(directory, settings));
+}
+
 // Tokens of the longest row of a batch; draws in other tokens may make any row as long as the model allows.
 std::int64_t longest_row(const Objective& objective, const training::TrainerConfig& trainer) {
   if (trainer.bpe_dropout > 0 || trainer.unigram_alpha > 0) {
@@ -65,7 +73,7 @@ Prepared prepare_from(const fs::path& directory, const RunSettings& settings) {
   Prepared prepared;
   prepared.settings = settings;
   const checkpoint::OpenedModel opened = checkpoint::open_model(directory);
-  const std::shared_ptr<Objective> objective = make_objective(setup_of(opened, settings));
+  const std::shared_ptr<Objective> objective = objective_for(opened, settings);
   std::unique_ptr<HeadTeacher> teacher =
       distills(settings.distillation) ? std::make_unique<HeadTeacher>(settings.distillation, *objective) : nullptr;
   prepared.training = objective->read(Split::kTraining, settings.task.train_data);
@@ -144,7 +152,7 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   settings.data = measurement.settings;
   check_folds(settings.data, "weft eval");
   const checkpoint::OpenedModel opened = checkpoint::open_model(measurement.directory);
-  const std::unique_ptr<Objective> objective = make_objective(setup_of(opened, settings));
+  const std::shared_ptr<Objective> objective = objective_for(opened, settings);
   tasks::TaskModelOptions open;
   open.head = objective->head();
   tasks::TaskModel task = tasks::open_task_model(opened, open);

@@ -21,7 +21,8 @@ using Json = nlohmann::ordered_json;
 /// kFormat errors that name `where` and the byte offset.
 Json parse_json(std::string_view text, std::string_view where, int maximum_depth = 64);
 
-/// Reads and parses a JSON file of at most 64 MiB; `where` in messages is its path.
+/// Reads and parses a JSON file of at most 64 MiB; `where` in messages is its path. NaN, Infinity and -Infinity are
+/// numbers there, as Python writes and reads them; read_value() takes no NaN, and no range holds an infinite one.
 Json read_json(const std::filesystem::path& path);
 
 /// The text of `json`, indented by `indent` blanks a level, or on one line when that is negative. Strings that are not

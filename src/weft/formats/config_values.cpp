@@ -46,7 +46,7 @@ void read_value(const Json& json, std::string_view where, std::int64_t& value) {
 }
 
 void read_value(const Json& json, std::string_view where, double& value) {
-  if (!json.is_number()) {
+  if (!json.is_number() || std::isnan(json.get<double>())) {
     wrong_type(where, "a number", json);
   }
   value = json.get<double>();

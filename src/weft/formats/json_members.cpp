@@ -2,6 +2,8 @@
 // Looking members up, and what a value is in a message.
 #include "weft/formats/json_members.h"
 
+#include <cmath>
+
 #include "weft/core/quote.h"
 
 namespace weft::formats {
@@ -11,6 +13,9 @@ namespace {
 std::string describe(const Json& json) {
   if (json.is_string()) {
     return "the string " + quote(json.get_ref<const std::string&>());
+  }
+  if (json.is_number_float() && !std::isfinite(json.get<double>())) {
+    return std::isnan(json.get<double>()) ? "NaN" : json.get<double>() > 0 ? "Infinity" : "-Infinity";
   }
   return json.is_structured() ? concat("an ", json.type_name()) : json.dump();
 }

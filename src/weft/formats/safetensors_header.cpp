@@ -24,7 +24,8 @@ class HeaderReader : public JsonEvents {
   explicit HeaderReader(std::uint64_t data_bytes) : data_bytes_(data_bytes) {}
   SafetensorsHeader take() { return std::move(header_); }
 
-  bool null() override { return unexpected("null"); }
+  // `"__metadata__": null` says that there is none.
+  bool null() override { return (place_ == Place::kTop && tensor_.name == kMetadataKey) || unexpected("null"); }
   bool boolean(bool) override { return unexpected("true or false"); }
   bool number_integer(number_integer_t value) override { return unexpected(concat("the negative number ", value)); }
   bool number_float(number_float_t, const string_t& text) override { return unexpected("the number " + quote(text)); }

@@ -77,6 +77,7 @@ TaskModel open_task_model(const std::filesystem::path& directory, const TaskMode
 
 TaskModel open_task_model(const checkpoint::OpenedModel& directory, const TaskModelOptions& options) {
   if (options.head) {
+    directory.prefer(*options.head);
     require_head(directory.encoder_config(), *options.head, quote(directory.path().native(), 4096));
   }
   TaskModel task = describe_task_model(directory, options);

@@ -2,6 +2,7 @@
 // Labels in both forms, and what goes with them.
 #include "weft/checkpoint/config/labels.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ using formats::Json;
 using models::EncoderConfig;
 using models::Head;
 
+/// A name that is a number or a boolean in JSON counts as it is written there; one that is null is none.
+std::string label_text(const Json& label, std::size_t id) {
+  return label.is_string() ? label.get<std::string>() : label.is_null() ? concat("LABEL_", id) : label.dump();
+}
+
 /// {"0": "NEGATIVE", "1": "POSITIVE"}: every id from 0 on, in any order.
 std::vector<std::string> labels_by_id(const Json& json, std::string_view where) {
   constexpr std::size_t kMostLabels = 1 << 20;
@@ -28,12 +34,12 @@ std::vector<std::string> labels_by_id(const Json& json, std::string_view where) 
     // What is no id becomes the largest one, which does not fit.
     const auto id = static_cast<std::size_t>(integer_of(key).value_or(-1));
     const bool fits = id < labels.size() && !seen[id];
-    if (!fits || !label.is_string()) {
+    if (!fits || label.is_structured()) {
       fail(ErrorKind::kFormat, where, ": id2label must name each id from 0 to ", labels.size() - 1,
-           " once, by a string, found ", quote(key));
+           " once, by a string or a number, found ", quote(key));
     }
     seen[id] = true;
-    labels[id] = label.get<std::string>();
+    labels[id] = label_text(label, id);
   }
   return labels;
 }
@@ -57,6 +63,7 @@ void read_labels(EncoderConfig& config, const Json& json, std::string_view where
   }
   if (const auto found = json.find("architectures"); found != json.end() && !found->is_null()) {
     formats::read_value(*found, concat(where, ": architectures"), config.architectures);
+    config.architectures.resize(std::min<std::size_t>(1, config.architectures.size()));  // the first counts
   }
 }
 

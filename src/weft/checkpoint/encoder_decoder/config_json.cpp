@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "weft/checkpoint/config/hugging_face_fields.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
+#include "weft/core/log.h"
+#include "weft/core/number.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/formats/tensor_file.h"
 #include "weft/models/families/encoder_decoder_family.h"
 
 namespace weft::checkpoint {
@@ -34,6 +39,10 @@ constexpr std::array<std::string_view, 2> kOwnFields{"alignment_layer", "alignme
 /// Members of a Hugging Face config.json that Weft writes itself.
 constexpr std::array<std::string_view, 5> kWritten{"architectures", "model_type", "is_encoder_decoder", "dtype",
                                                    "torch_dtype"};
+
+/// Classes of a family that compute something else than an encoder-decoder with a vocabulary above it.
+constexpr std::array<std::string_view, 6> kOtherPairClasses{
+    "ForCausalLM", "ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification", "Encoder", "Decoder"};
 
 /// A second name that `transformers` has for a field: `attribute_map` of its configs.
 struct SecondName {
@@ -107,13 +116,26 @@ void refuse_half_a_model(const Json& json, const EncoderDecoderFamily& family, c
   if (pruned != json.end() && !pruned->empty()) {
     fail(ErrorKind::kUnsupported, where, ": pruned_heads must be empty");
   }
+}
+
+/// Refuses classes of transformers that compute something else; one that nobody published is what its weights are.
+void check_pair_class(const Json& json, const EncoderDecoderFamily& family, const std::string& where) {
   const auto found = json.find("architectures");
-  const bool named = found != json.end() && !found->is_null();
   const std::string name = class_of(json);
-  if (named && name != family.class_name && name != family.base_class) {
+  if (found == json.end() || found->is_null() || found->empty() || name == family.class_name ||
+      name == family.base_class) {
+    return;
+  }
+  const std::string_view stem =
+      family.base_class.substr(0, family.base_class.size() - std::string_view("Model").size());
+  const bool published = std::any_of(kOtherPairClasses.begin(), kOtherPairClasses.end(),
+                                     [&](std::string_view suffix) { return name == concat(stem, suffix); });
+  if (published || name.empty()) {
     fail(ErrorKind::kUnsupported, where, ": architectures must be [\"", family.class_name, "\"] or [\"",
          family.base_class, "\"], found ", shown(*found));
   }
+  log_warning(where, ": architectures names ", quote(name), ", which Weft does not know; the model is opened as ",
+              family.class_name);
 }
 
 /// The name of a field in the family's config.json; empty where it has none.
@@ -138,8 +160,37 @@ std::string other_settings(const Json& json, const EncoderDecoderFamily& family)
   return others.empty() ? std::string() : others.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-/// Every field under its first name. Errors: kFormat where two names of one field disagree.
-Json with_first_names(Json json, const EncoderDecoderFamily& family, const std::string& where) {
+/// Layers of the encoder in the weights of `directory`; nothing where none can be read, which the loader says.
+std::optional<std::int64_t> encoder_layers_in(const std::filesystem::path& directory) {
+  constexpr std::string_view kLayers = "encoder.layers.";
+  try {
+    std::set<std::int64_t> layers;
+    for (const formats::TensorInfo& tensor : formats::open_tensor_directory(directory)->tensors()) {
+      const std::size_t found = tensor.name.find(kLayers);
+      const std::size_t number = found + kLayers.size();
+      if (found != std::string::npos) {
+        layers.insert(integer_of(tensor.name.substr(number, tensor.name.find('.', number) - number)).value_or(0));
+      }
+    }
+    return layers.empty() ? std::nullopt : std::optional(static_cast<std::int64_t>(layers.size()));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// Which of two values of a field counts: the second name's, as in transformers 5; the number of layers is that of the
+/// weights, because transformers 4 took the first name's there.
+const Json& value_that_counts(const SecondName& name, const Json& first, const Json& second,
+                              const std::filesystem::path& directory) {
+  if (name.first != "encoder_layers" || !first.is_number_integer()) {
+    return name.first == "encoder_layers" ? first : second;
+  }
+  const std::optional<std::int64_t> layers = encoder_layers_in(directory);
+  return layers && second == *layers ? second : first;
+}
+
+/// Every field under its first name; where two names of one field disagree, a warning says which value counts.
+Json with_first_names(Json json, const EncoderDecoderFamily& family, const std::filesystem::path& directory) {
   for (const SecondName& second : kSecondNames) {
     const auto found = json.find(second.name);
     const bool known = second.families.empty() || second.families.find(family.model_type) != std::string_view::npos;
@@ -155,16 +206,21 @@ Json with_first_names(Json json, const EncoderDecoderFamily& family, const std::
     if (!json.contains(first)) {
       json[first] = value;
     } else if (json[first] != value) {
-      fail(ErrorKind::kFormat, where, ": ", second.name, " is another name of ", first, ", but they are ", shown(value),
-           " and ", shown(json[first]));
+      const Json counts = value_that_counts(second, json[first], value, directory);
+      log_warning((directory / "config.json").string(), ": ", second.name, " is another name of ", first,
+                  ", but they are ", shown(value), " and ", shown(json[first]), "; ", shown(counts), " is used");
+      json[first] = counts;
     }
   }
   return json;
 }
 
-EncoderDecoderConfig family_from_json(const Json& given, const EncoderDecoderFamily& family, const std::string& where) {
+EncoderDecoderConfig family_from_json(const Json& given, const EncoderDecoderFamily& family,
+                                      const std::filesystem::path& directory) {
+  const std::string where = (directory / "config.json").string();
   refuse_half_a_model(given, family, where);
-  const Json json = with_first_names(given, family, where);
+  check_pair_class(given, family, where);
+  const Json json = with_first_names(given, family, directory);
   EncoderDecoderConfig config = family.defaults;
   EncoderDecoderConfig::fields([&](const auto& field) {
     const std::string name = name_of(family, field.name);
@@ -247,7 +303,7 @@ EncoderDecoderConfig encoder_decoder_from_json(const Json& json, const std::file
   const std::string type = json.at("model_type").get<std::string>();
   EncoderDecoderConfig config = type == kOwnPairType
                                     ? own_from_json(json, where)
-                                    : family_from_json(json, models::find_encoder_decoder(type), where);
+                                    : family_from_json(json, models::find_encoder_decoder(type), directory);
   config.directory = directory;
   models::validate(config, where);
   return config;

@@ -8,6 +8,7 @@
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/encoder_decoder/weights.h"
+#include "weft/checkpoint/in_file/wrapped_names.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -72,7 +73,7 @@ void save(const std::filesystem::path& directory, const EncoderDecoder& model, c
 
 EncoderDecoder load_encoder_decoder(const OpenedModel& directory, const EncoderDecoderLoadOptions& options) {
   EncoderDecoderConfig config = directory.encoder_decoder_config();
-  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(directory.path());
+  const std::unique_ptr<formats::TensorFile> opened = open_weights(directory.path(), encoder_decoder_anchors(config));
   const EncoderDecoderFile file = describe_encoder_decoder(*opened, config);
   config.share_embeddings = file.shares;
   config.tie_word_embeddings = file.ties;

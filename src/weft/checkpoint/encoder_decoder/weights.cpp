@@ -128,6 +128,18 @@ void add_positions(NamedTensors& tensors, const EncoderDecoderConfig& config, co
 
 }  // namespace
 
+std::vector<std::string> encoder_decoder_anchors(const EncoderDecoderConfig& config) {
+  if (is_own(config)) {
+    return {"encoder.embeddings.tokens"};
+  }
+  std::vector<std::string> anchors;
+  for (const std::string& prefix :
+       {concat(models::find_encoder_decoder(config.model_type).base_prefix, "."), std::string()}) {
+    anchors.insert(anchors.end(), {shared_table(prefix), source_table(prefix), target_table(prefix)});
+  }
+  return anchors;
+}
+
 EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file, const EncoderDecoderConfig& config) {
   const EncoderDecoderFamily& family = models::find_encoder_decoder(config.model_type);
   EncoderDecoderFile found;
@@ -148,7 +160,8 @@ EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file, con
   if (found.source_tokens.empty() || found.target_tokens.empty()) {
     fail(ErrorKind::kFormat, file.path().string(), ": has no token embeddings ", quote(apart ? source : shared),
          found.source_tokens.empty() ? "" : concat(" for the target, ", quote(target)),
-         ", which a model of the family ", family.model_type, " needs");
+         ", which a model of the family ", family.model_type, " needs",
+         name_that_is_there(file, source, [](const std::string&) { return true; }));
   }
   found.shares = !apart && are_equal(file, found.source_tokens, found.target_tokens);
   // A head that is tied and not written is `shared`, even where the decoder's own copy differs.

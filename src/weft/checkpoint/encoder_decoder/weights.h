@@ -20,6 +20,9 @@ struct EncoderDecoderFile {
   bool ties = true;           ///< the head is equal to the decoder's table
 };
 
+/// Names one of which a file of the family has, see open_weights().
+std::vector<std::string> encoder_decoder_anchors(const models::EncoderDecoderConfig& config);
+
 /// Looks at the names and, where one table has several, at the values: copies that differ stay apart, as `transformers`
 /// has it. Errors: kFormat where there is no table at all.
 EncoderDecoderFile describe_encoder_decoder(const formats::TensorFile& file,

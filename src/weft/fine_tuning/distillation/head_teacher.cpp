@@ -28,6 +28,7 @@ HeadTeacher::HeadTeacher(const training::DistillationConfig& config, const Objec
     : config_(config),
       opened_(checkpoint::open_model(config.distill)),
       name_(concat("distill: ", quote(config.distill, 4096))) {
+  opened_.prefer(objective.head());
   const models::Head head = opened_.head();
   require(head == objective.head(), name_, " must have the head ", to_string(objective.head()),
           ", as the student, found ", to_string(head));

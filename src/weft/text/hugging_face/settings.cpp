@@ -8,7 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
-#include "weft/formats/config_json.h"
+#include "weft/formats/python_json.h"
 
 namespace weft::text {
 namespace {
@@ -62,7 +62,7 @@ class SettingsReader {
     if (found == files_.end()) {
       return Json::object();
     }
-    Json json = formats::parse_json(found->second, concat(where_, ": ", name));
+    Json json = formats::parse_python_json(found->second, concat(where_, ": ", name));
     if (!json.is_object()) {
       reject(name, "expected an object, found ", json.type_name());
     }

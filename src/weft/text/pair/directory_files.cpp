@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/formats/python_json.h"
 
 namespace weft::text {
 namespace {
@@ -35,7 +36,7 @@ formats::Json tokenizer_config(const TokenizerFiles& files, const std::string& w
   if (file == files.end()) {
     return formats::Json::object();
   }
-  formats::Json config = formats::parse_json(file->second, concat(where, ": ", kTokenizerConfig));
+  formats::Json config = formats::parse_python_json(file->second, concat(where, ": ", kTokenizerConfig));
   if (!config.is_object()) {
     fail(ErrorKind::kFormat, where, ": ", kTokenizerConfig, ": expected an object, found ", config.type_name());
   }

@@ -24,6 +24,7 @@ const char* learns(bool is_decoder) { return is_decoder ? "the next token" : "ma
 VocabularyTeacher::VocabularyTeacher(const DistillationConfig& config, const VocabularyStudent& student)
     : config_(config), name_(concat("distill: ", quote(config.distill, 4096))) {
   const checkpoint::OpenedModel opened = checkpoint::open_model(config.distill);
+  opened.prefer(models::Head::kMaskedLanguageModel);
   const bool encoder = opened.is_encoder();
   const bool is_decoder = !encoder && opened.own_config().is_decoder;
   require(is_decoder == student.is_decoder, name_, " predicts ", learns(is_decoder), ", and the student ",
