@@ -24,6 +24,7 @@ void EncodedRows::add(const text::Encoding& window) {
     types_.push_back(static_cast<std::uint8_t>(window.type_ids[i]));
   }
   begins_.push_back(static_cast<std::int64_t>(ids_.size()));
+  places_.push_back(text::pair_places(window));
 }
 
 std::int64_t EncodedRows::length(std::int64_t row) const {
@@ -34,7 +35,9 @@ std::int64_t EncodedRows::length(std::int64_t row) const {
 TokenRow EncodedRows::row(std::int64_t number) const {
   const std::int64_t begin = begins_.at(static_cast<std::size_t>(number));
   const std::int64_t end = begin + length(number);
-  return {{ids_.begin() + begin, ids_.begin() + end}, {types_.begin() + begin, types_.begin() + end}};
+  return {{ids_.begin() + begin, ids_.begin() + end},
+          {types_.begin() + begin, types_.begin() + end},
+          places_.at(static_cast<std::size_t>(number))};
 }
 
 models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& padding) {
@@ -47,7 +50,11 @@ models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& paddi
   input.input_ids = at::full(sizes, padding.id, at::kLong);
   input.attention_mask = at::zeros(sizes, at::kLong);
   input.token_type_ids = padding.token_types ? at::zeros(sizes, at::kLong) : at::Tensor();
+  input.pair_places = at::full({sizes.front(), 2}, -1, at::kLong);
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::int64_t* const places = input.pair_places.data_ptr<std::int64_t>() + 2 * i;
+    places[0] = rows[i].places.end;
+    places[1] = rows[i].places.begin;
     const auto of_row = [&](const at::Tensor& tensor) { return tensor.data_ptr<std::int64_t>() + i * longest; };
     std::copy(rows[i].ids.begin(), rows[i].ids.end(), of_row(input.input_ids));
     std::fill_n(of_row(input.attention_mask), rows[i].ids.size(), 1);

@@ -9,6 +9,7 @@
 
 #include "weft/models/encoder_model.h"
 #include "weft/text/encoding.h"
+#include "weft/text/pair_places.h"
 
 namespace weft::fine_tuning {
 
@@ -22,9 +23,11 @@ struct Padding {
 struct TokenRow {
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> types;
+  text::PairPlaces places = {};  ///< of the two texts, where it is a pair
 };
 
-/// Rows as one batch, int64 [rows, longest]: ids, mask, and token types where they are wanted.
+/// Rows as one batch, int64 [rows, longest]: ids, mask, token types where they are wanted, and [rows, 2] places of the
+/// texts.
 models::EncoderInput padded(std::span<const TokenRow> rows, const Padding& padding);
 
 class EncodedRows {
@@ -44,6 +47,7 @@ class EncodedRows {
   std::vector<std::int32_t> ids_;
   std::vector<std::uint8_t> types_;
   std::vector<std::int64_t> begins_ = {0};
+  std::vector<text::PairPlaces> places_;  // of each row
 };
 
 }  // namespace weft::fine_tuning

@@ -123,7 +123,7 @@ models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padd
   models::EncoderInput input = padded(rows, padding);
   const std::int64_t each = rows_per_example();
   if (each > 1) {
-    for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids}) {
+    for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids, &input.pair_places}) {
       *tensor = tensor->defined() ? tensor->view({-1, each, tensor->size(1)}) : *tensor;
     }
   }

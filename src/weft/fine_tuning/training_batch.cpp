@@ -17,7 +17,11 @@ text::DrawnTokens unmoved(const std::vector<std::int64_t>& ids) {
 }
 
 TokenRow moved(const TokenRow& row, const text::DrawnTokens& drawn) {
-  TokenRow result{drawn.ids, std::vector<std::int64_t>(drawn.ids.size())};
+  const auto place = [&](std::int64_t token) {
+    return token < 0 || token >= std::ssize(drawn.first) ? token : drawn.first[static_cast<std::size_t>(token)];
+  };
+  TokenRow result{
+      drawn.ids, std::vector<std::int64_t>(drawn.ids.size()), {place(row.places.end), place(row.places.begin)}};
   for (std::size_t token = 0; token < row.ids.size(); ++token) {
     std::fill(result.types.begin() + drawn.first[token], result.types.begin() + drawn.last[token] + 1,
               row.types[token]);

@@ -45,8 +45,11 @@ struct EncoderInput {
   at::Tensor token_type_ids;  ///< undefined: zeros
   at::Tensor global_attention_mask;  ///< longformer: nonzero marks a global position; undefined: the head's own default
   std::optional<std::uint64_t> seed = {};  ///< of all dropout in this call; from LibTorch's CPU generator when absent
-  GlobalInput globals = {};                ///< etc
-  at::Tensor unmasked_ids = {};            ///< etc: the ids that its rule looks at, where some of input_ids are masked
+  at::Tensor pair_places = {};   ///< [B, 2] ([B, C, 2]): in a row of two texts, the place behind the first and that
+                                 ///< where the second begins; -1 and -1 in a row of one text. For heads that treat the
+                                 ///< texts differently (longformer, big_bird); undefined: these look for separators
+  GlobalInput globals = {};      ///< etc
+  at::Tensor unmasked_ids = {};  ///< etc: the ids that its rule looks at, where some of input_ids are masked
 };
 
 /// What a loss is measured against; see EncoderModelImpl::loss.

@@ -12,6 +12,7 @@
 #include "weft/core/interrupt.h"
 #include "weft/core/progress.h"
 #include "weft/core/work/pieces.h"
+#include "weft/tasks/window_input.h"
 
 namespace weft::tasks {
 
@@ -52,10 +53,6 @@ std::vector<std::vector<std::size_t>> batches_by_length(std::span<const std::int
 
 namespace {
 
-void copy_row(const std::vector<std::int64_t>& values, const at::Tensor& rows, std::int64_t row) {
-  std::copy(values.begin(), values.end(), rows.data_ptr<std::int64_t>() + row * rows.size(1));
-}
-
 // A row's first `tokens` positions as float32 of its own; nothing stays nothing.
 at::Tensor row_of(const at::Tensor& batch, std::int64_t row, std::int64_t tokens) {
   return batch.defined() ? batch.select(0, row).narrow(0, 0, tokens).to(at::kCPU, at::kFloat).contiguous()
@@ -76,38 +73,18 @@ WindowOutput row_of_output(const models::EncoderOutput& output, models::Head hea
   return own;
 }
 
-models::EncoderInput EncoderRunner::padded(Windows windows, const std::vector<std::size_t>& batch) const {
-  std::size_t longest = 0;
-  for (const std::size_t window : batch) {
-    longest = std::max(longest, windows[window]->ids.size());
-  }
-  const auto rows = static_cast<std::int64_t>(batch.size());
-  const auto length = static_cast<std::int64_t>(longest);
-  models::EncoderInput input;
-  input.input_ids = at::full({rows, length}, task_.model->config().pad_token_id, at::kLong);
-  input.attention_mask = at::zeros({rows, length}, at::kLong);
-  if (task_.type_ids) {
-    input.token_type_ids = at::zeros({rows, length}, at::kLong);
-  }
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const text::Encoding& encoding = *windows[batch[static_cast<std::size_t>(row)]];
-    copy_row(encoding.ids, input.input_ids, row);
-    copy_row(std::vector<std::int64_t>(encoding.ids.size(), 1), input.attention_mask, row);
-    if (task_.type_ids) {
-      copy_row(encoding.type_ids, input.token_type_ids, row);
-    }
-  }
-  return input;
-}
-
 void EncoderRunner::run_batch(Windows windows, const std::vector<std::size_t>& batch, bool hidden,
                               const Consume& consume) {
-  const models::EncoderInput input = padded(windows, batch);
+  std::vector<const text::Encoding*> rows;
+  rows.reserve(batch.size());
+  for (const std::size_t window : batch) {
+    rows.push_back(windows[window]);
+  }
   models::EncoderOutput output;
   if (hidden) {
-    output.last_hidden_state = task_.model->hidden_states(input);
+    output.last_hidden_state = task_.model->hidden_states(windows_alone(task_, rows));
   } else {
-    output = task_.model->forward(input);
+    output = task_.model->forward(rows_of_windows(task_, rows));
   }
   const Computed computed = task_.model->computed();
   for (std::size_t row = 0; row < batch.size(); ++row) {
@@ -147,13 +124,9 @@ void EncoderRunner::run_hidden(Windows windows, const Consume& consume) { run(wi
 
 at::Tensor EncoderRunner::run_choices(Windows choices, Computed& computed) {
   const c10::InferenceMode no_graph;
-  std::vector<std::size_t> all(choices.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  models::EncoderInput input = padded(choices, all);
-  input.input_ids = input.input_ids.unsqueeze(0);
-  input.attention_mask = input.attention_mask.unsqueeze(0);
-  if (task_.type_ids) {
-    input.token_type_ids = input.token_type_ids.unsqueeze(0);
+  models::EncoderInput input = rows_of_windows(task_, choices);
+  for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids, &input.pair_places}) {
+    *tensor = tensor->defined() ? tensor->unsqueeze(0) : *tensor;
   }
   const at::Tensor logits = task_.model->forward(input).logits;
   computed = task_.model->computed();

@@ -65,7 +65,6 @@ class EncoderRunner {
  private:
   void run(Windows windows, bool hidden, const Consume& consume);
   void run_batch(Windows windows, const std::vector<std::size_t>& batch, bool hidden, const Consume& consume);
-  models::EncoderInput padded(Windows windows, const std::vector<std::size_t>& batch) const;
 
   TaskModel& task_;
   BatchLimits limits_;

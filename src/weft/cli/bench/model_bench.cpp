@@ -96,6 +96,7 @@ models::EncoderInput bench_input(const models::EncoderConfig& config, const Mode
   models::EncoderInput input;
   input.input_ids = at::randint(first, config.vocab_size, {call.batch, call.length}, at::detail::createCPUGenerator(1),
                                 at::TensorOptions().dtype(at::kLong));
+  input.pair_places = at::full({call.batch, 2}, -1, at::kLong);  // one text a row
   if (call.train) {
     input.seed = 1;
   }

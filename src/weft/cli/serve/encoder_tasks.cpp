@@ -243,13 +243,11 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   if (head == models::Head::kTokenClassification && tasks::restores(task->model)) {
     model.tasks["restore"] = served(restore_work, restore_operation);
   }
-  if (head != models::Head::kMultipleChoice) {  // which reads all choices of a question at once, and no single text
-    model.tasks["embed"] = served(embed_work, embed_operation);
-    model.attention = attention_task(*task->model.model, name, SecondText::kMayBe,
-                                     [task](const tasks::Document& document, const tasks::ViewOptions& options) {
-                                       return tasks::view_document(task->model, document, options);
-                                     });
-  }
+  model.tasks["embed"] = served(embed_work, embed_operation);
+  model.attention = attention_task(*task->model.model, name, SecondText::kMayBe,
+                                   [task](const tasks::Document& document, const tasks::ViewOptions& options) {
+                                     return tasks::view_document(task->model, document, options);
+                                   });
   if (const std::optional<std::int64_t> mask = task->model.tokenizer->special(text::SpecialRole::kMask)) {
     model.mask_token = task->model.tokenizer->token(*mask);
   }

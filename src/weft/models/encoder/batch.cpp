@@ -55,8 +55,28 @@ at::Tensor question_tokens(const at::Tensor& ids, std::int64_t separator) {
   return at::arange(ids.size(1), ids.options()).unsqueeze(0).le(end);
 }
 
-void fill_answer_defaults(EncoderBatch& batch, std::int64_t separator) {
-  const at::Tensor question = question_tokens(batch.ids, separator);
+/// The same by the places of the texts; all tokens of a row that is one text.
+at::Tensor question_by_places(const at::Tensor& ids, const at::Tensor& places) {
+  const at::Tensor end = places.narrow(1, 0, 1);
+  return at::arange(ids.size(1), ids.options()).unsqueeze(0).le(end).logical_or(end.lt(0));
+}
+
+/// int64 [R, 2], or undefined.
+at::Tensor places_of(const EncoderInput& input) {
+  if (!input.pair_places.defined()) {
+    return {};
+  }
+  std::vector<std::int64_t> expected = input.input_ids.sizes().vec();
+  expected.back() = 2;
+  require(input.pair_places.sizes() == at::IntArrayRef(expected) && input.pair_places.scalar_type() == at::kLong,
+          "pair_places must be int64 ", at::IntArrayRef(expected), ", found ", input.pair_places.scalar_type(), " ",
+          input.pair_places.sizes());
+  return input.pair_places.to(input.input_ids.device()).reshape({-1, 2});
+}
+
+void fill_answer_defaults(EncoderBatch& batch, std::int64_t separator, const at::Tensor& places) {
+  const at::Tensor question =
+      places.defined() ? question_by_places(batch.ids, places) : question_tokens(batch.ids, separator);
   if (!batch.token_types.defined()) {
     batch.token_types = question.logical_not().to(at::kLong);
   }
@@ -109,8 +129,9 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
   batch.token_types = rows_of(input.token_type_ids, input.input_ids, "token_type_ids");
   const at::Tensor mask = rows_of(input.attention_mask, input.input_ids, "attention_mask");
   batch.keep = mask.defined() ? mask.ne(0) : at::Tensor();
+  const at::Tensor places = places_of(input);
   if (family.deep_answers && head == Head::kQuestionAnswering) {
-    fill_answer_defaults(batch, config.sep_token_id);
+    fill_answer_defaults(batch, config.sep_token_id, places);
   }
   if (batch.token_types.defined()) {
     batch.token_types = batch.token_types.to(at::kLong);
@@ -118,7 +139,7 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
   }
   at::Tensor globals = rows_of(input.global_attention_mask, input.input_ids, "global_attention_mask");
   if (!globals.defined()) {
-    globals = family.globals(config, head, batch.ids);
+    globals = family.globals(config, head, batch.ids, places);
   }
   batch.globals = global_tokens(mask, globals);
   add_global_tokens(batch, config, input);

@@ -61,6 +61,6 @@ layers::SelfAttentionFactory plain_layer(const EncoderConfig&, const EncoderOpti
 std::int64_t never_full(const EncoderConfig&, const EncoderOptions&) { return -1; }
 bool every_head(Head) { return true; }
 std::string no_remark(const EncoderConfig&) { return {}; }
-at::Tensor no_globals(const EncoderConfig&, Head, const at::Tensor&) { return {}; }
+at::Tensor no_globals(const EncoderConfig&, Head, const at::Tensor&, const at::Tensor&) { return {}; }
 
 }  // namespace weft::models

@@ -47,7 +47,7 @@ layers::SelfAttentionFactory plain_layer(const EncoderConfig& config, const Enco
 std::int64_t never_full(const EncoderConfig& config, const EncoderOptions& options);
 bool every_head(Head head);
 std::string no_remark(const EncoderConfig& config);
-at::Tensor no_globals(const EncoderConfig& config, Head head, const at::Tensor& ids);
+at::Tensor no_globals(const EncoderConfig& config, Head head, const at::Tensor& ids, const at::Tensor& places);
 
 struct EncoderFamily {
   std::string_view model_type;   ///< in config.json
@@ -92,8 +92,9 @@ struct EncoderFamily {
   /// Why every input is computed with full attention, though the family's own is another; empty: it is not.
   std::string (*always_full)(const EncoderConfig& config) = no_remark;
   /// Global positions [B, N] (nonzero) of a call that names none, or undefined. ids int64 [B, N]; multiple choice: one
-  /// row a choice.
-  at::Tensor (*globals)(const EncoderConfig& config, Head head, const at::Tensor& ids) = no_globals;
+  /// row a choice. places int64 [B, 2] as EncoderInput::pair_places, or undefined.
+  at::Tensor (*globals)(const EncoderConfig& config, Head head, const at::Tensor& ids,
+                        const at::Tensor& places) = no_globals;
 };
 
 /// Those that a config of their own describes, all of its fields: `weft init` makes them.

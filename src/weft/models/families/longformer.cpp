@@ -2,6 +2,7 @@
 // Longformer (Beltagy et al. 2020): RoBERTa with a window in each layer and global positions, which have projections of
 // their own.
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "weft/core/error.h"
@@ -33,8 +34,9 @@ std::string longformer_attention(const EncoderConfig& config, const EncoderOptio
   return windowed_pattern(config.attention_window_of(layer));
 }
 
-/// [B, 1]: where the first of the three separators of a row stands; the texts are <s> a </s></s> b </s>.
-at::Tensor first_separators(const EncoderConfig& config, const at::Tensor& ids) {
+/// [B, 2], the places of the texts by the three separators of a row, as `transformers` finds them: <s> a </s></s> b
+/// </s>.
+at::Tensor places_by_separators(const EncoderConfig& config, const at::Tensor& ids) {
   const at::Tensor separators = ids.eq(config.sep_token_id);
   const at::Tensor counts = separators.sum(1);
   const at::Tensor wrong = counts.ne(3).nonzero().flatten();
@@ -44,14 +46,15 @@ at::Tensor first_separators(const EncoderConfig& config, const at::Tensor& ids) 
                 concat("longformer: without global_attention_mask this head finds its global positions by three ",
                        "separators (sep_token_id ", config.sep_token_id, ") a row, but row ", row, " has ",
                        counts[row].item<std::int64_t>()),
-                "give global_attention_mask");
+                "put a tensor global_attention_mask of the shape of input_ids beside them");
   }
-  return separators.to(at::kInt).argmax(1, true);
+  const at::Tensor first = separators.to(at::kInt).argmax(1, true);
+  return at::cat({first, first + 2}, 1);
 }
 
 /// What `transformers` makes global by itself: the first token where a text is classified, the question where one is
 /// answered, the choice where one is chosen; nothing for tags and masked tokens.
-at::Tensor longformer_globals(const EncoderConfig& config, Head head, const at::Tensor& ids) {
+at::Tensor longformer_globals(const EncoderConfig& config, Head head, const at::Tensor& ids, const at::Tensor& given) {
   if (head == Head::kSequenceClassification) {
     at::Tensor globals = at::zeros_like(ids);
     globals.select(1, 0).fill_(1);
@@ -62,8 +65,10 @@ at::Tensor longformer_globals(const EncoderConfig& config, Head head, const at::
     return {};
   }
   const at::Tensor positions = at::arange(ids.size(1), ids.options()).unsqueeze(0);
-  const at::Tensor end = first_separators(config, ids);
-  return head == Head::kQuestionAnswering ? positions.lt(end) : positions.gt(end + 1);
+  const at::Tensor places = given.defined() ? given : places_by_separators(config, ids);
+  const at::Tensor begin = places.narrow(1, 1, 1);  // -1 in a row of one text, which has no global position
+  return head == Head::kQuestionAnswering ? positions.lt(places.narrow(1, 0, 1))
+                                          : positions.ge(begin).logical_and(begin.ge(0));
 }
 
 NameRow longformer_global_names() {

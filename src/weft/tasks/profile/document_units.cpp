@@ -80,8 +80,7 @@ class DocumentUnits final : public ProfileUnits {
   }
 
   UnitCounts run() override {
-    Rows ids;
-    Rows types;
+    std::vector<text::Encoding> windows;
     std::vector<std::int64_t> lengths;
     UnitCounts counts{std::ssize(documents_), 0};
     for (const Document& document : documents_) {
@@ -89,18 +88,15 @@ class DocumentUnits final : public ProfileUnits {
         take_note(task_, window, document.name);
         lengths.push_back(std::ssize(window.ids));
         counts.tokens += lengths.back();
-        ids.push_back(std::move(window.ids));
-        types.push_back(std::move(window.type_ids));
+        windows.push_back(std::move(window));
       }
     }
     for (const std::vector<std::size_t>& batch : batches_by_length(lengths, options_.batch)) {
-      models::EncoderInput input;
-      input.input_ids = padded(ids, batch, task_.model->config().pad_token_id);
-      input.attention_mask = mask_of(ids, batch);
-      if (task_.type_ids) {
-        input.token_type_ids = padded(types, batch, 0);
+      std::vector<const text::Encoding*> rows;
+      for (const std::size_t window : batch) {
+        rows.push_back(&windows[window]);
       }
-      task_.model->hidden_states(input);
+      task_.model->hidden_states(windows_alone(task_, rows));
     }
     return counts;
   }

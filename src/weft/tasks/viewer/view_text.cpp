@@ -15,6 +15,7 @@
 #include "weft/layers/attention/watched.h"
 #include "weft/tasks/sequences/taught_pair.h"
 #include "weft/tasks/viewer/rollout.h"
+#include "weft/tasks/window_input.h"
 
 namespace weft::tasks {
 namespace {
@@ -93,13 +94,8 @@ AttentionView view_document(TaskModel& task, const Document& document, const Vie
     words.tokens.push_back(task.tokenizer->token(id));
   }
   return watched(*task.model, options, std::move(words), {}, [&] {
-    models::EncoderInput input;
-    input.input_ids = row_of_ids(window.ids);
-    input.attention_mask = at::ones({1, std::ssize(window.ids)}, at::kLong);
-    if (task.type_ids) {
-      input.token_type_ids = row_of_ids(std::vector<std::int64_t>(window.type_ids.begin(), window.type_ids.end()));
-    }
-    task.model->hidden_states(input);
+    const text::Encoding* const row = &window;
+    task.model->hidden_states(windows_alone(task, {&row, 1}));
   });
 }
 
