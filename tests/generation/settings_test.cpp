@@ -65,6 +65,39 @@ TEST_F(SettingsTest, TheModelsConfigIsReadWithTheSameCare) {
   EXPECT_EQ(read_settings(directory_.path(), usual).max_new_tokens, 256);
 }
 
+// As transformers 5.23: generation_config.json decides alone, where it names any token that a text may start with.
+TEST_F(SettingsTest, TheStartTokenOfADirectoryWithoutOne) {
+  write("config.json", R"({"decoder_start_token_id": 2, "bos_token_id": 5})");
+  EXPECT_EQ(start_token(read(), "here"), 2);
+  write("generation_config.json", R"({"bos_token_id": 0})");
+  EXPECT_EQ(start_token(read(), "here"), 0);
+  write("generation_config.json", R"({"bos_token_id": 0, "decoder_start_token_id": 7})");
+  EXPECT_EQ(start_token(read(), "here"), 7);
+  write("generation_config.json", R"({"num_beams": 2})");  // which transformers refuses
+  EXPECT_EQ(start_token(read(), "here"), 2);
+  write("config.json", R"({"bos_token_id": 5})");
+  EXPECT_EQ(start_token(read(), "here"), 5);
+}
+
+TEST_F(SettingsTest, TheOlderNameOfAForcedFirstToken) {
+  write("config.json", R"({"force_bos_token_to_be_generated": true, "bos_token_id": 3, "forced_bos_token_id": 9})");
+  EXPECT_EQ(read().forced_bos_token_id, 3);
+  for (const char* value : {"false", "null", "0"}) {
+    write("config.json", concat(R"({"bos_token_id": 3, "force_bos_token_to_be_generated": )", value, "}"));
+    EXPECT_EQ(read().forced_bos_token_id, -1) << value;
+  }
+  write("config.json", R"({"force_bos_token_to_be_generated": true, "forced_bos_token_id": 9})");
+  EXPECT_EQ(read().forced_bos_token_id, -1);  // there is no such token
+  write("config.json", R"({"force_bos_token_to_be_generated": true, "bos_token_id": 3})");
+  write("generation_config.json", R"({"bos_token_id": 4})");
+  EXPECT_EQ(read().forced_bos_token_id, -1);  // config.json has no say any more
+  write("generation_config.json", R"({"bos_token_id": 4, "force_bos_token_to_be_generated": true})");
+  EXPECT_EQ(read().forced_bos_token_id, -1);
+  write("generation_config.json",
+        R"({"_from_model_config": true, "bos_token_id": 4, "force_bos_token_to_be_generated": true})");
+  EXPECT_EQ(read().forced_bos_token_id, 4);
+}
+
 TEST_F(SettingsTest, WhatWeftDoesNotHaveIsRefused) {
   const auto refused = [&](ErrorKind kind, std::initializer_list<std::string_view> words, const std::string& json) {
     write("generation_config.json", json);

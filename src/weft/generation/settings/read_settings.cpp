@@ -63,6 +63,8 @@ constexpr std::array<std::string_view, 31> kIgnored = {"transformers_version",
                                                        "speculative_mode",
                                                        "continuous_batching_config"};
 
+constexpr const char* kForceFirst = "force_bos_token_to_be_generated";
+
 bool is_list_of_ids(std::string_view name) {
   return name == "eos_token_id" || name == "forced_eos_token_id" || name == "suppress_tokens" ||
          name == "begin_suppress_tokens";
@@ -171,13 +173,32 @@ Json object_of(const std::filesystem::path& file) {
   return json;
 }
 
-/// Ids that start or fill a text, from config.json where generation_config.json lacks them.
+/// Ids that start or fill a text, from config.json where generation_config.json lacks them. One that names a
+/// bos_token_id alone starts with that, whatever config.json says, as in transformers; where it names neither,
+/// transformers refuses to write.
 void add_ids(Json& settings, const Json& model) {
+  const bool starts = settings.contains("decoder_start_token_id") || settings.contains("bos_token_id");
   for (const std::string_view name : {"decoder_start_token_id", "bos_token_id", "pad_token_id"}) {
     const std::string key(name);
-    if (!settings.contains(key) && model.contains(key) && model[key].is_number_integer()) {
+    const bool decided = name == "decoder_start_token_id" && starts;
+    if (!settings.contains(key) && !decided && model.contains(key) && model[key].is_number_integer()) {
       settings[key] = model[key];
     }
+  }
+}
+
+/// The older name of forced_bos_token_id, which transformers reads in settings that stand, or stood, in a config.json:
+/// it wins over the newer one.
+void force_first(Json& settings, const Json& json, std::string_view where) {
+  const auto found = json.find(kForceFirst);
+  if (found == json.end() || says_nothing(*found) || *found == 0) {
+    return;
+  }
+  settings.erase("forced_bos_token_id");
+  if (settings.contains("bos_token_id")) {
+    settings["forced_bos_token_id"] = settings["bos_token_id"];
+  } else {
+    log_warning(where, ": force_bos_token_to_be_generated has no effect, because there is no bos_token_id");
   }
 }
 
@@ -205,9 +226,17 @@ GenerationConfig read_settings(const std::filesystem::path& directory, const Gen
   const Json json = has_own ? object_of(own) : model_json;
   refuse_foreign(json, where);
   Json settings = own_form(formats::only_fields_of<GenerationConfig>(json), where);
+  const bool of_model = !has_own || json.value("_from_model_config", Json(false)) == true;
+  if (of_model) {
+    force_first(settings, json, where);
+  }
   GenerationConfig config = has_own ? GenerationConfig{} : defaults;
   if (has_own) {
-    warn_of_unknown(json, where);
+    Json said = json;
+    if (of_model) {
+      said.erase(kForceFirst);  // which counted above
+    }
+    warn_of_unknown(said, where);
     add_ids(settings, model_json);
   } else if (settings.contains("max_length")) {
     config.max_new_tokens = -1;  // a default, which would win against what the file says
