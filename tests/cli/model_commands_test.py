@@ -146,6 +146,7 @@ class GenerateTest(ModelCase):
         self.assertTrue(self.generate(*beams).startswith("graph token"))
         given, made = self.folder / "in.safetensors", self.folder / "out.safetensors"
         write_safetensors(given, input_ids=[[0, *b"graph"], list(b"tokens")], attention_mask=[[0, 1, 1, 1, 1, 1], [1] * 6])
+        self.assert_fails(weft("generate", self.model, "--input", given, "--output", made, "--block-size", "4"), 2, "--block-size is for an encoder-decoder")
         process = weft("generate", self.model, "--input", given, "--output", made, *beams, "--pad-token-id", "0")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertEqual(weft_json("generate", self.model, "--input", given, "--output", made, *beams, "--pad-token-id", "0"), {"output": str(made), "rows": 4})

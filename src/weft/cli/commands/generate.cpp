@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft generate`: continues a prompt and prints the text as it comes; tensors of prompts, and pictures, go to files.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -20,7 +21,7 @@
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
-#include "weft/cli/threads.h"
+#include "weft/cli/tasks/encoder_flags.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
@@ -52,7 +53,7 @@ struct GenerateOptions {
   std::int64_t compressed_memory = -1;
   bool like_transformers = false;
   GenerationFlags settings;
-  std::int64_t threads = 0;
+  EncoderFlags encoder;
   bool json = false;
 };
 
@@ -164,23 +165,25 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
 }
 
 TensorResults search_tensors(const checkpoint::OpenedModel& directory, const TensorTexts& texts,
-                             const generation::GenerationConfig& config, const GenerateOptions& options) {
+                             const generation::GenerationConfig& config, const GenerateOptions& options,
+                             const EncoderSettings& settings) {
   if (directory.is_encoder_decoder()) {
-    return write_targets(checkpoint::load_encoder_decoder(directory), texts, config, options.input);
+    const checkpoint::EncoderDecoderLoadOptions load{settings.encoder, settings.dtype, settings.check_finite};
+    return write_targets(checkpoint::load_encoder_decoder(directory, load), texts, config, options.input);
   }
   generation::LanguageModelDecoder decoder(load_with_memory(directory, options));
   return continue_texts(decoder, texts, config, options.input);
 }
 
 void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
-                 const generation::GenerationConfig& config) {
+                 const generation::GenerationConfig& config, const EncoderSettings& settings) {
   if (!config.stop_strings.empty()) {
     throw UsageError("weft generate --input has ids and no tokeniser: stop_strings has no effect",
                      "give --eos-token-id, or --prompt instead of --input");
   }
-  const TensorTexts texts = read_texts(options.input);
+  const TensorTexts texts = read_tensor_texts(options.input, directory.is_encoder_decoder());
   const InterruptGuard guard;
-  const TensorResults results = search_tensors(directory, texts, config, options);
+  const TensorResults results = search_tensors(directory, texts, config, options, settings);
   if (interrupted()) {
     fail(ErrorKind::kInterrupted, "stopped before all texts were there; ", quote(options.picture.output, 4096),
          " was not written");
@@ -228,22 +231,35 @@ void require_decoder(const models::TransformerConfig& config, const std::string&
   }
 }
 
+// Flags that only decoders have, or only encoder-decoders.
+void check_flags_of_kind(const GenerateOptions& options, const checkpoint::OpenedModel& directory) {
+  if (!directory.is_encoder_decoder()) {
+    require_decoder(directory.own_config(), options.run);  // which also says what a directory is that cannot generate
+    if (!options.encoder.given.empty()) {
+      std::string flag = options.encoder.given.begin().key();
+      std::replace(flag.begin(), flag.end(), '_', '-');
+      throw UsageError(
+          concat("--", flag, " is for an encoder-decoder, whose encoder it changes, and this is a decoder"),
+          "leave it out");
+    }
+    return;
+  }
+  if (options.memory >= 0 || options.compressed_memory >= 0) {
+    throw UsageError("a memory is for decoders with attention `relative` or `span`, and this is an encoder-decoder",
+                     "leave --memory and --compressed-memory out");
+  }
+  if (options.like_transformers) {
+    throw UsageError("--like-transformers is for Reformers of transformers, and this is an encoder-decoder",
+                     "leave it out");
+  }
+}
+
 void run_generate(const GenerateOptions& options) {
   check_generate_flags(options);
   const bool has_tensors = !options.input.empty();
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.run);
   const bool has_source = directory.is_encoder_decoder();
-  if (!has_source) {
-    require_decoder(directory.own_config(), options.run);  // which also says what a directory is that cannot generate
-  }
-  if (has_source && (options.memory >= 0 || options.compressed_memory >= 0)) {
-    throw UsageError("a memory is for decoders with attention `relative` or `span`, and this is an encoder-decoder",
-                     "leave --memory and --compressed-memory out");
-  }
-  if (has_source && options.like_transformers) {
-    throw UsageError("--like-transformers is for Reformers of transformers, and this is an encoder-decoder",
-                     "leave it out");
-  }
+  check_flags_of_kind(options, directory);
   const generation::GenerationConfig config =
       generation_settings(options.settings, options.run, "weft generate",
                           has_source ? generation::GenerationConfig{} : language_model_defaults());
@@ -252,9 +268,9 @@ void run_generate(const GenerateOptions& options) {
     return;
   }
   check_settings(config, options.settings, directory.path(), "weft generate", room_in(directory));
-  apply_threads(options.threads);
+  const EncoderSettings settings = encoder_settings(options.encoder, "weft generate");
   if (has_tensors) {
-    run_tensors(options, directory, config);
+    run_tensors(options, directory, config, settings);
   } else if (options.picture.given() && !has_source) {
     complete_picture(options.picture, directory, config);
   } else if (has_source) {
@@ -283,7 +299,8 @@ void add_generate(CLI::App& parent) {
                                  ->option_text("FILE")
                                  ->excludes(prompt);
   CLI::Option* input = app.add_option("--input", options->input,
-                                      "safetensors file with input_ids and, if you like, attention_mask [B, N]")
+                                      "safetensors file with input_ids and, if you like, attention_mask [B, N]; of an "
+                                      "encoder-decoder global_attention_mask [B, N] and decoder_input_ids [B, T], too")
                            ->option_text("FILE")
                            ->excludes(prompt)
                            ->excludes(prompt_file);
@@ -319,7 +336,7 @@ void add_generate(CLI::App& parent) {
       "continue with a Reformer as transformers 5 does with its cache, which is not what the whole text gives, "
       "and without the bias of the head");
   add_generation_flags(app, options->settings);
-  add_threads_flag(app, options->threads);
+  add_encoder_flags(app, options->encoder);
   add_json_flag(app, options->json);
   app.callback([options] {
     options->picture.json = options->json;

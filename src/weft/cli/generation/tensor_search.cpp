@@ -10,7 +10,7 @@
 #include <map>
 #include <span>
 
-#include "weft/checkpoint/tensors.h"
+#include "weft/cli/tasks/input_tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/quote.h"
@@ -26,12 +26,45 @@ using generation::Sequence;
 // Searched together: more would take memory by the number of texts.
 constexpr std::size_t kTextsOfABatch = 32;
 
-at::Tensor table_of_ids(const std::string& path, const std::string& name, const at::Tensor& tensor) {
-  if (!at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true) || tensor.dim() != 2 || tensor.numel() == 0) {
+/// Errors: kFormat unless the tensor is [B, N] with something in it.
+const at::Tensor& require_table(const std::string& path, const char* name, const at::Tensor& tensor) {
+  if (tensor.dim() != 2 || tensor.numel() == 0) {
     fail(ErrorKind::kFormat, quote(path, 4096), ": tensor ", quote(name), " must hold whole numbers [B, N], found ",
-         tensor.toString(), " ", tensor.sizes());
+         tensor.sizes());
   }
-  return tensor.to(at::kLong).contiguous();
+  return tensor;
+}
+
+/// Zeros and ones of the shape of `ids`; all ones where the file has none.
+at::Tensor mask_of(InputTensors& inputs, const char* name, const at::Tensor& ids, const std::string& path) {
+  const at::Tensor mask = inputs[name].defined() ? inputs[name].contiguous() : at::ones_like(ids);
+  if (mask.sizes() != ids.sizes()) {
+    fail(ErrorKind::kFormat, quote(path, 4096), ": ", name, " is ", mask.sizes(), ", the ids are ", ids.sizes());
+  }
+  if (mask.min().item<std::int64_t>() < 0 || mask.max().item<std::int64_t>() > 1) {
+    fail(ErrorKind::kFormat, quote(path, 4096), ": ", name, " must hold 0 and 1 only");
+  }
+  return mask;
+}
+
+/// What a decoder has written before, one row a source. transformers puts the start token before one without it.
+at::Tensor beginnings_of(InputTensors& inputs, const at::Tensor& sources, const std::string& path) {
+  if (!inputs["decoder_input_ids"].defined()) {
+    require(!inputs["decoder_attention_mask"].defined(), quote(path, 4096),
+            ": decoder_attention_mask belongs to decoder_input_ids, which are not there");
+    return {};
+  }
+  const at::Tensor ids = require_table(path, "decoder_input_ids", inputs["decoder_input_ids"]).contiguous();
+  if (ids.size(0) != sources.size(0)) {
+    fail(ErrorKind::kFormat, quote(path, 4096), ": decoder_input_ids have ", ids.size(0), " rows, input_ids ",
+         sources.size(0));
+  }
+  if (mask_of(inputs, "decoder_attention_mask", ids, path).eq(0).any().item<bool>()) {
+    fail(ErrorKind::kUnsupported, quote(path, 4096),
+         ": decoder_attention_mask must be ones: texts that are continued together have one length; give those of "
+         "each length in a file of their own");
+  }
+  return ids;
 }
 
 Ids row_ids(const at::Tensor& table, std::int64_t row) {
@@ -41,28 +74,15 @@ Ids row_ids(const at::Tensor& table, std::int64_t row) {
 
 }  // namespace
 
-TensorTexts read_texts(const std::string& path) {
+TensorTexts read_tensor_texts(const std::string& path, bool with_source) {
+  InputTensors inputs = read_input_tensors(path, with_source ? pair_inputs() : pair_inputs().first(2), {"input_ids"});
   TensorTexts texts;
-  for (const auto& [name, tensor] : checkpoint::load_tensors(path)) {
-    if (name != "input_ids" && name != "attention_mask") {
-      fail(ErrorKind::kFormat, quote(path, 4096), ": unknown tensor ", quote(name),
-           ", expected input_ids or attention_mask");
-    }
-    (name == "input_ids" ? texts.input_ids : texts.attention_mask) = table_of_ids(path, name, tensor);
+  texts.input_ids = require_table(path, "input_ids", inputs["input_ids"]).contiguous();
+  texts.attention_mask = mask_of(inputs, "attention_mask", texts.input_ids, path);
+  if (inputs["global_attention_mask"].defined()) {
+    texts.global_attention_mask = mask_of(inputs, "global_attention_mask", texts.input_ids, path);
   }
-  if (!texts.input_ids.defined()) {
-    fail(ErrorKind::kFormat, quote(path, 4096), ": has no tensor 'input_ids'");
-  }
-  if (!texts.attention_mask.defined()) {
-    texts.attention_mask = at::ones_like(texts.input_ids);
-  }
-  if (texts.attention_mask.sizes() != texts.input_ids.sizes()) {
-    fail(ErrorKind::kFormat, quote(path, 4096), ": attention_mask is ", texts.attention_mask.sizes(),
-         ", input_ids are ", texts.input_ids.sizes());
-  }
-  if (texts.attention_mask.min().item<std::int64_t>() < 0 || texts.attention_mask.max().item<std::int64_t>() > 1) {
-    fail(ErrorKind::kFormat, quote(path, 4096), ": attention_mask must hold 0 and 1 only");
-  }
+  texts.decoder_input_ids = beginnings_of(inputs, texts.input_ids, path);
   return texts;
 }
 
@@ -142,24 +162,46 @@ Ids source_text(const TensorTexts& sources, std::int64_t row, const std::string&
   return ids;
 }
 
+/// The start token, or what is given, behind it where it does not begin with it. As in transformers, which looks at all
+/// rows together.
+std::vector<Ids> beginnings(const TensorTexts& sources, std::int64_t start) {
+  const std::int64_t rows = sources.input_ids.size(0);
+  const at::Tensor& given = sources.decoder_input_ids;
+  if (!given.defined()) {
+    return std::vector<Ids>(static_cast<std::size_t>(rows), Ids{start});
+  }
+  const bool lack_start = given.select(1, 0).ne(start).all().item<bool>();
+  std::vector<Ids> all;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    all.push_back(row_ids(given, row));
+    if (lack_start) {
+      all.back().insert(all.back().begin(), start);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 TensorResults write_targets(const models::EncoderDecoder& model, const TensorTexts& sources,
                             const generation::GenerationConfig& config, const std::string& path) {
   constexpr auto kBatch = static_cast<std::int64_t>(kTextsOfABatch);
   const std::int64_t rows = sources.input_ids.size(0);
-  const std::vector<Ids> before(static_cast<std::size_t>(rows), Ids{generation::start_token(config, path)});
+  const std::vector<Ids> before = beginnings(sources, generation::start_token(config, path));
   std::vector<std::vector<Sequence>> found;
   for (std::int64_t first = 0; first < rows && !interrupted(); first += kBatch) {
     const std::int64_t count = std::min(kBatch, rows - first);
     generation::SearchRequest request{.scores = true};
     for (std::int64_t row = first; row < first + count; ++row) {
-      request.prompts.push_back(before.front());
+      request.prompts.push_back(before[static_cast<std::size_t>(row)]);
       request.sources.push_back(source_text(sources, row, path));
       request.numbers.push_back(row);
     }
-    generation::PairDecoder decoder(model, sources.input_ids.narrow(0, first, count),
-                                    sources.attention_mask.narrow(0, first, count));
+    const auto part = [&](const at::Tensor& tensor) {
+      return tensor.defined() ? tensor.narrow(0, first, count) : tensor;
+    };
+    generation::PairDecoder decoder(model, part(sources.input_ids), part(sources.attention_mask),
+                                    part(sources.global_attention_mask));
     for (std::vector<Sequence>& texts : generation::search(decoder, request, config)) {
       found.push_back(std::move(texts));
     }

@@ -12,14 +12,17 @@
 
 namespace weft::cli {
 
-/// input_ids and attention_mask, int64 [B, N]; all of a mask that the file lacks is 1.
+/// int64; all of an attention_mask that the file lacks is 1. The last two are for an encoder-decoder.
 struct TensorTexts {
-  at::Tensor input_ids;
-  at::Tensor attention_mask;
+  at::Tensor input_ids;                   ///< [B, N]
+  at::Tensor attention_mask;              ///< [B, N]
+  at::Tensor global_attention_mask = {};  ///< [B, N], or undefined: the family's own
+  at::Tensor decoder_input_ids = {};      ///< [B, T] that the texts begin with, or undefined: the start token
 };
 
-/// Errors: kFormat naming the file and the tensor, for shapes, dtypes, other tensors and masks other than 0 and 1.
-TensorTexts read_texts(const std::string& path);
+/// The tensors that `weft forward` takes; of a model without a source ids and mask alone. Errors: kFormat naming the
+/// file and the tensor, for shapes, dtypes, other tensors and masks other than 0 and 1.
+TensorTexts read_tensor_texts(const std::string& path, bool with_source);
 
 /// `sequences` int64 [B * num_return_sequences, L] with what comes before the new tokens, filled up with pad_token_id,
 /// else the first of eos_token_id, else 0; and `sequences_scores` float32, one a row. A text that the search did not

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft forward`: tensors in, tensors out, under the names of transformers; for comparisons and pipelines.
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +18,9 @@
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/encoder_flags.h"
+#include "weft/cli/tasks/input_tensors.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
-#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 
 namespace weft::cli {
@@ -41,44 +38,6 @@ struct ForwardCommand {
   EncoderFlags encoder;
   bool json = false;
 };
-
-// Whole numbers of any width, and bool; what it stands for is the model's to check.
-at::Tensor whole_numbers(const std::string& path, const std::string& name, const at::Tensor& tensor) {
-  if (!at::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)) {
-    fail(ErrorKind::kFormat, quote(path, 4096), ": tensor ", quote(name), " must hold whole numbers, found ",
-         tensor.toString());
-  }
-  return tensor.to(at::kLong);
-}
-
-/// Tensors of the input by name, all of which the model takes.
-using Inputs = std::map<std::string, at::Tensor>;
-
-constexpr std::array<const char*, 13> kEncoderInputs{
-    "input_ids",         "attention_mask",        "token_type_ids", "global_attention_mask", "global_input_ids",
-    "global_input_mask", "global_token_type_ids", "sentence_ids",   "paragraph_ids",         "linked_ids",
-    "segment_ids",       "global_segment_ids",    "sees_all"};
-constexpr std::array<const char*, 5> kPairInputs{"input_ids", "attention_mask", "global_attention_mask",
-                                                 "decoder_input_ids", "decoder_attention_mask"};
-
-template <std::size_t kCount>
-Inputs read_inputs(const std::string& path, const std::array<const char*, kCount>& names,
-                   std::initializer_list<const char*> needed) {
-  Inputs inputs;
-  for (const auto& [name, tensor] : checkpoint::load_tensors(path)) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      const std::string all = joined(names, ", ", [](const char* known) { return known; });
-      fail(ErrorKind::kFormat, quote(path, 4096), ": unknown tensor ", quote(name), ", expected ", all);
-    }
-    inputs[name] = whole_numbers(path, name, tensor);
-  }
-  for (const char* name : needed) {
-    if (!inputs.contains(name)) {
-      fail(ErrorKind::kFormat, quote(path, 4096), ": has no tensor '", name, "'");
-    }
-  }
-  return inputs;
-}
 
 /// What a call gave, and what is said of it.
 struct Forwarded {
@@ -102,7 +61,7 @@ Forwarded timed(const std::string& path, Call&& call) {
 }
 
 /// What an etc is given beside its text.
-models::GlobalInput global_input(Inputs& inputs) {
+models::GlobalInput global_input(InputTensors& inputs) {
   return {.input_ids = inputs["global_input_ids"],
           .mask = inputs["global_input_mask"],
           .token_type_ids = inputs["global_token_type_ids"],
@@ -116,7 +75,7 @@ models::GlobalInput global_input(Inputs& inputs) {
 
 Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
                           const std::string& path) {
-  Inputs inputs = read_inputs(path, kEncoderInputs, {"input_ids"});
+  InputTensors inputs = read_input_tensors(path, encoder_inputs(), {"input_ids"});
   checkpoint::EncoderLoadOptions load;
   load.encoder = settings.encoder;
   load.dtype = settings.dtype;
@@ -135,7 +94,7 @@ Forwarded forward_encoder(const checkpoint::OpenedModel& directory, const Encode
 
 Forwarded forward_pair(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
                        const std::string& path) {
-  Inputs inputs = read_inputs(path, kPairInputs, {"input_ids", "decoder_input_ids"});
+  InputTensors inputs = read_input_tensors(path, pair_inputs(), {"input_ids", "decoder_input_ids"});
   models::EncoderDecoder model =
       checkpoint::load_encoder_decoder(directory, {settings.encoder, settings.dtype, settings.check_finite});
   return timed(path, [&] {
