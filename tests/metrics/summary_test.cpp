@@ -59,6 +59,22 @@ TEST(PorterStemmerTest, EqualsNltk) {
   EXPECT_EQ(porter_stem(""), "");
 }
 
+TEST(Rouge, SaysWhereItCountsNoWords) {
+  const auto remark = [](std::vector<std::string> references) {
+    RougeScorer scorer(true);
+    for (const std::string& reference : references) {
+      scorer.add(reference, std::span(&reference, 1));
+    }
+    return scorer.remark();
+  };
+  EXPECT_EQ(remark({"The loom.", ""}), "");
+  EXPECT_EQ(remark({"Die Weberin kämmt Wolle – „ohne“ Übermut…"}), "");
+  EXPECT_NE(remark({"織機が動く。"}).find("100% of the letters"), std::string::npos);
+  EXPECT_NE(remark({"织机", "The loom runs the whole day long, and so on"}).find("1 of 2 hold no word"),
+            std::string::npos);
+  EXPECT_NE(remark({"Станок works"}).find("54%"), std::string::npos);
+}
+
 // rouge_score's table and its way back.
 std::vector<std::size_t> by_table(const Symbols& rows, const Symbols& columns) {
   std::vector<std::vector<int>> table(rows.size() + 1, std::vector<int>(columns.size() + 1));

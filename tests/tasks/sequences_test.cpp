@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation and summaries with a writer in place of a model: no sentence is lost, all white space stays, languages
 // are checked, and what is too long is said.
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -52,6 +53,13 @@ SequenceModel byte_model(std::shared_ptr<Writer> writer, std::int64_t longest) {
           .name = "'bytes'",
           .longest = longest,
           .vocabulary = 256};
+}
+
+SequenceModel marian_model(const char* name, std::shared_ptr<Writer> writer) {
+  SequenceModel model = byte_model(std::move(writer), 1000);
+  model.tokenizer = text::load_pair_tokenizer(std::filesystem::path(WEFT_TEST_DATA_DIR) / "pairs" / name);
+  model.vocabulary = 1 << 20;
+  return model;
 }
 
 TranslateOptions by_sentences() {
@@ -231,6 +239,45 @@ TEST(Summarize, TruncatesOnlyWhenAsked) {
   EXPECT_EQ(results[1].result[0]["summary_text"], "a long");
   EXPECT_EQ(results[1].metadata["truncated"], 5);
   EXPECT_EQ(copier->read[0], (Ids{1, 'a', ' ', 'l', 'o', 'n', 'g', 2})) << "the end keeps its token";
+}
+
+TEST(LanguageCodes, MayHaveBlanksAroundThem) {
+  const std::vector<std::string> codes{">>de<<", ">>fr<<"};
+  for (const char* text : {">>fr<<The loom", ">>fr<< The loom", "  >>fr<<\t The loom"}) {
+    const std::string code = own_code(text, codes);
+    EXPECT_EQ(code, ">>fr<<") << text;
+    EXPECT_EQ(std::string(text).substr(behind_code(text, code)), "The loom");
+  }
+  EXPECT_EQ(own_code("The >>fr<<", codes), "");
+  EXPECT_EQ(behind_code(" The", ""), 0U);
+  const auto copier = std::make_shared<Copier>();
+  const SequenceModel model = marian_model("marian-codes", copier);
+  for (const char* text : {">>fr<< The loom", " >>fr<<  The loom"}) {
+    const std::vector<Document> documents{{text, std::nullopt, "one"}};
+    const auto results = translate(model, documents, by_sentences());
+    const auto written = results.front().result.front().at("translation_text").get<std::string>();
+    EXPECT_FALSE(written.starts_with(' ')) << written;
+    EXPECT_EQ(copier->read.back(), copier->read.front());
+  }
+}
+
+TEST(LanguageCodes, OfAnotherModelAreNoText) {
+  const auto read = [](const char* name, const std::string& text) {
+    const std::vector<Document> documents{{text, std::nullopt, "line 3"}};
+    TranslateOptions options = by_sentences();
+    options.code = std::string(name) == "marian-codes" ? std::optional<std::string>(">>de<<") : std::nullopt;
+    translate(marian_model(name, std::make_shared<Copier>()), documents, options);
+  };
+  expect_error(ErrorKind::kArgument, {"line 3", ">>xx<<", "'de', 'fr'"}, [&] { read("marian-codes", ">>xx<< Loom"); });
+  expect_error(ErrorKind::kArgument, {"line 3", ">>fr<<", "one language"},
+               [&] { read("marian-separate", ">>fr<< Loom"); });
+  for (const char* text : {" >>xx<< Loom", ">>no code at all, but a long text<<", ">> quoted <<", ">><<", "Loom"}) {
+    EXPECT_NO_THROW(read("marian-codes", text)) << text;
+    EXPECT_NO_THROW(read("marian-separate", text)) << text;
+  }
+  const SequenceModel bytes = byte_model(std::make_shared<Copier>(), 1000);
+  const std::vector<Document> documents{{">>fr<< Loom", std::nullopt, "one"}};
+  EXPECT_NO_THROW(translate(bytes, documents, by_sentences()));  // whose tokeniser knows of no codes
 }
 
 }  // namespace

@@ -139,13 +139,22 @@ class StreamTest(Case):
         self.assertEqual([server.ask("GET", "/translate")[0], server.ask("POST", "/summarize", {"inputs": "a", "api_key": "sesame"})[0]], [401, 401])
         key = {"Authorization": "Bearer sesame"}
         self.assertEqual(server.ask("POST", "/translate", {**asked, "alternatives": 3}, key)[0], 400)
+        wanted = server.ask("POST", "/translate", {"q": "a man", "target": "de"}, key)[:2]
+        self.assertEqual(server.ask("POST", "/translate", "q=a+man&source=auto&target=de&format=text&alternatives=0&api_key=sesame",
+                                    {"Content-Type": "application/x-www-form-urlencoded"})[:2], wanted)
+        part = "--x\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\na man\r\n--x--\r\n"
+        for path, body in (("/translate", part), ("/summarize", "inputs=a+man")):
+            status, answer = server.ask("POST", path, body, key)[:2]
+            self.assertEqual((status, "is a form" in answer["error"], "application/json" in answer["error"]), (400, True, True))
+        status, answer = server.ask("POST", "/translate", {"q": ">>xx<< a man", "target": "de"}, key)[:2]
+        self.assertEqual((status, ">>xx<<" in answer["error"], "'de', 'fr'" in answer["error"]), (400, True, True))
         self.assertEqual(server.stop()[0], 0)
 
     def test_choose_and_restore(self):
         choices = make_model(self.folder / "choices", "bert", "multiple-choice")
         words = make_model(self.folder / "words", "bert", "token-classification", "--labels", "O", "S-Title", "S-.", "S-UPPER?")
         server = self.serve(choices, words)
-        self.assertEqual([model["tasks"] for model in server.ask("GET", "/v1/models")[1]["data"]], [["choose"], ["embed", "restore", "tag"]])
+        self.assertEqual([model["tasks"] for model in server.ask("GET", "/v1/models")[1]["data"]], [["choose", "embed"], ["embed", "restore", "tag"]])
         question = {"prompt": TEXT, "choices": ["hello", "the thread", "we see"]}
         (wanted,) = results("choose", choices, "--prompt", TEXT, *(word for choice in question["choices"] for word in ("--choice", choice)))
         found = server.ask("POST", "/choose", {"inputs": question})[1]
@@ -153,6 +162,7 @@ class StreamTest(Case):
         for one, other in zip(found, wanted["result"]):
             self.assertAlmostEqual(one["score"], other["score"], places=4)
         self.assertEqual(len(server.ask("POST", "/choose", {"inputs": [question, question]})[1]), 2)
+        self.assertEqual(len(server.ask("POST", "/v1/models/choices/embed", {"inputs": [TEXT, TEXT]})[1]), 2)
         (wanted,) = results("restore", TEXT, "--model", words)
         self.assertEqual(server.ask("POST", "/restore", {"inputs": TEXT})[1], wanted["result"])
         self.assertEqual(server.ask("POST", "/restore", {"inputs": [TEXT, ""]})[1][0], wanted["result"])

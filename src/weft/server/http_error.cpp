@@ -6,6 +6,7 @@
 
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/server/forms/form_body.h"
 
 namespace weft::server {
 namespace {
@@ -42,6 +43,10 @@ formats::Json json_object(const Request& request) {
   if (request.body.empty()) {
     fail(ErrorKind::kFormat, "the request has no body; expected a JSON object");
   }
+  if (is_multipart(request.body) || form_fields(request.body)) {
+    fail(ErrorKind::kFormat,
+         "the request's body is a form; expected a JSON object, with Content-Type: application/json");
+  }
   formats::Json json = formats::parse_json(request.body, "the request's body");
   if (!json.is_object()) {
     fail(ErrorKind::kFormat, "the request's body is JSON of type ", json.type_name(), "; expected an object");
@@ -51,7 +56,7 @@ formats::Json json_object(const Request& request) {
 
 std::string key_of(const Request& request) {
   try {
-    const formats::Json body = json_object(request);
+    const formats::Json body = json_or_form(request);
     const auto key = body.find("api_key");
     return key != body.end() && key->is_string() ? key->get<std::string>() : "";
   } catch (const Error&) {

@@ -181,6 +181,9 @@ std::string with_lines(const std::string& text, const std::string& mark) {
 }
 
 void print_rouge(const metrics::RougeScorer& scorer, const ScoreConfig& config, bool as_json) {
+  if (const std::string remark = scorer.remark(); !remark.empty()) {
+    log_warning(remark);
+  }
   const metrics::RougeScore mean = scorer.mean();
   std::vector<BootstrapInterval> intervals;
   if (config.confidence) {

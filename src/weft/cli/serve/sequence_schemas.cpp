@@ -34,7 +34,9 @@ server::Operation translate_operation() {
   const Json hub_answer =
       server::array_schema(server::object_schema({{"translation_text", text_schema()}}, {"translation_text"}));
   return {
-      .summary = "Translates texts, sentence by sentence; the answer has the shape of the request.",
+      .summary =
+          "Translates texts, sentence by sentence; the answer has the shape of the request. A form "
+          "(application/x-www-form-urlencoded) with q, source and target is read, too.",
       .body = server::any_schema({plain, libre, hub}),
       .answer = server::any_schema({plain_answer, libre_answer, hub_answer}),
       .piece = server::object_schema({{"index", integer_schema()}, {"text", text_schema()}, {"source", text_schema()}},

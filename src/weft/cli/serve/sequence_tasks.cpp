@@ -13,6 +13,7 @@
 #include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/server/forms/form_body.h"
 #include "weft/tasks/sequences/languages.h"
 #include "weft/tasks/sequences/summarize.h"
 #include "weft/tasks/sequences/translate.h"
@@ -93,6 +94,16 @@ TranslateRequest hub_shape(const formats::Json& body) {
   return request;
 }
 
+// A form, which LibreTranslate's clients may send, has strings where JSON has numbers.
+formats::Json read_body(const server::Request& request) {
+  formats::Json body = server::json_or_form(request);
+  const auto alternatives = body.find("alternatives");
+  if (alternatives != body.end() && *alternatives == "0") {
+    *alternatives = 0;
+  }
+  return body;
+}
+
 TranslateRequest read_translate(const formats::Json& body) {
   if (body.contains("q")) {
     return libre_shape(body);
@@ -148,7 +159,7 @@ server::Work translation_in_pieces(const SharedPair& task, const std::string& na
 }
 
 server::Work translate_work(const SharedPair& task, const std::string& name, const server::Request& request) {
-  const formats::Json body = server::json_object(request);
+  const formats::Json body = read_body(request);
   TranslateRequest asked = read_translate(body);
   for (const server::Text& text : asked.inputs.texts) {
     require(!text.second, "a text to translate must be a string, found an object with 'text_pair'");

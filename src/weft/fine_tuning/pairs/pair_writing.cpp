@@ -6,7 +6,9 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <mutex>
 
+#include "weft/core/log.h"
 #include "weft/generation/pair_decoder.h"
 #include "weft/generation/search/search.h"
 #include "weft/metrics/summary/rouge.h"
@@ -123,6 +125,10 @@ formats::Json writing_figures(std::string_view task, std::span<const std::string
   metrics::RougeScorer scorer(true);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     scorer.add(texts[i], references.subspan(i, 1));
+  }
+  static std::once_flag said;  // once for all evaluations of a training
+  if (const std::string remark = scorer.remark(); !remark.empty() && training::processes().is_first()) {
+    std::call_once(said, [&] { log_warning(remark); });
   }
   formats::Json figures = formats::Json::object();
   for (std::size_t kind = 0; kind < metrics::kRougeNames.size(); ++kind) {

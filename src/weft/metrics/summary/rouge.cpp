@@ -3,6 +3,7 @@
 #include "weft/metrics/summary/rouge.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <numeric>
 #include <set>
@@ -165,6 +166,36 @@ void RougeScorer::add(std::string_view summary, std::span<const std::string> ref
     }
   }
   scores_.push_back(best);
+  std::for_each(references.begin(), references.end(), [&](const std::string& reference) { look_at(reference); });
+}
+
+void RougeScorer::look_at(std::string_view reference) {
+  std::int64_t counted = 0;
+  std::int64_t passed_over = 0;
+  for (std::size_t at = 0; at < reference.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(reference[at]);
+    const auto next = static_cast<unsigned char>(at + 1 < reference.size() ? reference[at + 1] : 0);
+    // Dashes and quotes (U+2000 to U+207F, U+3000 to U+303F) are no letters; a sequence counts by its first byte.
+    const bool sign = (byte == 0xE2 && next <= 0x81) || (byte == 0xE3 && next == 0x80);
+    counted += std::isalnum(byte) != 0 && byte < 0x80 ? 1 : 0;
+    passed_over += byte >= 0xC3 && !sign ? 1 : 0;
+  }
+  ++references_;
+  wordless_ += counted == 0 && passed_over > 0 ? 1 : 0;
+  counted_ += counted;
+  passed_over_ += passed_over;
+}
+
+std::string RougeScorer::remark() const {
+  constexpr std::int64_t kPercent = 100;
+  constexpr std::int64_t kMuch = 20;
+  const std::int64_t part = kPercent * passed_over_ / std::max<std::int64_t>(1, counted_ + passed_over_);
+  if (wordless_ == 0 && part < kMuch) {
+    return {};
+  }
+  return concat("ROUGE counts words of a-z and 0-9 alone, as rouge_score does: it passes over ", part,
+                "% of the letters of the references, and ", wordless_, " of ", references_,
+                " hold no word that it counts; chrF compares texts in any script");
 }
 
 RougeScore RougeScorer::mean() const {

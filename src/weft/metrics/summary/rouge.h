@@ -48,9 +48,18 @@ class RougeScorer {
   /// draws without a seed, so that it has no figure to be equal to.
   std::vector<BootstrapInterval> intervals(std::int64_t samples) const;
   std::int64_t summaries() const noexcept { return static_cast<std::int64_t>(scores_.size()); }
+  /// What a reader of the figures must know of the references: how many hold no word that ROUGE counts, and which part
+  /// of their letters it passes over, because it knows a-z and 0-9 alone. Empty where it counts nearly all.
+  std::string remark() const;
 
  private:
+  void look_at(std::string_view reference);
+
   bool stemmer_;
+  std::int64_t references_ = 0;
+  std::int64_t wordless_ = 0;  // with letters, but none that count
+  std::int64_t counted_ = 0;   // letters and digits
+  std::int64_t passed_over_ = 0;
   std::vector<RougeScore> scores_;
 };
 

@@ -103,6 +103,9 @@ class Alignment {
 
   text::WordIds words_of(const std::string& text, text::Side side, const std::string& name,
                          std::int64_t vocabulary) const {
+    if (side == text::Side::kSource) {
+      check_own_code(model_.texts, text, name);
+    }
     text::WordIds read;
     try {
       read = text::read_words(*model_.texts.tokenizer, text, side, before(text, side));
@@ -116,7 +119,8 @@ class Alignment {
   // The language code, unless the text begins with one, which is then its first word.
   std::string before(const std::string& text, text::Side side) const {
     const std::vector<std::string> codes = model_.texts.tokenizer->language_codes();
-    if (side == text::Side::kTarget || codes.empty() || !own_code(text, codes).empty()) {
+    const std::string own = own_code(text, codes);
+    if (side == text::Side::kTarget || codes.empty() || (!own.empty() && text.starts_with(own))) {
       return {};
     }
     require(!model_.code.empty(), model_.texts.name, " writes several languages: name one with --target-lang; it has ",

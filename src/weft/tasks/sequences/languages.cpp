@@ -3,6 +3,8 @@
 #include "weft/tasks/sequences/languages.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
@@ -11,6 +13,8 @@
 
 namespace weft::tasks {
 namespace {
+
+std::size_t blanks_before(std::string_view text) { return std::min(text.find_first_not_of(" \t"), text.size()); }
 
 // The language that the directory names, against the one that was asked for.
 void check_language(const SequenceModel& model, const char* side, const std::string& named, const std::string& asked) {
@@ -33,9 +37,43 @@ std::string some_codes(const std::vector<std::string>& codes) {
 }
 
 std::string own_code(const std::string& text, const std::vector<std::string>& codes) {
+  const std::string_view begin = std::string_view(text).substr(blanks_before(text));
   const auto found =
-      std::find_if(codes.begin(), codes.end(), [&](const std::string& code) { return text.starts_with(code); });
+      std::find_if(codes.begin(), codes.end(), [&](const std::string& code) { return begin.starts_with(code); });
   return found == codes.end() ? std::string() : *found;
+}
+
+std::size_t behind_code(const std::string& text, const std::string& code) {
+  if (code.empty()) {
+    return 0;
+  }
+  const std::size_t end = blanks_before(text) + code.size();
+  return end + blanks_before(std::string_view(text).substr(end));
+}
+
+void check_own_code(const SequenceModel& model, const std::string& text, const std::string& name) {
+  constexpr std::size_t kLongest = 16;
+  const std::size_t end = text.starts_with(">>") ? text.find("<<") : std::string::npos;
+  if (model.tokenizer->side(text::Side::kSource).kind() != "marian") {
+    return;
+  }
+  if (end == std::string::npos || end <= 2 || end - 2 > kLongest) {
+    return;
+  }
+  const std::string word = text.substr(2, end - 2);
+  const bool looks_like_one = std::all_of(word.begin(), word.end(), [](char byte) {
+    return std::isalnum(static_cast<unsigned char>(byte)) != 0 || byte == '_' || byte == '-' || byte == '@';
+  });
+  const std::vector<std::string> codes = model.tokenizer->language_codes();
+  if (!looks_like_one || !own_code(text, codes).empty()) {
+    return;
+  }
+  throw Error(ErrorKind::kArgument,
+              concat(name, ": begins with >>", word, "<<, but ", model.name,
+                     codes.empty() ? " writes one language and has no codes"
+                                   : concat(" has no such code; it has ", some_codes(codes))),
+              codes.empty() ? "leave the code out; behind a blank it is text like any other"
+                            : "name one of these; behind a blank it is text like any other");
 }
 
 std::optional<std::string> language_code(const SequenceModel& model, const std::string& source,

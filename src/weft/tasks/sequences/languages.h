@@ -16,8 +16,15 @@ namespace weft::tasks {
 std::optional<std::string> language_code(const SequenceModel& model, const std::string& source,
                                          const std::string& target);
 
-/// The code of `codes` that `text` begins with, or nothing.
+/// The code of `codes` that `text` begins with, perhaps behind blanks, or nothing.
 std::string own_code(const std::string& text, const std::vector<std::string>& codes);
+
+/// Where the text begins behind its own `code` and the blanks around it; 0 for no code.
+std::size_t behind_code(const std::string& text, const std::string& code);
+
+/// Errors: kArgument naming `name`, the code and those that there are, for a source text of a Marian model that begins
+/// with a `>>xx<<` that the model lacks: the tokeniser would make the unknown token of it.
+void check_own_code(const SequenceModel& model, const std::string& text, const std::string& name);
 
 /// The languages of `codes`, the first dozen, for a message: "'de', 'fr'".
 std::string some_codes(const std::vector<std::string>& codes);

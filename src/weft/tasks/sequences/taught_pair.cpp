@@ -5,6 +5,7 @@
 #include <string>
 
 #include "weft/core/error.h"
+#include "weft/tasks/sequences/languages.h"
 #include "weft/tasks/text_too_long.h"
 
 namespace weft::tasks {
@@ -42,6 +43,7 @@ Ids framed_ids(const SequenceModel& texts, const std::string& name, const std::s
 
 TaughtPair taught_pair(const SequenceModel& texts, const models::EncoderDecoderConfig& config, const Document& document,
                        const TaughtPairRule& rule) {
+  check_own_code(texts, document.first, document.name);
   TaughtPair pair;
   pair.source =
       framed_ids(texts, document.name, document.first, {text::Side::kSource, config.vocab_size, texts.longest}, rule);

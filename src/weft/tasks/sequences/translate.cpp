@@ -17,7 +17,7 @@ namespace {
 // A document on its way: what is translated, and where its sources lie among those of all documents.
 struct Assignment {
   std::string text;        // the document, in valid UTF-8
-  std::size_t offset = 0;  // of what is translated: behind its own code, which is ASCII
+  std::size_t offset = 0;  // of what is translated: behind its own code and the blanks around it, which are ASCII
   std::string prefix;      // the language code, with a blank
   Segments segments;       // of body()
   std::size_t first_source = 0;
@@ -42,13 +42,14 @@ class Translation {
     if (task.text.empty()) {
       task.text = document.first;
     }
+    check_own_code(model_, task.text, document.name);
     const std::string own = own_code(task.text, codes_);
     require(!own.empty() || options_.code || codes_.empty(), document.name, ": ", model_.name,
             " writes several languages: name one with --target-lang, or begin the text with its >>code<<; it has ",
             some_codes(codes_));
     const std::string code = own.empty() ? options_.code.value_or("") : own;
     task.prefix = code.empty() ? code : code + " ";
-    task.offset = own.size();
+    task.offset = behind_code(task.text, own);
     task.first_source = sources_.size();
     const auto fits = [&](std::string_view stretch) {
       return static_cast<std::int64_t>(ids_of(task, stretch, document).size()) <= model_.longest;
