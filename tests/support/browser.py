@@ -10,6 +10,8 @@ import unittest
 import urllib.error
 import urllib.request
 
+# A browser of its own, which asks nobody for anything but the page.
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 DRIVER, BROWSER = shutil.which("chromedriver"), shutil.which("chromium")
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key that the standard gives a reference to an element
 
@@ -23,7 +25,7 @@ class Browser:
         self.driver = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             self.address = f"http://127.0.0.1:{self._port()}"
-            options = {"binary": BROWSER, "args": ["--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},{height}"]}
+            options = {"binary": BROWSER, "args": [*FLAGS, f"--window-size={width},{height}"]}
             made = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options,
                                                                                    "goog:loggingPrefs": {"browser": "ALL"}}}})
             self.session = f"/session/{made['sessionId']}"

@@ -55,6 +55,8 @@ class AttentionBrowserTest(Case):
             self.assertEqual(browser.run("return document.querySelectorAll('#grid [aria-pressed=true]').length"), 1)
             browser.keys("#large", ARROW_DOWN * 5)
             browser.wait_for("return document.querySelector('#row h2')?.textContent.startsWith('Row 5:')")
+            self.assertEqual(browser.run("const meters = [...document.querySelectorAll('#row meter')]; return [meters[0].value === meters[0].max, new Set(meters.map((one) => one.max)).size]"), [True, 1])
+            self.assertIn("The longest bar is the strongest key", browser.run("return document.getElementById('row').textContent"))
             weights = browser.wait_for("const found = [...document.querySelectorAll('#row meter')].map((meter) => meter.value); return found.length && found")
             self.assertEqual(weights, sorted(weights, reverse=True))
             self.assertLessEqual(len(weights), 6)
@@ -97,6 +99,39 @@ class AttentionBrowserTest(Case):
             browser.wait_for(f"return document.querySelector('#large').toDataURL() === {json.dumps(mean)}")
             browser.click("#sinks")
             browser.wait_for(f"return document.querySelector('#large').toDataURL() === {json.dumps(seen)}")
+            self.assertEqual(browser.errors(), [])
+
+    def test_small_pictures_are_seen(self):
+        """Each is drawn on the scale of its own largest cell, and a line of single cells is not lost when a picture shrinks."""
+        self.train("--steps", "2")
+        page = self.folder / "page.html"
+        weft_json("attention", self.run_directory, self.held_out.read_text()[:120], "--out", page)
+        marked = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+        data = json.loads(marked[1])
+        side = 200
+        (part, *_) = data["parts"] = data["parts"][:1]
+        part.update(queries=side, keys=side, rows=side, columns=side, top=0)
+        data["texts"]["source"]["tokens"] = ["w"] * side
+        # One head is weak all over, the other has a diagonal line.
+        for head, code in zip(part["heads"], (lambda row, key: 70 + 8 * (key % 3), lambda row, key: 160 if key == row else 90)):
+            head["mean"] = packed(bytes(code(row, key) for row in range(side) for key in range(side)))
+            head["largest"] = head["mean"]
+            head["key"] = packed(struct.pack(f"<{side}f", *[1.0] * side))
+        page.write_text(page.read_text().replace(marked[1], json.dumps(data)))
+        darkest = """const canvas = document.querySelectorAll('#grid canvas')[arguments[0]];
+            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            const strong = [26, 60, 120]; // the colour of the strongest cell
+            const lines = new Set();
+            for (let at = 0; at < pixels.length; at += 4) if (strong.every((channel, index) => pixels[at + index] === channel)) lines.add(Math.floor(at / 4 / canvas.width));
+            return [lines.size, canvas.width, canvas.height];"""
+        with Browser() as browser:
+            browser.open(page.as_uri())
+            browser.wait_for("return document.querySelectorAll('#grid canvas')[1]?.width > 1")
+            for head in (0, 1):
+                lines, width, height = browser.run(darkest, head)
+                self.assertEqual((lines, width), (height, height), "each row of the picture has its strongest cell")
+                self.assertLessEqual(width, 64)
+            self.assertEqual(browser.run("return getComputedStyle(document.querySelector('#measure')).borderRadius"), "8px")  # the style of the served page
             self.assertEqual(browser.errors(), [])
 
     def test_a_part_is_shown_larger_until_its_words_fit_beside_it(self):

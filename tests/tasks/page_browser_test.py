@@ -14,6 +14,15 @@ from serve_test import Server  # noqa: E402
 from weft_program import Case  # noqa: E402
 
 TAB, END, BACKSPACE, CONTROL, ENTER = "\ue004", "\ue010", "\ue003", "\ue009", "\ue007"
+# The value of a control by the words of its label, and its change.
+SETTING = """const label = [...document.querySelectorAll('main label')].find((one) => one.textContent === arguments[0]);
+const control = document.getElementById(label.htmlFor);
+if (arguments[1] === undefined) return control.type === 'checkbox' ? control.checked : control.value;
+if (control.type === 'checkbox') control.checked = arguments[1]; else control.value = arguments[1];
+control.dispatchEvent(new Event('input', { bubbles: true }));
+return control.disabled;"""
+STATE = "return [...document.querySelectorAll('main details.settings input')].map((one) => one.disabled)"
+MADE = "return document.querySelector('.made')?.lastChild.textContent ?? ''"
 EXAMPLE = "document.querySelector('main form button.quiet').click(); document.querySelector('main form').requestSubmit()"
 HOSTILE = "<img src=x onerror=alert(1)> <script>document.title = 'taken'</script> &amp; \u202eword"
 # Controls without a name, pictures without words, and headings that are missing or doubled.
@@ -88,6 +97,130 @@ class PageBrowserTest(Case):
         browser.run("document.querySelector('main form').requestSubmit()")
         browser.wait_for("return document.querySelector('main [role=alert]')?.textContent === 'The server does not answer. Is weft serve still running?'")
         self.assert_quiet(browser, "400 (Bad Request)", "ERR_CONNECTION_REFUSED")
+
+    def running(self, server):
+        return "weft_requests_running 1" in server.ask("GET", "/metrics")[1]
+
+    def begin_endless(self, browser, server):
+        """A text that would take hours, of which some is there."""
+        browser.run(SETTING, "New tokens at most", 10000000)
+        browser.run("document.querySelector('main form').requestSubmit()")
+        browser.wait_for("return (document.querySelector('.coming .made')?.textContent.length ?? 0) > 40")
+        self.assertTrue(self.running(server))
+        length = len(browser.run(MADE))
+        browser.wait_for(f"return document.querySelector('.made').lastChild.length > {length}")
+
+    def wait_until_idle(self, server):
+        while self.running(server):
+            pass
+
+    def test_a_text_grows_and_can_be_stopped(self):
+        self.train("--steps", "3")
+        server, browser = self.start(f"books={self.run_directory}")
+        self.go(browser, server, "/#/models/books/generate", "main form")
+        browser.run("document.querySelector('main textarea').value = 'graph token'")
+        # The settings are those of the schema, and what is changed is sent, that alone.
+        parameters = server.ask("GET", "/openapi.json")[1]["paths"]["/v1/models/books/generate"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]["parameters"]["properties"]
+        names = {"New tokens at most": "max_new_tokens", "Draw each token by chance": "do_sample", "Temperature": "temperature", "Top k": "top_k", "Top p": "top_p", "Seed": "seed", "Beams": "num_beams"}
+        for label, name in names.items():
+            shown = browser.run(SETTING, label)
+            self.assertEqual(shown if isinstance(shown, bool) else float(shown), parameters[name]["default"], name)
+        browser.run("window.asked = []; const send = window.fetch; window.fetch = (path, how) => { if (how?.body) window.asked.push(JSON.parse(how.body)); return send(path, how); }")
+        submit = "document.querySelector('main form').requestSubmit()"
+        for changes, sent in (({"New tokens at most": 30}, {"max_new_tokens": 30}), ({"Seed": 3, "Temperature": 0.7, "Top k": 9, "Top p": 0.9}, {"max_new_tokens": 30, "seed": 3, "temperature": 0.7, "top_k": 9, "top_p": 0.9}),
+                              ({"Draw each token by chance": False}, {"max_new_tokens": 30, "do_sample": False}), ({"Draw each token by chance": True, "Beams": 3}, {"max_new_tokens": 30, "num_beams": 3})):
+            for label, value in changes.items():
+                browser.run(SETTING, label, value)
+            browser.run("document.querySelector('.result')?.remove(); " + submit)
+            browser.wait_for("return document.querySelector('.result') !== null")
+            body = {"inputs": "graph token", "parameters": sent}
+            self.assertEqual(browser.run("return window.asked.pop()"), body)
+            self.assertEqual(browser.run(MADE), server.ask("POST", "/generate", body)[1][0]["generated_text"])
+        self.assertEqual(browser.run(STATE), [False, True, True, True, True, True, False])  # beams draw nothing
+        browser.run(SETTING, "Beams", 1)
+        self.assertEqual(browser.run(STATE), [False] * 7)
+        browser.run(SETTING, "Top p", 7)  # the browser refuses what the schema does, and unfolds the settings to point at it
+        browser.run(submit)
+        self.assertEqual(browser.run("return [document.querySelector('details.settings').open, window.asked.length, document.activeElement.validity.rangeOverflow]"), [True, 0, True])
+        browser.run(SETTING, "Top p", 1)
+        # Stop ends the request, so that the server computes no more; what was written stays.
+        self.begin_endless(browser, server)
+        self.assertEqual(browser.run("return document.querySelector('[aria-live] .coming').closest('[aria-live]').getAttribute('aria-busy')"), "true")
+        browser.run("[...document.querySelectorAll('main form button')].find((one) => one.textContent === 'Stop').click()")
+        browser.wait_for("return document.querySelector('.result')?.textContent.includes('Stopped after')")
+        text = browser.run(MADE)
+        self.wait_until_idle(server)
+        self.assertGreater(len(text), 40)
+        self.assertEqual(browser.run(MADE), text)
+        self.assertEqual(browser.run("return [document.getElementById('status').textContent, document.querySelector('main form button').disabled]"), ["Stopped.", False])
+        self.begin_endless(browser, server)
+        browser.keys("main textarea", "\ue00c")  # Escape
+        browser.wait_for("return document.querySelector('.result')?.textContent.includes('Stopped after')")
+        self.wait_until_idle(server)
+        # Whoever goes to another view waits for nothing.
+        self.begin_endless(browser, server)
+        browser.run("location.hash = '#/patterns'")
+        browser.wait_for("return document.querySelector('.shown canvas') !== null")
+        self.wait_until_idle(server)
+        self.assert_quiet(browser)
+
+    def test_a_translation_grows_by_sentences(self):
+        server, browser = self.start(make_marian(self.folder / "pair"))
+        text = "a man\nhello world\nthe loom\na man weaves\nhello\nthe man"
+        self.go(browser, server, "/#/models/pair/translate", "main form")
+        browser.run("""window.pieces = 0;
+            new MutationObserver((changes) => { window.pieces += changes.filter((one) => one.target.parentElement?.matches('.made')).length; })
+              .observe(document.querySelector('main'), { subtree: true, characterData: true });
+            document.querySelector('main textarea').value = arguments[0];
+            document.querySelectorAll('main form input')[1].value = 'de'; document.querySelector('main form').requestSubmit()""", text)
+        browser.wait_for("return document.querySelector('.result') !== null")
+        wanted = server.ask("POST", "/translate", {"text": text, "target_lang": "de"})[1]["translation"]
+        self.assertEqual(browser.run(MADE), wanted)
+        self.assertEqual(browser.run("return window.pieces"), 6)
+        self.go(browser, server, "/#/models/pair/summarize", "main form")
+        browser.run("document.querySelector('main textarea').value = 'a man'; document.querySelector('main form').requestSubmit()")
+        browser.wait_for("return document.querySelector('.result') !== null")
+        self.assertEqual(browser.run(MADE), server.ask("POST", "/summarize", {"inputs": "a man"})[1][0]["summary_text"])
+        self.assert_quiet(browser)
+
+    def test_addresses_that_lead_nowhere(self):
+        """Names that every object of JavaScript has are no views, models or tasks."""
+        server, browser = self.start(make_model(self.folder / "names", "bert", "token-classification"))
+        for place in ("constructor/x", "__proto__", "toString", "hasOwnProperty/names/tag", "nothing", "models/constructor", "models/names/constructor", "models/names/generate", "attention/__proto__",
+                      "attention/%3Cimg%20src=x%20onerror=alert(1)%3E"):
+            self.go(browser, server, f"/#/{place}", "main [role=alert]")
+            self.assertEqual(browser.run("return [document.querySelectorAll('h1').length, document.querySelectorAll('main img').length]"), [1, 0], place)
+        self.go(browser, server, "/#/patterns?constructor=1&e=full&__proto__=2", ".shown canvas")
+        self.assert_quiet(browser)
+
+    def test_phones(self):
+        """What a narrow window would cut, break or put far from what it belongs to."""
+        reader, names = make_model(self.folder / "reader", "bert", "question-answering"), make_model(self.folder / "names", "bert", "token-classification")
+        server, browser = self.start(reader, names)
+        for width in (320, 360, 1280):
+            browser.device(width, 800)
+            self.go(browser, server, "/#/models/reader/answer", "main form")
+            browser.run("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
+            browser.run("[...document.querySelectorAll('button.quiet')].find((one) => one.textContent === 'Take an example').click(); document.querySelector('main form').requestSubmit()")
+            browser.wait_for("return document.querySelector('.bars li:nth-child(3)') !== null")
+            lines = browser.run("return [...document.querySelectorAll('.bars li > :nth-child(3)')].map((one) => { const range = new Range(); range.selectNodeContents(one); return range.getClientRects().length; })")
+            self.assertEqual(lines, [1, 1, 1])
+            self.assertLessEqual(browser.run("return document.documentElement.scrollWidth - innerWidth"), 0)
+            self.go(browser, server, "/#/patterns", ".shown canvas")
+            text, canvas, fields = browser.run("return ['.editor', '.shown canvas', '.found'].map((one) => { const box = document.querySelector(one).getBoundingClientRect(); return [box.top, box.bottom]; })")
+            if width < 1000:
+                self.assertLess(text[1], canvas[0])
+                self.assertLess(canvas[0] - text[1], 100)
+                self.assertLess(canvas[1], fields[0])
+            else:
+                self.assertLess(canvas[0], text[1])
+            self.go(browser, server, "/#/attention/names", "main form")
+            browser.run("document.querySelector('main form').requestSubmit()")
+            browser.wait_for("return document.getElementById('about')?.textContent.includes('head 0')")
+            self.assertEqual(browser.run("""const heads = document.querySelector('#grid .heads');
+                while (heads.children.length < 12) heads.append(heads.children[0].cloneNode(true)); // as many as a usual layer has
+                return [...document.querySelectorAll('#grid button')].filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth).length"""), 0)
+        self.assert_quiet(browser)
 
     def test_keys_and_windows(self):
         model = make_model(self.folder / "names", "bert", "token-classification")

@@ -12,8 +12,9 @@
 asm(".pushsection .rodata,\"a\",@progbits\n"
     ".balign 8\n"
     "kPageFilesBegin:\n"
-    ".irp file,index.html,page.css,icon.svg,main.js,elements.js,server.js,models.js,results.js,patterns.js,figures.js,"
-    "picture.js,attention.js\n"
+    ".irp "
+    "file,index.html,page.css,icon.svg,main.js,elements.js,server.js,models.js,card.js,tasks.js,trial.js,settings.js,"
+    "watch.js,results.js,patterns.js,figures.js,picture.js,attention.js\n"
     ".balign 8\n"
     ".quad 2f - 1f\n"
     "1: .incbin \"" WEFT_PAGE_DIRECTORY
@@ -42,6 +43,11 @@ constexpr std::array kEmbedded = {
     PageFile{"/elements.js", kScript, {}},
     PageFile{"/server.js", kScript, {}},
     PageFile{"/models.js", kScript, {}},
+    PageFile{"/card.js", kScript, {}},
+    PageFile{"/tasks.js", kScript, {}},
+    PageFile{"/trial.js", kScript, {}},
+    PageFile{"/settings.js", kScript, {}},
+    PageFile{"/watch.js", kScript, {}},
     PageFile{"/results.js", kScript, {}},
     PageFile{"/patterns.js", kScript, {}},
     PageFile{"/figures.js", kScript, {}},
@@ -64,6 +70,7 @@ std::vector<PageFile> page_files() {
     files.push_back(file);
   }
   files.push_back({"/viewer.js", kScript, viewer_script()});
+  files.push_back({"/base.css", kCss, base_style()});
   files.push_back({"/viewer.css", kCss, viewer_style()});
   return files;
 }

@@ -53,11 +53,20 @@ std::string script_text(const Json& json) {
   return result;
 }
 
+constexpr std::string_view kHowToRead =
+    "<p class=\"soft\">Each small picture is a head: one of the places that a layer can look at side by side. A row is "
+    "a "
+    "token that looks (a query), a column one that is looked at (a key). The colour is strong where much attention "
+    "goes, "
+    "and each picture has its own scale. Choose one to see it large.</p>\n";
+
 constexpr std::string_view kControls =
-    "<fieldset><label>Cells show <select id=\"measure\"><option value=\"mean\">the mean, in shares of an even row"
-    "</option><option value=\"largest\">the largest weight</option></select></label>"
-    "<label><input type=\"checkbox\" id=\"sinks\"> hide sinks</label>"
-    "<label>row <input type=\"number\" id=\"position\" min=\"0\" value=\"0\"></label></fieldset>";
+    "<fieldset><legend class=\"unseen\">How it is shown</legend><label>Colours show <select id=\"measure\"><option "
+    "value=\"mean\">the average of a cell</option><option value=\"largest\">the strongest of a "
+    "cell</option></select></label><label title=\"Keys that nearly all rows look at, whatever they say. Beside them "
+    "all "
+    "else is faint.\"><input type=\"checkbox\" id=\"sinks\"> hide keys that get most of all attention (sinks)</label>"
+    "<label>Row <input type=\"number\" id=\"position\" min=\"0\" value=\"0\"></label></fieldset>";
 
 }  // namespace
 
@@ -83,12 +92,13 @@ namespace {
 std::string page_beginning(const Json& unseen, const std::string& model, const std::string& style) {
   std::string lines;
   for (const Json& reason : unseen) {
-    lines += "<p class=\"note\">" + html_text(reason.get<std::string>()) + "</p>\n";
+    lines += "<p class=\"soft\">" + html_text(reason.get<std::string>()) + "</p>\n";
   }
   return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-         "<meta name=\"viewport\" content=\"width=device-width\"><title>Attention of " +
-         html_text(model) + "</title>\n" + style + "</head>\n<body><h1>Attention of " + html_quote(model) + "</h1>\n" +
-         lines +
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" "
+         "content=\"light dark\"><title>Attention of " +
+         html_text(model) + "</title>\n" + style + "</head>\n<body><main><h1>Attention of " + html_quote(model) +
+         "</h1>\n" + lines + std::string(kHowToRead) +
          "<div id=\"grid\" role=\"group\" aria-label=\"heads\"></div>\n<p id=\"about\" aria-live=\"polite\"></p>\n" +
          std::string(kControls) +
          "<div id=\"head\"><div><canvas id=\"large\" tabindex=\"0\" role=\"img\" aria-label=\"queries from top to "
@@ -101,15 +111,15 @@ std::string page_beginning(const Json& unseen, const std::string& model, const s
 std::string attention_page(const tasks::AttentionView& view, const std::string& model) {
   const Json data = attention_data(view);
   return page_beginning(data["unseen"], model,
-                        "<style>" + std::string(page_style()) + std::string(viewer_style()) + "</style>") +
-         "<script type=\"application/json\" id=\"data\">" + script_text(data) + "</script>\n<script>" +
+                        "<style>" + std::string(base_style()) + std::string(viewer_style()) + "</style>") +
+         "</main><script type=\"application/json\" id=\"data\">" + script_text(data) + "</script>\n<script>" +
          std::string(viewer_script()) + "</script></body></html>\n";
 }
 
 std::string served_page(const Json& unseen, const std::string& model) {
   return page_beginning(unseen, model,
                         "<link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"/viewer.css\">") +
-         "<p id=\"served\" class=\"note\" aria-live=\"polite\"></p><script "
+         "<p id=\"served\" class=\"soft\" aria-live=\"polite\"></p></main><script "
          "src=\"/viewer.js\"></script></body></html>\n";
 }
 

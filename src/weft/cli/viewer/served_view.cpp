@@ -87,7 +87,7 @@ server::Router view_routes(std::shared_ptr<const ServedView> served) {
   const Json view = view_json(*served);
   add_file(router, "/", "text/html; charset=utf-8", served_page(view["unseen"], served->model));
   add_file(router, "/viewer.js", "text/javascript; charset=utf-8", std::string(viewer_script()));
-  add_file(router, "/viewer.css", "text/css; charset=utf-8", std::string(page_style()) + std::string(viewer_style()));
+  add_file(router, "/viewer.css", "text/css; charset=utf-8", std::string(base_style()) + std::string(viewer_style()));
   router.add("GET", "/v1/view", [view](const server::Request&) -> server::Answer { return server::json_reply(view); },
              {.summary = "The texts, and the parts of the model that have heads to draw.",
               .answer = server::open_object_schema({{"parts", server::array_schema(Json::object())}}, {"parts"})});

@@ -2,9 +2,8 @@
 // The page of `weft attention`: a grid of heads, one head drawn large, and the strongest keys of one row in the text.
 // Everything is in the page; nothing is fetched. The page of `weft serve` calls showHeads(data) with what it was sent. The
 // page of `weft attention --serve` asks its server for each head when it is looked at, for parts in smaller cells, and for rows.
-"use strict";
+// painting.js stands before it, in one script.
 
-const FORBIDDEN = 0; // a cell without edges, which is not a cell without attention
 const SINK_SHARE = 4; // a sink receives this many times the attention of its rows' even share
 let data = null;
 let state = null;
@@ -81,20 +80,6 @@ function sinksOf(part, key) {
   return found;
 }
 
-// The colour of each code as a pixel: from `low` to `high`, and that of cells without edges.
-function palette(low, high, dark) {
-  const [from, to] = dark ? [[22, 24, 28], [255, 214, 102]] : [[255, 255, 255], [26, 60, 120]];
-  const bytes = new Uint8ClampedArray(4 * 256);
-  for (let code = 1; code < 256; ++code) {
-    const strength = Math.max(0, Math.min(1, (code - low) / Math.max(1, high - low)));
-    bytes.set([...from.map((channel, index) => Math.round(channel + (to[index] - channel) * strength)), 255], 4 * code);
-  }
-  bytes.set([...(dark ? [58, 30, 34] : [244, 232, 232]), 255], 4 * FORBIDDEN);
-  return new Uint32Array(bytes.buffer);
-}
-
-const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
-
 // A whole head as a picture: its cells, and where they stand.
 function wholeOf(part, arrays) {
   const { rows, columns, cell } = data.parts[part];
@@ -113,31 +98,6 @@ function cropped(picture, crop) {
 // What the large canvas shows of a head.
 function shownOf(part, arrays) {
   return cropped(state.zoom ?? wholeOf(part, arrays), state.crop);
-}
-
-// Draws the cells of a picture, one pixel a cell. The colours run from the weakest to the strongest cell that is shown, and
-// over a factor of two at least: a head that looks at everything alike is dark, and rounding is no contrast.
-function paint(canvas, picture, measure, sinks) {
-  const { rows, columns, cell } = picture;
-  const codes = picture[measure];
-  const hidden = new Uint8Array(columns);
-  sinks.forEach((place) => { hidden[Math.floor((place - picture.column) / cell)] = 1; });
-  let low = 255;
-  let high = 1;
-  for (let index = 0; index < codes.length; ++index) {
-    if (codes[index] === FORBIDDEN || hidden[index % columns]) continue;
-    low = Math.min(low, codes[index]);
-    high = Math.max(high, codes[index]);
-  }
-  low = Math.min(Math.max(low, high - 96), high - 8); // what is 4,000 times weaker is as good as nothing; 8 codes are a factor of two
-  canvas.width = columns;
-  canvas.height = rows;
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(columns, rows);
-  const pixels = new Uint32Array(image.data.buffer);
-  const colours = palette(low, high, prefersDark.matches);
-  for (let index = 0; index < codes.length; ++index) pixels[index] = colours[hidden[index % columns] ? FORBIDDEN : codes[index]];
-  context.putImageData(image, 0, 0);
 }
 
 function tokensOf(part, side) {
@@ -175,10 +135,15 @@ function paragraph(text) {
   return result;
 }
 
-// A key of a row in its place in the text, with its weight.
-function keyLine(part, { key, weight }) {
+function percent(share) {
+  return `${Number((100 * share).toPrecision(3))}%`;
+}
+
+// A key of a row in its place in the text, with its weight, as a part of the row's strongest.
+function keyLine(part, { key, weight }, strongest) {
   const line = document.createElement("li");
   const meter = document.createElement("meter");
+  meter.max = strongest;
   meter.value = weight;
   meter.title = weight.toPrecision(4);
   const context = document.createElement("span");
@@ -186,7 +151,10 @@ function keyLine(part, { key, weight }) {
   marked.textContent = tokensOf(part, "key_text")[key];
   const gap = data.texts[data.parts[part].key_text].separator;
   context.append(joined(part, "key_text", key - 8, key) + gap, marked, gap + joined(part, "key_text", key + 1, key + 9));
-  line.append(meter, ` ${weight.toPrecision(3)} key ${key} `, context);
+  const share = document.createElement("span");
+  share.textContent = percent(weight);
+  context.prepend(`key ${key}: `);
+  line.append(meter, share, context);
   return line;
 }
 
@@ -200,10 +168,12 @@ async function listOfRow(part, head, row) {
   const found = await rowOf(part, head, row);
   const sinks = new Set(state.hideSinks ? sinksOf(part, (await arraysOf(part, head)).key) : []);
   const shown = found.filter(({ key }) => !sinks.has(key));
+  const strongest = shown.reduce((most, { weight }) => Math.max(most, weight), 0);
   const list = document.createElement("ol");
-  list.append(...shown.map((one) => keyLine(part, one)));
+  list.append(...shown.map((one) => keyLine(part, one, strongest || 1)));
   const listed = found.reduce((sum, { weight }) => sum + weight, 0);
-  return [list, paragraph(`${shown.length} keys are listed. The ${about.top} strongest have ${(100 * listed).toFixed(1)}% of this row.`)];
+  return [list, paragraph(`${shown.length} keys are listed. The ${about.top} strongest have ${(100 * listed).toFixed(1)}% of this row. ` +
+    (strongest > 0 ? `The longest bar is the strongest key that is listed: ${percent(strongest)}.` : ""))];
 }
 
 async function showRow() {
@@ -225,11 +195,13 @@ function redrawn() {
 }
 
 const LEAST_SIDE = 8; // cells of the smallest part that is shown
+const LEAST_LETTERS = 5; // pixels of a line of words
 const MOST_WORDS = 64; // of a side: more are too small to read
 
 // The words of both sides beside the picture, where a cell is a token and there is room for them.
 function showWords(part, picture) {
-  const fits = picture.cell === 1 && picture.rows <= MOST_WORDS && picture.columns <= MOST_WORDS;
+  const room = (count) => Math.floor((byId("large").clientWidth || 480) / count);
+  const fits = picture.cell === 1 && Math.max(picture.rows, picture.columns) <= MOST_WORDS && room(Math.max(picture.rows, picture.columns)) >= LEAST_LETTERS;
   const fill = (name, side, begin, count) => {
     const box = byId(name);
     box.replaceChildren(...tokensOf(part, side).slice(begin, fits ? begin + count : begin).map((word) => {
@@ -237,7 +209,7 @@ function showWords(part, picture) {
       label.textContent = word;
       return label;
     }));
-    box.style.fontSize = `${Math.min(13, Math.floor(480 / count))}px`;
+    box.style.fontSize = `${Math.min(13, room(count))}px`;
   };
   fill("query-words", "query_text", picture.row, picture.rows);
   fill("key-words", "key_text", picture.column, picture.columns);
@@ -351,6 +323,15 @@ function choose(part, head) {
 // Small pictures of a server are asked for one after the other, and it draws what a reader looks at beside them.
 let smallPictures = Promise.resolve();
 
+// "decoder.layers.3.cross" in words; a name of another form as it is.
+function plainName(name) {
+  if (name === "rollout") return "All layers together (rollout)";
+  const found = /^(?:(encoder|decoder)\.)?layers\.(\d+)\.(self|cross)$/.exec(name);
+  if (!found) return name;
+  const [, side, layer, kind] = found;
+  return `${side ? `${side[0].toUpperCase()}${side.slice(1)}, layer` : "Layer"} ${layer}${kind === "cross" ? ", looking at the source" : ""}`;
+}
+
 function makeGrid() {
   const drawn = new IntersectionObserver((entries) => entries.forEach(async (entry) => {
     if (!entry.isIntersecting) return;
@@ -358,7 +339,8 @@ function makeGrid() {
     const [part, head] = entry.target.parentElement.dataset.name.split("/").map(Number);
     const small = async () => {
       const arrays = await arraysOf(part, head, true);
-      paint(entry.target, wholeOf(part, arrays), "largest", sinksOf(part, arrays.key));
+      entry.target.paint = () => paintSmall(entry.target, wholeOf(part, arrays), sinksOf(part, arrays.key));
+      entry.target.paint();
     };
     if (data.cells) smallPictures = smallPictures.then(small).catch(complain);
     else await small();
@@ -368,8 +350,11 @@ function makeGrid() {
     const line = document.createElement("div");
     line.className = "line";
     const name = document.createElement("span");
-    name.textContent = part.name;
-    line.append(name);
+    name.textContent = plainName(part.name);
+    name.title = part.name;
+    const heads = document.createElement("div");
+    heads.className = "heads";
+    line.append(name, heads);
     part.heads.forEach((_, head) => {
       const button = document.createElement("button");
       button.dataset.name = `${number}/${head}`;
@@ -377,7 +362,7 @@ function makeGrid() {
       const small = document.createElement("canvas");
       button.append(small);
       button.addEventListener("click", () => choose(number, head));
-      line.append(button);
+      heads.append(button);
       drawn.observe(small);
     });
     byId("grid").append(line);
@@ -439,7 +424,11 @@ function listen() {
   });
 }
 
-prefersDark.addEventListener("change", () => { if (data && byId("large")) showHead(); });
+prefersDark.addEventListener("change", () => {
+  if (!data || !byId("large")) return;
+  showHead();
+  document.querySelectorAll("#grid canvas").forEach((canvas) => canvas.paint?.());
+});
 
 // Shows `next` in the elements of the page, which are new: they have no listeners yet.
 function showHeads(next) {

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which view a place of the address shows: #/ and #/models/NAME/TASK, #/patterns?..., #/attention/NAME.
-import { alertOf } from "./elements.js";
+import { alertOf, element } from "./elements.js";
 import { listenForKey } from "./server.js";
 import { showModels } from "./models.js";
 import { showPatterns } from "./patterns.js";
 import { showAttention } from "./attention.js";
 
-const views = {
-  "": { show: showModels, title: "Models" },
-  models: { show: showModels, title: "Models" },
-  patterns: { show: showPatterns, title: "Patterns" },
-  attention: { show: showAttention, title: "Attention" },
-};
+const views = new Map([
+  ["", { draw: showModels, title: "Models" }],
+  ["models", { draw: showModels, title: "Models" }],
+  ["patterns", { draw: showPatterns, title: "Patterns" }],
+  ["attention", { draw: showAttention, title: "Attention" }],
+]);
 
-let visit = 0;
+function showNowhere(room) {
+  room.append(element("h1", {}, "Nothing is here"),
+    alertOf("This page has no view with such an address. Choose Models, Patterns or Attention above."));
+}
+
+let visit = new AbortController(); // ends with its view
 
 // The parts of a path, and what stands behind its question mark. A part that is no text of UTF-8 stays as it is.
 function place() {
@@ -37,15 +42,17 @@ function markNavigation(title) {
 }
 
 async function show() {
-  const mine = ++visit;
+  visit.abort(); // whatever the last view still asks for
+  const mine = new AbortController();
+  visit = mine;
   const { view, parts, query } = place();
-  const { show: draw, title } = views[view] ?? views[""];
+  const { draw, title } = views.get(view) ?? { draw: showNowhere, title: "Nothing is here" };
   markNavigation(title);
   document.title = `${title} · Weft`;
   const room = document.createElement("div");
   document.getElementById("main").replaceChildren(room);
   try {
-    await draw(room, parts, query);
+    await draw(room, parts, query, mine.signal);
   } catch (error) {
     if (mine === visit) room.replaceChildren(alertOf(error.message));
   }

@@ -85,13 +85,14 @@ class Workbench {
   draw() {
     this.inputField = labelled("Positions of input", this.input);
     return element("div", { class: "bench" },
-      element("div", {},
+      element("div", { class: "typed" },
         element("div", { class: "field" }, element("label", { for: "expression" }, "Pattern"), element("div", { class: "editor" }, this.behind, this.text)),
-        this.problem,
+        this.problem),
+      element("div", { class: "drawn" }, this.picture, this.cell),
+      element("div", { class: "found" },
         element("div", { class: "fields" }, labelled("Tokens", this.length), labelled("Heads", this.heads), labelled("Layers", this.layers), this.inputField),
         element("div", { class: "actions" }, copyButton(() => location.href, "Copy the address of this pattern")),
-        this.figures),
-      element("div", {}, this.picture, this.cell));
+        this.figures));
   }
 
   set(state) {
@@ -113,6 +114,12 @@ class Workbench {
     history.replaceState(null, "", addressOf(this.state));
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.ask(), wait);
+  }
+
+  // The view is left: nothing more is asked, and the address is another's.
+  leave() {
+    clearTimeout(this.timer);
+    this.request?.abort();
   }
 
   grow() {
@@ -219,17 +226,18 @@ function names(language) {
     element("dl", {}, language.map(({ usage, summary }) => [element("dt", {}, usage), element("dd", {}, summary)])));
 }
 
-export async function showPatterns(room, _parts, query) {
+export async function showPatterns(room, _parts, query, left) {
   const bench = new Workbench(stateOf(query));
   const below = element("div", {});
+  left.addEventListener("abort", () => bench.leave());
   room.append(element("h1", {}, "Patterns"),
     element("p", { class: "lead" }, "Attention is a graph: which token may look at which. Describe it, and see what it connects and what it costs before anything is trained."),
     bench.draw(), below);
   bench.changed(0);
   try {
-    const { names: language, gallery: entries } = await ask("/v1/patterns");
+    const { names: language, gallery: entries } = await ask("/v1/patterns", undefined, left);
     below.append(names(language), ...gallery(entries, bench));
   } catch (error) {
-    below.append(alertOf(error.message));
+    if (!left.aborted) below.append(alertOf(error.message));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of tasks as a person reads them. Places in a text count code points, as the server gives them.
-import { bar, copyButton, element, number, percent } from "./elements.js";
+import { bar, copyButton, counted, element, number, percent } from "./elements.js";
 
 const HUES = 8;
 
@@ -19,9 +19,11 @@ function marked(text, spans) {
   return element("div", { class: "text boxed", tabindex: "0", role: "region", "aria-label": "The text with what was found" }, parts);
 }
 
+// Scores that nobody tells from nothing are as good as each other; the title has their digits.
 function bars(items) {
   return element("ol", { class: "bars" }, items.map(({ name, score, more }) =>
-    element("li", {}, element("span", {}, name), bar(score), element("span", {}, percent(score)), more ? element("span", { class: "wide" }, more) : null)));
+    element("li", {}, element("span", {}, name), bar(score), element("span", { title: percent(score) }, score > 0 && score < 0.0001 ? "< 0.01%" : percent(score)),
+      more ? element("span", { class: "wide" }, more) : null)));
 }
 
 function classes(result) {
@@ -67,10 +69,62 @@ function candidates(result) {
   ]));
 }
 
-function beside(left, right, source, target) {
+// A text and what a model made of it, side by side. `made` is a node, which may still grow.
+function beside([left, right], source, made) {
   return element("div", { class: "beside" },
-    element("section", {}, element("h2", {}, left), element("div", { class: "text boxed" }, source)),
-    element("section", {}, element("h2", {}, right), element("div", { class: "text boxed", lang: "" }, target), element("p", { class: "actions" }, copyButton(() => target))));
+    element("section", {}, element("h2", {}, left), element("div", { class: "text boxed", tabindex: "0", role: "region", "aria-label": left }, source)),
+    element("section", {}, element("h2", {}, right), element("div", { class: "text boxed made", lang: "", tabindex: "0", role: "region", "aria-label": right }, made),
+      element("p", { class: "actions" }, copyButton(() => made.data))));
+}
+
+// What stands above the text and above what is made of it.
+const SIDES = { translate: ["Text", "Translation"], summarize: ["Text", "Summary"] };
+
+// A prompt, and the text behind it.
+function continued(prompt, made) {
+  return element("div", {},
+    element("div", { class: "text boxed made", tabindex: "0", role: "region", "aria-label": "The text, and how it goes on" }, element("span", { class: "prompt" }, prompt), made),
+    element("p", { class: "actions" }, copyButton(() => made.data)));
+}
+
+// Why a text ends where it does.
+const ENDS = new Map([
+  ["length", "It ends at the longest length that the settings allow."],
+  ["stop_token", "The model ended it there."],
+  ["stop_string", "It ends where a text came that ends it."],
+]);
+
+/// Why the text of an answer ends where it does; "" where the answer does not say it.
+export function endOf(result) {
+  return ENDS.get((Array.isArray(result) ? result[0] : result)?.finish_reason) ?? "";
+}
+
+/// A text that grows while its answer comes. `take` adds a piece and says how far it is; `ended` gives the node with the whole answer.
+export function growing(task, given) {
+  const made = document.createTextNode("");
+  const node = task === "generate" ? continued(given.text, made) : beside(SIDES[task], given.text, made);
+  const box = node.querySelector(".made");
+  let pieces = 0;
+  return {
+    node,
+    begun: () => pieces > 0,
+    take({ text }) {
+      const follows = box.scrollTop + box.clientHeight >= box.scrollHeight - 8; // unless somebody reads further up
+      made.appendData(text);
+      if (follows) box.scrollTop = box.scrollHeight;
+      ++pieces;
+      return task === "translate" ? `The model writes: ${counted(pieces, "sentence")} so far …` : "The model writes …";
+    },
+    ended(result) {
+      const whole = anyText(result) ?? result.translation;
+      if (made.data !== whole) made.data = whole;
+      return node;
+    },
+  };
+}
+
+function written(task, result, given) {
+  return growing(task, given).ended(result);
 }
 
 // What a restored text has that the given one has not: letters that changed, and marks that were put in.
@@ -152,8 +206,7 @@ export function resultOf(task, result, given) {
     case "choose": return bars(result.map(({ choice, score }) => ({ name: choice, score })));
     case "fill-mask": return candidates(result);
     case "embed": return vectors(result, given);
-    case "translate": return beside("Source", "Translation", given.text, anyText(result) ?? result.translation);
-    case "summarize": return beside("Text", "Summary", given.text, anyText(result));
+    case "translate": case "summarize": case "generate": return written(task, result, given);
     case "restore": return anyText(result) === undefined ? unknown(result) : restored(given.text, anyText(result));
     default: return unknown(result);
   }
