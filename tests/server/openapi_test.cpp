@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/server/message.h"
 #include "weft/server/schemas.h"
 
 namespace weft::server {
@@ -15,12 +16,16 @@ struct Settings {
   std::int64_t top_k = 5;
   std::string strategy = "simple";
   std::vector<std::string> labels = {"O"};
+  std::vector<std::int64_t> layers;
+  std::int64_t seed = 0;
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     visit(Field{"top_k", &Settings::top_k, "how many"}.range(1, 10));
     visit(Field{"strategy", &Settings::strategy, "how"}.one_of({"none", "simple"}));
     visit(Field{"labels", &Settings::labels, "which"});
+    visit(Field{"layers", &Settings::layers, "where"});
+    visit(Field{"seed", &Settings::seed, "what"});
   }
 };
 
@@ -71,11 +76,34 @@ TEST(Schemas, FieldsAndTheirRules) {
   EXPECT_EQ(found.dump(),
             R"({"top_k":{"type":"integer","description":"how many","minimum":1,"maximum":10,"default":5},)"
             R"("strategy":{"type":"string","description":"how","enum":["none","simple"],"default":"simple"},)"
-            R"("labels":{"type":"array","items":{"type":"string"},"description":"which","default":["O"]}})");
+            R"("labels":{"type":["string","array"],"items":{"type":"string"},"description":"which","default":["O"]},)"
+            R"("layers":{"type":"array","items":{"type":"integer","minimum":-9223372036854775808,)"
+            R"("maximum":9223372036854775807},"description":"where","default":[]},)"
+            R"("seed":{"type":"integer","description":"what","minimum":-9223372036854775808,)"
+            R"("maximum":9223372036854775807,"default":0}})");
   EXPECT_EQ(object_schema(Json::object(), {"a"}).dump(),
             R"({"type":"object","properties":{},"additionalProperties":false,"required":["a"]})");
   EXPECT_EQ(one_or_list_schema({{"type", "string"}}).dump(),
             R"({"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"},"minItems":1}]})");
+}
+
+// Numbers without a fraction are integers, wherever they stand and however they are written; others are none.
+TEST(Schemas, ChecksTakeWhatTheySay) {
+  const auto read = [](const std::string& body) {
+    Settings settings;
+    formats::update_from_json(settings, json_object({.body = body}), "the request");
+    return settings;
+  };
+  const Settings settings = read(R"({"top_k": 3.0, "seed": -1e3, "layers": [1.0, 2], "labels": "B"})");
+  EXPECT_EQ(settings.top_k, 3);
+  EXPECT_EQ(settings.seed, -1000);
+  EXPECT_EQ(settings.layers, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(settings.labels, (std::vector<std::string>{"B"}));
+  for (const char* body : {R"({"top_k": "3"})", R"({"top_k": 3.5})", R"({"top_k": 11.0})", R"({"seed": 1e19})",
+                           R"({"seed": 9223372036854775808.0})", R"({"layers": 1})", R"({"layers": ["1"]})",
+                           R"({"labels": [1.0]})", R"({"strategy": 1.0})"}) {
+    EXPECT_THROW(read(body), Error) << body;
+  }
 }
 
 }  // namespace

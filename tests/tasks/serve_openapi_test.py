@@ -45,6 +45,20 @@ SOURCE_AND_TARGET = ({"inputs": {"text": "a man", "text_pair": "the loom"}}, {"i
 OTHER_ATTENTION = {"/v1/models/run/attention": ONE_TEXT, "/v1/models/marian/attention": SOURCE_AND_TARGET}
 # Requests that are refused, by the schema too.
 WRONG = ({}, {"inputs": 1}, {"inputs": []}, {"inputs": TEXT, "inptus": 1}, {"text": [3]}, {"q": {}})
+# What somebody may put where something else is wanted. The schema says which of it is right, and the server must agree.
+VALUES = (None, True, 0, 1, 1.0, 1.5, -1.0, 10**19, 1e300, "", "1", "a", [], ["a"], [1], [1.0], [1.5], ["1"], {}, {"text": "a"}, {"text": "a", "text_pair": "b"})
+# An error about what kind of value a member has, and not about what it says.
+OF_KIND = r"must be (an? )?(integer|number|string|list|object|true or false|at (least|most))|expected|unknown member|there is no field"
+
+
+def variants(body, schema):
+    """Bodies in which one member, or one parameter, is something else; the members are those that the schema names."""
+    shapes = schema.get("anyOf", [schema])
+    for name in sorted({name for shape in shapes for name in shape["properties"]} - {"parameters"}):
+        yield from ({**body, name: value} for value in VALUES)
+    parameters = {name for shape in shapes for name in shape["properties"].get("parameters", {}).get("properties", {})}
+    for name in sorted(parameters if "parameters" in shapes[0]["properties"] or "parameters" in body else ()):
+        yield from ({**body, "parameters": {**body.get("parameters", {}), name: value}} for value in VALUES)
 
 
 class OpenApiTest(Case):
@@ -100,6 +114,29 @@ class OpenApiTest(Case):
         self.assertIn(headers["Content-Type"], content)
         schema = {**content[headers["Content-Type"]]["schema"], "components": found["components"]}
         Draft202012Validator(schema).validate(answer)
+
+    def test_checks_are_those_of_the_schemas(self):
+        """What a schema refuses is refused, and what it takes is refused for nothing that a schema can say."""
+        server = self.serve(*self.models())
+        paths = server.ask("GET", "/openapi.json")[1]["paths"]
+        tried = 0
+        for path, methods in paths.items():
+            operation = methods.get("post")
+            if operation is None or not path.startswith("/v1/") or path.startswith("/v1/models/more/"):
+                continue
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            validator = Draft202012Validator(schema)
+            (base, *_) = OTHER_ATTENTION.get(path, REQUESTS[path.rsplit("/", 1)[1]])
+            for body in variants(base, schema):
+                status, answer, _ = server.ask("POST", path, body)
+                tried += 1
+                with self.subTest(path=path, body=body):
+                    if not validator.is_valid(body):
+                        self.assertEqual(status, 400, answer)
+                    elif status == 400:
+                        self.assertNotRegex(answer["error"], OF_KIND)
+        self.assertGreater(tried, 1000)
+        self.assertEqual(server.stop()[0], 0)
 
     def test_keys(self):
         keys = self.folder / "keys.txt"

@@ -2,6 +2,8 @@
 // The table of kinds, and replies of JSON.
 #include "weft/server/http_error.h"
 
+#include <cmath>
+#include <cstdint>
 #include <new>
 
 #include "weft/core/log.h"
@@ -35,6 +37,21 @@ const Row& row_of(ErrorKind kind) {
   return kTable[0];
 }
 
+// A number without a fraction is an integer, as JSON Schema has it: 1.0 is 1. Those beyond 64 bits stay as they are.
+void make_whole(formats::Json& json) {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  if (json.is_structured()) {
+    for (formats::Json& one : json) {
+      make_whole(one);
+    }
+  } else if (json.is_number_float()) {
+    const double number = json.get<double>();
+    if (number >= -kEnd && number < kEnd && std::trunc(number) == number) {
+      json = static_cast<std::int64_t>(number);
+    }
+  }
+}
+
 }  // namespace
 
 Reply json_reply(const formats::Json& json) { return {.body = formats::print_json(json) + "\n"}; }
@@ -51,6 +68,7 @@ formats::Json json_object(const Request& request) {
   if (!json.is_object()) {
     fail(ErrorKind::kFormat, "the request's body is JSON of type ", json.type_name(), "; expected an object");
   }
+  make_whole(json);
   return json;
 }
 

@@ -81,8 +81,8 @@ Reply json_reply(const formats::Json& json);
 /// The member "api_key" of a body; "" where there is none, or no JSON object.
 std::string key_of(const Request& request);
 
-/// The body as a JSON object. Errors: kFormat for what is no JSON, is nested too deep, has lone surrogates, names a
-/// member twice, or is no object.
+/// The body as a JSON object, with 1.0 as the integer 1, which it is for JSON Schema. Errors: kFormat for what is no
+/// JSON, is nested too deep, has lone surrogates, names a member twice, or is no object.
 formats::Json json_object(const Request& request);
 
 }  // namespace weft::server

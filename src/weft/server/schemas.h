@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -24,7 +25,14 @@ formats::Json object_schema(const formats::Json& properties, const std::vector<s
 /// The same for an object of an answer, which may have others, too.
 formats::Json open_object_schema(const formats::Json& properties, const std::vector<std::string>& required);
 
-/// The JSON type of a field's value.
+/// The smallest and largest integer that a field holds, where `schema` has no bounds of its own.
+inline void bound_integer(formats::Json& schema) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  schema.emplace("minimum", Limits::min());
+  schema.emplace("maximum", Limits::max());
+}
+
+/// The JSON type of a field's value. One string stands for a list of one, as formats::read_value() takes it.
 template <typename Value>
 formats::Json value_schema() {
   if constexpr (std::is_same_v<Value, bool>) {
@@ -36,7 +44,13 @@ formats::Json value_schema() {
   } else if constexpr (std::is_same_v<Value, std::string>) {
     return {{"type", "string"}};
   } else {
-    return {{"type", "array"}, {"items", value_schema<typename Value::value_type>()}};
+    formats::Json item = value_schema<typename Value::value_type>();
+    if constexpr (std::is_same_v<typename Value::value_type, std::int64_t>) {
+      bound_integer(item);
+      return {{"type", "array"}, {"items", item}};
+    } else {
+      return {{"type", formats::Json::array({item["type"], "array"})}, {"items", item}};
+    }
   }
 }
 
@@ -53,6 +67,9 @@ formats::Json field_schema(const Field<Config, Value>& field, const Value& other
     };
     bound("minimum", field.minimum);
     bound("maximum", field.maximum);
+  }
+  if constexpr (std::is_same_v<Value, std::int64_t>) {
+    bound_integer(schema);
   }
   if (!field.choices.empty()) {
     schema["enum"] = field.choices;

@@ -31,7 +31,7 @@ server::Work align_work(const SharedTexts& task, const std::string& name, const 
   const formats::Json body = server::json_object(request);
   require_known_members(body, {"inputs", "parameters"});
   const auto parameters = read_parameters<TranslateParameters>(body);
-  TextInputs inputs = read_texts(body, "inputs");
+  TextInputs inputs = read_texts(body, "inputs", kText, kTextPair);
   require_language(*task->model, inputs, parameters.tgt_lang);
   const std::string code = tasks::language_code(*task->model, parameters.src_lang, parameters.tgt_lang).value_or("");
   const server::Cost cost = align_cost(inputs.texts);

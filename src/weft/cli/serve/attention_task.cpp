@@ -62,7 +62,6 @@ formats::Json viewed(const ViewOfText& view_of, const tasks::Document& document,
 }
 
 void require_texts(const server::Text& text, SecondText second) {
-  require(second != SecondText::kNone || !text.second, "the model reads one text: 'inputs' must be a string");
   require(second != SecondText::kNeeded || text.second.has_value(),
           "the model reads a source and writes a target: 'inputs' must be {\"text\", \"text_pair\"}, the source and "
           "the target");
@@ -99,7 +98,9 @@ server::Work attention_work(const std::string& name, SecondText second, const He
   const formats::Json body = server::json_object(request);
   require_known_members(body, {"inputs", "parameters"});
   const auto parameters = read_parameters<AttentionParameters>(body);
-  TextInputs inputs = read_texts(body, "inputs");
+  require(second != SecondText::kNone || !body.contains("inputs") || !body["inputs"].is_object(),
+          "the model reads one text: 'inputs' must be a string");
+  TextInputs inputs = read_texts(body, "inputs", kText, kTextPair);
   require(!inputs.list, "'inputs' is a list; expected one text, or {\"text\", \"text_pair\"}");
   require_texts(inputs.texts.front(), second);
   const tasks::ViewOptions options{

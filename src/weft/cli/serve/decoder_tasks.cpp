@@ -87,7 +87,6 @@ GenerateRequest read_generate(const ServedDecoder& served, const Json& body) {
   require_known_members(body, {"inputs", "parameters", "stream"});
   GenerateRequest request{.inputs = read_texts(body, "inputs")};
   for (const server::Text& text : request.inputs.texts) {
-    require(!text.second, "a prompt must be a string, found an object with 'text_pair'");
     require(!text.first.empty(), "a prompt must have at least one byte");
   }
   const auto found = body.find("parameters");
@@ -201,6 +200,9 @@ server::Work generate_work(const std::shared_ptr<ServedDecoder>& served, const s
 server::Operation generate_operation(const ServedDecoder& served) {
   Json parameters = server::properties_of(served.usual);
   parameters.update(server::properties_of<GenerateMembers>());
+  for (const char* name : {"num_beams", "num_return_sequences"}) {
+    parameters[name]["maximum"] = served.most_texts;
+  }
   const Json text = server::object_schema({{"generated_text", text_schema()}, {"finish_reason", text_schema()}},
                                           {"generated_text", "finish_reason"});
   const Json texts = server::array_schema(text);

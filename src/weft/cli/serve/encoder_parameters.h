@@ -2,6 +2,7 @@
 // What a request to a task of an encoder may say beside its texts, and the schemas of these tasks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace weft::cli {
 
 inline constexpr std::int64_t kMostResults = 1 << 20;
+inline constexpr std::size_t kMostChoices = 64;  // of one question: they are computed together
 
 struct ClassifyParameters {
   std::int64_t top_k = 0;

@@ -63,6 +63,7 @@ server::Operation fill_mask_operation() {
 server::Operation choose_operation() {
   Json choices = server::array_schema(text_schema());
   choices["minItems"] = 2;
+  choices["maxItems"] = kMostChoices;
   const Json question = server::object_schema({{"prompt", text_schema()}, {"choices", choices}}, {"prompt", "choices"});
   const Json choice =
       server::open_object_schema({{"index", integer_schema()}, {"choice", text_schema()}, {"score", number_schema()}},

@@ -27,8 +27,6 @@ namespace {
 using SharedEncoder = std::shared_ptr<OpenTask>;
 using Documents = std::span<const tasks::Document>;
 
-constexpr std::size_t kMostChoices = 64;  // of one question: they are computed together
-
 // A body {"inputs", "parameters"}, and what its work is called: requests of one model, task and parameters.
 template <typename Parameters>
 struct TaskRequest {
@@ -48,7 +46,7 @@ server::Work classify_work(const SharedEncoder& task, const std::string& name, c
   tasks::ClassifyOptions options{
       .top_k = asked.parameters.top_k, .function = asked.parameters.function_to_apply, .run = task->run};
   options.run.truncate = asked.parameters.truncation;
-  TextInputs inputs = read_texts(asked.body, "inputs");
+  TextInputs inputs = read_texts(asked.body, "inputs", kText, kTextPair);
   const server::Cost cost = label_cost(inputs.texts, task->model.model->config().id2label, options.top_k);
   return task_work(
       asked.group, std::move(inputs), cost,
@@ -161,9 +159,6 @@ server::Work restore_work(const SharedEncoder& task, const std::string& name, co
   const formats::Json body = server::json_object(request);
   require_known_members(body, {"inputs"});
   TextInputs inputs = read_texts(body, "inputs");
-  for (const server::Text& text : inputs.texts) {
-    require(!text.second, "a text to restore must be a string, found an object with 'text_pair'");
-  }
   const server::Cost cost = restore_cost(inputs.texts);
   return task_work(name + "/restore", std::move(inputs), cost,
                    [task](Documents documents) { return tasks::restore(task->model, documents, task->run); });

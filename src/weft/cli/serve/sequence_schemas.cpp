@@ -20,7 +20,7 @@ server::Operation translate_operation() {
   const Json libre = server::object_schema({{"q", texts},
                                             {"source", server::string_schema("a language, or auto: that of the model")},
                                             {"target", text_schema()},
-                                            {"format", {{"enum", {"text"}}}},
+                                            {"format", {{"enum", Json::array({"text", ""})}}},
                                             {"alternatives", {{"const", 0}}},
                                             {"api_key", text_schema()},
                                             {"stream", stream_schema()}},

@@ -59,6 +59,7 @@ TranslateRequest plain_shape(const formats::Json& body) {
 // Weft recognises no language: "auto" is a language that the model is not asked about.
 TranslateRequest libre_shape(const formats::Json& body) {
   require_known_members(body, {"q", "source", "target", "format", "alternatives", "api_key", "stream"});
+  string_member(body, "api_key");  // which was looked at where keys are asked for
   const std::string format = string_member(body, "format");
   require(format.empty() || format == "text", "'format' is ", quote(format), "; expected 'text'");
   const auto alternatives = body.find("alternatives");
@@ -161,9 +162,6 @@ server::Work translation_in_pieces(const SharedPair& task, const std::string& na
 server::Work translate_work(const SharedPair& task, const std::string& name, const server::Request& request) {
   const formats::Json body = read_body(request);
   TranslateRequest asked = read_translate(body);
-  for (const server::Text& text : asked.inputs.texts) {
-    require(!text.second, "a text to translate must be a string, found an object with 'text_pair'");
-  }
   require_target(*task->model, asked);
   const tasks::TranslateOptions options{
       .code = checked_code(*task->model, asked), .split = sentences_of, .batch = task->run.batch};

@@ -62,7 +62,7 @@ std::string string_of(const formats::Json& value, const std::string& where) {
 
 server::Text read_text(const formats::Json& value, const std::string& where, const std::string& first,
                        const std::string& second) {
-  if (!value.is_object()) {
+  if (first.empty() || !value.is_object()) {
     return {.first = string_of(value, where)};
   }
   server::Text text;

@@ -74,10 +74,14 @@ struct TextInputs {
   bool list = false;
 };
 
-/// The texts of member `key`: a string, an object with the members `first` and `second`, or a list of these. Errors:
-/// kArgument for anything else, and for no text at all.
-TextInputs read_texts(const formats::Json& body, const std::string& key, const std::string& first = "text",
-                      const std::string& second = "text_pair");
+/// The members of a text that is read with another, as an object.
+inline constexpr const char* kText = "text";
+inline constexpr const char* kTextPair = "text_pair";
+
+/// The texts of member `key`: a string, or a list of strings; where the task reads two texts together also an object
+/// with the members `first` and `second`. Errors: kArgument for anything else, and for no text at all.
+TextInputs read_texts(const formats::Json& body, const std::string& key, const std::string& first = {},
+                      const std::string& second = {});
 
 /// Errors: kArgument naming a member of `body` that is none of `known`.
 void require_known_members(const formats::Json& body, const std::vector<std::string_view>& known);
