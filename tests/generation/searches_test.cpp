@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "generation/table_decoder.h"
 #include "weft/formats/config_json.h"
@@ -53,6 +54,34 @@ TEST(Searches, EqualThoseOfTransformers) {
       }
     }
   }
+}
+
+// What is told on the way is what the best text begins with, and more each time.
+TEST(Searches, WhatIsSettledStays) {
+  const Cases cases;
+  test::TableDecoder decoder(cases.table());
+  std::size_t told = 0;
+  for (const formats::Json& one : cases.json["cases"]) {
+    SCOPED_TRACE(one["settings"].dump());
+    const auto prompts = one["prompts"].get<std::vector<Ids>>();
+    std::vector<std::vector<Ids>> settled(prompts.size());
+    const auto keep = [&](std::int64_t prompt, std::span<const std::int64_t> ids) {
+      settled[static_cast<std::size_t>(prompt)].emplace_back(ids.begin(), ids.end());
+    };
+    const auto found = search(decoder, {.prompts = prompts, .on_settled = keep}, settings_of(one));
+    for (std::size_t prompt = 0; prompt < found.size(); ++prompt) {
+      std::size_t length = 0;
+      for (const Ids& ids : settled[prompt]) {
+        EXPECT_GT(ids.size(), length);
+        length = ids.size();
+        const Ids& best = found[prompt].front().ids;
+        ASSERT_LE(ids.size(), best.size());
+        EXPECT_TRUE(std::equal(ids.begin(), ids.end(), best.begin()));
+      }
+      told += settled[prompt].size();
+    }
+  }
+  EXPECT_GT(told, 100);
 }
 
 TEST(Searches, ATextDoesNotDependOnTheOthers) {

@@ -47,6 +47,21 @@ class Copier final : public Writer {
   bool marks_;
 };
 
+/// Settles what it writes token by token.
+class TellingCopier final : public Writer {
+ public:
+  std::vector<std::vector<Written>> write(std::span<const Ids> sources) override { return Copier().write(sources); }
+
+  std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources, const OnSettled& on_settled) override {
+    for (std::size_t source = 0; source < sources.size(); ++source) {
+      for (std::size_t count = 1; count < sources[source].size(); ++count) {
+        on_settled(source, std::span(sources[source]).first(count));
+      }
+    }
+    return write(sources);
+  }
+};
+
 SequenceModel byte_model(std::shared_ptr<Writer> writer, std::int64_t longest) {
   return {.writer = std::move(writer),
           .tokenizer = text::make_pair_tokenizer(text::make_byte_tokenizer(), {}),
@@ -226,6 +241,26 @@ TEST_F(TranslateMarian, TokensThatTheModelLacks) {
   options.code = ">>fr<<";
   expect_error(ErrorKind::kFormat, {"'marian'", "the model has 5 rows", "two models"},
                [&] { translate(model_, documents_, options); });
+}
+
+// Sentences of a summary come as soon as they are certain, characters whole, and all of them are the summary.
+TEST(Summarize, SentencesComeAsTheyAreWritten) {
+  const SequenceModel model = byte_model(std::make_shared<TellingCopier>(), 4096);
+  const std::vector<Document> documents = {
+      {.first = "The loom weaves. It is old! 日本語。 And so on", .name = "text 1"},
+      {.first = "One", .name = "text 2"}};
+  std::vector<std::vector<std::string>> pieces(documents.size());
+  SummarizeOptions options;
+  options.on_summarized = [&](std::size_t document, std::string_view text) {
+    pieces[document].emplace_back(text);
+    return true;
+  };
+  const std::vector<TaskResult> results = summarize(model, documents, options);
+  EXPECT_EQ(pieces[0], (std::vector<std::string>{"The loom weaves. ", "It is old! ", "日本語。 ", "And so on"}));
+  EXPECT_EQ(pieces[1], std::vector<std::string>{"One"});
+  EXPECT_EQ(results[0].result.front()["summary_text"], documents[0].first);
+  options.on_summarized = [](std::size_t, std::string_view) { return false; };
+  expect_error(ErrorKind::kInterrupted, {"nobody waits"}, [&] { summarize(model, documents, options); });
 }
 
 TEST(Summarize, TruncatesOnlyWhenAsked) {

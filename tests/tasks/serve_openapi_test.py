@@ -26,7 +26,7 @@ REQUESTS = {
                   {"inputs": ["a man"], "parameters": {"tgt_lang": "de"}}),
     "align": ({"inputs": {"text": "a man", "text_pair": "hello world"}, "parameters": {"tgt_lang": "de"}},
               {"inputs": [{"text": "a man", "text_pair": "hello"}, {"text": "", "text_pair": ""}], "parameters": {"tgt_lang": "de"}}),
-    "summarize": ({"inputs": "a man"}, {"inputs": ["a man", "hello"], "parameters": {"truncation": True}}),
+    "summarize": ({"inputs": "a man"}, {"inputs": "a man", "stream": False}, {"inputs": ["a man", "hello"], "parameters": {"truncation": True}}),
     "classify": ({"inputs": TEXT}, {"inputs": [TEXT, {"text": TEXT, "text_pair": "hello"}], "parameters": {"top_k": 1}}),
     "tag": ({"inputs": TEXT}, {"inputs": [TEXT], "parameters": {"aggregation_strategy": "none", "ignore_labels": []}}),
     "answer": ({"inputs": ASKED}, {"inputs": ASKED, "parameters": {"top_k": 2}}, {"inputs": [ASKED, ASKED], "parameters": {"top_k": 3}}, {"inputs": [ASKED]}),

@@ -115,12 +115,20 @@ class StreamTest(Case):
         head, content = old.split("\r\n\r\n", 1)
         self.assertNotIn("chunked", head)
         self.assertEqual(events_of(content)[-1][1]["translation"], wanted)
-        # A stream does not end its connection, and a task without pieces has one event.
+        # A stream does not end its connection; a summary comes in pieces, too, and a task without pieces has one event.
         with server.connect() as client:
             client.sendall(request("/translate", head=sized(encoded), body=encoded) + request("/health", method=b"GET", head=b"Connection: close\r\n"))
             self.assertIn('{"status":"ok"}', read_all(client))
         pieces, result = self.pieces_and_result(server, "/summarize", {"inputs": "a man"}, EVENTS)
-        self.assertEqual((pieces, result), ([], server.ask("POST", "/summarize", {"inputs": "a man"})[1]))
+        self.assertEqual(result, server.ask("POST", "/summarize", {"inputs": "a man"})[1])
+        self.assertEqual("".join(piece["text"] for piece in pieces), result[0]["summary_text"])
+        texts = ["a man", "hello world"]
+        pieces, result = self.pieces_and_result(server, "/summarize", {"inputs": texts, "stream": True})
+        self.assertEqual(result, server.ask("POST", "/summarize", {"inputs": texts})[1])
+        for index, (one,) in enumerate(result):
+            self.assertEqual("".join(piece["text"] for piece in pieces if piece["index"] == index), one["summary_text"])
+        words = {"inputs": {"text": "a man", "text_pair": "hello"}, "parameters": {"tgt_lang": "de"}}
+        self.assertEqual(self.pieces_and_result(server, "/align", words, EVENTS), ([], server.ask("POST", "/align", words)[1]))
         self.assertEqual(server.stop()[0], 0)
 
     def test_clients_of_libretranslate(self):

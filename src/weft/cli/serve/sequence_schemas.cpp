@@ -45,9 +45,12 @@ server::Operation translate_operation() {
 
 server::Operation summarize_operation() {
   const Json summary = server::array_schema(server::object_schema({{"summary_text", text_schema()}}, {"summary_text"}));
+  Json body = inputs_schema<SummarizeParameters>(text_schema());
+  body["properties"]["stream"] = stream_schema();
   return {.summary = "Summaries of texts.",
-          .body = inputs_schema<SummarizeParameters>(text_schema()),
-          .answer = server::any_schema({summary, server::array_schema(summary)})};
+          .body = body,
+          .answer = server::any_schema({summary, server::array_schema(summary)}),
+          .piece = server::object_schema({{"index", integer_schema()}, {"text", text_schema()}}, {"index", "text"})};
 }
 
 }  // namespace weft::cli

@@ -27,6 +27,8 @@ using SharedPair = std::shared_ptr<OpenSequenceTask>;
 using Documents = std::span<const tasks::Document>;
 using TaskResults = std::vector<formats::Json>;
 
+constexpr const char* kCutsSummaries = "'truncation' in 'parameters'";  // where a text is too long
+
 // A request in any of the shapes.
 struct TranslateRequest {
   TextInputs inputs;
@@ -176,18 +178,41 @@ server::Work translate_work(const SharedPair& task, const std::string& name, con
   return work;
 }
 
+// A summary, sentence by sentence, for a client that reads along.
+server::Work summary_in_pieces(const SharedPair& task, const std::string& name, TextInputs inputs,
+                               const server::Cost& cost, const tasks::SummarizeOptions& options) {
+  server::Work work{.group = name + "/summarize", .texts = inputs.texts, .cost = cost, .streams = true};
+  work.run = [task, options, inputs = std::move(inputs)](const server::Listener& listener) {
+    const c10::InferenceMode plain_state(false);  // other work may go on behind this
+    tasks::SummarizeOptions told = options;
+    told.on_summarized = [&](std::size_t index, std::string_view text) {
+      return listener.send({{"index", index}, {"text", text}});
+    };
+    try {
+      TaskResults results = plain_results(tasks::summarize(*task->model, named_documents(inputs.texts), told));
+      return inputs.list ? formats::Json(std::move(results)) : std::move(results.front());
+    } catch (const tasks::TextTooLong& error) {
+      refuse_length(error, concat(kCutsSummaries, " cuts the text there"));
+    }
+  };
+  return work;
+}
+
 server::Work summarize_work(const SharedPair& task, const std::string& name, const WrittenTexts& written,
                             const server::Request& request) {
   const formats::Json body = server::json_object(request);
-  require_known_members(body, {"inputs", "parameters"});
+  require_known_members(body, {"inputs", "parameters", "stream"});
   const tasks::SummarizeOptions options{.truncate = read_parameters<SummarizeParameters>(body).truncation,
                                         .batch = task->run.batch};
   TextInputs inputs = read_texts(body, "inputs");
   const server::Cost cost = summarize_cost(inputs.texts, written.returned, written.longest);
+  if (wants_pieces(body) || request.takes_events) {
+    return summary_in_pieces(task, name, std::move(inputs), cost, options);
+  }
   return task_work(
       concat(name, "/summarize ", options.truncate), std::move(inputs), cost,
       [task, options](Documents documents) { return tasks::summarize(*task->model, documents, options); },
-      "'truncation' in 'parameters'");
+      kCutsSummaries);
 }
 
 // [{"code", "name", "targets"}]. Weft knows no names of languages but their codes; a source without one is "auto".

@@ -161,6 +161,22 @@ void BeamItem::stop(FinishReason reason) {
   done_ = true;
 }
 
+std::span<const std::int64_t> BeamItem::settled() const {
+  const auto prompt = static_cast<std::size_t>(plan_.lengths.prompt);
+  std::span<const std::int64_t> common = std::span(beams_.front().tokens).subspan(prompt);
+  const auto keep_common = [&](std::span<const std::int64_t> other) {
+    const auto differs = std::mismatch(common.begin(), common.end(), other.begin(), other.end()).first;
+    common = common.first(static_cast<std::size_t>(differs - common.begin()));
+  };
+  for (const Beam& beam : beams_) {
+    keep_common(std::span(beam.tokens).subspan(prompt));
+  }
+  for (const Sequence& text : finished_) {
+    keep_common(text.ids);
+  }
+  return common;
+}
+
 std::vector<Sequence> BeamItem::results() const {
   const auto count = std::min(finished_.size(), static_cast<std::size_t>(plan_.config.num_return_sequences));
   return {finished_.begin(), finished_.begin() + static_cast<long>(count)};

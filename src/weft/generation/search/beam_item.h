@@ -29,6 +29,8 @@ class BeamItem {
   std::int64_t number() const noexcept { return number_; }
   const std::vector<Beam>& beams() const noexcept { return beams_; }
   bool done() const noexcept { return done_; }
+  /// New tokens that all its texts begin with, while it is not done.
+  std::span<const std::int64_t> settled() const;
 
   /// One token more, from processed scores of all beams, rows [first, first + beams().size()) of `scores` [R, V].
   /// Errors: kNumeric for NaN and infinity.

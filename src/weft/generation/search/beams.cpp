@@ -11,7 +11,8 @@ namespace {
 /// The prompts that go on. Those that are done leave, and their rows with them.
 class Beams {
  public:
-  explicit Beams(const SearchPlan& plan) : plan_(plan), results_(plan.request.prompts.size()) {
+  explicit Beams(const SearchPlan& plan)
+      : plan_(plan), told_(plan.request.prompts.size()), results_(plan.request.prompts.size()) {
     for (std::int64_t item = 0; item < std::ssize(plan.request.prompts); ++item) {
       open_.emplace_back(plan, item);
     }
@@ -58,6 +59,18 @@ class Beams {
     remove_done(first);
   }
 
+  /// Hands on what is settled of the prompts that go on.
+  void tell_settled() {
+    for (const BeamItem& item : open_) {
+      const std::span<const std::int64_t> settled = item.settled();
+      std::size_t& told = told_[static_cast<std::size_t>(item.number())];
+      if (settled.size() > told) {
+        told = settled.size();
+        plan_.request.on_settled(item.number(), settled);
+      }
+    }
+  }
+
   /// The newest tokens int64 [B, 1] of the beams that go on, and which row each was.
   at::Tensor newest() const {
     Ids tokens;
@@ -90,6 +103,7 @@ class Beams {
   const SearchPlan& plan_;
   std::vector<BeamItem> open_;
   Ids parents_;
+  std::vector<std::size_t> told_;  // settled tokens of each prompt
   std::vector<std::vector<Sequence>> results_;
 };
 
@@ -113,6 +127,9 @@ std::vector<std::vector<Sequence>> search_beams(const SearchPlan& plan) {
     }
     beams.process(scores, processors);
     beams.take(scores, made);
+    if (plan.request.on_settled) {
+      beams.tell_settled();
+    }
     if (!beams.all_done()) {
       plan.decoder.reorder(state, beams.parents());
       tokens = beams.newest();

@@ -61,6 +61,12 @@ class Rows {
  private:
   void choose(Row& row, std::span<float> scores, std::int64_t step, const std::vector<Processor>& processors) const;
   std::optional<FinishReason> why_ended(const Row& row);
+  // All that is there of a text that is its prompt's only one.
+  void tell_settled(const Row& row) const {
+    if (plan_.request.on_settled && plan_.config.num_return_sequences == 1) {
+      plan_.request.on_settled(row.item, std::span(row.tokens).subspan(static_cast<std::size_t>(plan_.lengths.prompt)));
+    }
+  }
   void end(Row& row, FinishReason reason);
 
   const SearchPlan& plan_;
@@ -124,6 +130,7 @@ void Rows::take(const at::Tensor& scores, std::int64_t step, const std::vector<P
     if (const auto reason = why_ended(open_[i])) {
       end(open_[i], *reason);
     } else {
+      tell_settled(open_[i]);
       going.push_back(std::move(open_[i]));
       parents.push_back(shared ? parents_[i] : static_cast<std::int64_t>(i));
     }

@@ -43,6 +43,9 @@ struct SearchRequest {
   /// Each new token of text `row` (prompt * num_return_sequences + its number) as it comes; false ends everything. Not
   /// with beams.
   std::function<bool(std::int64_t row, std::int64_t id)> on_token = {};
+  /// What all texts of prompt `prompt` begin with, those that ended and those that go on, whenever there is more of it:
+  /// the best text will begin so, too. Not called where a prompt has several texts without beams.
+  std::function<void(std::int64_t prompt, std::span<const std::int64_t> settled)> on_settled = {};
   /// Whether greedy search and sampling sum the logarithms of their tokens' probabilities, which takes some time.
   bool scores = false;
 };

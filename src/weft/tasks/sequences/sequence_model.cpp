@@ -25,12 +25,19 @@ class ModelWriter final : public Writer {
   ModelWriter(models::EncoderDecoder model, generation::GenerationConfig config, std::int64_t start, StopRule stops)
       : model_(std::move(model)), config_(std::move(config)), start_(start), stops_(std::move(stops)) {}
 
-  std::vector<std::vector<Written>> write(std::span<const Ids> sources) override {
+  std::vector<std::vector<Written>> write(std::span<const Ids> sources) override { return write_telling(sources, {}); }
+
+  std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources, const OnSettled& on_settled) override {
     const auto [ids, mask] = padded(sources);
     generation::PairDecoder decoder(model_, ids, mask);
-    const generation::SearchRequest request{.prompts = std::vector<Ids>(sources.size(), Ids{start_}),
-                                            .sources = {sources.begin(), sources.end()},
-                                            .stops = stops_};
+    generation::SearchRequest request{.prompts = std::vector<Ids>(sources.size(), Ids{start_}),
+                                      .sources = {sources.begin(), sources.end()},
+                                      .stops = stops_};
+    if (on_settled) {
+      request.on_settled = [&on_settled](std::int64_t prompt, std::span<const std::int64_t> ids) {
+        on_settled(static_cast<std::size_t>(prompt), ids);
+      };
+    }
     std::vector<std::vector<Written>> written;
     for (std::vector<generation::Sequence>& found : generation::search(decoder, request, config_)) {
       std::vector<Written>& texts = written.emplace_back();

@@ -3,11 +3,15 @@
 #include "weft/tasks/sequences/summarize.h"
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/core/error.h"
 #include "weft/core/work/pieces.h"
 #include "weft/tasks/text_too_long.h"
+#include "weft/text/sentences/sentences.h"
 
 namespace weft::tasks {
 namespace {
@@ -34,6 +38,55 @@ std::int64_t cut_to_fit(const SequenceModel& model, const Document& document, co
   return tokens - model.longest;
 }
 
+// What readers have of each summary. A sentence is told once the next one has begun: its words are those of the whole.
+class ToldSummaries {
+ public:
+  ToldSummaries(const SequenceModel& model, const OnSummarized& tell, std::size_t count)
+      : model_(model), tell_(tell), told_(count) {}
+
+  void settle(std::size_t document, std::span<const std::int64_t> ids) {
+    const std::string text = written_text(model_, {ids.begin(), ids.end()});
+    const std::vector<text::SentencePlace> sentences = text::find_sentences(text);
+    if (sentences.size() > 1) {
+      tell(document, std::string_view(text).substr(0, sentences.back().begin));
+    }
+  }
+
+  // A tokeniser may write the end of a text otherwise once more of it is there: what was told is not taken back.
+  void tell(std::size_t document, std::string_view text) {
+    std::string& told = told_[document];
+    if (text.size() <= told.size() || !text.starts_with(told)) {
+      return;
+    }
+    if (!tell_(document, text.substr(told.size()))) {
+      fail(ErrorKind::kInterrupted, "nobody waits for the rest of the summary");
+    }
+    told = text;
+  }
+
+ private:
+  const SequenceModel& model_;
+  const OnSummarized& tell_;
+  std::vector<std::string> told_;
+};
+
+// The summaries of all sources, handed on as they come where somebody reads along.
+std::vector<Writing> write_summaries(const SequenceModel& model, std::span<const Ids> sources,
+                                     const SummarizeOptions& options) {
+  if (!options.on_summarized) {
+    return write_all(*model.writer, sources, options.batch);
+  }
+  ToldSummaries told(model, options.on_summarized, sources.size());
+  const auto settle = [&](std::size_t source, std::span<const std::int64_t> ids) { told.settle(source, ids); };
+  std::vector<Writing> written = write_all(*model.writer, sources, options.batch, settle);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (!written[i].texts.empty()) {
+      told.tell(i, written_text(model, written[i].texts.front().ids));
+    }
+  }
+  return written;
+}
+
 }  // namespace
 
 std::vector<TaskResult> summarize(const SequenceModel& model, std::span<const Document> documents,
@@ -47,7 +100,7 @@ std::vector<TaskResult> summarize(const SequenceModel& model, std::span<const Do
     sources.push_back(std::move(ids));
     end_piece();
   }
-  const std::vector<Writing> written = write_all(*model.writer, sources, options.batch);
+  const std::vector<Writing> written = write_summaries(model, sources, options);
   for (std::size_t i = 0; i < documents.size(); ++i) {
     require(!written[i].texts.empty(), model.name, ": the search found no text");
     results[i].result = formats::Json::array();

@@ -33,7 +33,8 @@ std::string written_text(const SequenceModel& model, const Ids& ids) {
   }
 }
 
-std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits) {
+std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits,
+                               const OnSettled& on_settled) {
   const InterruptGuard guard;
   std::vector<std::int64_t> lengths;
   lengths.reserve(sources.size());
@@ -54,7 +55,8 @@ std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, con
       rows.push_back(sources[source]);
       done += lengths[source];
     }
-    std::vector<std::vector<Written>> written = writer.write(rows);
+    const auto tell = [&](std::size_t row, std::span<const std::int64_t> ids) { on_settled(batch[row], ids); };
+    std::vector<std::vector<Written>> written = on_settled ? writer.write_telling(rows, tell) : writer.write(rows);
     require(written.size() == batch.size(), "the model wrote ", written.size(), " texts for ", batch.size(),
             " sources");
     if (interrupted()) {

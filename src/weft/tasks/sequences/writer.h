@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,11 +31,19 @@ struct Writing {
   std::shared_ptr<const formats::Json> computed;
 };
 
+/// Called with the tokens that the best text for a source will begin with, whenever there are more of them.
+using OnSettled = std::function<void(std::size_t source, std::span<const std::int64_t> ids)>;
+
 class Writer {
  public:
   virtual ~Writer() = default;
   /// For each source its texts, best first. Errors: those of the search.
   virtual std::vector<std::vector<Written>> write(std::span<const Ids> sources) = 0;
+  /// The same, telling what is settled on the way where the writer can.
+  virtual std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources,
+                                                          const OnSettled& /*on_settled*/) {
+    return write(sources);
+  }
   /// What was computed in the last call, for metadata: dtype, attention, global tokens.
   virtual formats::Json computed() const { return formats::Json::object(); }
 
@@ -64,6 +73,7 @@ std::string written_text(const SequenceModel& model, const Ids& ids);
 
 /// Writes for all sources, those of like lengths together, under a progress bar. Results are in the order of the
 /// sources and do not depend on the batches. Errors: kInterrupted after Ctrl-C, between two batches.
-std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits);
+std::vector<Writing> write_all(Writer& writer, std::span<const Ids> sources, const BatchLimits& limits,
+                               const OnSettled& on_settled = {});
 
 }  // namespace weft::tasks

@@ -113,7 +113,7 @@ export function growing(task, given) {
       made.appendData(text);
       if (follows) box.scrollTop = box.scrollHeight;
       ++pieces;
-      return task === "translate" ? `The model writes: ${counted(pieces, "sentence")} so far …` : "The model writes …";
+      return task !== "generate" ? `The model writes: ${counted(pieces, "sentence")} so far …` : "The model writes …";
     },
     ended(result) {
       const whole = anyText(result) ?? result.translation;
