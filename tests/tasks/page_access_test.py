@@ -40,7 +40,7 @@ HEADINGS = "return [...document.querySelectorAll('h1, h2, h3, h4')].filter((one)
 # Whether the element with the focus shows it, and can be seen.
 SHOWN = """const at = document.activeElement; const style = getComputedStyle(at); const box = at.getBoundingClientRect();
 return style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 && box.width > 0 && box.bottom > 0 && box.top < innerHeight ? '' : at.outerHTML.slice(0, 200);"""
-RUN = "document.querySelector('main form button.quiet')?.click(); document.querySelector('main form').requestSubmit()"
+RUN = "document.querySelectorAll('main details.settings').forEach((one) => { one.open = true; }); document.querySelector('main form button.quiet')?.click(); document.querySelector('main form').requestSubmit()"
 
 
 @needs_browser
@@ -49,7 +49,8 @@ class PageAccessTest(Case):
         heads = {"names": "token-classification", "sentiment": "sequence-classification", "reader": "question-answering", "gaps": "masked-lm", "chooser": "multiple-choice"}
         models = [make_model(self.folder / name, "bert", head) for name, head in heads.items()]
         (models[0] / "README.md").write_text("---\nlicense: mit\n---\n# Names\n\n- finds **names**\n\n| a | b |\n|---|---|\n| " + "wide " * 60 + "| `code` |\n")
-        server = Server(*models, make_marian(self.folder / "pair"))
+        self.train("--steps", "1")
+        server = Server(*models, make_marian(self.folder / "pair"), f"books={self.run_directory}")
         self.addCleanup(server.end)
         browser = Browser().__enter__()
         self.addCleanup(browser.__exit__)
@@ -58,9 +59,9 @@ class PageAccessTest(Case):
     def places(self, server, browser):
         """Each view of the page, with an answer in it."""
         browser.open(server.where + "/#/")
-        browser.wait_for("return document.querySelectorAll('.models > li').length === 6")
+        browser.wait_for("return document.querySelectorAll('.models > li').length === 7")
         yield "models"
-        for model, task in (("names", "tag"), ("sentiment", "classify"), ("reader", "answer"), ("gaps", "fill-mask"), ("gaps", "embed"), ("chooser", "choose")):
+        for model, task in (("names", "tag"), ("sentiment", "classify"), ("reader", "answer"), ("gaps", "fill-mask"), ("gaps", "embed"), ("chooser", "choose"), ("books", "generate")):
             browser.run("location.hash = arguments[0]", f"#/models/{model}/{task}")
             browser.wait_for(f"return document.title.startsWith('{model}') && document.querySelector('main form') !== null && !document.querySelector('.result')")
             browser.run(RUN)

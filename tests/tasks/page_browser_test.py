@@ -182,6 +182,13 @@ class PageBrowserTest(Case):
         browser.wait_for("return document.querySelector('.result') !== null")
         self.assertEqual(browser.run(MADE), server.ask("POST", "/summarize", {"inputs": "a man"})[1][0]["summary_text"])
         self.assert_quiet(browser)
+        # A text that is too long, and the setting that helps.
+        browser.run("document.querySelector('main textarea').value = 'a man '.repeat(200); document.querySelector('main form').requestSubmit()")
+        self.assertIn("a tick under Settings", browser.wait_for("return document.querySelector('main [role=alert]')?.textContent"))
+        browser.run(SETTING, "Cut a text that is too long", True)
+        browser.run("document.querySelector('main form').requestSubmit()")
+        browser.wait_for("return document.querySelector('.result') !== null")
+        self.assert_quiet(browser, "413 (Request Entity Too Large)")
 
     def test_addresses_that_lead_nowhere(self):
         """Names that every object of JavaScript has are no views, models or tasks."""

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "weft/cli/report/html.h"
 #include "weft/cli/viewer/assets.h"
 #include "weft/cli/viewer/page.h"
 #include "weft/server/schemas.h"

@@ -30,7 +30,7 @@ function askForKey() {
 function words(status, json) {
   const said = typeof json?.error === "string" ? json.error : "";
   if (status === 401) return key ? "The server does not know this key. Give another one above." : "The server asks for a key. Give it above.";
-  if (status === 413) return `This is more than the server takes at once: ${said}.`;
+  if (status === 413) return `This is more than is taken at once: ${said.replace("'truncation' in 'parameters' cuts the text there", "a tick under Settings lets it be cut")}.`;
   if (status === 429) return "The server has too many requests at the moment. Try again in a few seconds.";
   if (status === 503) return `The server cannot answer now: ${said}.`;
   return said || `The server answered with status ${status} and said nothing about it.`;
