@@ -41,7 +41,7 @@ OpenFile open_file(const std::string& path, const ScoreConfig& config) {
   return file;
 }
 
-readers::InputTexts texts_of(OpenFile file, const ScoreConfig& config) {
+readers::InputTexts input_texts_of(OpenFile file, const ScoreConfig& config) {
   readers::InputTextOptions options;
   options.format = file.format;
   options.text_field = config.text_field;
@@ -119,7 +119,7 @@ void visit_rows(const ScoreFlags& flags, const ScoreConfig& config,
   std::vector<readers::InputTexts> sources;
   sources.reserve(files.size());
   for (OpenFile& file : files) {
-    sources.push_back(texts_of(std::move(file), config));
+    sources.push_back(input_texts_of(std::move(file), config));
   }
   const InterruptGuard guard;
   ProgressBar bar("scoring", 0);
