@@ -21,7 +21,7 @@ server::Operation translate_operation() {
                                             {"source", server::string_schema("a language, or auto: that of the model")},
                                             {"target", text_schema()},
                                             {"format", {{"enum", Json::array({"text", ""})}}},
-                                            {"alternatives", {{"const", 0}}},
+                                            {"alternatives", {{"enum", Json::array({0, "0"})}}},
                                             {"api_key", text_schema()},
                                             {"stream", stream_schema()}},
                                            {"q"});
