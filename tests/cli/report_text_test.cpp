@@ -55,6 +55,54 @@ TEST(SideBySide, NoLineIsWiderThanTheTerminalAndNothingIsLost) {
   }
 }
 
+RunFigures run_of(const std::string& name, const formats::Json& training, double loss, double figure) {
+  RunFigures run;
+  run.path = "/runs/" + name;
+  run.training = training;
+  run.training["dtype"] = "bfloat16";
+  run.model = {{"dtype", "float32"}, {"vocab_size", 256}};
+  run.last = {{"step", 5}, {"loss", loss}, {"seconds", 1.0}, {"tokens", 10}};
+  run.evaluation = {{"step", 5}, {"bits_per_byte", figure}, {"bytes", 10}};
+  return run;
+}
+
+std::int64_t stars_in(const std::string& table) { return std::count(table.begin(), table.end(), '*'); }
+
+TEST(Comparison, TheTypeOfARunIsThatOfItsProducts) {
+  const std::vector<RunFigures> runs = {run_of("a", {{"train_text", {"/x"}}}, 2.0, 1.0)};
+  EXPECT_EQ(comparison_json(runs, true)[0]["settings"]["dtype"], "bfloat16");
+  EXPECT_EQ(comparison_json(runs, true)[0]["dtype"], "bfloat16");
+  EXPECT_EQ(comparison_json(runs, true)[0]["task"], "lm");
+  EXPECT_NE(comparison_text(runs, true, 80).find("dtype                  bfloat16"), std::string::npos)
+      << comparison_text(runs, true, 80);
+  EXPECT_EQ(settings_of(runs[0])["dtype"], "bfloat16");
+  EXPECT_FALSE(model_settings(runs[0]).contains("dtype"));
+}
+
+TEST(Comparison, StarsAreForRunsOfOneTaskOnTheSameData) {
+  const formats::Json text = {{"train_text", {"/x"}}, {"eval_text", {"/v"}}};
+  const formats::Json other = {{"train_text", {"/x"}}, {"eval_text", {"/w"}}};
+  const formats::Json task = {{"task", "classify"}, {"train_data", {"/d"}}, {"eval_data", {"/e"}}};
+  const std::string same = comparison_text({run_of("a", text, 2, 1), run_of("b", text, 3, 4)}, false, 80);
+  EXPECT_EQ(stars_in(same), 3) << same;  // two figures and the line
+  EXPECT_NE(same.find("* the best of these runs\n"), std::string::npos);
+  const std::string tasks = comparison_text({run_of("a", text, 2, 1), run_of("b", task, 3, 4)}, false, 80);
+  EXPECT_EQ(stars_in(tasks), 0) << tasks;
+  EXPECT_NE(tasks.find("no best is marked: these runs have different tasks: lm, classify\n"), std::string::npos);
+  const std::string held_out = comparison_text({run_of("a", text, 2, 1), run_of("b", other, 3, 4)}, false, 80);
+  EXPECT_EQ(stars_in(held_out), 2) << held_out;  // of the last step's loss
+  const std::string mixed =
+      comparison_text({run_of("a", text, 2, 1), run_of("b", task, 0.1, 9), run_of("c", text, 3, 4)}, false, 120);
+  EXPECT_EQ(stars_in(mixed), 3) << mixed;
+  EXPECT_NE(mixed.find("2.0000 *"), std::string::npos) << mixed;
+  EXPECT_NE(mixed.find("* the best of the runs with one task, data and vocabulary; these runs have different tasks"),
+            std::string::npos);
+  RunFigures wide = run_of("w", text, 1, 9);
+  wide.model["vocab_size"] = 8000;
+  const std::string vocabularies = comparison_text({run_of("a", text, 2, 1), wide}, false, 80);
+  EXPECT_EQ(stars_in(vocabularies), 2) << vocabularies;  // bits a byte are comparable, nats a token are not
+}
+
 TEST(FigureText, AsPeopleReadThem) {
   EXPECT_EQ(figure_text("accuracy", 0.30000000000000004), "0.3000");
   EXPECT_EQ(figure_text("steps", 1234567), "1,234,567");

@@ -150,6 +150,9 @@ Rows run_rows(const Json& json, const fs::path& directory) {
   if (json.contains("step")) {
     rows.emplace_back("trained", progress_text(run));
   }
+  if (const auto dtype = formats::value_or(run.config, "dtype", run.training, std::string()); !dtype.empty()) {
+    rows.emplace_back("computed in", dtype);
+  }
   const bool of_task = run.config.contains("task");
   if (json.contains("loss") && !json["loss"].is_null()) {
     rows.emplace_back("loss", concat(fixed(formats::value_of<double>(json, "loss", run.state), 4),

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
 #include "weft/cli/report/figure_text.h"
 #include "weft/cli/report/run_figures.h"
+#include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/fine_tuning/settings.h"
 #include "weft/text/utf8.h"
 #include "weft/training/best_figure.h"
 
@@ -44,15 +48,6 @@ bool all_equal(const std::vector<Json>& values) {
   return std::all_of(values.begin(), values.end(), [&](const Json& value) { return value == values.front(); });
 }
 
-// Every setting in the files of a run, used or not.
-Json written_settings(const RunFigures& run) {
-  Json settings = run.training;
-  if (run.model.is_object()) {
-    settings.update(run.model);
-  }
-  return settings;
-}
-
 // The runs' paths without the folder that all are in.
 std::vector<std::string> headings(const std::vector<RunFigures>& runs) {
   const fs::path parent = runs.front().path.parent_path();
@@ -67,12 +62,41 @@ std::vector<std::string> headings(const std::vector<RunFigures>& runs) {
   return names;
 }
 
-// The value to be marked: none where it says nothing to be the best.
-std::optional<double> best_of(const std::string& name, const std::vector<Json>& values) {
+// What a figure of a run can be compared by: one of another yardstick measures something else, and neither is better.
+std::string yardstick(const RunFigures& run, const std::string& title, const std::string& figure) {
+  const std::string task = task_of(run);
+  Json of = {task};
+  const auto add = [&of](const Json& settings, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      of.push_back(settings.is_object() ? settings.value(name, Json(nullptr)) : Json(nullptr));
+    }
+  };
+  const bool by_folds = run.training.value("folds", Json(0)) != Json(0);
+  if (title == "training" || by_folds) {
+    add(run.training, {"train_text", "train_images", "train_audio", "train_data", "train_source", "train_target"});
+  }
+  if (title != "training") {
+    add(run.training, {"eval_text", "eval_images", "eval_audio", "eval_data", "eval_source", "eval_target",
+                       "max_eval_bytes", "folds", "fold"});
+  }
+  if (task == "mlm") {
+    add(run.training, {"mask_probability", "masking"});
+  }
+  // Nats a token: other tokens, other nats.
+  const bool by_token = figure == "loss" || figure == "loss of the last step" || figure == "perplexity";
+  if (by_token && !fine_tuning::is_fine_tuning_task(task)) {
+    add(run.model, {"vocab_size", "tokenizer_class"});
+  }
+  return of.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The value to be marked among those of one yardstick: none where it says nothing to be the best.
+std::optional<double> best_of(const std::string& name, const std::vector<Json>& values,
+                              const std::vector<std::string>& yardsticks, const std::string& yardstick) {
   std::vector<double> numbers;
-  for (const Json& value : values) {
-    if (value.is_number()) {
-      numbers.push_back(value.get<double>());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_number() && yardsticks[i] == yardstick) {
+      numbers.push_back(values[i].get<double>());
     }
   }
   if (numbers.size() < 2) {
@@ -82,14 +106,29 @@ std::optional<double> best_of(const std::string& name, const std::vector<Json>& 
   return *low == *high ? std::nullopt : std::optional(training::smaller_is_better(name) ? *low : *high);
 }
 
-SideBySideRow figure_row(const std::string& name, const std::vector<Json>& values, bool measure) {
+// `yardsticks` of a measure, one a run; empty for what no run is better by.
+SideBySideRow figure_row(const std::string& name, const std::vector<Json>& values,
+                         const std::vector<std::string>& yardsticks) {
   SideBySideRow row{printable(name), {}};
-  const std::optional<double> best = measure ? best_of(name, values) : std::nullopt;
-  for (const Json& value : values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Json& value = values[i];
+    const auto best = yardsticks.empty() ? std::nullopt : best_of(name, values, yardsticks, yardsticks[i]);
     const bool is_best = best && value.is_number() && value.get<double>() == *best;
     row.cells.push_back(value.is_null() ? "-" : printable(figure_text(name, value)) + (is_best ? " *" : ""));
   }
   return row;
+}
+
+// One a run, where figures of that name measure the model.
+std::vector<std::string> yardsticks_of(const std::vector<RunFigures>& runs, const std::string& title,
+                                       const std::string& figure, bool measure) {
+  std::vector<std::string> all;
+  for (const RunFigures& run : runs) {
+    if (measure) {
+      all.push_back(yardstick(run, title, figure));
+    }
+  }
+  return all;
 }
 
 // A group of figures over all runs: measures, and of the rest what tells the runs apart.
@@ -113,7 +152,7 @@ void add_group(const std::string& title, const std::vector<RunFigures>& runs, st
     const std::vector<Json> of_name = values_of(values, name);
     const bool extent = !measure && title == "evaluation" && name != "after step";
     if (!extent || (name != "time" && !all_equal(of_name))) {
-      rows.push_back(figure_row(name, of_name, measure));
+      rows.push_back(figure_row(name, of_name, yardsticks_of(runs, title, name, measure)));
     }
   }
   if (rows.size() == before) {
@@ -144,6 +183,31 @@ void add_settings(const std::vector<RunFigures>& runs, bool all, std::vector<Sid
   }
 }
 
+// What a star means here, or why there is none.
+std::string note_on_stars(const std::vector<RunFigures>& runs, const std::vector<SideBySideRow>& rows) {
+  const bool marked = std::any_of(rows.begin(), rows.end(), [](const SideBySideRow& row) {
+    return std::any_of(row.cells.begin(), row.cells.end(),
+                       [](const std::string& cell) { return cell.ends_with(" *"); });
+  });
+  std::vector<std::string> tasks;
+  bool one_measure = true;  // of everything
+  for (const RunFigures& run : runs) {
+    if (const std::string task = printable(task_of(run)); std::find(tasks.begin(), tasks.end(), task) == tasks.end()) {
+      tasks.push_back(task);
+    }
+    for (const char* title : {"training", "evaluation"}) {
+      one_measure = one_measure && yardstick(run, title, "loss") == yardstick(runs.front(), title, "loss");
+    }
+  }
+  if (one_measure) {
+    return marked ? "\n* the best of these runs\n" : "";
+  }
+  const std::string why = tasks.size() > 1 ? concat("these runs have different tasks: ", joined(tasks, ", "))
+                                           : std::string("these runs have different data or vocabularies");
+  return concat(
+      "\n", marked ? "* the best of the runs with one task, data and vocabulary; " : "no best is marked: ", why, "\n");
+}
+
 }  // namespace
 
 std::vector<Json> comparison_json(const std::vector<RunFigures>& runs, bool all) {
@@ -169,11 +233,7 @@ std::string comparison_text(const std::vector<RunFigures>& runs, bool all, std::
     add_group(title, runs, rows);
   }
   add_settings(runs, all, rows);
-  const bool marked = std::any_of(rows.begin(), rows.end(), [](const SideBySideRow& row) {
-    return std::any_of(row.cells.begin(), row.cells.end(),
-                       [](const std::string& cell) { return cell.ends_with(" *"); });
-  });
-  return side_by_side(headings(runs), rows, width) + (marked ? "\n* the best of these runs\n" : "");
+  return side_by_side(headings(runs), rows, width) + note_on_stars(runs, rows);
 }
 
 namespace {

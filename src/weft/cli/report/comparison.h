@@ -16,7 +16,8 @@ namespace weft::cli {
 /// `all` every one; null for a setting that a run does not have.
 std::vector<formats::Json> comparison_json(const std::vector<RunFigures>& runs, bool all);
 
-/// For people, at most `width` columns wide. The best of a figure has a star behind it where the runs differ. Settings
+/// For people, at most `width` columns wide. The best of a figure has a star behind it where the runs differ, among
+/// runs of one task that are measured on the same data and, by the token, with one vocabulary; a line says so. Settings
 /// that are equal in all runs, or that a run's task does not read, are left out; `all` leaves out the latter only.
 std::string comparison_text(const std::vector<RunFigures>& runs, bool all, std::int64_t width);
 

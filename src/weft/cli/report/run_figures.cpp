@@ -128,7 +128,8 @@ RunFigures read_run(const fs::path& run) {
 }
 
 Json summary_json(const RunFigures& run) {
-  Json summary = {{"run", run.path.string()}};
+  Json summary = {
+      {"run", run.path.string()}, {"task", task_of(run)}, {"dtype", run.training.value("dtype", Json(nullptr))}};
   for (const auto& [shown, name] :
        {std::pair{"steps", "step"}, {"tokens", "tokens"}, {"seconds", "seconds"}, {"loss", "loss"}}) {
     summary[shown] = run.last.is_object() ? run.last.value(name, Json(nullptr)) : Json(nullptr);
@@ -269,6 +270,13 @@ bool is_decided_elsewhere(const std::string& field, const Json& settings) {
   return nothing && is_zero(settings, field.c_str());
 }
 
+// config.json says in what the weights are kept, float32 in every run. A reader looks for what the run computed in,
+// which is the dtype of training.json.
+void erase_type_of_weights(Json& model) {
+  model.erase("dtype");
+  model.erase("torch_dtype");
+}
+
 Json settings_that_count(const Json& settings, const std::string& task) {
   Json kept = Json::object();
   if (settings.is_object()) {
@@ -294,7 +302,21 @@ std::string task_of(const RunFigures& run) {
 
 Json training_settings(const RunFigures& run) { return settings_that_count(run.training, task_of(run)); }
 
-Json model_settings(const RunFigures& run) { return settings_that_count(run.model, task_of(run)); }
+Json model_settings(const RunFigures& run) {
+  Json settings = settings_that_count(run.model, task_of(run));
+  erase_type_of_weights(settings);
+  return settings;
+}
+
+Json written_settings(const RunFigures& run) {
+  Json settings = run.training;
+  if (run.model.is_object()) {
+    Json model = run.model;
+    erase_type_of_weights(model);
+    settings.update(model);
+  }
+  return settings;
+}
 
 Json settings_of(const RunFigures& run) {
   Json settings = training_settings(run);

@@ -32,8 +32,8 @@ struct RunFigures {
 /// Errors: kArgument when `run` is no run directory; kIo, kFormat.
 RunFigures read_run(const std::filesystem::path& run);
 
-/// The figures that are kept of a run, one flat object: run, steps, tokens, seconds, loss, and the last evaluation's as
-/// they are named there.
+/// The figures that are kept of a run, one flat object: run, task, dtype, steps, tokens, seconds, loss, and the last
+/// evaluation's as they are named there.
 formats::Json summary_json(const RunFigures& run);
 
 /// `weft train` with the flags that make this run again, in a shell's words, one line.
@@ -46,10 +46,13 @@ std::string task_of(const RunFigures& run);
 /// length that another field decides (minutes for steps, batch_tokens for batch_size).
 formats::Json training_settings(const RunFigures& run);
 
-/// config.json in the same way.
+/// config.json in the same way, without the type of its weights: a run's dtype is that of its products.
 formats::Json model_settings(const RunFigures& run);
 
 /// Both in one object; no name is in both.
 formats::Json settings_of(const RunFigures& run);
+
+/// Every setting in the files of a run, used or not, but the type of its weights.
+formats::Json written_settings(const RunFigures& run);
 
 }  // namespace weft::cli
