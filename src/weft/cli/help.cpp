@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "weft/cli/commands/table.h"
 #include "weft/cli/output.h"
@@ -25,10 +26,6 @@ std::string about_of(const std::string& name) {
   const Command* command = find_command(name);
   require(command != nullptr, "the command ", name, " has no row in the table of commands");
   return std::string(command->about);
-}
-
-std::size_t help_width() {
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(terminal_width(kWidest), kNarrowest, kWidest));
 }
 
 /// The words of a text; what stands in single quotes is one word.
@@ -86,6 +83,12 @@ std::string filled(const std::vector<std::string>& words, std::size_t width, std
   return text;
 }
 
+}  // namespace
+
+std::size_t help_width() {
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(terminal_width(kWidest), kNarrowest, kWidest));
+}
+
 std::string wrapped_text(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
   std::string result;
@@ -98,7 +101,9 @@ std::string wrapped_text(const std::string& text, std::size_t width) {
   return result;
 }
 
-}  // namespace
+std::string command_path(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : command_path(*app.get_parent()) + " " + app.get_name();
+}
 
 HelpFormatter::HelpFormatter() {
   label("Positionals", "Arguments");
@@ -143,6 +148,21 @@ std::string wrapped_line(const std::string& line, std::size_t width) {
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+  const bool is_help_all = !option->get_lnames().empty() && option->get_lnames().front() == "help-all";
+  return is_help_all ? std::string() : written_option(option, is_positional);
+}
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode /*mode*/) const {
+  return CLI::Formatter::make_help(app, std::move(name), CLI::AppFormatMode::Normal);
+}
+
+// The program has its commands by topic, below one heading.
+std::string HelpFormatter::make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const {
+  const std::string groups = CLI::Formatter::make_subcommands(app, mode);
+  return groups.empty() || groups.starts_with("\nCommands:") ? groups : "\nCommands:\n" + groups;
+}
+
+std::string HelpFormatter::written_option(const CLI::Option* option, bool is_positional) const {
   std::string name = make_option_name(option, is_positional);
   // CLI11 says what --no-x stands for.
   for (std::size_t value = name.find(kNegated); value != std::string::npos; value = name.find(kNegated)) {
@@ -184,7 +204,9 @@ std::string HelpFormatter::make_group(std::string group, bool is_positional,
 }
 
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& examples) {
-  return add_command(parent, name, about_of(name), examples);
+  CLI::App& command = add_command(parent, name, about_of(name), examples);
+  command.group(std::string(topic_of(name)));
+  return command;
 }
 
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& about,
@@ -196,7 +218,7 @@ CLI::App& add_command(CLI::App& parent, const std::string& name, const std::stri
 }
 
 void list_command(CLI::App& parent, const std::string& name) {
-  parent.add_subcommand(name, about_of(name))->group("Commands");
+  parent.add_subcommand(name, about_of(name))->group(std::string(topic_of(name)));
 }
 
 }  // namespace weft::cli

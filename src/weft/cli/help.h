@@ -21,7 +21,23 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_description(const CLI::App* app) const override;
   std::string make_footer(const CLI::App* app) const override;
   std::string make_group(std::string group, bool is_positional, std::vector<const CLI::Option*> options) const override;
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override;
+  /// Everything of the command itself, whatever the mode. Only short_help.h leaves flags out.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+
+ protected:
+  /// As make_option(), which leaves out --help-all: it is of use beside a short help only.
+  std::string written_option(const CLI::Option* option, bool is_positional) const;
 };
+
+/// As wide as the terminal, 40 to 110 characters.
+std::size_t help_width();
+
+/// Each line of `text` as wrapped_line().
+std::string wrapped_text(const std::string& text, std::size_t width);
+
+/// "weft pattern show".
+std::string command_path(const CLI::App& app);
 
 /// `name` in a left column, `text` wrapped in the right one, in lines of at most `width` characters; where that leaves
 /// little room, `text` goes below `name`.

@@ -21,7 +21,6 @@
 #include "weft/cli/tensor_part.h"
 #include "weft/core/cpu.h"
 #include "weft/core/error.h"
-#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
 #include "weft/kernels/fused.h"
@@ -50,10 +49,6 @@ const CLI::App& current(const CLI::App& app) {
     found = named.front();
   }
   return *found;
-}
-
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "weft" : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
 /// The name in `names` that `given` was perhaps meant to be, as the beginning of a hint.
@@ -86,16 +81,16 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 [[noreturn]] void fail_on_extra(const CLI::App& app, const std::string& given) {
   const std::string extra = unmarked(given);
   const CLI::App& command = current(app);
-  const std::string help = "see " + full_name(command) + " --help";
+  const std::string help = "see " + command_path(command) + " --help";
   if (extra.starts_with('-')) {
     const std::string flag = extra.substr(0, extra.find('='));
-    throw UsageError(full_name(command) + " has no flag " + flag, nearest_of(flag, flag_names(command)) + help);
+    throw UsageError(command_path(command) + " has no flag " + flag, nearest_of(flag, flag_names(command)) + help);
   }
   const std::vector<std::string> names = command_names(command);
   if (!names.empty()) {
-    throw UsageError(full_name(command) + " has no command " + quote(extra), nearest_of(extra, names) + help);
+    throw UsageError(command_path(command) + " has no command " + quote(extra), nearest_of(extra, names) + help);
   }
-  throw UsageError(full_name(command) + ": unexpected argument " + quote(extra), help);
+  throw UsageError(command_path(command) + ": unexpected argument " + quote(extra), help);
 }
 
 // What is left over is looked at first: CLI11 would complain of a missing argument and not say that a flag was
@@ -108,12 +103,12 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   const CLI::App& command = current(app);
   const std::vector<std::string> commands = command_names(command);
   if (!commands.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    throw UsageError(full_name(command) + " needs a command: " + joined(commands, ", "),
-                     "see " + full_name(command) + " --help");
+    std::cerr << app.help() << '\n';
+    throw UsageError(command_path(command) + " needs a command", "see " + command_path(command) + " COMMAND --help");
   }
   std::string message = error.what();
   message.resize(std::min(message.find('\n'), message.size()));
-  throw UsageError(full_name(command) + ": " + message, "see " + full_name(command) + " --help");
+  throw UsageError(command_path(command) + ": " + message, "see " + command_path(command) + " --help");
 }
 
 /// The first two arguments that are no flags: the program itself has no flag with a value.
@@ -174,6 +169,8 @@ void parse(CLI::App& app, int count, char** arguments) {
     app.parse(count, pointers.data());
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
+  } catch (const CLI::CallForAllHelp&) {
+    std::cout << app.help("", CLI::AppFormatMode::All);
   } catch (const CLI::CallForVersion&) {
     std::cout << build_facts();
   } catch (const CLI::ParseError& error) {
@@ -181,7 +178,7 @@ void parse(CLI::App& app, int count, char** arguments) {
   } catch (const UsageError&) {
     throw;
   } catch (const Error& error) {
-    rethrow_in_flags(error, current(app), full_name(current(app)));
+    rethrow_in_flags(error, current(app), command_path(current(app)));
   }
   // A full disk or a closed pipe shows here at the latest.
   std::cout.flush();
@@ -198,6 +195,7 @@ int run(int count, char** arguments) {
     app.formatter(std::make_shared<HelpFormatter>());
     app.footer(std::string(kProgramExamples));
     app.set_help_flag("-h,--help", "print this help");
+    app.set_help_all_flag("--help-all", "print the help with every flag");
     app.set_version_flag("--version", std::string(kVersion), "print the version");
     forget_model_arguments();
     add_commands(app, named_command(count, arguments));

@@ -20,6 +20,9 @@ struct Command {
 /// Every command, in the order of `weft --help`.
 std::span<const Command> commands();
 
+/// What a command of the table is for, in a few words: `weft --help` has the commands of one topic together.
+std::string_view topic_of(std::string_view name);
+
 /// The row of the command `name`, or null.
 const Command* find_command(std::string_view name);
 

@@ -18,6 +18,7 @@
 #include "weft/cli/training/results.h"
 #include "weft/cli/training/runs.h"
 #include "weft/cli/training/task_flags.h"
+#include "weft/cli/training/train_help.h"
 #include "weft/core/files.h"
 #include "weft/core/progress.h"
 #include "weft/core/system/message_output.h"
@@ -179,6 +180,7 @@ void add_train(CLI::App& parent) {
        .left_out = {"vocab_size", "tokenizer_class", "is_decoder", "picture_shape"},
        .remarks = {{"attention", "@FILE takes those of weft prune or weft propose"}}},
       options->given);
+  show_train_help(app);
   app.callback([options] { run_train(*options); });
 }
 

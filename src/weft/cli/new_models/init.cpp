@@ -16,6 +16,7 @@
 #include "weft/cli/new_models/family_attention.h"
 #include "weft/cli/new_models/init_pair.h"
 #include "weft/cli/output.h"
+#include "weft/cli/short_help.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/quote.h"
@@ -207,6 +208,26 @@ void add_init(CLI::App& parent) {
       {.title = "Shape of encoder-decoders, beside the flags of the same names", .left_out = pair_fields_left_out()},
       command->shape);
   add_json_flag(app, command->json);
+  show_first(app, {.flags = {"--family",
+                             "--config",
+                             "--encoder",
+                             "--tokenizer",
+                             "--head",
+                             "--labels",
+                             "--seed",
+                             "--vocab-size",
+                             "--hidden-size",
+                             "--num-hidden-layers",
+                             "--num-attention-heads",
+                             "--intermediate-size",
+                             "--max-position-embeddings",
+                             "--attention",
+                             "--d-model",
+                             "--encoder-layers",
+                             "--decoder-layers",
+                             "--max-source-positions",
+                             "--max-target-positions",
+                             "--json"}});
   app.callback([command] { run_init(*command); });
 }
 

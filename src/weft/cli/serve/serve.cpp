@@ -20,6 +20,7 @@
 #include "weft/cli/page/page_routes.h"
 #include "weft/cli/serve/memory_account.h"
 #include "weft/cli/serve/served_model.h"
+#include "weft/cli/short_help.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/progress.h"
@@ -310,6 +311,8 @@ void add_serve(CLI::App& parent) {
   add_fields<MemoryConfig>(app, {.title = "Memory"}, command->memory);
   add_encoder_flags(app, command->flags.task.encoder);
   add_json_flag(app, command->flags.task.json);
+  show_first(app, {.flags = {"--address", "--port", "--unix-socket", "--allowed-hosts", "--api-key-file",
+                             "--max-memory", "--dtype", "--threads", "--json"}});
   app.callback([command] { run_serve(*command); });
 }
 

@@ -68,12 +68,13 @@ void check_pair_flags(const std::string& task, const formats::Json& given) {
   const bool pairs = fine_tuning::is_pair_task(task);
   for (const auto& [name, value] : given.items()) {
     if (pairs && !is_read_by_pairs(name)) {
-      throw UsageError(concat(flag_name(name), " is not for --task ", task),
-                       "--train-source and --train-target name the texts; weft train --help lists the flags by task");
+      throw UsageError(
+          concat(flag_name(name), " is not for --task ", task),
+          "--train-source and --train-target name the texts; weft train --help-all lists the flags by task");
     }
     if (!pairs && (is_field(pair_fields(), name) || is_field(pair_shape_fields(), name))) {
       throw UsageError(concat(flag_name(name), " is for translate and summarize, and not for --task ", task),
-                       "weft train --help lists the flags by task");
+                       "weft train --help-all lists the flags by task");
     }
   }
 }
