@@ -28,9 +28,32 @@ class HelpTest(Case):
             self.assertNotIn("{false}", process.stdout)
 
     def test_help_names_ranges_choices_and_defaults(self):
-        text = weft("train", "--help").stdout
+        text = weft("train", "--help-all").stdout
         for part in ("--layers, --num-hidden-layers", "auto|float32|bfloat16", "default 0.001", "--checkpoint-every", "0 to 10"):
             self.assertIn(part, text)
+        self.assertIn("Examples:\n  weft train", text)
+
+    def test_help_begins_with_what_a_first_run_needs(self):
+        usual = weft("train", "--help").stdout
+        every = weft("train", "--help-all").stdout
+        self.assertLess(len(usual.splitlines()), 80)
+        self.assertGreater(len(every.splitlines()), 250)
+        for part in ("--task classify, multilabel", "--train-text PATH", "--learning-rate", "`weft train --help-all` shows all",
+                     "`weft train --task answer --help`", "--help-all"):
+            self.assertIn(part, usual)
+        self.assertNotIn("--axial-pos-shape", usual)
+        # A task has its own flags, and no others.
+        for task, flag, other in (("classify", "--label-field", "--train-source"), ("tag", "--train-data", "--label-field"),
+                                  ("answer", "--max-answer-length", "--context"), ("translate", "--train-target", "--mask-probability"),
+                                  ("mlm", "--masking", "--train-data"), ("lm", "--context", "--epochs")):
+            text = weft("train", "--task", task, "--help").stdout
+            self.assertLess(len(text.splitlines()), 100, task)
+            self.assertRegex(text, rf"(?m)^  {flag}[ ,]", task)
+            self.assertNotRegex(text, rf"(?m)^  {other}[ ,]", task)
+            self.assertRegex(text, r"Examples:\n  weft train")
+        # Whatever help leaves out, the flag works, is suggested and is completed.
+        self.assert_fails(weft("train", "--out", "x", "--axial-pos-shap", "5"), 2, "did you mean --axial-pos-shape?")
+        self.assertIn("--help-all", weft("completion", "bash").stdout)
 
     def test_help_is_as_wide_as_the_terminal(self):
         for columns in (60, 80, 200):
@@ -72,7 +95,7 @@ class MisuseTest(Case):
         config = self.folder / "train.json"
         config.write_text('{"warmup_steps": 20}')
         self.assert_fails(weft(*arguments, "--steps", "10", "--config", config), 1, f"'{config}': warmup_steps must be at most")
-        self.assert_fails(weft("eval", "x", "--data", "y.tsv"), 2, "--data needs --task", "--task classify")
+        self.assert_fails(weft("eval", "x", "--data", "y.tsv"), 1, "'x'")
         self.assert_fails(weft(*arguments, "--steps", "1", "--attention", "performer(feature=8)"), 1,
                           "weft train: --attention of layer 0: `performer` has no setting 'feature', there are features, map, orthogonal, redraw, seed")
         pairs = ["train", "--task", "translate", "--out", self.run_directory, "--train-source", self.train_text, "--train-target", self.train_text]
@@ -87,8 +110,14 @@ class MisuseTest(Case):
         self.assert_fails(weft("embed", model, "a b. c", "--json"), 1, f"{model}/config.json: block_size must be at least 1, found 0")
 
     def test_nothing_and_too_much(self):
-        self.assert_fails(weft(), 2, "weft needs a command: train, eval")
-        self.assert_fails(weft("pattern"), 2, "weft pattern needs a command: show, stats, compare, cost, sweep")
+        nothing = weft()
+        self.assert_fails(nothing, 2, "weft needs a command", "weft COMMAND --help")
+        self.assertTrue(nothing.stderr.startswith(weft("--help").stdout), nothing.stderr)
+        for part in ("Train and measure:\n  train  ", "Look into attention:\n  profile  "):
+            self.assertIn(part, nothing.stderr)
+        below = weft("pattern")
+        self.assert_fails(below, 2, "weft pattern needs a command", "weft pattern COMMAND --help")
+        self.assertRegex(below.stderr, r"(?m)^  show  ")
         self.assert_fails(weft("info"), 2, "DIR")
         self.assert_fails(weft("info", "a", "b"), 2, "'b'")
 

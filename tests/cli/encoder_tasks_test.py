@@ -267,7 +267,10 @@ class EmbedTest(EncoderCase):
         model = self.model("none", "big_bird")
         (mean,), (cls,) = (results("embed", model, TEXT, "--pooling", kind) for kind in ("mean", "cls"))
         self.assertNotEqual(mean["result"], cls["result"])
-        self.assert_fails(weft("embed", model, TEXT), 2, "--out")
+        said = weft("embed", model, TEXT, "the").stdout.splitlines()
+        self.assertEqual(len(said), 2)
+        numbers, length = mean["result"], sum(value * value for value in mean["result"]) ** 0.5
+        self.assertEqual(said[0], f"{len(numbers)} numbers of length {length:.4f}: " + " ".join(f"{value:.4f}" for value in numbers[:6]) + " ...")
         self.assert_fails(weft("embed", model, TEXT, "--out", "x.txt"), 2, ".npy")
         self.assertFalse(pathlib.Path("x.txt").exists())
 

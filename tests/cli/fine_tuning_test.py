@@ -43,13 +43,15 @@ class ClassifyTest(FineTuningCase):
             self.assertIn(part, process.stderr)
         for part in ("accuracy", "matthews", "f1_macro"):
             self.assertIn(part, process.stdout)
-        found = weft_json("eval", self.run_directory, "--task", "classify", "--data", self.table, "--dtype", "float32",
-                          "--predictions", self.folder / "predictions.jsonl")
+        found = weft_json("eval", self.run_directory, "--data", self.table, "--predictions", self.folder / "predictions.jsonl")
         self.assertGreater(found["accuracy"], 0.9)
+        self.assertEqual((found["task"], found["dtype"], "warning" in found), ("classify", "float32", False))
         self.assertEqual((found["examples"], found["skipped"], found["cut"]), (64, 0, 0))
         self.assertEqual([entry["label"] for entry in found["labels"]], ["loom", "none"])
         lines = [json.loads(line) for line in (self.folder / "predictions.jsonl").read_text().splitlines()]
         self.assertEqual([line["truth"] for line in lines], self.labels)
+        self.assertEqual([line["text"] for line in lines], self.texts)
+        self.assertEqual([(line["file"], line["line"]) for line in lines], [(str(self.table), number + 2) for number in range(64)])
         # The command for new texts says the same as the evaluation.
         answers = weft("classify", self.run_directory, *self.texts[:10], "--json")
         labels = [json.loads(line)["result"][0] for line in answers.stdout.splitlines()]
@@ -147,8 +149,8 @@ class OtherTasksTest(FineTuningCase):
         data.write_text("\n\n".join(sentences) + "\n")
         found = self.trained("tag", data, "--epochs", "8")
         self.assertGreater(found["evaluation"]["f1"], 0.9)
-        measured = weft_json("eval", self.run_directory, "--task", "tag", "--data", data)
-        self.assertEqual(measured["types"][0]["type"], "tool")
+        measured = weft_json("eval", self.run_directory, "--data", data)
+        self.assertEqual((measured["task"], measured["types"][0]["type"]), ("tag", "tool"))
         tagged = json.loads(weft("tag", self.run_directory, "the loom", "--aggregation-strategy", "simple", "--json").stdout)
         self.assertEqual([entity["word"] for entity in tagged["result"]], ["loom"])
 
@@ -237,7 +239,13 @@ class RefusalTest(FineTuningCase):
         model = self.model(head="token-classification")
         self.assert_fails(weft("eval", model, "--task", "classify", "--data", self.table), 1, "sequence-classification", "token-classification")
         self.assert_fails(weft("eval", model, "--task", "classify"), 2, "--data")
-        self.assert_fails(weft("eval", model, "--data", self.table), 2, "--task")
+        # Nobody says the task: it is that of the head.
+        words = self.folder / "words.conll"
+        words.write_text("the\tO\nloom\tO\n")
+        self.assertEqual(weft_json("eval", model, "--data", words)["task"], "tag")
+        self.assert_fails(weft("eval", self.model("masks"), "--data", self.table), 2, "no head for labelled examples", "--text PATH")
+        self.assert_fails(weft("eval", model, "--text", self.held_out, "--predictions", "x.jsonl"), 2, "--predictions is for tasks")
+        self.assert_fails(weft("eval", model, "--text", self.held_out, "--text-field", "x"), 2, "--text-field is for tasks")
         self.assert_fails(weft("eval", model, "--task", "classify", "--data", self.table, "--context", "4"), 2, "--context")
 
     def test_language_models_are_as_they_were(self):

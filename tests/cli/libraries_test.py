@@ -139,6 +139,8 @@ class StartupTest(Case):
             done = weft(name, "--help")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(" ".join(done.stdout.splitlines()[0].split()), " ".join(about.split()), name)
+            # Two screens, and the usual flags first.
+            self.assertLess(len(done.stdout.splitlines()), 80, name)
 
 
 if __name__ == "__main__":

@@ -88,6 +88,22 @@ TEST(Progress, WorkThatSaysNothingOfItselfIsShownToo) {
   EXPECT_TRUE(::testing::internal::GetCapturedStderr().starts_with("weft: learning  0s\n"));
 }
 
+TEST(Progress, WorkThatIsCountedInSecondsGoesOnBetweenUpdates) {
+  const WithRate rate("0.01");
+  ::testing::internal::CaptureStderr();
+  {
+    ProgressBar bar("training", 0.05);
+    bar.follow_clock(true);
+    bar.keep_showing();
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // a tick is 200 ms
+    bar.follow_clock(false);
+    bar.update(0.04, "step 1");
+  }
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(lines.find("weft: training 100%"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("weft: training 80%  step 1"), std::string::npos) << lines;
+}
+
 TEST(Progress, ALogIsNotToldOfShortWork) {
   ::testing::internal::CaptureStderr();
   {

@@ -15,7 +15,8 @@ class Answer : public test::SmallTask {
  protected:
   Json questions() const { return fields("answer", "answer", "answers.json"); }
 
-  std::vector<Json> predictions(const DataSettings& settings, Json* figures = nullptr) const {
+  std::vector<Json> predictions(const DataSettings& settings, Json* figures = nullptr,
+                                std::string* doubt = nullptr) const {
     Measurement measurement;
     measurement.task = "answer";
     measurement.directory = folder_ / "run";
@@ -26,6 +27,9 @@ class Answer : public test::SmallTask {
     const Measured found = measure(measurement, [&](const Json& line) { lines.push_back(line); });
     if (figures != nullptr) {
       *figures = found.figures;
+    }
+    if (doubt != nullptr) {
+      *doubt = found.doubt;
     }
     return lines;
   }
@@ -58,9 +62,12 @@ TEST_F(Answer, FiguresAreThoseOfThePredictions) {
   }
   DataSettings always;
   always.null_threshold = -1e6;
-  for (const Json& line : predictions(always, &figures)) {
+  std::string doubt;
+  for (const Json& line : predictions(always, &figures, &doubt)) {
     EXPECT_EQ(line["answer"], "");
+    EXPECT_FALSE(line["question"].get<std::string>().empty());
   }
+  EXPECT_NE(doubt.find("\"no answer\" to each of the 12 held-out questions"), std::string::npos) << doubt;
   EXPECT_EQ(figures["no_answer_f1"], 100.0);
   EXPECT_EQ(figures["has_answer_f1"], 0.0);
 }

@@ -28,6 +28,29 @@ TEST_F(Choose, LearnsAsTransformersDoes) {
   expect_figures(reference["figures"], result.evaluation);
 }
 
+TEST_F(Choose, AModelThatTakesOnePlaceAlwaysIsDoubted) {
+  train(puzzles());
+  const auto line = [](int label) {
+    return R"({"id": "p", "prompt": "the loom", "choices": ["hello", "world", "she"], "label": )" +
+           std::to_string(label) + "}\n";
+  };
+  test::write_text(folder_ / "same.jsonl", line(0) + line(1) + line(2));
+  Measurement measurement;
+  measurement.task = "choose";
+  measurement.directory = folder_ / "run";
+  measurement.data = {(folder_ / "same.jsonl").string()};
+  std::vector<Json> lines;
+  const Measured measured = measure(measurement, [&](const Json& one) { lines.push_back(one); });
+  EXPECT_NE(measured.doubt.find("of each of the 3 held-out questions, of which 2 have another right one"),
+            std::string::npos)
+      << measured.doubt;
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[2]["line"], 3);
+  EXPECT_EQ(lines[2]["id"], "p");
+  EXPECT_EQ(lines[2]["prompt"], "the loom");
+  EXPECT_TRUE(lines[2]["index"].is_number_integer());
+}
+
 TEST_F(Choose, ABatchHoldsWholeQuestions) {
   Json given = puzzles();
   given["batch_tokens"] = 90;

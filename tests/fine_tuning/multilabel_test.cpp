@@ -55,6 +55,16 @@ TEST_F(Multilabel, SaysEachLabelAndEachExample) {
   ASSERT_EQ(lines.size(), 12U);
   EXPECT_EQ(lines[0]["scores"].size(), 3U);
   EXPECT_TRUE(lines[0]["truth"].is_array());
+  EXPECT_TRUE(lines[0]["text"].is_string());
+  EXPECT_EQ(lines[11]["line"], 12);
+  EXPECT_EQ(measured.doubt, "");
+  // One text has one prediction, whatever its labels.
+  test::write_text(folder_ / "same.jsonl",
+                   "{\"text\": \"hello\", \"labels\": [\"blue\"]}\n"
+                   "{\"text\": \"hello\", \"labels\": [\"red\"]}\n");
+  measurement.data = {(folder_ / "same.jsonl").string()};
+  EXPECT_NE(measure(measurement).doubt.find("for each of the 2 held-out texts, whose labels differ"),
+            std::string::npos);
 }
 
 TEST_F(Multilabel, AnAreaOfOneClassIsUndefined) {

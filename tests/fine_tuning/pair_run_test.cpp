@@ -20,8 +20,10 @@
 #include "support/expect_error.h"
 #include "training/fake_task.h"
 #include "weft/checkpoint/encoder_decoder/directory.h"
+#include "weft/checkpoint/open_model.h"
 #include "weft/core/files.h"
 #include "weft/fine_tuning/pairs/alignment_loss.h"
+#include "weft/fine_tuning/pairs/pair_measurement.h"
 #include "weft/fine_tuning/pairs/pair_texts.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
 #include "weft/layers/attention/cross_attention.h"
@@ -193,6 +195,29 @@ TEST_F(PairRun, WhatTheModelWritesIsMeasured) {
   given["generated_examples"] = 7;
   const training::TrainResult greedy = train(given, "greedy");
   const double bleu = greedy.evaluation.at("bleu").get<double>();
+  // Measured again, in the run's own type, with what was written.
+  PairMeasurement measurement;
+  measurement.pairs = prepare_pairs_resumption(folder_ / "greedy", {}).settings.pairs;
+  std::vector<Json> lines;
+  measurement.prediction = [&](const Json& line) { lines.push_back(line); };
+  const MeasuredPairs measured = measure_pairs(checkpoint::open_model(folder_ / "greedy"), measurement);
+  EXPECT_EQ(measured.dtype, greedy.dtype);
+  EXPECT_EQ(measured.figures.at("bleu"), greedy.evaluation.at("bleu"));
+  // Batches of other pairs, and sums of float32 in another order.
+  EXPECT_NEAR(measured.figures.at("loss").get<double>(), greedy.evaluation.at("loss").get<double>(), 1e-6);
+  EXPECT_EQ(measured.written, 7);
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_NE(lines[6]["where"].get<std::string>().find("line 7"), std::string::npos) << lines[6];
+  for (const char* name : {"source", "text", "truth"}) {
+    EXPECT_TRUE(lines[6][name].is_string()) << name;
+  }
+  const std::vector<std::string> same = {"a tree", "a tree"};
+  const std::vector<std::string> empty = {"", ""};
+  const std::vector<std::string> truth = {"a tree", "the birds"};
+  EXPECT_NE(doubt_of_texts(same, truth).find("the same text, 'a tree', for each of the 2"), std::string::npos);
+  EXPECT_NE(doubt_of_texts(empty, truth).find("writes nothing for each of the 2"), std::string::npos);
+  EXPECT_EQ(doubt_of_texts(truth, truth), "");
+  EXPECT_EQ(doubt_of_texts(same, same), "");
   EXPECT_GE(bleu, 0.0);
   EXPECT_LE(bleu, 100.0);
   given["task"] = "summarize";

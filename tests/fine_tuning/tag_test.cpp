@@ -71,6 +71,21 @@ TEST_F(Tag, ATagThatWasNeverTrainedIsWrongAndNoError) {
   test::expect_error(ErrorKind::kArgument, {"'B-new'", "'B-stuff'"}, [&] { train(given, "other"); });
 }
 
+TEST_F(Tag, AModelThatFindsNoEntityIsDoubted) {
+  train(words());
+  test::write_text(folder_ / "same.conll", "\nthe\tB-tool\n\nthe\tO\n");
+  std::vector<Json> lines;
+  const Measured found = measured((folder_ / "same.conll").string(), lines);
+  ASSERT_EQ(lines.size(), 2U);
+  ASSERT_EQ(lines[0]["tags"], Json{"O"});
+  EXPECT_TRUE(found.doubt.starts_with("the model predicts no entity at all in 2 held-out sentences, which have 1;"))
+      << found.doubt;
+  EXPECT_EQ(lines[1]["file"], (folder_ / "same.conll").string());
+  EXPECT_EQ(lines[1]["line"], 4);
+  lines.clear();
+  EXPECT_EQ(measured((test::kFineTuning / "words.conll").string(), lines).doubt, "");
+}
+
 TEST_F(Tag, AHeadForNewTagsTakesThemFromTheData) {
   Json given = words();
   given["model"] = headless();

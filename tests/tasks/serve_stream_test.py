@@ -78,7 +78,7 @@ class StreamTest(Case):
             self.assertIn(part, found["error"])
         self.leaves_in_the_middle(server)
         self.assertEqual(server.stop()[0], 0)
-        self.assert_fails(weft("serve", model, "--dtype", "bfloat16"), 1, "decoder", "--dtype")
+        self.assert_fails(weft("serve", model, "--check-tensors"), 1, "decoder", "--check-tensors")
 
     def leaves_in_the_middle(self, server):
         """A text that would take hours ends with its reader, whether it came in pieces or not."""

@@ -3,10 +3,12 @@
 #include "weft/training/trainer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -105,8 +107,9 @@ TEST(Trainer, ByMinutesStopsInTimeAndResumesWithTheTimeLeft) {
   const double before = RunDirectory::open(folder / "run").latest().state.at("seconds").get<double>();
   EXPECT_LT(before, 1.5);
   const TrainResult result = resume_fake(folder / "run", fake_task());
-  EXPECT_GE(result.seconds, 1.5);
-  EXPECT_LT(result.seconds, 6.0);  // one step more, on a machine that may be busy
+  // A step more, as long as the steps so far, would have ended behind the limit.
+  EXPECT_GT(result.seconds + result.seconds / static_cast<double>(result.steps), 1.5);
+  EXPECT_LT(result.seconds, 6.0);  // one step, on a machine that may be busy
   const auto lines = formats::read_json_lines(folder / "run/metrics.jsonl");
   for (const formats::Json& line : lines) {
     if (line.contains("loss")) {
@@ -115,6 +118,25 @@ TEST(Trainer, ByMinutesStopsInTimeAndResumesWithTheTimeLeft) {
     }
   }
   EXPECT_EQ(test::logged_losses(folder / "run").size(), static_cast<std::size_t>(result.steps));
+}
+
+TEST(Trainer, ByMinutesNoStepIsBegunThatWouldEndLater) {
+  const test::TemporaryDirectory folder;
+  TrainerConfig config = test::fake_config(0);
+  config.minutes = 0.1 / 60;
+  const auto task = fake_task();
+  task->on_loss = [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
+  const TrainResult result = start_fake(folder / "run", config, task);
+  for (const formats::Json& line : formats::read_json_lines(folder / "run/metrics.jsonl")) {
+    if (line.contains("loss")) {
+      const auto step = line.at("step").get<double>();
+      const double after_another = line.at("seconds").get<double>() * (step + 1) / step;
+      EXPECT_EQ(after_another > 0.1, step == static_cast<double>(result.steps)) << line;
+    }
+  }
+  // A run that has ended so stays as it is.
+  const TrainResult again = resume_fake(folder / "run", fake_task());
+  EXPECT_EQ(again.steps, result.steps);
 }
 
 TEST(Trainer, SavesAsOftenAsAsked) {

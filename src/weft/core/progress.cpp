@@ -190,6 +190,13 @@ void ProgressBar::update(double done, std::string_view note) {
   show();
 }
 
+void ProgressBar::follow_clock(bool on) {
+  if (shows_ != Shows::kNothing) {
+    const std::lock_guard lock(mutex_);
+    follows_ = on ? std::optional(Clock::now()) : std::nullopt;
+  }
+}
+
 void ProgressBar::show() {
   const Clock::time_point now = Clock::now();
   // A log is told after two seconds and then at its own rate; a rate that is faster than that holds from the start.
@@ -201,7 +208,9 @@ void ProgressBar::show() {
   drawn_ = now;
   shown_ = true;
   const double seconds = std::chrono::duration<double>(now - began_).count();
-  const ProgressState state = {label_, total_, start_, done_, seconds, note_};
+  const double behind = follows_ ? std::chrono::duration<double>(now - *follows_).count() : 0.0;
+  const double done = follows_ ? std::max(done_, std::min(total_, done_ + behind)) : done_;
+  const ProgressState state = {label_, total_, start_, done, seconds, note_};
   if (shows_ == Shows::kBar) {
     show_status_line(progress_line(state, terminal_width()));
   } else {

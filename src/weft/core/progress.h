@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -54,6 +55,9 @@ class ProgressBar {
 
   /// Cheap: draws at most ten times a second. `note` is free text such as "loss 2.31  12.3k tok/s".
   void update(double done, std::string_view note = {});
+  /// The unit of `total` is seconds: while it is on, what is done grows with the clock from now on, up to the total.
+  /// The next update() says what was really done.
+  void follow_clock(bool on);
   /// Shows the last state again and again from a thread, for work that says nothing of itself for minutes.
   void keep_showing();
   /// Removes the bar. Idempotent.
@@ -72,6 +76,7 @@ class ProgressBar {
   double start_;
   double done_;
   std::string note_;
+  std::optional<Clock::time_point> follows_;  // since when done_ grows with the clock
   Shows shows_;
   Clock::duration between_;
   bool shown_ = false;

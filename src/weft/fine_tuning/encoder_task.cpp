@@ -118,6 +118,7 @@ Json EncoderTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>
   const std::vector<double> kept = score_examples(*objective_, model_, options);
   if (training::processes().is_first()) {
     review_ = objective_->review(kept);
+    doubt_ = objective_->doubt(kept);
   }
   return objective_->figures(kept);
 }

@@ -40,6 +40,7 @@ class EncoderTask final : public training::Task {
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
   formats::Json review() const override { return review_; }
+  std::string doubt() const override { return doubt_; }
   formats::Json data_identity() const override { return identity_; }
   formats::Json settings() const override;
   void save(const std::filesystem::path& directory) const override;
@@ -57,6 +58,7 @@ class EncoderTask final : public training::Task {
   std::unique_ptr<const text::SubwordSampler> subwords_;  // or none
   std::unique_ptr<HeadTeacher> teacher_;                  // or none
   formats::Json review_ = formats::Json::object();        // of the last evaluation, in the first process
+  std::string doubt_;                                     // of the last evaluation
   formats::Json identity_;                                // made once, over all tokens; every checkpoint holds it
 };
 

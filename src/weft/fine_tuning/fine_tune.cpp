@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/core/error.h"
@@ -12,6 +13,7 @@
 #include "weft/fine_tuning/scoring.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
+#include "weft/training/run/run_of_model.h"
 #include "weft/training/run_state.h"
 
 namespace weft::fine_tuning {
@@ -31,11 +33,17 @@ Setup setup_of(const checkpoint::OpenedModel& directory, const RunSettings& sett
 }
 
 // The objective knows the head that it needs, and config.json may leave open which one the directory has.
-std::shared_ptr<Objective> objective_for(const checkpoint::OpenedModel& directory, const RunSettings& settings) {
-  std::shared_ptr<Objective> objective = make_objective(setup_of(directory, settings));
+std::shared_ptr<Objective> objective_for(const checkpoint::OpenedModel& directory, const RunSettings& settings,
+                                         bool keeps_origins) {
+  const auto make = [&] {
+    Setup setup = setup_of(directory, settings);
+    setup.keeps_origins = keeps_origins;
+    return make_objective(std::move(setup));
+  };
+  std::shared_ptr<Objective> objective = make();
   const std::vector<std::string> before = directory.encoder_config().architectures;
   directory.prefer(objective->head());
-  return directory.encoder_config().architectures == before ? objective : make_objective(setup_of(directory, settings));
+  return directory.encoder_config().architectures == before ? objective : make();
 }
 
 // Tokens of the longest row of a batch; draws in other tokens may make any row as long as the model allows.
@@ -73,7 +81,7 @@ Prepared prepare_from(const fs::path& directory, const RunSettings& settings) {
   Prepared prepared;
   prepared.settings = settings;
   const checkpoint::OpenedModel opened = checkpoint::open_model(directory);
-  const std::shared_ptr<Objective> objective = objective_for(opened, settings);
+  const std::shared_ptr<Objective> objective = objective_for(opened, settings, false);
   std::unique_ptr<HeadTeacher> teacher =
       distills(settings.distillation) ? std::make_unique<HeadTeacher>(settings.distillation, *objective) : nullptr;
   prepared.training = objective->read(Split::kTraining, settings.task.train_data);
@@ -152,7 +160,7 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   settings.data = measurement.settings;
   check_folds(settings.data, "weft eval");
   const checkpoint::OpenedModel opened = checkpoint::open_model(measurement.directory);
-  const std::shared_ptr<Objective> objective = objective_for(opened, settings);
+  const std::shared_ptr<Objective> objective = objective_for(opened, settings, static_cast<bool>(write_prediction));
   tasks::TaskModelOptions open;
   open.head = objective->head();
   tasks::TaskModel task = tasks::open_task_model(opened, open);
@@ -166,13 +174,15 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   ScoringOptions scoring;
   scoring.padding = {task.model->config().pad_token_id, task.type_ids};
   scoring.tokens = measurement.batch_tokens;
-  scoring.dtype = training::resolved_dtype(measurement.dtype);
+  measured.dtype = training::dtype_of_model(measurement.dtype, measurement.directory);
+  scoring.dtype = measured.dtype;
   scoring.progress = measurement.progress;
   const std::vector<double> kept = score_examples(*objective, task.model, scoring);
   measured.figures = objective->figures(kept);
   measured.details = objective->details(kept);
+  measured.doubt = objective->doubt(kept);
   if (write_prediction) {
-    objective->predictions(kept, write_prediction);
+    objective->write_predictions(kept, write_prediction);
   }
   return measured;
 }

@@ -47,7 +47,7 @@ struct Measurement {
   std::vector<std::string> data;
   DataSettings settings;
   std::int64_t batch_tokens = 16384;
-  std::string dtype = "auto";
+  std::string dtype = "auto";                                                ///< see training::dtype_of_model()
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< in batches; may throw to stop
 };
 
@@ -57,6 +57,8 @@ struct Measured {
   formats::Json details;
   ReadSummary read;
   std::int64_t rows = 0;
+  std::string dtype;  ///< of products: float32 or bfloat16
+  std::string doubt;  ///< see Objective::doubt()
 };
 /// Errors: kArgument for a model with another head, and for labels it does not know.
 Measured measure(const Measurement& measurement, const Objective::WriteLine& write_prediction = {});

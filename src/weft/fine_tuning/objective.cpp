@@ -88,6 +88,16 @@ void Objective::add_rows(Split split, std::span<const tasks::Document> documents
   }
 }
 
+void Objective::write_predictions(Kept kept, const WriteLine& write) const {
+  std::size_t record = 0;
+  predictions(kept, [&](const formats::Json& line) {
+    formats::Json whole = record < origins_.size() ? origins_[record] : formats::Json::object();
+    ++record;
+    whole.update(line);
+    write(whole);
+  });
+}
+
 std::string Objective::labels_place() const {
   const std::vector<std::string>& files = setup_.task.train_data;
   return files.empty() ? setup_.model.name + ": config.json" : "train_data: " + quoted_list(files, 3);

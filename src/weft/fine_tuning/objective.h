@@ -35,6 +35,7 @@ struct Setup {
   FineTuningConfig task;
   DataSettings data;
   double label_smoothing = 0.0;
+  bool keeps_origins = false;  ///< of held-out records, for write_predictions()
 };
 
 /// What reading a split came to.
@@ -87,6 +88,12 @@ class Objective {
   virtual formats::Json review(Kept kept) const { return details(kept); }
   /// One line for each held-out record, in the order of the files.
   virtual void predictions(Kept kept, const WriteLine& write) const = 0;
+  /// The same, each line with where its record is from before it: "file", "line", "id" of a record that has one, and
+  /// its text. Needs setup().keeps_origins.
+  void write_predictions(Kept kept, const WriteLine& write) const;
+  /// A sentence where the model says the same of everything although the truth is not the same, with what to do; empty
+  /// elsewhere.
+  virtual std::string doubt(Kept /*kept*/) const { return {}; }
   /// A number that tells two sets of training targets apart.
   virtual std::uint64_t fingerprint() const = 0;
 
@@ -113,6 +120,13 @@ class Objective {
   /// Counts a record, and calls add() where it belongs to the split that is being read. An error of add() is one of a
   /// record that is no example: it must have added nothing.
   void take(Split split, const std::function<void()>& add);
+  /// Keeps where a record of the held-out split is from, an object as in write_predictions(); the last that add() does.
+  /// `origin` is made only where it is kept.
+  void keep_origin(Split split, const std::function<formats::Json()>& origin) {
+    if (split == Split::kHeldOut && setup_.keeps_origins) {
+      origins_.push_back(origin());
+    }
+  }
   /// Tokenises texts as one row each, cut where that is allowed, and counts what was cut; all of them or none. Errors:
   /// tasks::UnfitText naming the text.
   void add_rows(Split split, std::span<const tasks::Document> documents, ReadSummary& summary);
@@ -127,9 +141,10 @@ class Objective {
 
   Setup setup_;
   std::array<EncodedRows, 2> rows_;
-  std::uint64_t records_ = 0;       // seen in this reading
-  std::int64_t taken_ = 0;          // of these, in the split
-  std::optional<ProgressBar> bar_;  // while reading
+  std::vector<formats::Json> origins_;  // of held-out records, where they are kept
+  std::uint64_t records_ = 0;           // seen in this reading
+  std::int64_t taken_ = 0;              // of these, in the split
+  std::optional<ProgressBar> bar_;      // while reading
 };
 
 /// A task: its name, the formats that its data may have, and what learns it.

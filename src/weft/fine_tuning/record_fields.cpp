@@ -107,6 +107,10 @@ std::string first_stem(const std::filesystem::path& file) {
   return name.substr(0, name.find('.'));
 }
 
+bool is_id_field(std::string_view name) {
+  return name.size() == 2 && (name[0] == 'i' || name[0] == 'I') && (name[1] == 'd' || name[1] == 'D');
+}
+
 TableColumns find_columns(const std::vector<std::string>& columns, const DataSettings& settings, LabelCount count,
                           bool with_labels, const std::string& file) {
   TableColumns found;
@@ -121,6 +125,13 @@ TableColumns find_columns(const std::vector<std::string>& columns, const DataSet
                        : columns_like(columns, settings.label_field, file);
     require(count == LabelCount::kSeveral || found.labels.size() == 1, file, ": this task has one label a record, but ",
             "label_field names ", found.labels.size(), " columns; --task multilabel learns several");
+  }
+  for (std::size_t column = 0; column < columns.size() && !found.id; ++column) {
+    const bool is_read = column == found.text || column == found.pair ||
+                         std::find(found.labels.begin(), found.labels.end(), column) != found.labels.end();
+    if (!is_read && is_id_field(columns[column])) {
+      found.id = column;
+    }
   }
   return found;
 }

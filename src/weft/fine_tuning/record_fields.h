@@ -7,12 +7,16 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/fine_tuning/text_records.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::fine_tuning {
+
+/// Whether a column or field of this name tells records apart: "id", in any case.
+bool is_id_field(std::string_view name);
 
 /// A file's name up to its first dot.
 std::string first_stem(const std::filesystem::path& file);
@@ -21,6 +25,7 @@ std::string first_stem(const std::filesystem::path& file);
 struct TableColumns {
   std::size_t text = 0;
   std::optional<std::size_t> pair;
+  std::optional<std::size_t> id;  ///< the column "id", in any case, where it is neither text nor label
   std::vector<std::size_t> labels;
 };
 

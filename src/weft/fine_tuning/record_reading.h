@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/core/quote.h"
 #include "weft/fine_tuning/settings.h"
 #include "weft/readers/file_list.h"
 #include "weft/readers/input/file_kind.h"
@@ -57,7 +56,7 @@ void read_records(ReaderType& reader, const readers::ReadOptions& options, const
 readers::FileKind kind_for(const std::filesystem::path& file, const DataSettings& data, std::string_view known);
 
 /// read_records() of *open(file, format, options) for each file of `paths`, which kind_for() knows; visit(record, file)
-/// has the file's name in quotes.
+/// has the file's path.
 template <typename Open, typename Visit>
 void read_each(const std::vector<std::string>& paths, const DataSettings& data, std::string_view known,
                const Open& open, const Visit& visit, readers::ReadReport& report) {
@@ -66,8 +65,7 @@ void read_each(const std::vector<std::string>& paths, const DataSettings& data, 
     const readers::FileKind kind = kind_for(path, data, known);
     ++report.kinds[readers::kind_text(kind)];
     const auto reader = open(path, kind.format, options);
-    const std::string file = quote(path.native(), 4096);
-    read_records(*reader, options, [&](const auto& record) { visit(record, file); }, report);
+    read_records(*reader, options, [&](const auto& record) { visit(record, path); }, report);
   }
 }
 

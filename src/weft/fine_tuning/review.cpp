@@ -73,6 +73,14 @@ Json confusion_json(std::span<const std::int64_t> truth, std::span<const std::in
   return {{"labels", labels}, {"counts", table}};
 }
 
+std::int64_t others_of_one(std::span<const std::int64_t> truth, std::span<const std::int64_t> predicted) {
+  const auto is_first = [&](std::int64_t label) { return label == predicted.front(); };
+  if (predicted.size() < 2 || !std::all_of(predicted.begin(), predicted.end(), is_first)) {
+    return 0;
+  }
+  return std::ssize(truth) - std::count_if(truth.begin(), truth.end(), is_first);
+}
+
 std::vector<std::size_t> largest(std::span<const double> values, std::size_t most) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -26,6 +26,14 @@ std::string shortened(std::string_view text, std::size_t most = 400);
 formats::Json confusion_json(std::span<const std::int64_t> truth, std::span<const std::int64_t> predicted,
                              const std::vector<std::string>& names);
 
+/// Of a model that predicts one and the same for everything: how many of `truth` are something else. 0 for one that
+/// tells things apart, and for fewer than two examples.
+std::int64_t others_of_one(std::span<const std::int64_t> truth, std::span<const std::int64_t> predicted);
+
+/// What to do about a model that says the same of everything, behind what it says.
+inline constexpr const char* kMore =
+    "; train longer (--epochs), with another --learning-rate, or with more and more even examples";
+
 /// The numbers of the `most` largest values, the largest first; of equal ones the first first.
 std::vector<std::size_t> largest(std::span<const double> values, std::size_t most);
 

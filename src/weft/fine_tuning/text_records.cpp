@@ -88,6 +88,10 @@ class RecordReading {
       }
       const std::string place = place_of(file.path, row.line);
       record.document = {row.fields[columns->text], {}, place};
+      record.line = row.line;
+      if (columns->id) {
+        record.id = row.fields[*columns->id];
+      }
       if (columns->pair) {
         record.document.second = row.fields[*columns->pair];
       }
@@ -104,6 +108,12 @@ class RecordReading {
       const std::string place = place_of(file.path, json.line);
       const std::string text = json_text_field(json.object, settings_, place);
       record.document = {readers::string_field(json.object, text, place), {}, place};
+      record.line = json.line;
+      for (const auto& [name, value] : json.object.items()) {
+        if (is_id_field(name) && record.id.is_null() && (value.is_string() || value.is_number())) {
+          record.id = value;
+        }
+      }
       if (!settings_.pair_field.empty()) {
         record.document.second = readers::string_field(json.object, settings_.pair_field, place);
       }
@@ -119,6 +129,8 @@ class RecordReading {
     const LabelledFile named = {file.path, file.label.value_or(first_stem(file.path))};
     read_all(reader, [&](const readers::FastaRecord& fasta, TextRecord& record) {
       record.document = {fasta.sequence, {}, place_of(file.path, fasta.line)};
+      record.line = fasta.line;
+      record.id = fasta.name;
       finish(named, record);
     });
   }
@@ -133,11 +145,13 @@ class RecordReading {
             ": is in no folder of a class; put it into the folder of its label, or name it as LABEL=PATH");
       }
       record.document = {text.text, {}, place_of(file.path, text.line)};
+      record.line = text.line;
       finish(named, record);
     });
   }
 
   static void finish(const LabelledFile& file, TextRecord& record) {
+    record.file = file.path.string();
     if (file.label) {
       readers::check_utf8(*file.label, concat("the label of ", quote(file.path.native(), 4096)));
       record.labels = {*file.label};
@@ -152,6 +166,18 @@ class RecordReading {
 };
 
 }  // namespace
+
+formats::Json origin_of(const TextRecord& record) {
+  formats::Json origin = {{"file", record.file}, {"line", record.line}};
+  if (!record.id.is_null()) {
+    origin["id"] = record.id;
+  }
+  origin["text"] = record.document.first;
+  if (record.document.second) {
+    origin["text_pair"] = *record.document.second;
+  }
+  return origin;
+}
 
 readers::ReadReport read_text_records(const std::vector<std::string>& paths, const DataSettings& settings,
                                       LabelCount count, const std::function<void(const TextRecord&)>& visit) {

@@ -13,6 +13,7 @@
 #include "weft/core/progress.h"
 #include "weft/core/work/pieces.h"
 #include "weft/tasks/window_input.h"
+#include "weft/training/precision.h"
 
 namespace weft::tasks {
 
@@ -98,6 +99,7 @@ void EncoderRunner::run_batch(Windows windows, const std::vector<std::size_t>& b
 
 void EncoderRunner::run(Windows windows, bool hidden, const Consume& consume) {
   const c10::InferenceMode no_graph;
+  const training::AutocastGuard autocast(task_.products);
   const InterruptGuard guard;
   std::vector<std::int64_t> lengths;
   lengths.reserve(windows.size());
@@ -124,6 +126,7 @@ void EncoderRunner::run_hidden(Windows windows, const Consume& consume) { run(wi
 
 at::Tensor EncoderRunner::run_choices(Windows choices, Computed& computed) {
   const c10::InferenceMode no_graph;
+  const training::AutocastGuard autocast(task_.products);
   models::EncoderInput input = rows_of_windows(task_, choices);
   for (at::Tensor* tensor : {&input.input_ids, &input.attention_mask, &input.token_type_ids, &input.pair_places}) {
     *tensor = tensor->defined() ? tensor->unsqueeze(0) : *tensor;

@@ -42,6 +42,8 @@ std::int64_t longest_input(const models::EncoderConfig& config, const text::Hugg
 
 }  // namespace
 
+std::string product_type(const TaskModel& task) { return task.dtype == at::kBFloat16 ? "bfloat16" : task.products; }
+
 void take_note(const TaskModel& task, const text::Encoding& encoding, const std::string& where) {
   const auto largest = std::max_element(encoding.ids.begin(), encoding.ids.end());
   if (largest != encoding.ids.end() && *largest >= task.rows) {
@@ -64,6 +66,7 @@ TaskModel describe_task_model(const checkpoint::OpenedModel& directory, const Ta
   task.maximum = longest_input(config, *task.tokenizer, options.max_length, task.name);
   task.type_ids = passes_types(config, *task.tokenizer);
   task.dtype = options.dtype;
+  task.products = options.products;
   return task;
 }
 

@@ -18,9 +18,10 @@ namespace weft::tasks {
 struct TaskModelOptions {
   std::optional<models::Head> head = {};  ///< what the task needs; absent: any head will do
   models::EncoderOptions encoder = {};
-  at::ScalarType dtype = at::kFloat;
-  bool check_finite = false;    ///< NaN or infinite weights are a kNumeric error that names the tensor
-  std::int64_t max_length = 0;  ///< tokens at once; 0: as many as the model and its tokeniser allow
+  at::ScalarType dtype = at::kFloat;  ///< of weights
+  std::string products = "float32";   ///< what float32 weights are multiplied in: float32 or bfloat16
+  bool check_finite = false;          ///< NaN or infinite weights are a kNumeric error that names the tensor
+  std::int64_t max_length = 0;        ///< tokens at once; 0: as many as the model and its tokeniser allow
 };
 
 struct TaskModel {
@@ -31,8 +32,12 @@ struct TaskModel {
   std::int64_t maximum = 0;                      ///< tokens of a window, special ones included
   std::int64_t rows = 0;                         ///< of the embedding: ids are below it
   at::ScalarType dtype = at::kFloat;
-  bool type_ids = false;  ///< whether token types are passed on, as the tokeniser of `transformers` does
+  std::string products = "float32";  ///< see TaskModelOptions
+  bool type_ids = false;             ///< whether token types are passed on, as the tokeniser of `transformers` does
 };
+
+/// "float32" or "bfloat16": what products are computed in.
+std::string product_type(const TaskModel& task);
 
 /// Counts the tokens of `encoding` as text that the model reads. Errors: kFormat naming `where`, the token and the
 /// model for an id that the model has no row for.

@@ -8,7 +8,7 @@
 namespace weft::tasks {
 
 EncodedBatch::EncodedBatch(const TaskModel& task, std::span<const Document> documents, const LengthRule& rule)
-    : dtype_(task.dtype), computed_(documents.size()) {
+    : dtype_(product_type(task)), computed_(documents.size()) {
   encoded_.reserve(documents.size());
   names_.reserve(documents.size());
   for (const Document& document : documents) {
@@ -67,7 +67,7 @@ formats::Json EncodedBatch::metadata(std::size_t document) const {
   formats::Json metadata = {{"tokens", encoded.tokens},
                             {"windows", encoded.windows.size()},
                             {"truncated", encoded.left_out},
-                            {"dtype", dtype_ == at::kBFloat16 ? "bfloat16" : "float32"}};
+                            {"dtype", dtype_}};
   for (const auto& [name, value] : computed_[document]) {
     metadata[name] = value;
   }

@@ -54,7 +54,7 @@ class EncodedBatch {
 
   std::vector<EncodedDocument> encoded_;
   std::vector<std::string> names_;
-  at::ScalarType dtype_;
+  std::string dtype_;
   std::vector<Computed> computed_;  // by document; windows of one are of one length but the last
 };
 

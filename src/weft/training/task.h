@@ -48,6 +48,9 @@ class Task {
   /// What a report shows of the last evaluate() besides its figures, a bounded object; asked for in the first process
   /// only. Empty where there is nothing.
   virtual formats::Json review() const { return formats::Json::object(); }
+  /// A sentence where the last evaluate() shows a model that says the same of everything, with what to do; empty
+  /// elsewhere. Asked for in the first process only.
+  virtual std::string doubt() const { return {}; }
   /// What must be the same when a run is resumed: named numbers that describe the data.
   virtual formats::Json data_identity() const = 0;
   /// What training.json holds beside the trainer's fields: settings of the task's own, "task" among them.

@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -100,6 +101,8 @@ class Trainer::Loop {
   bool done() const;
   double total() const { return config_.steps > 0 ? static_cast<double>(config_.steps) : 60.0 * config_.minutes; }
   double position() const { return config_.steps > 0 ? static_cast<double>(state_.step) : state_.seconds; }
+  bool time_is_up() const;
+  void tell_of_time() const;
   double learning_rate() const;
   void train_on();
   void advance();
@@ -194,7 +197,27 @@ bool Trainer::Loop::done() const {
   if (gave_up()) {
     return true;
   }
-  return config_.steps > 0 ? state_.step >= config_.steps : state_.seconds >= 60.0 * config_.minutes;
+  return config_.steps > 0 ? state_.step >= config_.steps : time_is_up();
+}
+
+// A step that would end behind the limit is not begun: as long as the steps so far, it is expected to take. All of it
+// follows from the state, which all processes share and a checkpoint keeps.
+bool Trainer::Loop::time_is_up() const {
+  const double step = state_.step > 0 ? state_.seconds / static_cast<double>(state_.step) : 0.0;
+  return state_.seconds + step > 60.0 * config_.minutes;
+}
+
+// Where steps are long, a run ends well before its limit, or its first step behind it.
+void Trainer::Loop::tell_of_time() const {
+  const double limit = 60.0 * config_.minutes;
+  constexpr double kMuch = 0.05;
+  if (config_.steps > 0 || gave_up() || std::abs(limit - state_.seconds) <= kMuch * limit) {
+    return;
+  }
+  const double step = state_.seconds / static_cast<double>(std::max<std::int64_t>(state_.step, 1));
+  report_progress(concat("trained ", duration_text(state_.seconds), " of ", duration_text(limit), ": ",
+                         state_.step > 1 ? "one more step would take about " : "the first step took ",
+                         duration_text(step), ", and would end behind the limit"));
 }
 
 double Trainer::Loop::learning_rate() const {
@@ -298,6 +321,9 @@ void Trainer::Loop::record_evaluation() {
   if (!metrics_) {
     return;
   }
+  if (const std::string doubt = task_->doubt(); done() && !doubt.empty()) {
+    log_warning(doubt);
+  }
   // The model and the review before the line: a kill in between evaluates once more.
   if (better) {
     run_.save_best(best_.json(), [this](const std::filesystem::path& directory) { task_->save(directory); });
@@ -354,9 +380,14 @@ void Trainer::Loop::train_on() {
   bar.keep_showing();
   while (!done()) {
     clock_.start();
+    bar.follow_clock(config_.steps == 0);
     advance();
     clock_.stop();
+    bar.follow_clock(false);
     bar.update(position(), progress_note(state_, speed_) + figures_);
+    if (done()) {
+      tell_of_time();
+    }
     // The checkpoint first: an evaluation may be long, and a kill within it then costs no step.
     if (done() || checkpoint_due()) {
       save();

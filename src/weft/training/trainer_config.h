@@ -83,7 +83,9 @@ void TrainerConfig::length_fields(Visitor&& visit) {
   visit(Field{"gradient_accumulation", &C::gradient_accumulation, "batches whose gradients are added up for one step"}
             .range(1, kMostRows));
   visit(Field{"steps", &C::steps, "steps to train for; 0 to train by minutes"}.range(0, kMostSteps));
-  visit(Field{"minutes", &C::minutes, "minutes to train for, without evaluations and checkpoints; 0 to train by steps"}
+  visit(Field{"minutes", &C::minutes,
+              "minutes that the steps may take, the first with its preparation; reading data, evaluations and "
+              "checkpoints come on top, and no step is begun that would end later; 0 to train by steps"}
             .range(0, 1e9));
 }
 

@@ -118,7 +118,7 @@ std::string bench_model_table(const Json& result) {
 void run_bench_model(const BenchModelCommand& command) {
   BenchModelConfig config;
   formats::update_from_json(config, command.given, "weft bench model");
-  const EncoderSettings settings = encoder_settings(command.encoder, "weft bench model");
+  const EncoderSettings settings = encoder_settings(command.encoder, "weft bench model", command.directory);
   if (command.train && config.task != "forward") {
     throw UsageError("--train and --task cannot both be given: --train always computes the masked-LM loss");
   }
@@ -126,7 +126,7 @@ void run_bench_model(const BenchModelCommand& command) {
   call.length = config.length;
   call.batch = config.batch;
   call.repeats = config.repeats;
-  call.dtype = settings.dtype;
+  call.dtype = product_type(settings);
   call.fill_mask = config.task == "fill-mask";
   call.train = command.train;
   checkpoint::EncoderLoadOptions load;

@@ -21,11 +21,13 @@
 #include "weft/cli/commands/eval_task.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/evaluation/eval_pairs.h"
+#include "weft/cli/evaluation/task_of_model.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/prune/attention_file.h"
+#include "weft/cli/short_help.h"
 #include "weft/cli/threads.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/cli/watched_progress.h"
@@ -39,6 +41,7 @@
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
 #include "weft/training/evaluation/evaluate_pictures.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -51,8 +54,8 @@ constexpr std::string_view kEvalExamples =
     "  weft eval run --text held-out.txt --context 128 --memory 3800\n"
     "  weft eval run --text held-out.txt --attention 'lsh(causal=rank, rounds=8)'\n"
     "  weft eval run --images pictures/val\n"
-    "  weft eval run --task classify --data test.tsv --predictions predictions.jsonl\n"
-    "  weft eval de-en --task translate --source val.de --target val.en --attention @prune.json";
+    "  weft eval run --data test.tsv --predictions predictions.jsonl\n"
+    "  weft eval de-en --source val.de --target val.en --attention @prune.json";
 
 struct EvalConfig {
   std::vector<std::string> text;
@@ -103,7 +106,8 @@ struct EvalConfig {
         Field{"max_bytes", &C::max_bytes, "bytes to score, counted from the start of the text; 0 for all"}.at_least(0));
     visit(Field{
         "dtype", &C::dtype,
-        "number format of matrix products: float32 or bfloat16; auto is bfloat16 where this processor is fast at it"}
+        "number format of matrix products: float32 or bfloat16; auto is what the run learned in, and for a model of no "
+        "run bfloat16 where this processor is fast at it"}
               .one_of({"auto", "float32", "bfloat16"}));
     visit(Field{"mask_probability", &C::mask_probability,
                 "share of the tokens that are masked, for an encoder to predict"}
@@ -242,7 +246,7 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   training::EvaluateOptions options;
   options.context = config.context;
   options.max_bytes = config.max_bytes;
-  options.dtype = config.dtype;
+  options.dtype = training::dtype_of_model(config.dtype, run);
   options.characters = config.audio.empty();
   WatchedProgress progress("evaluating", "tokens");
   options.progress = progress.callback();
@@ -250,7 +254,9 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
   if (opened.is_encoder()) {
     check_task(run, task, false);
     require(!config.text.empty(), "--images and --audio are for decoders, and ", quote(run, 4096), " is an encoder");
-    return evaluate_encoder(opened, config, options);
+    Json result = evaluate_encoder(opened, config, options);
+    result["dtype"] = options.dtype;
+    return result;
   }
   models::LanguageModel model = load_own(opened, config);
   check_task(run, task, model->config().is_decoder);
@@ -261,6 +267,7 @@ Json evaluate(const std::string& run, const std::string& task, const EvalConfig&
     model->set_compressed_memory_length(config.compressed_memory, "--compressed-memory");
   }
   Json result = evaluate_own(model, run, config, options);
+  result["dtype"] = options.dtype;
   if (result.contains("memory") && model->config().compressed_memory_length > 0) {
     result["compressed_memory"] = model->config().compressed_memory_length;
   }
@@ -306,6 +313,7 @@ std::string figures_text(const Json& result) {
     }
     rows.emplace_back(concat("spans of layer ", layer.at("layer").get<std::int64_t>()), spans);
   }
+  rows.emplace_back("dtype", result.at("dtype").get<std::string>());
   rows.emplace_back("seconds", fixed(result.at("seconds").get<double>(), 1));
   return name_table(rows);
 }
@@ -315,6 +323,7 @@ void run_pairs(const EvalOptions& options) {
   pairs.run = options.run;
   pairs.task = options.task.task;
   pairs.data = options.task.data;
+  pairs.predictions = options.task.predictions;
   pairs.json = options.json;
   for (const auto& [name, value] : options.given.items()) {
     if (name == "dtype") {
@@ -352,7 +361,20 @@ void run_task(const EvalOptions& options) {
   eval_task(task);
 }
 
-void run_eval(const EvalOptions& options) {
+// Labelled data are for the task that the model learned, unless another is given.
+EvalOptions with_task(EvalOptions options) {
+  const bool has_examples =
+      !options.task.data.empty() || !options.pairs.source.empty() || !options.pairs.target.empty();
+  const bool has_text =
+      options.given.contains("text") || options.given.contains("images") || options.given.contains("audio");
+  if (options.task.task.empty() && (has_examples || !has_text)) {
+    options.task.task = has_examples ? task_of_model(options.run) : learned_task(options.run);
+  }
+  return options;
+}
+
+void run_eval(const EvalOptions& given) {
+  const EvalOptions options = with_task(given);
   if (fine_tuning::is_pair_task(options.task.task)) {
     run_pairs(options);
     return;
@@ -364,10 +386,15 @@ void run_eval(const EvalOptions& options) {
     run_task(options);
     return;
   }
-  if (!options.task.data.empty()) {
-    throw UsageError("--data needs --task, which says what the labelled examples are for",
-                     concat("for example: weft eval ", options.run, " --task classify --data test.tsv; or score plain ",
-                            "text with --text PATH"));
+  if (!options.task.data.empty() || !options.task.predictions.empty()) {
+    throw UsageError(concat(options.task.data.empty() ? "--predictions" : "--data",
+                            " is for tasks with labelled examples, and language models are scored on plain text"),
+                     concat("for example: weft eval ", options.run, " --data test.tsv; or --text PATH, and ",
+                            "--token-scores FILE for each token of a decoder"));
+  }
+  if (!options.task.examples.empty()) {
+    throw UsageError(concat(flag_name(options.task.examples.begin().key()),
+                            " is for tasks with labelled examples, and language models are scored on plain text"));
   }
   EvalConfig config;
   formats::update_from_json(config, options.given, "weft eval");
@@ -396,8 +423,8 @@ void add_eval(CLI::App& parent) {
   app.add_option(
          "--task", options->task.task,
          "what to measure. A decoder (lm) scores each byte of --text once, after at least half a context; a masked "
-         "language model (mlm) is asked for masked tokens of --text; neither needs this flag. The other tasks measure "
-         "a fine-tuned model on the examples of --data")
+         "language model (mlm) is asked for masked tokens of --text. The other tasks measure a fine-tuned model on the "
+         "examples of --data. Without this flag it is the task that the run learned, or that the model's head is for")
       ->check(one_of("--task", task_names()))
       ->option_text("NAME");
   add_fields<EvalConfig>(app, {.title = "Options"}, options->given);
@@ -405,13 +432,16 @@ void add_eval(CLI::App& parent) {
       ->option_text("PATH...")
       ->group("Data of a task");
   app.add_option("--predictions", options->task.predictions,
-                 "file to write: a line of JSON for each example, with the prediction and the truth")
+                 "file to write: a line of JSON for each example, with where it is from (file, line, id, text), the "
+                 "prediction and the truth")
       ->option_text("FILE")
       ->group("Data of a task");
   add_pair_flags_of_eval(app, options->pairs);
   add_example_flags(app, options->task.examples);
   add_threads_flag(app, options->threads);
   add_json_flag(app, options->json);
+  show_first(app, {.flags = {"--text", "--data", "--source", "--target", "--task", "--predictions", "--context",
+                             "--max-bytes", "--attention", "--dtype", "--token-scores", "--threads", "--json"}});
   app.callback([options] { run_eval(*options); });
 }
 

@@ -14,9 +14,11 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/joined.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/formats/json_members.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -25,7 +27,7 @@ using formats::Json;
 
 // How a run's examples were read, but for what `given` says anew. Later errors name the file of such a field, too.
 fine_tuning::DataSettings settings_of(const std::string& run, const Json& given) {
-  const std::filesystem::path file = std::filesystem::path(run) / "training.json";
+  const std::filesystem::path file = training::run_of(run) / "training.json";
   fine_tuning::DataSettings settings;
   if (std::filesystem::exists(file)) {
     Json stored = formats::only_fields_of<fine_tuning::DataSettings>(formats::read_json_object(file));
@@ -41,16 +43,21 @@ fine_tuning::DataSettings settings_of(const std::string& run, const Json& given)
 
 void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions& options) {
   if (options.json) {
-    Json json = measured.figures;
+    Json json = {{"task", options.task}};
+    json.update(measured.figures);
     json["examples"] = measured.read.examples;
     json["skipped"] = measured.read.records.skipped;
     json["read_as"] = measured.read.records.kinds;
     json["cut"] = measured.read.cut;
+    json["dtype"] = measured.dtype;
+    if (!measured.doubt.empty()) {
+      json["warning"] = measured.doubt;
+    }
     json.update(measured.details);
     print_json(json);
     return;
   }
-  Rows rows;
+  Rows rows = {{"task", options.task}};
   for (const auto& [name, value] : measured.figures.items()) {
     rows.emplace_back(name, value.is_null() ? "undefined" : fixed(value.get<double>(), 4));
   }
@@ -66,6 +73,7 @@ void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions&
     rows.emplace_back("cut", concat(digits(measured.read.cut), " texts, which leaves out ",
                                     digits(measured.read.left_out), " tokens"));
   }
+  rows.emplace_back("dtype", measured.dtype);
   std::cout << name_table(rows);
 }
 
@@ -94,6 +102,9 @@ void eval_task(const EvalTaskOptions& options) {
   progress.finish();
   if (out) {
     out->commit();
+  }
+  if (!measured.doubt.empty()) {
+    log_warning(measured.doubt);
   }
   print_figures(measured, options);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft generate`: continues a prompt and prints the text as it comes; tensors of prompts, and pictures, go to files.
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -14,6 +13,7 @@
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
 #include "weft/cli/generation/picture_completion.h"
 #include "weft/cli/generation/settings_flags.h"
 #include "weft/cli/generation/tensor_search.h"
@@ -21,6 +21,7 @@
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
+#include "weft/cli/short_help.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"
@@ -29,6 +30,7 @@
 #include "weft/generation/whole_texts.h"
 #include "weft/readers/input/input_texts.h"
 #include "weft/text/unknown_tokens.h"
+#include "weft/training/precision.h"
 
 namespace weft::cli {
 namespace {
@@ -141,7 +143,7 @@ void fail_if_interrupted(const Sequences& texts) {
 }
 
 void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& directory,
-               const generation::GenerationConfig& config) {
+               const generation::GenerationConfig& config, const std::string& dtype) {
   const std::string prompt = prompt_of(options);
   const models::LanguageModel model = load_with_memory(directory, options);
   const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.run);
@@ -155,6 +157,7 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.json) {
     for (formats::Json& said : texts_json(texts, *tokenizer, prompt, config)) {
+      said["dtype"] = dtype;
       said["seconds"] = seconds;
       print_json(said);
     }
@@ -191,7 +194,9 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
   checkpoint::save_tensors(options.picture.output,
                            {{"sequences", results.sequences}, {"sequences_scores", results.scores}});
   if (options.json) {
-    print_json({{"output", options.picture.output}, {"rows", results.sequences.size(0)}});
+    print_json({{"output", options.picture.output},
+                {"rows", results.sequences.size(0)},
+                {"dtype", dtype_text(product_type(settings))}});
   }
 }
 
@@ -235,12 +240,12 @@ void require_decoder(const models::TransformerConfig& config, const std::string&
 void check_flags_of_kind(const GenerateOptions& options, const checkpoint::OpenedModel& directory) {
   if (!directory.is_encoder_decoder()) {
     require_decoder(directory.own_config(), options.run);  // which also says what a directory is that cannot generate
-    if (!options.encoder.given.empty()) {
-      std::string flag = options.encoder.given.begin().key();
-      std::replace(flag.begin(), flag.end(), '_', '-');
-      throw UsageError(
-          concat("--", flag, " is for an encoder-decoder, whose encoder it changes, and this is a decoder"),
-          "leave it out");
+    for (const auto& [field, value] : options.encoder.given.items()) {
+      if (field != "dtype") {
+        throw UsageError(
+            concat(flag_name(field), " is for an encoder-decoder, whose encoder it changes, and this is a decoder"),
+            "leave it out");
+      }
     }
     return;
   }
@@ -268,7 +273,10 @@ void run_generate(const GenerateOptions& options) {
     return;
   }
   check_settings(config, options.settings, directory.path(), "weft generate", room_in(directory));
-  const EncoderSettings settings = encoder_settings(options.encoder, "weft generate");
+  const EncoderSettings settings = encoder_settings(options.encoder, "weft generate", directory.path());
+  // The weights of a decoder are float32, whatever they are multiplied in.
+  const std::string dtype = dtype_text(product_type(settings));
+  const training::AutocastGuard autocast(has_source ? settings.products : dtype);
   if (has_tensors) {
     run_tensors(options, directory, config, settings);
   } else if (options.picture.given() && !has_source) {
@@ -283,7 +291,7 @@ void run_generate(const GenerateOptions& options) {
       throw Error(ErrorKind::kUnsupported, concat(quote(options.run, 4096), " holds a model of pictures"),
                   "--image FILE --output FILE.png completes one, --keep-rows 0 --output FILE.png writes one anew");
     }
-    run_texts(options, directory, config);
+    run_texts(options, directory, config, dtype);
   }
 }
 
@@ -338,6 +346,8 @@ void add_generate(CLI::App& parent) {
   add_generation_flags(app, options->settings);
   add_encoder_flags(app, options->encoder);
   add_json_flag(app, options->json);
+  show_first(app, {.flags = {"--prompt", "--prompt-file", "--max-new-tokens", "--temperature", "--top-p", "--top-k",
+                             "--num-beams", "--seed", "--stop-strings", "--threads", "--json"}});
   app.callback([options] {
     options->picture.json = options->json;
     run_generate(*options);

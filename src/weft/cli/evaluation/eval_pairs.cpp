@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -15,9 +16,12 @@
 #include "weft/cli/training/task_flags.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/fine_tuning/pairs/pair_measurement.h"
 #include "weft/formats/json_members.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -27,7 +31,7 @@ using formats::Json;
 
 // How the run's pairs were read, but for what is given anew; its files are those of training.
 PairConfig pair_config(const EvalPairsOptions& options) {
-  const std::filesystem::path file = std::filesystem::path(options.run) / "training.json";
+  const std::filesystem::path file = training::run_of(options.run) / "training.json";
   PairConfig config;
   if (std::filesystem::exists(file)) {
     Json stored = only_fields_of<PairConfig>(formats::read_json_object(file));
@@ -74,6 +78,31 @@ void set_attention(const EvalPairsOptions& options, const checkpoint::OpenedMode
   fine_tuning::rename_shape_fields(measurement.changes);
 }
 
+// Where predictions are asked for, a file that they are written to as they come.
+std::unique_ptr<AtomicFile> predictions_file(const EvalPairsOptions& options,
+                                             fine_tuning::PairMeasurement& measurement) {
+  if (options.predictions.empty()) {
+    return nullptr;
+  }
+  if (measurement.pairs.generated_examples == 0) {
+    throw UsageError("--predictions holds what the model writes, but --generated-examples is 0",
+                     "give the number of pairs that it writes for");
+  }
+  auto out = std::make_unique<AtomicFile>(options.predictions);
+  measurement.prediction = [file = out.get()](const Json& line) { file->write(formats::print_json(line) + "\n"); };
+  return out;
+}
+
+void tell_of_texts(const fine_tuning::MeasuredPairs& measured, const EvalPairsOptions& options) {
+  if (!options.predictions.empty() && measured.written < measured.read.examples) {
+    log_warning(quote(options.predictions, 4096), " has the first ", measured.written, " of ", measured.read.examples,
+                " pairs; --generated-examples ", measured.read.examples, " writes for all");
+  }
+  if (!measured.doubt.empty()) {
+    log_warning(measured.doubt);
+  }
+}
+
 }  // namespace
 
 void add_pair_flags_of_eval(CLI::App& app, EvalPairsOptions& options) {
@@ -100,19 +129,29 @@ void eval_pairs(const EvalPairsOptions& options) {
   measurement.pairs = pair_config(options);
   measurement.how.dtype = options.dtype;
   set_attention(options, opened, measurement);
+  const std::unique_ptr<AtomicFile> out = predictions_file(options, measurement);
   WatchedProgress progress("evaluating", "batches");
   measurement.how.progress = progress.callback();
   const fine_tuning::MeasuredPairs measured = measure_pairs(opened, measurement);
   progress.finish();
-  Json result = measured.figures;
+  if (out) {
+    out->commit();
+  }
+  tell_of_texts(measured, options);
+  Json result = {{"task", options.task}};
+  result.update(measured.figures);
+  if (!measured.doubt.empty()) {
+    result["warning"] = measured.doubt;
+  }
   result["examples"] = measured.read.examples;
   result["skipped"] = measured.read.records.skipped;
   result["cut"] = measured.read.cut;
+  result["dtype"] = measured.dtype;
   if (options.json) {
     print_json(result);
     return;
   }
-  Rows rows;
+  Rows rows = {{"task", options.task}};
   for (const auto& [name, value] : measured.figures.items()) {
     rows.emplace_back(name, value.is_number() ? fixed(value.get<double>(), 4) : formats::print_json(value));
   }
@@ -122,6 +161,7 @@ void eval_pairs(const EvalPairsOptions& options) {
       rows.emplace_back(name, digits(count));
     }
   }
+  rows.emplace_back("dtype", measured.dtype);
   std::cout << name_table(rows);
 }
 

@@ -19,6 +19,7 @@ struct EvalPairsOptions {
   std::vector<std::string> source;
   std::vector<std::string> target;
   std::vector<std::string> data;
+  std::string predictions;  ///< file to write, or none
   std::vector<std::string> attention;
   std::string dtype = "auto";
   formats::Json given = formats::Json::object();  ///< fields of PairConfig

@@ -24,6 +24,7 @@
 #include "weft/profile/attention_profile.h"
 #include "weft/profile/model_digest.h"
 #include "weft/tasks/profile/profile_run.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -44,7 +45,7 @@ struct ProfileConfig {
   std::string png;
   std::int64_t tile = 64;
   std::int64_t edges = 1024;
-  std::string dtype = "float32";
+  std::string dtype = "run";
   std::string shard = "0/1";
   bool resume = false;
 
@@ -58,7 +59,9 @@ struct ProfileConfig {
         1, 1 << 16));
     visit(Field{"edges", &C::edges, "every edge is summed where no text is longer than so many tokens; 0 for no edges"}
               .range(0, 1 << 14));
-    visit(Field{"dtype", &C::dtype, "number format of matrix products"}.one_of({"float32", "bfloat16"}));
+    visit(Field{"dtype", &C::dtype,
+                "number format of matrix products; run is what the run learned in, float32 for a model of no run"}
+              .one_of({"run", "float32", "bfloat16"}));
     visit(Field{"shard", &C::shard,
                 "which part of the texts this process runs, of how many: 0/4 to 3/4; --merge joins them"});
     visit(Field{"resume", &C::resume, "go on where a run with the same --out was stopped"});
@@ -124,6 +127,7 @@ Json summary_of(const profile::AttentionProfile& found, const std::string& out, 
           {"model", found.model.kind},
           {"texts", found.data.texts},
           {"tokens", found.data.tokens},
+          {"dtype", found.model.dtype},
           {"shard", concat(found.progress.shard, "/", found.progress.shards)},
           {"parts", std::move(parts)},
           {"seconds", seconds}};
@@ -132,7 +136,8 @@ Json summary_of(const profile::AttentionProfile& found, const std::string& out, 
 std::string summary_text(const Json& summary) {
   Rows rows = {{"profile", summary["out"].get<std::string>()},
                {"texts", digits(summary["texts"].get<std::int64_t>())},
-               {"tokens", digits(summary["tokens"].get<std::int64_t>())}};
+               {"tokens", digits(summary["tokens"].get<std::int64_t>())},
+               {"dtype", summary["dtype"].get<std::string>()}};
   for (const Json& part : summary["parts"]) {
     std::string about;
     if (part.contains("reason")) {
@@ -179,7 +184,8 @@ profile::AttentionProfile run(const ProfileCommand& command, const ProfileConfig
   const checkpoint::OpenedModel opened = checkpoint::open_model(command.run);
   ProfileInput input = open_profile_input(opened, texts);
   options.out = config.out;
-  options.model = {command.run, input.kind, profile::model_digest(opened.path()), config.dtype};
+  options.model = {command.run, input.kind, profile::model_digest(opened.path()),
+                   training::dtype_of_model(config.dtype, opened.path())};
   options.tile = config.tile;
   options.edge_limit = config.edges;
   options.resume = config.resume;

@@ -20,6 +20,7 @@
 #include "weft/tasks/task_model.h"
 #include "weft/training/evaluation/evaluate.h"
 #include "weft/training/evaluation/evaluate_masked.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -29,7 +30,7 @@ constexpr double kMasked = 0.15;  // of the tokens, as `weft eval` masks them
 training::EvaluateOptions evaluation(const HeldOutComparison& comparison, WatchedProgress& progress) {
   training::EvaluateOptions options;
   options.context = comparison.context;
-  options.dtype = "float32";
+  options.dtype = training::dtype_of_model("run", comparison.model);
   options.progress = progress.callback();
   return options;
 }
@@ -85,7 +86,8 @@ formats::Json compare_held_out(const HeldOutComparison& comparison) {
   return {{"own", own},
           {"proposed", proposed},
           {"change", own > 0 ? proposed / own - 1 : 0},
-          {"context", comparison.context}};
+          {"context", comparison.context},
+          {"dtype", training::dtype_of_model("run", comparison.model)}};
 }
 
 }  // namespace weft::cli

@@ -21,9 +21,9 @@ struct HeldOutComparison {
 };
 
 /// {"own", "proposed"}: nats a token (of an encoder, a masked one); "change": the share by which the loss rises;
-/// "context". Files that the expressions name lie below the model's directory. Errors: kUnsupported for an
-/// encoder-decoder and for an encoder that has not learned to fill in masks; those of the evaluation, as for a context
-/// that the model cannot have.
+/// "context"; "dtype" of products, see training::dtype_of_model("run"). Files that the expressions name lie below the
+/// model's directory. Errors: kUnsupported for an encoder-decoder and for an encoder that has not learned to fill in
+/// masks; those of the evaluation, as for a context that the model cannot have.
 formats::Json compare_held_out(const HeldOutComparison& comparison);
 
 }  // namespace weft::cli

@@ -22,6 +22,8 @@
 #include "weft/generation/settings/read_settings.h"
 #include "weft/server/http_error.h"
 #include "weft/tasks/viewer/view_text.h"
+#include "weft/training/precision.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -35,6 +37,7 @@ struct ServedDecoder {
   generation::GenerationConfig usual;     // the settings of the directory
   generation::GenerationConfig searches;  // the same where a request asks for beams
   std::string name;
+  std::string products;          // float32 or bfloat16
   std::int64_t most_texts = 0;   // that one request may write at once: each has a state of its own
   std::int64_t most_tokens = 0;  // of these texts together, for which the model's account has room
 };
@@ -160,6 +163,7 @@ class RoomForTokens {
 Json generate_one(const ServedDecoder& served, const GenerateRequest& request, std::size_t index,
                   const server::Listener& listener) {
   const std::string& prompt = request.inputs.texts[index].first;
+  const training::AutocastGuard autocast(served.products);
   const ContinuationListener takes{
       .takes =
           [&](const std::string& piece) {
@@ -228,9 +232,11 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
                        " holds an encoder that Weft trained on masked text, and no task of the server is for it"),
                 "weft eval, weft info and weft attention open it");
   }
-  if (!flags.encoder.given.empty()) {
-    fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a decoder, and ",
-         flag_name(flags.encoder.given.begin().key()), " is for encoders and encoder-decoders");
+  for (const auto& [field, value] : flags.encoder.given.items()) {
+    if (field != "dtype") {
+      fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a decoder, and ",
+           flag_name(field), " is for encoders and encoder-decoders");
+    }
   }
   apply_threads(flags.encoder.threads);
   const auto served = std::make_shared<ServedDecoder>();
@@ -243,6 +249,7 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
   generation::GenerationConfig searches = language_model_defaults();
   searches.do_sample = false;
   served->searches = generation::read_settings(flags.directory, searches);
+  served->products = training::dtype_of_model(flags.encoder.given.value("dtype", "run"), directory.path());
   served->model = checkpoint::load_model(directory);
   served->decoder = std::make_unique<generation::LanguageModelDecoder>(served->model);
   served->tokenizer = text::load_tokenizer(flags.directory);
@@ -251,11 +258,11 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
   model.tasks["generate"] = {
       [served](const server::Request& request) -> server::Answer { return generate_work(served, request); },
       generate_operation(*served)};
-  model.attention =
-      attention_task(*served->model, name, SecondText::kNone,
-                     [served](const tasks::Document& document, const tasks::ViewOptions& options) {
-                       return tasks::view_text(served->model, *served->tokenizer, document.first, options);
-                     });
+  model.attention = attention_task(
+      *served->model, name, SecondText::kNone, [served](const tasks::Document& document, tasks::ViewOptions options) {
+        options.products = served->products;
+        return tasks::view_text(served->model, *served->tokenizer, document.first, options);
+      });
   return model;
 }
 

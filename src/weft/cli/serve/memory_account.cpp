@@ -145,10 +145,12 @@ Work work_of(const checkpoint::OpenedModel& directory, const AccountLimits& limi
   return decoder_work(directory.own_config(), limits);
 }
 
-// A decoder is always in float32.
+// A decoder's weights are always in float32, and so are those of a run.
 std::int64_t element_bytes_of(const checkpoint::OpenedModel& directory, const SequenceFlags& flags) {
   const bool chooses = directory.is_encoder_decoder() || is_served_as_encoder(directory);
-  return chooses && encoder_settings(flags.task.encoder, "weft serve").dtype == at::kBFloat16 ? 2 : kFloat;
+  return chooses && encoder_settings(flags.task.encoder, "weft serve", directory.path()).dtype == at::kBFloat16
+             ? 2
+             : kFloat;
 }
 
 [[noreturn]] void refuse(const MemoryAccount& account, std::int64_t before, std::int64_t all, const std::string& what,

@@ -14,6 +14,7 @@
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/score/alignment_figures.h"
+#include "weft/cli/short_help.h"
 #include "weft/cli/tasks/pair_input.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/error.h"
@@ -99,7 +100,7 @@ class PairCount {
 /// Models of one direction, or of both.
 class Aligner {
  public:
-  Aligner(const AlignCommand& command, const AlignConfig& config, const EncoderSettings& settings) : config_(config) {
+  Aligner(const AlignCommand& command, const AlignConfig& config, const EncoderFlags& flags) : config_(config) {
     // Both directories are looked at before the weights of one are read.
     const checkpoint::OpenedModel forward = checkpoint::open_model(command.task.directory);
     std::optional<checkpoint::OpenedModel> backward;
@@ -108,7 +109,12 @@ class Aligner {
       backward->encoder_decoder_config();
     }
     tasks::AlignOptions options;
-    options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
+    const auto set = [&](const checkpoint::OpenedModel& model) {
+      const EncoderSettings settings = encoder_settings(flags, "weft align", model.path());
+      options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
+      options.products = settings.products;
+    };
+    set(forward);
     options.site = {.layer = config.layer, .heads = config.heads, .shift = config.shift};
     options.source_lang = config.source_lang;
     options.target_lang = config.target_lang;
@@ -116,6 +122,7 @@ class Aligner {
     forward_ = tasks::open_align_model(forward, options);
     if (backward) {
       std::swap(options.source_lang, options.target_lang);
+      set(*backward);
       backward_ = tasks::open_align_model(*backward, options);
     }
   }
@@ -302,7 +309,7 @@ void run_align(const AlignCommand& command) {
   if (!gold || !flags.out.empty()) {
     sink.emplace(of_links);
   }
-  Aligner aligner(command, config, encoder_settings(flags.encoder, "weft align"));
+  Aligner aligner(command, config, flags.encoder);
   constexpr std::int64_t kBatches = 32;
   const auto count = static_cast<std::size_t>(config.batch_size == 1 ? 1 : config.batch_size * kBatches);
   for (auto pairs = input.next(count); !pairs.empty(); pairs = input.next(count)) {
@@ -348,8 +355,13 @@ void add_align(CLI::App& parent) {
                  "were read, with a column `alignment`")
       ->option_text("FILE");
   add_fields<AlignConfig>(app, {.title = "Options"}, command->given);
+  ShortHelp first{.flags = flags_so_far(app)};
   add_encoder_flags(app, command->task.encoder);
   add_json_flag(app, command->task.json);
+  for (const char* flag : {"--dtype", "--threads", "--json"}) {
+    first.flags.emplace_back(flag);
+  }
+  show_first(app, first);
   app.callback([command] { run_align(*command); });
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft embed`: a vector for each text, as JSON lines or as one array in a file.
+// `weft embed`: a vector for each text, as a line that sums it up, as JSON lines or as one array in a file.
 #include "weft/tasks/embed.h"
 
+#include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 
@@ -19,6 +21,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* kEmbedExamples =
+    "  weft embed bigbird-roberta-base 'The loom weaves.'\n"
     "  weft embed bigbird-roberta-base 'The loom weaves.' --json\n"
     "  weft embed bert-base-uncased --file titles.txt --pooling cls --normalize --out titles.npy\n"
     "  weft embed longformer-base-4096 --file reports.txt --truncate --out reports.safetensors";
@@ -34,7 +37,10 @@ struct EmbedConfig {
     visit(Field{"pooling", &C::pooling, "mean of the vectors of all tokens, or the vector of the first token (cls)"}
               .one_of({"mean", "cls"}));
     visit(Field{"normalize", &C::normalize, "scale each vector to length 1"});
-    visit(Field{"out", &C::out, "write one array [texts, width], float32: FILE.npy or FILE.safetensors"});
+    visit(Field{
+        "out", &C::out,
+        "write one array [texts, width], float32: FILE.npy or FILE.safetensors; without it and --json a line a text "
+        "has its first numbers"});
   }
 };
 
@@ -82,19 +88,30 @@ struct VectorTable {
 
 bool is_vector_file(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".safetensors"); }
 
-void check_embed(const EmbedConfig& config, bool json) {
+void check_embed(const EmbedConfig& config) {
   if (!config.out.empty() && !is_vector_file(config.out)) {
     throw UsageError("--out must end in .npy or .safetensors, found " + quote(config.out));
   }
-  if (config.out.empty() && !json) {
-    throw UsageError("weft embed needs --json or --out FILE");
+}
+
+// "768 numbers of length 14.2071: 0.1234 -0.0456 ...": enough to see that there is a vector, and whether two differ.
+std::string vector_line(const formats::Json& vector) {
+  constexpr std::size_t kShown = 6;
+  double squares = 0.0;
+  std::string first;
+  for (std::size_t i = 0; i < vector.size(); ++i) {
+    const auto number = vector[i].get<double>();
+    squares += number * number;
+    first += i < kShown ? concat(" ", fixed(number, 4)) : std::string();
   }
+  return concat(counted(std::ssize(vector), "number"), " of length ", fixed(std::sqrt(squares), 4), ":", first,
+                vector.size() > kShown ? " ..." : "");
 }
 
 void run_embed(const EmbedCommand& command) {
   EmbedConfig config;
   formats::update_from_json(config, command.given, "weft embed");
-  check_embed(config, command.flags.json);
+  check_embed(config);
   OpenTask task = open_task(command.flags, {}, "weft embed");
   const tasks::EmbedOptions options{
       .pooling = tasks::parse_pooling(config.pooling), .normalize = config.normalize, .run = task.run};
@@ -102,7 +119,7 @@ void run_embed(const EmbedCommand& command) {
     return tasks::embed(task.model, documents, options);
   };
   if (config.out.empty()) {
-    run_on_texts(command.source, command.flags, task.run, embed, {[](const formats::Json&) { return std::string(); }});
+    run_on_texts(command.source, command.flags, task.run, embed, {vector_line});
     return;
   }
   VectorTable table;

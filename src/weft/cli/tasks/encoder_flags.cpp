@@ -3,6 +3,7 @@
 #include "weft/cli/tasks/encoder_flags.h"
 
 #include <iostream>
+#include <optional>
 
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
@@ -12,6 +13,7 @@
 #include "weft/core/quote.h"
 #include "weft/formats/json_members.h"
 #include "weft/text/hugging_face.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -28,7 +30,8 @@ void add_encoder_flags(CLI::App& app, EncoderFlags& flags) {
   add_threads_flag(app, flags.threads);
 }
 
-EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command) {
+EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command,
+                                 const std::filesystem::path& directory) {
   EncoderRunConfig config;
   formats::update_from_json(config, flags.given, command);
   EncoderSettings settings;
@@ -38,10 +41,19 @@ EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& c
   settings.encoder.random_blocks = config.random_blocks;
   settings.encoder.random = config.random;
   settings.encoder.pad_like_hf = config.pad_like_hf;
-  settings.dtype = dtype_of(config.dtype);
+  const bool follows_run = config.dtype == "run" || config.dtype == "auto";
+  if (const auto own = follows_run ? training::run_dtype(directory) : std::nullopt) {
+    settings.products = *own;
+  } else {
+    settings.dtype = dtype_of(config.dtype);
+  }
   settings.check_finite = config.check_tensors;
   settings.threads = apply_threads(flags.threads);
   return settings;
+}
+
+at::ScalarType product_type(const EncoderSettings& settings) {
+  return settings.products == "bfloat16" ? at::kBFloat16 : settings.dtype;
 }
 
 std::string dtype_text(at::ScalarType dtype) { return dtype == at::kBFloat16 ? "bfloat16" : "float32"; }

@@ -25,7 +25,7 @@ struct EncoderRunConfig {
   std::string random = "released";
   bool pad_like_hf = false;
   bool check_tensors = false;
-  std::string dtype = "float32";
+  std::string dtype = "run";
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -51,8 +51,11 @@ struct EncoderRunConfig {
                 "pad inputs to the lengths that Hugging Face pads to, and let texts of a batch change each other where "
                 "they do there, so that the numbers are equal to its numbers"});
     visit(Field{"check_tensors", &C::check_tensors, "fail if a weight is NaN or infinite, and name its tensor"});
-    visit(Field{"dtype", &C::dtype, "element type of weights and products; auto is bfloat16 where that is fast"}.one_of(
-        {"auto", "float32", "bfloat16"}));
+    visit(Field{"dtype", &C::dtype,
+                "element type of weights and products; run keeps the weights and multiplies them in what the run "
+                "learned in, and is float32 for a model of no run; auto is the same for a run, else bfloat16 where "
+                "this processor is fast at it"}
+              .one_of({"run", "auto", "float32", "bfloat16"}));
   }
 };
 
@@ -68,14 +71,19 @@ void add_encoder_flags(CLI::App& app, EncoderFlags& flags);
 /// What the flags amount to; also applies the number of threads.
 struct EncoderSettings {
   models::EncoderOptions encoder;
-  at::ScalarType dtype = at::kFloat;
+  at::ScalarType dtype = at::kFloat;  ///< of weights
+  std::string products = "float32";   ///< what float32 weights are multiplied in: float32 or bfloat16
   bool check_finite = false;
   std::int64_t threads = 0;
 };
-EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command);
+/// For the model in `directory`. Errors: those of training::run_dtype().
+EncoderSettings encoder_settings(const EncoderFlags& flags, const std::string& command,
+                                 const std::filesystem::path& directory);
 
 /// "float32" or "bfloat16".
 std::string dtype_text(at::ScalarType dtype);
+/// What products are computed in.
+at::ScalarType product_type(const EncoderSettings& settings);
 
 /// Errors: kArgument where `out` already holds a model, or is no directory: nothing is overwritten.
 void require_no_model(const std::filesystem::path& out);

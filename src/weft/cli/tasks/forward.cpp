@@ -22,6 +22,7 @@
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/training/precision.h"
 
 namespace weft::cli {
 namespace {
@@ -117,17 +118,18 @@ formats::Json shapes_json(const checkpoint::NamedTensors& tensors) {
 }
 
 void run_forward(const ForwardCommand& command) {
-  const EncoderSettings settings = encoder_settings(command.encoder, "weft forward");
+  const EncoderSettings settings = encoder_settings(command.encoder, "weft forward", command.directory);
   const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
+  const training::AutocastGuard autocast(settings.products);
   const bool pair = directory.is_encoder_decoder();
   std::optional<BusyBar> bar("computing");
   const Forwarded result =
       pair ? forward_pair(directory, settings, command.input) : forward_encoder(directory, settings, command.input);
-  formats::Metadata metadata{{"dtype", dtype_text(settings.dtype)}};
+  formats::Metadata metadata{{"dtype", dtype_text(product_type(settings))}};
   formats::Json said = {{"outputs", shapes_json(result.tensors)},
                         {"seconds", result.seconds},
                         {"threads", settings.threads},
-                        {"dtype", dtype_text(settings.dtype)}};
+                        {"dtype", dtype_text(product_type(settings))}};
   for (const auto& [name, value] : result.computed) {
     metadata[name] = value;
     said[name] = value;

@@ -10,6 +10,7 @@
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/output.h"
+#include "weft/cli/short_help.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
@@ -78,12 +79,18 @@ ResultForm sequence_form(const SequenceFlags& flags, bool whole, const std::stri
 }  // namespace
 
 void add_sequence_flags(CLI::App& app, SequenceFlags& flags) {
+  ShortHelp first{.flags = flags_so_far(app)};
   add_fields<SequenceRunConfig>(app, {.title = "Texts"}, flags.task.run);
   add_generation_flags(app, flags.generation);
   add_on_error_flag(app, flags.task);
   add_encoder_flags(app, flags.task.encoder);
   add_result_file(app, flags.task);
   add_json_flag(app, flags.task.json);
+  for (const char* flag :
+       {"--num-beams", "--max-new-tokens", "--batch-size", "--out", "--dtype", "--threads", "--json"}) {
+    first.flags.emplace_back(flag);
+  }
+  show_first(app, first);
 }
 
 OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, const std::string& command) {
@@ -106,8 +113,9 @@ OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, cons
   }
   check_result(flags, options.generation);
   check_settings(options.generation, flags.generation, directory.path(), command, room_of(model));
-  const EncoderSettings settings = encoder_settings(flags.task.encoder, command);
+  const EncoderSettings settings = encoder_settings(flags.task.encoder, command, directory.path());
   options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
+  options.products = settings.products;
   options.stops = stop_strings;
   options.max_length = config.max_source_length;
   task.model = tasks::open_sequence_model(directory, options);

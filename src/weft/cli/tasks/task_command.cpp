@@ -8,6 +8,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
+#include "weft/cli/short_help.h"
 #include "weft/core/log.h"
 
 namespace weft::cli {
@@ -28,6 +29,7 @@ void add_task_directory(CLI::App& app, TaskFlags& flags) {
 }
 
 void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
+  ShortHelp first{.flags = flags_so_far(app)};
   FlagGroup group{.title = "Texts"};
   if (!windowed) {
     group.left_out = {"stride"};
@@ -36,6 +38,10 @@ void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
   add_on_error_flag(app, flags);
   add_encoder_flags(app, flags.encoder);
   add_json_flag(app, flags.json);
+  for (const char* flag : {"--max-length", "--batch-size", "--truncate", "--dtype", "--threads", "--json"}) {
+    first.flags.emplace_back(flag);
+  }
+  show_first(app, first);
 }
 
 OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
@@ -44,11 +50,12 @@ OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, con
   }
   TextRunConfig config;
   formats::update_from_json(config, flags.run, command);
-  const EncoderSettings settings = encoder_settings(flags.encoder, command);
+  const EncoderSettings settings = encoder_settings(flags.encoder, command, flags.directory);
   tasks::TaskModelOptions options;
   options.head = head;
   options.encoder = settings.encoder;
   options.dtype = settings.dtype;
+  options.products = settings.products;
   options.check_finite = settings.check_finite;
   options.max_length = config.max_length;
   OpenTask task;

@@ -32,6 +32,7 @@
 #include "weft/tasks/sequences/sequence_model.h"
 #include "weft/tasks/viewer/row_lists.h"
 #include "weft/tasks/viewer/view_text.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
 namespace {
@@ -56,6 +57,7 @@ struct AttentionPageConfig {
   std::vector<std::int64_t> heads;
   std::int64_t cells = 256;
   std::int64_t top = 8;
+  std::string dtype = "run";
 
   template <typename Visitor>
   static void fields(Visitor&& visit) {
@@ -70,6 +72,9 @@ struct AttentionPageConfig {
         Field{"cells", &C::cells, "cells of a picture on each side, at most; longer texts have cells of several tokens"}
             .range(1, 1024));
     visit(Field{"top", &C::top, "keys to list for each row, the strongest first; 0 for none"}.range(0, 1024));
+    visit(Field{"dtype", &C::dtype,
+                "number format of matrix products; run is what the run learned in, float32 for a model of no run"}
+              .one_of({"run", "float32", "bfloat16"}));
   }
 };
 
@@ -107,7 +112,8 @@ tasks::AttentionView view_of_pair(const checkpoint::OpenedModel& directory, cons
     throw UsageError(name + " is an encoder-decoder: it reads a source and writes a target, and needs both",
                      "for example: weft attention MODEL 'Der Hund schläft.' 'The dog sleeps.'");
   }
-  const tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, 0);
+  tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, 0);
+  sequences.products = options.products;
   const std::int64_t start = generation::start_token(generation::read_settings(directory.path()), name);
   return tasks::view_pair(sequences, checkpoint::load_encoder_decoder(directory), start, document, options);
 }
@@ -119,7 +125,7 @@ tasks::AttentionView view_of(const checkpoint::OpenedModel& directory, const tas
     return view_of_pair(directory, document, options, name);
   }
   if (directory.is_encoder()) {
-    tasks::TaskModel task = tasks::open_task_model(directory, {});
+    tasks::TaskModel task = tasks::open_task_model(directory, {.products = options.products});
     return tasks::view_document(task, document, options);
   }
   require(directory.own_config().picture_shape.empty(), name, " holds a model of pictures; weft attention reads text");
@@ -199,6 +205,7 @@ void serve_attention(const AttentionCommand& command, const AttentionPageConfig&
     add_rollout(*served);
   }
   Json summary = summary_of_view(served->view);
+  summary["dtype"] = options.products;
   require_something(summary, command.run);
   summary["kept_bytes"] = served->kept->bytes();
   draw_first_head(*served);
@@ -224,12 +231,14 @@ void write_attention(const AttentionCommand& command) {
   options.heads = config.heads;
   options.cells = config.cells;
   options.top = config.top;
+  options.products = training::dtype_of_model(config.dtype, command.run);
   if (!command.serve.empty()) {
     serve_attention(command, config, document, options);
     return;
   }
   tasks::AttentionView view = view_of(checkpoint::open_model(command.run), document, options);
   Json summary = summary_of_view(view);
+  summary["dtype"] = options.products;
   summary["out"] = config.out;
   require_something(summary, command.run);
   if (!config.svg.empty()) {

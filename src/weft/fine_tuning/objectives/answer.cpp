@@ -123,8 +123,12 @@ ReadSummary AnswerObjective::read_files(Split split, const std::vector<std::stri
                        const readers::ReadOptions& options) {
     return std::make_unique<readers::SquadReader>(path, options);
   };
-  const auto visit = [&](const readers::Question& question, const std::string& file) {
-    take(split, [&] { add_question(split, question, file); });
+  const auto visit = [&](const readers::Question& question, const std::filesystem::path& file) {
+    take(split, [&] {
+      add_question(split, question, quote(file.native(), 4096));
+      keep_origin(split,
+                  [&] { return Json{{"file", file.string()}, {"id", question.id}, {"question", question.question}}; });
+    });
   };
   read_each(paths, setup().data, "squad", open, visit, summary.records);
   return summary;
@@ -254,6 +258,22 @@ void AnswerObjective::predictions(Kept kept, const WriteLine& write) const {
            {"no_answer", std::isinf(answers[i].logit) ? Json(nullptr) : Json(answers[i].no_answer())},
            {"truth", answer_texts(questions_[i].question)}});
   }
+}
+
+std::string AnswerObjective::doubt(Kept kept) const {
+  const std::vector<Found> answers = find_answers(kept);
+  const bool may_lack = may_lack_answers();
+  std::int64_t answered = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const bool none = may_lack && answers[i].no_answer() > setup().data.null_threshold;
+    if (!none && !answers[i].text.empty()) {
+      return {};
+    }
+    answered += questions_[i].question.answers.empty() ? 0 : 1;
+  }
+  return answered > 0 ? concat("the model says \"no answer\" to each of the ", answers.size(),
+                               " held-out questions, of which ", answered, " have one", kMore)
+                      : std::string();
 }
 
 std::uint64_t AnswerObjective::fingerprint() const {

@@ -26,6 +26,7 @@ class AnswerObjective final : public Objective {
   formats::Json figures(Kept kept) const override;
   formats::Json review(Kept kept) const override;
   void predictions(Kept kept, const WriteLine& write) const override;
+  std::string doubt(Kept kept) const override;
   std::uint64_t fingerprint() const override;
 
  protected:

@@ -5,6 +5,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/record_reading.h"
@@ -47,6 +48,15 @@ Puzzle puzzle_of(const readers::JsonRecord& record, const std::string& place) {
   return question;
 }
 
+Json origin_of_puzzle(const readers::JsonRecord& record, const Puzzle& question, const std::filesystem::path& file) {
+  Json origin = {{"file", file.string()}, {"line", record.line}};
+  if (const auto id = record.object.find("id"); id != record.object.end()) {
+    origin["id"] = *id;
+  }
+  origin["prompt"] = question.prompt;
+  return origin;
+}
+
 }  // namespace
 
 ChooseObjective::ChooseObjective(Setup given) : Objective(std::move(given)) {
@@ -59,8 +69,8 @@ ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::stri
                        const readers::ReadOptions& options) {
     return readers::open_json_records(readers::ByteSource(path), format, options);
   };
-  const auto visit = [&](const readers::JsonRecord& record, const std::string& file) {
-    const std::string place = concat(file, " line ", record.line);
+  const auto visit = [&](const readers::JsonRecord& record, const std::filesystem::path& file) {
+    const std::string place = concat(quote(file.native(), 4096), " line ", record.line);
     const Puzzle question = puzzle_of(record, place);
     const auto count = static_cast<std::int64_t>(question.choices.size());
     choices_ = choices_ == 0 ? count : choices_;
@@ -75,6 +85,7 @@ ReadSummary ChooseObjective::read_files(Split split, const std::vector<std::stri
       }
       add_rows(split, rows, summary);
       truth_[static_cast<std::size_t>(split)].push_back(question.label);
+      keep_origin(split, [&] { return origin_of_puzzle(record, question, file); });
     });
   };
   read_each(paths, setup().data, "jsonl json", open, visit, summary.records);
@@ -130,6 +141,14 @@ void ChooseObjective::predictions(Kept kept, const WriteLine& write) const {
   for (std::size_t i = 0; i < truth.size(); ++i) {
     write({{"index", chosen[i]}, {"scores", probabilities(kept.subspan(i * width, width))}, {"truth", truth[i]}});
   }
+}
+
+std::string ChooseObjective::doubt(Kept kept) const {
+  const std::vector<std::int64_t> chosen = best_labels(kept, static_cast<std::size_t>(choices_));
+  const std::int64_t others = others_of_one(truth_[static_cast<std::size_t>(Split::kHeldOut)], chosen);
+  return others > 0 ? concat("the model takes choice ", chosen.front(), " of each of the ", chosen.size(),
+                             " held-out questions, of which ", others, " have another right one", kMore)
+                    : std::string();
 }
 
 std::uint64_t ChooseObjective::fingerprint() const {

@@ -66,6 +66,7 @@ ReadSummary ClassifyObjective::read_files(Split split, const std::vector<std::st
     take(split, [&] {
       add_rows(split, {&record.document, 1}, summary);
       add_target(split, record);
+      keep_origin(split, [&] { return origin_of(record); });
     });
   });
   return summary;
@@ -229,6 +230,25 @@ void ClassifyObjective::predictions(Kept kept, const WriteLine& write) const {
            {"score", probabilities(kept.subspan(i * width, width))[label]},
            {"truth", labels_.names()[static_cast<std::size_t>(truth_[split][i])]}});
   }
+}
+
+std::string ClassifyObjective::doubt(Kept kept) const {
+  const auto split = static_cast<std::size_t>(Split::kHeldOut);
+  if (regression_) {
+    const auto [least, most] = std::minmax_element(kept.begin(), kept.end());
+    const auto [low, high] = std::minmax_element(values_[split].begin(), values_[split].end());
+    // Float32 tells numbers apart by a part in 10 million of their size.
+    const bool one_number = kept.size() > 1 && *most - *least <= 1e-6 * std::max(std::abs(*least), std::abs(*most));
+    return one_number && *high > *low ? concat("the model gives ", *least, " for each of the ", kept.size(),
+                                               " held-out texts, whose numbers go from ", *low, " to ", *high, kMore)
+                                      : std::string();
+  }
+  const std::vector<std::int64_t> predicted = predicted_labels(kept);
+  const std::int64_t others = others_of_one(truth_[split], predicted);
+  return others > 0 ? concat("the model predicts ", quote(labels_.names()[static_cast<std::size_t>(predicted.front())]),
+                             " for each of the ", predicted.size(), " held-out texts, of which ", others,
+                             " have another label", kMore)
+                    : std::string();
 }
 
 std::uint64_t ClassifyObjective::fingerprint() const {

@@ -65,6 +65,7 @@ ReadSummary MultilabelObjective::read_files(Split split, const std::vector<std::
     take(split, [&] {
       add_rows(split, {&record.document, 1}, summary);
       add_labels(split, record);
+      keep_origin(split, [&] { return origin_of(record); });
     });
   });
   return summary;
@@ -256,6 +257,26 @@ void MultilabelObjective::predictions(Kept kept, const WriteLine& write) const {
     write(
         {{"labels", found}, {"scores", tasks::label_scores(narrow, tasks::ScoreFunction::kSigmoid)}, {"truth", truth}});
   }
+}
+
+std::string MultilabelObjective::doubt(Kept kept) const {
+  const std::vector<std::uint8_t> truth = truth_matrix();
+  const std::vector<std::uint8_t> predicted = predicted_matrix(kept);
+  const auto labels = static_cast<std::ptrdiff_t>(width());
+  // Whether every row is the first one.
+  const auto is_one = [labels](const std::vector<std::uint8_t>& rows) {
+    return std::equal(rows.begin() + labels, rows.end(), rows.begin());
+  };
+  const std::size_t rows = positives_[kHeld].size();
+  if (rows < 2 || is_one(truth) || !is_one(predicted)) {
+    return {};
+  }
+  std::string names;
+  for (std::size_t label = 0; label < labels_.names().size(); ++label) {
+    names += predicted[label] == 0 ? "" : concat(names.empty() ? "" : ", ", quote(labels_.names()[label]));
+  }
+  return concat("the model predicts ", names.empty() ? "no label at all" : "the same labels, " + names + ",",
+                " for each of the ", rows, " held-out texts, whose labels differ", kMore);
 }
 
 std::uint64_t MultilabelObjective::fingerprint() const {

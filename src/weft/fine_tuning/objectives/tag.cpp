@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "weft/core/error.h"
+#include "weft/core/quote.h"
 #include "weft/core/random.h"
 #include "weft/fine_tuning/label_logits.h"
 #include "weft/fine_tuning/record_reading.h"
@@ -107,9 +109,10 @@ ReadSummary TagObjective::read_files(Split split, const std::vector<std::string>
                        const readers::ReadOptions& options) {
     return std::make_unique<readers::ConllReader>(path, readers::ConllOptions{}, options);
   };
-  const auto visit = [&](const readers::TaggedSentence& sentence, const std::string& file) {
+  const auto visit = [&](const readers::TaggedSentence& sentence, const std::filesystem::path& file) {
     take(split, [&] {
-      add_sentence(split, sentence, concat(file, " line ", sentence.line));
+      add_sentence(split, sentence, concat(quote(file.native(), 4096), " line ", sentence.line));
+      keep_origin(split, [&] { return Json{{"file", file.string()}, {"line", sentence.line}}; });
       if (split == Split::kHeldOut) {
         sentences_.push_back({sentence.words, sentence.tags});
       }
@@ -256,6 +259,29 @@ void TagObjective::predictions(Kept kept, const WriteLine& write) const {
   for (std::size_t i = 0; i < sentences_.size(); ++i) {
     write({{"words", sentences_[i].words}, {"tags", scored.tags[i]}, {"truth", sentences_[i].tags}});
   }
+}
+
+std::string TagObjective::doubt(Kept kept) const {
+  const Scored scored = score(kept);
+  std::int64_t wanted = 0;
+  std::set<std::string, std::less<>> truth;
+  std::set<std::string, std::less<>> said;
+  for (std::size_t i = 0; i < sentences_.size(); ++i) {
+    wanted += std::ssize(metrics::find_entities(sentences_[i].tags));
+    truth.insert(sentences_[i].tags.begin(), sentences_[i].tags.end());
+    said.insert(scored.tags[i].begin(), scored.tags[i].end());
+    if (!metrics::find_entities(scored.tags[i]).empty() && said.size() > 1) {
+      return {};
+    }
+  }
+  if (said.size() == 1 && *said.begin() != kOutside && truth.size() > 1) {
+    return concat("the model predicts ", quote(*said.begin()), " for each word of the ", sentences_.size(),
+                  " held-out sentences, which have ", truth.size(), " tags", kMore);
+  }
+  return wanted > 0 && (said.empty() || said.size() > 1 || *said.begin() == kOutside)
+             ? concat("the model predicts no entity at all in ", sentences_.size(), " held-out sentences, which have ",
+                      wanted, kMore)
+             : std::string();
 }
 
 std::uint64_t TagObjective::fingerprint() const {

@@ -13,9 +13,33 @@
 #include "weft/fine_tuning/pairs/pair_scoring.h"
 #include "weft/fine_tuning/pairs/pair_texts.h"
 #include "weft/fine_tuning/pairs/pair_writing.h"
-#include "weft/training/precision.h"
+#include "weft/fine_tuning/review.h"
+#include "weft/training/run/run_of_model.h"
 
 namespace weft::fine_tuning {
+namespace {
+
+// The pairs are read once more: their encoding kept no source.
+void tell_predictions(PairTexts& texts, std::span<const std::string> written,
+                      const std::function<void(const formats::Json&)>& tell) {
+  TextPair pair;
+  for (std::size_t i = 0; i < written.size() && texts.next(pair); ++i) {
+    tell({{"where", pair.where}, {"source", pair.source}, {"text", written[i]}, {"truth", pair.target}});
+  }
+}
+
+}  // namespace
+
+std::string doubt_of_texts(std::span<const std::string> texts, std::span<const std::string> references) {
+  const auto is_one = [](std::span<const std::string> all) {
+    return std::all_of(all.begin(), all.end(), [&](const std::string& text) { return text == all.front(); });
+  };
+  if (texts.size() < 2 || !is_one(texts) || is_one(references.first(texts.size()))) {
+    return {};
+  }
+  const std::string what = texts.front().empty() ? "nothing" : "the same text, " + quote(texts.front()) + ",";
+  return concat("the model writes ", what, " for each of the ", texts.size(), " held-out sources", kMore);
+}
 
 formats::Json held_out_figures(const models::EncoderDecoder& model, const text::PairTokenizer& tokenizer,
                                const HeldOutPairs& pairs, const PairConfig& config, const PairMeasuring& how) {
@@ -30,6 +54,9 @@ formats::Json held_out_figures(const models::EncoderDecoder& model, const text::
     writing.progress = how.progress;
     const std::vector<std::string> texts = write_targets(model, tokenizer, pairs.rows, writing);
     figures.update(writing_figures(config.task, texts, pairs.references.first(texts.size())));
+    if (how.wrote) {
+      how.wrote(texts);
+    }
   }
   return figures;
 }
@@ -48,7 +75,15 @@ MeasuredPairs measure_pairs(const checkpoint::OpenedModel& opened, const PairMea
   PairRows rows;
   std::vector<std::string> references;
   measured.read = PairEncoding{config, model, *begin.tokenizer}.encode(texts, rows, &references);
-  const PairMeasuring how{training::resolved_dtype(measurement.how.dtype), measurement.how.progress};
+  measured.dtype = training::dtype_of_model(measurement.how.dtype, opened.path());
+  const auto wrote = [&](std::span<const std::string> written) {
+    measured.written = std::ssize(written);
+    measured.doubt = doubt_of_texts(written, references);
+    if (measurement.prediction) {
+      tell_predictions(texts, written, measurement.prediction);
+    }
+  };
+  const PairMeasuring how{measured.dtype, measurement.how.progress, wrote};
   measured.figures = held_out_figures(begin.model, *begin.tokenizer, {rows, references}, config, how);
   return measured;
 }

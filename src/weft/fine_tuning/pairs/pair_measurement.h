@@ -28,7 +28,11 @@ struct HeldOutPairs {
 struct PairMeasuring {
   std::string dtype = "float32";                                             ///< of products
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< in batches; may throw to stop
+  std::function<void(std::span<const std::string> texts)> wrote = {};        ///< told what the model has written
 };
+
+/// A sentence where a model writes the same for all sources although their targets differ, with what to do; else empty.
+std::string doubt_of_texts(std::span<const std::string> texts, std::span<const std::string> references);
 
 /// loss and perplexity, and the metrics of config.generated_examples texts that the model writes, by config.eval_beams.
 /// The model is in evaluation mode. Errors: kNumeric for a loss that is not finite; those of the search.
@@ -40,12 +44,17 @@ struct PairMeasurement {
   PairConfig pairs;                                 ///< task, held-out files, how they are read and written
   formats::Json changes = formats::Json::object();  ///< of the model's mechanisms: see opened_pair()
   std::filesystem::path graphs = {};                ///< files that these name lie below
-  PairMeasuring how = {.dtype = "auto"};
+  PairMeasuring how = {.dtype = "auto"};            ///< its dtype: see training::dtype_of_model()
+  /// Told {"where", "source", "text", "truth"} of every pair that the model writes for, in the order of the files.
+  std::function<void(const formats::Json& line)> prediction = {};
 };
 
 struct MeasuredPairs {
   formats::Json figures;
   ReadSummary read;
+  std::string dtype;         ///< of products: float32 or bfloat16
+  std::string doubt;         ///< see doubt_of_texts()
+  std::int64_t written = 0;  ///< pairs that the model wrote for
 };
 /// Errors: kArgument for a directory without an encoder-decoder, or without held-out files; those of the files.
 MeasuredPairs measure_pairs(const checkpoint::OpenedModel& opened, const PairMeasurement& measurement);

@@ -153,8 +153,9 @@ Json PairTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>& p
   if (data_.held_out.size() == 0) {
     return Json::object();
   }
+  const auto wrote = [this](std::span<const std::string> texts) { doubt_ = doubt_of_texts(texts, data_.references); };
   return held_out_figures(model_, *tokenizer_, {data_.held_out, data_.references}, settings_.pairs,
-                          {settings_.trainer.dtype, progress});
+                          {settings_.trainer.dtype, progress, wrote});
 }
 
 std::optional<std::vector<std::string>> PairTask::figure_names() {

@@ -57,6 +57,7 @@ class PairTask final : public training::Task {
   std::int64_t tokens(std::int64_t step, std::int64_t part) override;
   formats::Json evaluate(const std::function<void(std::int64_t, std::int64_t)>& progress) override;
   std::optional<std::vector<std::string>> figure_names() override;
+  std::string doubt() const override { return doubt_; }
   formats::Json data_identity() const override { return identity_; }
   formats::Json settings() const override { return formats::to_json(settings_.pairs); }
   void save(const std::filesystem::path& directory) const override;
@@ -77,6 +78,7 @@ class PairTask final : public training::Task {
   std::shared_ptr<const text::SubwordSampler> target_subwords_;
   std::int64_t drawn_step_ = -1;
   std::map<std::int64_t, std::vector<PairRow>> drawn_;  // of that step: parts weighed and not shown yet
+  std::string doubt_;                                   // of the last evaluation
   formats::Json identity_;                              // made once, over all tokens; every checkpoint holds it
 };
 

@@ -21,6 +21,7 @@
 #include "weft/tasks/sequences/sequence_model.h"
 #include "weft/tasks/text_too_long.h"
 #include "weft/text/pair/word_ids.h"
+#include "weft/training/precision.h"
 
 namespace weft::tasks {
 namespace {
@@ -139,6 +140,7 @@ class Alignment {
 
   void run_batches() {
     const c10::InferenceMode no_graph;
+    const training::AutocastGuard autocast(model_.texts.products);
     const InterruptGuard guard;
     std::vector<std::int64_t> lengths;  // of the pairs that are run
     std::vector<std::size_t> numbers;
@@ -265,6 +267,7 @@ class Alignment {
 AlignModel open_align_model(const checkpoint::OpenedModel& directory, const AlignOptions& options) {
   AlignModel opened;
   opened.texts = describe_sequence_model(directory);
+  opened.texts.products = options.products;
   const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
   opened.site = resolved_site(options.site, config, opened.texts.name);
   // As it translates: generation_config.json first.

@@ -30,6 +30,7 @@ struct AlignmentSite {
 
 struct AlignOptions {
   checkpoint::EncoderDecoderLoadOptions load = {};
+  std::string products = "float32";  ///< as in SequenceModelOptions
   AlignmentSite site = {};
   std::string source_lang = {};  ///< checked as `weft translate` does
   std::string target_lang = {};

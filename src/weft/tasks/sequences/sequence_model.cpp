@@ -14,6 +14,7 @@
 #include "weft/generation/pair_decoder.h"
 #include "weft/generation/search/search.h"
 #include "weft/generation/settings/read_settings.h"
+#include "weft/training/precision.h"
 
 namespace weft::tasks {
 namespace {
@@ -22,13 +23,19 @@ using generation::FinishReason;
 
 class ModelWriter final : public Writer {
  public:
-  ModelWriter(models::EncoderDecoder model, generation::GenerationConfig config, std::int64_t start, StopRule stops)
-      : model_(std::move(model)), config_(std::move(config)), start_(start), stops_(std::move(stops)) {}
+  ModelWriter(models::EncoderDecoder model, generation::GenerationConfig config, std::int64_t start, StopRule stops,
+              std::string products)
+      : model_(std::move(model)),
+        config_(std::move(config)),
+        start_(start),
+        stops_(std::move(stops)),
+        products_(std::move(products)) {}
 
   std::vector<std::vector<Written>> write(std::span<const Ids> sources) override { return write_telling(sources, {}); }
 
   std::vector<std::vector<Written>> write_telling(std::span<const Ids> sources, const OnSettled& on_settled) override {
     const auto [ids, mask] = padded(sources);
+    const training::AutocastGuard autocast(products_);
     generation::PairDecoder decoder(model_, ids, mask);
     generation::SearchRequest request{.prompts = std::vector<Ids>(sources.size(), Ids{start_}),
                                       .sources = {sources.begin(), sources.end()},
@@ -53,7 +60,7 @@ class ModelWriter final : public Writer {
 
   formats::Json computed() const override {
     const bool half = model_->parameters().front().scalar_type() == at::kBFloat16;
-    formats::Json computed = {{"dtype", half ? "bfloat16" : "float32"}};
+    formats::Json computed = {{"dtype", half ? "bfloat16" : products_}};
     for (const auto& [key, value] : model_->computed()) {
       computed[key] = value;
     }
@@ -86,6 +93,7 @@ class ModelWriter final : public Writer {
   generation::GenerationConfig config_;
   std::int64_t start_;
   StopRule stops_;
+  std::string products_;
 };
 
 // Tokens that model and tokeniser allow together, or those that were asked for.
@@ -99,8 +107,8 @@ std::int64_t longest_source(std::int64_t positions, std::int64_t tokenizer, std:
 }  // namespace
 
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
-                                    std::int64_t start, StopRule stops) {
-  return std::make_shared<ModelWriter>(model, config, start, std::move(stops));
+                                    std::int64_t start, StopRule stops, const std::string& products) {
+  return std::make_shared<ModelWriter>(model, config, start, std::move(stops), products);
 }
 
 WritingModel writing_model(const Writer& writer) {
@@ -134,8 +142,9 @@ SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, cons
   if (options.stops && !options.generation.stop_strings.empty()) {
     stops = options.stops(tokenizer->side(text::Side::kTarget), options.generation.stop_strings);
   }
+  model.products = options.products;
   model.writer = make_writer(checkpoint::load_encoder_decoder(directory, options.load), options.generation, start,
-                             std::move(stops));
+                             std::move(stops), options.products);
   return model;
 }
 

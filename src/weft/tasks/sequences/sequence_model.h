@@ -22,6 +22,7 @@ using StopRule = std::function<bool(std::span<const std::int64_t> made)>;
 
 struct SequenceModelOptions {
   checkpoint::EncoderDecoderLoadOptions load = {};
+  std::string products = "float32";              ///< what float32 weights are multiplied in: float32 or bfloat16
   generation::GenerationConfig generation = {};  ///< complete: those of the directory with flags over them
   /// Makes the rule for the settings' stop_strings; empty: such settings are not looked at.
   std::function<StopRule(const text::Tokenizer& target, const std::vector<std::string>& texts)> stops = {};
@@ -35,9 +36,9 @@ SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, 
 /// the model reads, or the settings name no token that a text starts with.
 SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options);
 
-/// The model and its search as a writer; `start` is the decoder's first token.
+/// The model and its search as a writer; `start` is the decoder's first token, `products` as in SequenceModel.
 std::shared_ptr<Writer> make_writer(const models::EncoderDecoder& model, const generation::GenerationConfig& config,
-                                    std::int64_t start, StopRule stops = {});
+                                    std::int64_t start, StopRule stops = {}, const std::string& products = "float32");
 
 /// The model behind a writer, and the first token of its texts, for who looks at how it writes.
 struct WritingModel {

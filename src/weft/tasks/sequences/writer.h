@@ -62,6 +62,7 @@ struct SequenceModel {
   std::int64_t vocabulary = 0;       ///< rows of the source's embedding: ids are below it
   std::string source_language = {};  ///< that tokenizer_config.json names, or empty
   std::string target_language = {};
+  std::string products = "float32";  ///< what float32 weights are multiplied in: float32 or bfloat16
 };
 
 /// A text as the model's encoder reads it. Errors: those of the tokeniser with `name` before them; kFormat naming the

@@ -24,6 +24,8 @@ struct ViewOptions {
   std::int64_t top = 8;                   ///< keys to list for each row
   /// Where given, calls are kept there by the number of their part, and nothing is drawn: heads have no pictures.
   std::shared_ptr<KeptAttention> kept = nullptr;
+  /// What the products of view_text() are computed in: float32 or bfloat16. Models of tasks say their own.
+  std::string products = "float32";
 };
 
 /// Tokens of a text as a reader sees them.

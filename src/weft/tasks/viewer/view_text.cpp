@@ -16,6 +16,7 @@
 #include "weft/tasks/sequences/taught_pair.h"
 #include "weft/tasks/viewer/rollout.h"
 #include "weft/tasks/window_input.h"
+#include "weft/training/precision.h"
 
 namespace weft::tasks {
 namespace {
@@ -76,6 +77,7 @@ AttentionView view_text(models::LanguageModel model, const text::Tokenizer& toke
     words.tokens.push_back(tokenizer.decode({id}));
   }
   return watched(*model, options, std::move(words), {}, [&] {
+    const training::AutocastGuard autocast(options.products);
     models::ModelInput input;
     input.input_ids = row_of_ids(ids);
     model->hidden_states(input);
@@ -94,6 +96,7 @@ AttentionView view_document(TaskModel& task, const Document& document, const Vie
     words.tokens.push_back(task.tokenizer->token(id));
   }
   return watched(*task.model, options, std::move(words), {}, [&] {
+    const training::AutocastGuard autocast(task.products);
     const text::Encoding* const row = &window;
     task.model->hidden_states(windows_alone(task, {&row, 1}));
   });
@@ -108,7 +111,10 @@ AttentionView view_pair(const SequenceModel& texts, models::EncoderDecoder model
   pair.decoder_input_ids = row_of_ids(target);
   pair.decoder_attention_mask = at::ones({1, std::ssize(target)}, at::kLong);
   return watched(*model, options, words_of(*texts.tokenizer, source, text::Side::kSource),
-                 words_of(*texts.tokenizer, target, text::Side::kTarget), [&] { model->hidden_states(pair); });
+                 words_of(*texts.tokenizer, target, text::Side::kTarget), [&] {
+                   const training::AutocastGuard autocast(texts.products);
+                   model->hidden_states(pair);
+                 });
 }
 
 }  // namespace weft::tasks

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run says its task; a model of other people has a head.
+#include "weft/cli/evaluation/task_of_model.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/training/task_flags.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
+#include "weft/training/run/run_of_model.h"
+
+namespace weft::cli {
+namespace {
+
+// Empty for a head of no task.
+std::string task_of_head(const checkpoint::OpenedModel& model) {
+  switch (model.head()) {
+    case models::Head::kSequenceClassification:
+      return model.encoder_config().problem_type == "multi_label_classification" ? "multilabel" : "classify";
+    case models::Head::kTokenClassification:
+      return "tag";
+    case models::Head::kQuestionAnswering:
+      return "answer";
+    case models::Head::kMultipleChoice:
+      return "choose";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string learned_task(const std::string& run) {
+  const std::filesystem::path directory = training::run_of(run);
+  if (directory.empty()) {
+    return {};
+  }
+  const std::filesystem::path file = directory / "training.json";
+  const auto task =
+      formats::value_or(formats::read_json_object(file), "task", quote(file.native(), 4096), std::string());
+  const std::vector<std::string>& known = task_names();
+  const bool has_examples = std::find(known.begin(), known.end(), task) != known.end() && task != "lm" && task != "mlm";
+  return has_examples ? task : std::string();
+}
+
+std::string task_of_model(const std::string& run) {
+  if (std::string learned = learned_task(run); !learned.empty()) {
+    return learned;
+  }
+  const checkpoint::OpenedModel model = checkpoint::open_model(run);
+  const std::string name = quote(run, 4096);
+  if (model.is_encoder_decoder()) {
+    throw UsageError(concat(name, " holds an encoder-decoder, and does not say what it was trained for"),
+                     "give --task translate or --task summarize");
+  }
+  const std::string task = model.is_encoder() ? task_of_head(model) : std::string();
+  if (task.empty()) {
+    throw UsageError(concat(name, " holds a model with no head for labelled examples"),
+                     concat("score plain text: weft eval ", name, " --text PATH; or train it: weft train --task TASK ",
+                            "--model ", name));
+  }
+  return task;
+}
+
+}  // namespace weft::cli

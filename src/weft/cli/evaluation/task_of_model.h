@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which task a model's labelled data are for, where nobody says it.
+#pragma once
+
+#include <string>
+
+namespace weft::cli {
+
+/// The task of `weft eval` that the model in the directory `run` learned: that of the run's training.json, else the
+/// task of its head. Errors: UsageError for a model of several tasks or of none, with what to give; those of
+/// checkpoint::open_model().
+std::string task_of_model(const std::string& run);
+
+/// The task in the training.json of the run that the model is of; empty without one, and for a run of a language model.
+std::string learned_task(const std::string& run);
+
+}  // namespace weft::cli
