@@ -2,9 +2,14 @@
 // Pairs out of every form of file, and what is wrong with those that make none.
 #include "weft/fine_tuning/pairs/pair_reader.h"
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "data/text_files.h"
+#include "readers/encodings.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 
@@ -46,6 +51,25 @@ class PairReaderTest : public ::testing::Test {
 };
 
 const Pairs kTwo = {{"ein Haus", "a house"}, {"zwei, drei", "two \"three\""}};
+
+TEST_F(PairReaderTest, FilesAreWhatStandsInThem) {
+  const std::string array =
+      "[{\"source\": \"ein Haus\", \"target\": \"a house\"},\n"
+      " {\"source\": \"zwei, drei\", \"target\": \"two \\\"three\\\"\"}]\n";
+  const std::string table = "src\ttgt\nein Haus\ta house\nzwei, drei\ttwo \"three\"\n";
+  for (const char* name : {"a.json", "A.JSON", "a.csv", "a.txt", "a"}) {
+    for (int encoding = 0; encoding < test::kEncodings; ++encoding) {
+      EXPECT_EQ(read(data(name, test::encoded(array, encoding))), kTwo) << name;
+      EXPECT_EQ(read(data(name, test::encoded(table, encoding))), kTwo) << name;
+    }
+  }
+  EXPECT_EQ(read(aligned(test::encoded("ein Haus\nzwei, drei\n", 2), test::encoded("a house\ntwo \"three\"\n", 1))),
+            kTwo);
+  test::expect_error(ErrorKind::kFormat, {"a.de", "UTF-16LE without a byte order mark"},
+                     [&] { read(aligned(test::utf16("ein Haus\n", false), "a house\n")); });
+  PairReader reader(data("a.txt", table), false);
+  EXPECT_EQ(reader.report().kinds, (std::map<std::string, std::int64_t>{{"tsv by content", 1}}));
+}
 
 TEST_F(PairReaderTest, EveryForm) {
   EXPECT_EQ(read(aligned("ein Haus\nzwei, drei\n", "a house\r\ntwo \"three\"")), kTwo);

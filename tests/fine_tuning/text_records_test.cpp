@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/fine_tuning/record_fields.h"
+#include "weft/fine_tuning/record_reading.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -123,6 +125,27 @@ TEST_F(TextRecords, SkipsWhatIsMalformedAndCountsIt) {
   EXPECT_EQ(report_.skipped, 3);
   EXPECT_NE(report_.first_skipped.find("line 2"), std::string::npos);
   EXPECT_EQ(read({write("b.tsv", "text\tlabel\na\t\nb\t1\n")}), Lines{"b>1,"});
+}
+
+TEST_F(TextRecords, WhatATaskDoesNotReadIsNamed) {
+  const auto kind = [&](const std::string& name, const std::string& content, std::string_view known) {
+    return kind_for(write(name, content), settings_, known).format;
+  };
+  const std::string table = "text,label\na,1\n";
+  EXPECT_EQ(kind("words.tsv", "the\tO\nloom\tB-X\n", "conll"), "conll");
+  EXPECT_EQ(kind("words.tsv", "the\tNN\n", "conll"), "conll");  // whose reader says what is wrong
+  EXPECT_EQ(kind("words", "the NN\n", "conll"), "conll");
+  EXPECT_EQ(kind("dev.txt", "{\"data\": [{\"paragraphs\": []}]}", "squad"), "squad");
+  EXPECT_EQ(kind("a.JSON", "[{\"prompt\": \"a\"}]", "jsonl json"), "json");
+  EXPECT_EQ(kind("a", "{broken\n", "jsonl json"), "jsonl");
+  for (const std::string_view known : {"conll", "squad", "jsonl json"}) {
+    test::expect_error(ErrorKind::kFormat, {"a.txt'", "is csv by content", known},
+                       [&] { kind("a.txt", table, known); });
+  }
+  test::expect_error(ErrorKind::kFormat, {"a.jsonl'", "is jsonl", "conll"}, [&] { kind("a.jsonl", "{x\n", "conll"); });
+  settings_.format = "conll";
+  EXPECT_EQ(kind("a.txt", table, "conll"), "conll");
+  test::expect_error(ErrorKind::kFormat, {"a.txt'", "Parquet"}, [&] { kind("a.txt", "PAR1", "conll"); });
 }
 
 TEST_F(TextRecords, ContentsTellTheFormatThenNames) {

@@ -15,6 +15,7 @@
 #include "weft/readers/file_list.h"
 #include "weft/readers/input/columns.h"
 #include "weft/readers/input/file_kind.h"
+#include "weft/readers/input/no_text.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/table_reader.h"
@@ -57,9 +58,9 @@ class AlignedFiles {
   /// `alignments` is empty where none are read.
   AlignedFiles(const fs::path& source, const fs::path& target, const fs::path& alignments,
                const readers::ReadOptions& options)
-      : source_(source, options), target_(target, options) {
+      : source_(text_of(source), options), target_(text_of(target), options) {
     if (!alignments.empty()) {
-      alignments_.emplace(alignments, options);
+      alignments_.emplace(text_of(alignments), options);
     }
   }
 
@@ -82,6 +83,12 @@ class AlignedFiles {
   }
 
  private:
+  static readers::ByteSource text_of(const fs::path& file) {
+    readers::ByteSource bytes(file);
+    readers::refuse_no_text(bytes);
+    return bytes;
+  }
+
   static bool next_line(readers::TextSource& file, std::string& line) {
     file.begin_record();
     return file.next_line(line);
