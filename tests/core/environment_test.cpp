@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "support/expect_error.h"
+#include "weft/core/disk/scratch_file.h"
+
 namespace weft {
 namespace {
 
@@ -52,6 +55,29 @@ TEST(Environment, TheCacheIsWhereTheUserPutsCaches) {
   ::setenv("HOME", home.c_str(), 1);
   ::setenv("XDG_CACHE_HOME", shared.c_str(), 1);
   ::setenv("WEFT_CACHE", own.c_str(), 1);
+}
+
+TEST(Environment, TemporaryFilesGoWhereTheUserSays) {
+  const std::string before = environment("TMPDIR").value_or("");
+  ::unsetenv("TMPDIR");
+  EXPECT_EQ(temporary_directory(), "/tmp");
+  ::setenv("TMPDIR", "/", 1);
+  EXPECT_EQ(temporary_directory(), "/");
+  for (const char* wrong : {"/none/here", "/dev/null", "/dev/null/x"}) {
+    ::setenv("TMPDIR", wrong, 1);
+    test::expect_error(ErrorKind::kIo, {wrong, "which TMPDIR names, is not there"}, [] { temporary_directory(); });
+    test::expect_error(ErrorKind::kIo, {wrong, "TMPDIR"}, [] { scratch_file("text"); });
+  }
+  ::setenv("TMPDIR", "/proc", 1);  // where nobody makes a file
+  test::expect_error(ErrorKind::kIo, {"/proc/.weft-text"}, [] { scratch_file("text"); });
+  if (before.empty()) {
+    ::unsetenv("TMPDIR");
+  } else {
+    ::setenv("TMPDIR", before.c_str(), 1);
+  }
+  const Descriptor file = scratch_file("text", "shown.txt");
+  EXPECT_EQ(file.path(), "shown.txt");
+  EXPECT_EQ(file.size(), 0U);
 }
 
 }  // namespace

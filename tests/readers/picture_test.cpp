@@ -101,6 +101,18 @@ TEST_F(PictureFiles, DamagedPngIsOneLine) {
   expect_refused(test::png_file(test::png_chunk("sRGB", "0123456789abc")), {"another chunk"});
 }
 
+// libpng would read through what is no pixel, however much there is.
+TEST_F(PictureFiles, PngWithMuchBesideItsPixelsIsRefused) {
+  const std::string raster(std::size_t{2 * 3}, '\0');
+  const std::string header = test::png_header(2, 2, 8, 0);
+  const std::string much = test::png_chunk("teXt", std::string(std::size_t{17} << 20, 'x'));
+  expect_refused(test::png_file(header + test::png_pixels(raster) + much), {"more than 16 MiB of other data"});
+  expect_refused(test::png_file(header + much + test::png_pixels(raster)), {"more than 16 MiB of other data"});
+  const std::string little = test::png_chunk("teXt", std::string(100, 'x'));
+  test::write_text(folder_ / "good.png", test::png_file(header + little + test::png_pixels(raster) + little));
+  EXPECT_EQ(read_png(Descriptor::open_regular(folder_ / "good.png")).shape.width, 2);
+}
+
 TEST_F(PictureFiles, PnmHasAHeaderOfWords) {
   const Picture grey = only_picture("a.pgm", "P5 # words\n#more\n 2\t3 255\nabcdef");
   EXPECT_EQ(grey.shape, (PictureShape{3, 2, 1}));

@@ -119,6 +119,25 @@ TEST_F(Hostile, MergesOfAbsentTokens) {
   expect_refused({"merges.txt: line 2 must be two tokens", "'h e l'"});
   write("merges.txt", "alone\n");
   expect_refused({"line 1"});
+  std::filesystem::remove(directory_ / "merges.txt");
+  std::filesystem::remove(directory_ / "vocab.json");
+  std::filesystem::remove(directory_ / "special_tokens_map.json");
+  // What is longer than every token of the vocabulary, and a prefix that is longer than a token, are panics of the
+  // crate.
+  const std::string vocabulary = R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2,"long":3},)";
+  const auto refuse = [&](const std::string& rest, std::initializer_list<std::string_view> words) {
+    write("tokenizer.json", json_file(vocabulary + rest + "}"));
+    expect_refused({"tokenizer.json: not a tokeniser that can be read"});
+    expect_refused(words);
+  };
+  refuse(R"("merges":[["a","b"],["a","x"]])", {R"(merge 2 ("a", "x"))", R"("x" is not in the vocabulary)"});
+  refuse(R"("merges":["a b","ab long"])", {R"(merge 2 ("ab", "long"))", R"("ablong" is not in the vocabulary)"});
+  refuse(R"("merges":[["long","ab"]])", {R"(merge 1 ("long", "ab"))", R"("longab" is not in the vocabulary)"});
+  refuse(R"("continuing_subword_prefix":"##","merges":[["a","b"]])", {R"(must begin with the prefix "##")"});
+  refuse(R"("continuing_subword_prefix":"##","merges":[["a","long"]])",
+         {R"(merge 1 ("a", "long"))", R"("ang" is not)"});
+  write("tokenizer.json", json_file(vocabulary + R"("merges":["a b"]})"));
+  EXPECT_EQ(load().encode("ab"), std::vector<std::int64_t>{2});
 }
 
 TEST_F(Hostile, Vocabularies) {

@@ -9,6 +9,7 @@ mod bounded_regex;
 mod budget;
 mod encode;
 mod handle;
+mod merges;
 mod model;
 mod nesting;
 mod rules;

@@ -5,10 +5,11 @@
 
 use crate::bounded_model::BoundedModel;
 use crate::rules::{BoundedDecoder, BoundedNormalizer, BoundedPreTokenizer};
-use crate::{budget, Outcome};
+use crate::{budget, merges, Outcome};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::str::FromStr;
 use tokenizers::{AddedToken, ModelWrapper, PostProcessorWrapper, Tokenizer, TokenizerBuilder, TokenizerImpl};
 
@@ -73,6 +74,19 @@ fn crate_tokenizer(parts: &Parts) -> Outcome<(Tokenizer, ModelWrapper)> {
     )
 }
 
+/// The same. Where the crate fails, by an error or a panic, over a merge of tokens that are not there, the error names the merge.
+fn checked_tokenizer(parts: &Parts) -> Outcome<(Tokenizer, ModelWrapper)> {
+    let model = parts.get("model").map_or("", |text| text.get());
+    if merges::has_prefix(model) {
+        merges::check(model)?;
+    }
+    match catch_unwind(AssertUnwindSafe(|| crate_tokenizer(parts))) {
+        Ok(Ok(read)) => Ok(read),
+        Ok(Err(error)) => merges::check(model).and(Err(error)),
+        Err(_) => merges::check(model).and(Err("the model cannot be read".to_string())),
+    }
+}
+
 fn added_tokens(parts: &Parts) -> Outcome<Vec<AddedToken>> {
     parts.get("added_tokens").map_or(Ok(Vec::new()), |tokens| {
         serde_json::from_str(tokens.get()).map_err(|error| format!("added_tokens: {error}"))
@@ -104,7 +118,7 @@ fn bounded(tokenizer: &Tokenizer, model: ModelWrapper) -> Outcome<Bounded> {
 /// The tokenizer that `json` describes, and its post-processor.
 pub fn read(json: &str) -> Outcome<(Bounded, Option<PostProcessorWrapper>)> {
     let parts: Parts = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    let (of_crate, model) = crate_tokenizer(&parts)?;
+    let (of_crate, model) = checked_tokenizer(&parts)?;
     let mut tokenizer = bounded(&of_crate, model)?;
     let added = added_tokens(&parts)?;
     check_strips(&added)?;

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <system_error>
+
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
 
 namespace weft {
 
@@ -38,6 +42,20 @@ std::optional<std::filesystem::path> cache_directory() {
   }
   const std::string home = environment("HOME").value_or("");
   return home.empty() ? std::nullopt : std::optional(std::filesystem::path(home) / ".cache/weft");
+}
+
+std::filesystem::path temporary_directory() {
+  const std::string chosen = environment("TMPDIR").value_or("");
+  const std::filesystem::path folder = chosen.empty() ? "/tmp" : chosen;
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw Error(ErrorKind::kIo,
+                concat("cannot make a temporary file: the folder ", quote(folder.native(), 4096),
+                       chosen.empty() ? "" : ", which TMPDIR names,", " is not there",
+                       error && error != std::errc::no_such_file_or_directory ? ": " + error.message() : ""),
+                "set TMPDIR to a folder that may be written");
+  }
+  return folder;
 }
 
 }  // namespace weft

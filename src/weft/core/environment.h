@@ -23,4 +23,7 @@ bool environment_is_true(const std::string& name);
 /// none of WEFT_CACHE, XDG_CACHE_HOME and HOME is set. The directory need not be there.
 std::optional<std::filesystem::path> cache_directory();
 
+/// Where temporary files go: TMPDIR, else /tmp. Errors: kIo naming the folder and TMPDIR where it is no folder.
+std::filesystem::path temporary_directory();
+
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "weft/core/disk/scratch_file.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"

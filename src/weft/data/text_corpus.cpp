@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "weft/core/disk/scratch_file.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"

@@ -55,12 +55,7 @@ std::map<std::string, std::string> files_of(const text::Tokenizer& tokenizer) {
       fs::remove_all(path, ignored);
     }
   };
-  std::error_code error;
-  const fs::path temporary = fs::temp_directory_path(error);
-  if (error) {
-    fail(ErrorKind::kIo, "there is no folder for temporary files (TMPDIR): ", error.message());
-  }
-  std::string name = (temporary / "weft-tokenizer-XXXXXX").string();
+  std::string name = (temporary_directory() / "weft-tokenizer-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     fail_io("write", name, errno);
   }

@@ -7,17 +7,13 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <random>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "weft/core/descriptor.h"
 #include "weft/core/disk/digest.h"
+#include "weft/core/disk/scratch_file.h"
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/progress.h"
@@ -187,15 +183,6 @@ std::string content_digest(const TokenSource& source) {
     }
   });
   return digest_of(joined(digests, " ", [](const std::string& digest) { return digest; }));
-}
-
-Descriptor scratch_file(std::string_view content) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / concat(".weft-", content, "-", ::getpid(), "-", std::random_device{}());
-  Descriptor file(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  return file;
 }
 
 void warn_of_unknown_tokens(const TokenSource& source, const text::Tokenizer& tokenizer, const std::string& where,

@@ -45,10 +45,6 @@ std::uint64_t fingerprint(const TokenSource& source);
 /// by several threads; progress is shown. Errors: as read().
 std::string content_digest(const TokenSource& source);
 
-/// Makes a scratch file in the system's folder for temporary files (TMPDIR names another); `content` says in messages
-/// what it holds. Errors: kIo.
-Descriptor scratch_file(std::string_view content);
-
 /// Warns on stderr when half of the tokens of a corpus or more are the unknown one, with the share. A corpus of more
 /// than a million tokens is looked at in 256 places. `where` names the tokeniser, `what` the tokens: "of the text".
 void warn_of_unknown_tokens(const TokenSource& source, const text::Tokenizer& tokenizer, const std::string& where,

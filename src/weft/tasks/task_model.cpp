@@ -50,6 +50,11 @@ void take_note(const TaskModel& task, const text::Encoding& encoding, const std:
     fail(ErrorKind::kFormat, where, ": the token ", quote(task.tokenizer->token(*largest)), " has the id ", *largest,
          ", but the model of ", task.name, " has ", task.rows, " rows: the tokeniser belongs to another model");
   }
+  const auto type = std::max_element(encoding.type_ids.begin(), encoding.type_ids.end());
+  if (task.type_ids && type != encoding.type_ids.end() && *type >= task.types) {
+    fail(ErrorKind::kFormat, where, ": the tokeniser of ", task.name, " gives a token the type (token_type_ids) ",
+         *type, ", but type_vocab_size of its config.json is ", task.types);
+  }
   task.unknown->add(encoding.ids, encoding.special_mask);
 }
 
@@ -60,6 +65,7 @@ TaskModel describe_task_model(const checkpoint::OpenedModel& directory, const Ta
   task.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory.path());
   task.unknown = std::make_shared<text::UnknownTokens>(*task.tokenizer, task.name);
   task.rows = config.vocab_size;
+  task.types = config.type_vocab_size;
   if (training::processes().is_first()) {
     text::warn_of_small_vocabulary(*task.tokenizer, task.rows, task.name);
   }

@@ -31,6 +31,7 @@ struct TaskModel {
   std::string name;                              ///< of the directory, for messages
   std::int64_t maximum = 0;                      ///< tokens of a window, special ones included
   std::int64_t rows = 0;                         ///< of the embedding: ids are below it
+  std::int64_t types = 0;                        ///< of tokens (type_vocab_size): token types are below it
   at::ScalarType dtype = at::kFloat;
   std::string products = "float32";  ///< see TaskModelOptions
   bool type_ids = false;             ///< whether token types are passed on, as the tokeniser of `transformers` does
@@ -40,7 +41,7 @@ struct TaskModel {
 std::string product_type(const TaskModel& task);
 
 /// Counts the tokens of `encoding` as text that the model reads. Errors: kFormat naming `where`, the token and the
-/// model for an id that the model has no row for.
+/// model for an id or a token type that the model has no row for.
 void take_note(const TaskModel& task, const text::Encoding& encoding, const std::string& where);
 
 /// `directory` without its weights and whatever its head: `model` is empty. Errors: as open_task_model, but for heads.

@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "weft/core/environment.h"
 #include "weft/core/error.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "weft-vocabulary-XXXXXX").string();
+    std::string name = (temporary_directory() / "weft-vocabulary-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
       fail(ErrorKind::kIo, "cannot make the folder ", quote(name, 4096), ": ",
            std::error_code(errno, std::generic_category()).message());

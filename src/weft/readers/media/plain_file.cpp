@@ -2,29 +2,12 @@
 // Bytes go through memory a piece at a time.
 #include "weft/readers/media/plain_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <random>
-#include <system_error>
 #include <vector>
 
-#include "weft/core/error.h"
+#include "weft/core/disk/scratch_file.h"
 #include "weft/readers/byte_source.h"
 
 namespace weft::readers {
-namespace {
-
-Descriptor file_without_a_name(const std::filesystem::path& shown) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / concat(".weft-media-", ::getpid(), "-", std::random_device{}());
-  Descriptor file(path, O_RDWR | O_CREAT | O_EXCL, 0600, shown);
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  return file;
-}
-
-}  // namespace
 
 Descriptor open_plain(const std::filesystem::path& path) {
   ByteSource source(path, ByteSource::Content::kAny);
@@ -32,7 +15,7 @@ Descriptor open_plain(const std::filesystem::path& path) {
     return Descriptor::open_regular(path);
   }
   constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
-  Descriptor plain = file_without_a_name(path);
+  Descriptor plain = scratch_file("media", path);
   std::vector<char> piece(kBytesAtOnce);
   for (std::size_t got = 1; got > 0;) {
     got = source.read(piece.data(), piece.size());

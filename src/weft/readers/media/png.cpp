@@ -7,6 +7,7 @@
 
 #include <array>
 #include <csetjmp>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -16,17 +17,25 @@
 namespace weft::readers {
 namespace {
 
+// Texts, profiles and other chunks that are not pixels: libpng reads through them at the speed of the disk, and nobody
+// asks for them.
+constexpr std::uint64_t kMostBeside = std::uint64_t{16} << 20;
+
 // The file's or the text's end of a call of libpng.
 struct PngIo {
   const Descriptor* file = nullptr;  // when it is read
   std::uint64_t offset = 0;
-  std::string* text = nullptr;  // when it is written
+  std::uint64_t end = UINT64_MAX;  // where it must not read on
+  std::string* text = nullptr;     // when it is written
   std::exception_ptr failure = nullptr;
   std::array<char, 200> message = {};
 };
 
 void png_reads(png_structp png, png_bytep destination, png_size_t bytes) {
   auto& io = *static_cast<PngIo*>(png_get_io_ptr(png));
+  if (bytes > io.end || io.offset > io.end - bytes) {
+    png_error(png, "more than 16 MiB of other data stand before or behind its pixels");
+  }
   std::size_t got = 0;
   try {
     got = io.file->read_at(io.offset, destination, bytes);
@@ -156,6 +165,7 @@ PictureShape png_shape(const Descriptor& file) {
 Picture read_png(const Descriptor& file) {
   const PictureShape shape = png_shape(file);
   PngIo io{&file};
+  io.end = kMostBeside;
   const PngRead reading(io);
   const png_structp png = reading.png;
   const png_infop info = reading.info;
@@ -180,7 +190,9 @@ Picture read_png(const Descriptor& file) {
   Picture picture{shape, std::vector<unsigned char>(static_cast<std::size_t>(shape.bytes()))};
   std::vector<png_bytep> rows = rows_of(picture.bytes.data(), shape);
   const bool read = came_through(png, [&] {
+    io.end = UINT64_MAX;
     png_read_image(png, rows.data());
+    io.end = io.offset + kMostBeside;
     png_read_end(png, nullptr);
   });
   if (!read) {
