@@ -2,6 +2,7 @@
 """The commands of tasks on tiny random encoders: every family, order, batches, lengths, and clear errors. That their results
 are those of transformers is shown by tests/tasks/decode_cases_test.cpp and tests/parity/tasks_parity.py."""
 
+import json
 import pathlib
 import struct
 import unittest
@@ -138,6 +139,21 @@ class ClassifyTest(EncoderCase):
     def test_a_person_reads_one_line_a_text(self):
         process = weft("classify", self.model("sequence-classification"), TEXT, "the")
         self.assertRegex(process.stdout, r"^LABEL_[01] 0\.\d{4}\nLABEL_[01] 0\.\d{4}\n$")
+
+    def test_names_of_a_model_steer_no_terminal(self):
+        model = self.model("sequence-classification")
+        config = json.loads((model / "config.json").read_text())
+        config["id2label"] = {"0": "\x1b]0;owned\x07a\x9b2J", "1": "\x1b[31mb\r\x7f"}
+        config["label2id"] = {label: int(id) for id, label in config["id2label"].items()}
+        (model / "config.json").write_text(json.dumps(config))
+        labels = set(config["id2label"].values())
+        for command in (("classify", model, TEXT), ("classify", model, TEXT, "--json"), ("info", model), ("info", model, "--json")):
+            process = weft(*command)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertNotRegex(process.stdout + process.stderr, "[\x00-\x08\x0b-\x1f\x7f-\x9f]", command)
+            self.assertIn(r"\u001b", process.stdout, command)
+            if command[-1] == "--json" and command[0] == "classify":
+                self.assertIn(json.loads(process.stdout)["result"][0]["label"], labels)
 
     def test_another_pattern_is_computed_and_said(self):
         model = self.model("sequence-classification")

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft tokenize`: texts from everywhere, windows, offsets, and what must not hurt."""
 
+import json
+import os
+import pty
 import resource
+import subprocess
 import unittest
 
 from encoder_program import FIXTURES, TOKENIZERS, results
-from weft_program import Case, weft
+from weft_program import BINARY, Case, environment, weft
 
 BERT = TOKENIZERS / "bert"
 
@@ -57,6 +61,24 @@ class TokenizeTest(Case):
         self.assertEqual(weft("tokenize", BERT, "--decode", "--no-special-tokens", *ids).stdout, "the loom\n")
         self.assert_fails(weft("tokenize", BERT, "--decode", "the"), 2, "'the'")
         self.assert_fails(weft("tokenize", BERT, "--decode", "99999"), 1, "99999", "vocabulary")
+
+    def test_a_vocabulary_steers_no_terminal(self):
+        escape = "\x1b[31m"
+        tokenizer = {"version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "unk_token": escape, "vocab": {escape: 0}}}
+        (self.folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+        self.assertEqual(weft("tokenize", self.folder, "word").stdout, "\\u001b[31m\n")
+        # The decoded text is what was asked for: a program gets its bytes, a terminal does not.
+        decode = ("tokenize", self.folder, "--decode", "0")
+        self.assertEqual(weft(*decode).stdout, escape + "\n")
+        self.assertEqual(results(*decode)[0]["result"], escape)
+        ours, theirs = pty.openpty()
+        try:
+            process = subprocess.run([BINARY, *map(str, decode)], stdout=theirs, stderr=subprocess.PIPE, env=environment(), timeout=120)
+            self.assertEqual((process.returncode, process.stderr), (0, b""))
+            self.assertEqual(os.read(ours, 100), b"\\u001b[31m\r\n")
+        finally:
+            os.close(ours)
+            os.close(theirs)
 
     def test_any_bytes(self):
         path = self.folder / "bytes.txt"

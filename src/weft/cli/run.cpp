@@ -2,6 +2,7 @@
 // Builds the app from the table of commands. CLI11's parse errors are said again in Weft's words, with the nearest
 // known name.
 #include "weft/cli/run.h"
+#include "weft/cli/visible_output.h"
 
 #include <algorithm>
 #include <iostream>
@@ -190,6 +191,7 @@ void parse(CLI::App& app, int count, char** arguments) {
 }  // namespace
 
 int run(int count, char** arguments) {
+  const VisibleOutput visible;
   try {
     CLI::App app{std::string(kAbout), "weft"};
     app.formatter(std::make_shared<HelpFormatter>());

@@ -23,6 +23,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/short_help.h"
 #include "weft/cli/tasks/encoder_flags.h"
+#include "weft/cli/visible_output.h"
 #include "weft/core/interrupt.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
@@ -92,10 +93,15 @@ Sequences generate_texts(const models::LanguageModel& model, const text::Tokeniz
   }
   // A text that has no room is refused before anything of it is printed.
   const Sequences texts = continue_text(decoder, tokenizer, prompt, config,
-                                        {.begins = [&] { std::cout << prompt << std::flush; },
+                                        {.begins =
+                                             [&] {
+                                               print_text(prompt);
+                                               std::cout.flush();
+                                             },
                                          .takes =
                                              [](const std::string& piece) {
-                                               std::cout << piece << std::flush;
+                                               print_text(piece);
+                                               std::cout.flush();
                                                // A closed pipe (`| head`) ends the generation, not only its output.
                                                return std::cout.good();
                                              }});
@@ -115,7 +121,7 @@ std::string prompt_of(const GenerateOptions& options) {
 
 void print_texts(const Sequences& texts, const text::Tokenizer& tokenizer, const std::string& prompt) {
   for (const generation::Sequence& text : texts) {
-    std::cout << prompt << tokenizer.decode(text.ids) << '\n';
+    print_text(prompt + tokenizer.decode(text.ids) + "\n");
   }
 }
 

@@ -14,6 +14,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/pattern/figures_json.h"
 #include "weft/cli/pattern/pattern_site.h"
+#include "weft/cli/visible_output.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/inspect/picture/canvas.h"
@@ -157,7 +158,7 @@ void show(const ShowOptions& options) {
   if (options.json) {
     print_json(picture_json(picture));
   } else if (!writes) {
-    std::cout << terminal_picture(picture, style);
+    print_as_it_is(terminal_picture(picture, style));
   } else {
     std::cout << (config.svg.empty() ? "" : config.svg + "\n") << (config.png.empty() ? "" : config.png + "\n");
   }

@@ -39,7 +39,9 @@ void run_restore(RestoreCommand& command) {
     command.flags.directory = shipped_model("restore");
   }
   OpenTask task = open_task(command.flags, models::Head::kTokenClassification, "weft restore");
-  ResultSink sink(command.flags, {[](const formats::Json& result) { return result.at("text").get<std::string>(); }});
+  ResultSink sink(
+      command.flags,
+      {.line = [](const formats::Json& result) { return result.at("text").get<std::string>(); }, .is_text = true});
   visit_documents(
       documents, [&](std::span<const tasks::Document> some) { return tasks::restore(task.model, some, task.run); },
       [&](const tasks::TaskResult& result, const tasks::Document& document) { sink.take(result, document); },

@@ -73,7 +73,7 @@ ResultForm sequence_form(const SequenceFlags& flags, bool whole, const std::stri
     });
   };
   const auto columns = [field](const formats::Json& result) { return formats::Json{{field, result.front()[field]}}; };
-  return {.line = line, .columns = columns};
+  return {.line = line, .columns = columns, .is_text = true};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop over documents. Results of a part are printed before the next part is read.
 #include "weft/cli/tasks/task_command.h"
+#include "weft/cli/visible_output.h"
 
 #include <iostream>
 #include <utility>
@@ -191,7 +192,12 @@ void ResultSink::take(const tasks::TaskResult& result, const tasks::Document& do
     return;
   }
   if (!flags_.json) {
-    std::cout << form_.line(result.result) << '\n';
+    const std::string line = form_.line(result.result) + "\n";
+    if (form_.is_text) {
+      print_text(line);
+    } else {
+      std::cout << line;
+    }
     say_what_was_done(result.metadata, document.name);
     return;
   }

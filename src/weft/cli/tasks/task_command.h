@@ -77,6 +77,7 @@ using VisitResult = std::function<void(const tasks::TaskResult& result, const ta
 struct ResultForm {
   ResultLine line;
   ResultColumns columns = {};  ///< what --out FILE holds beside the records that were read
+  bool is_text = false;        ///< the line is a text that a model wrote, as it is
 };
 
 /// Adds --on-error.

@@ -14,6 +14,7 @@
 #include "weft/cli/model_argument.h"
 #include "weft/cli/output.h"
 #include "weft/cli/tasks/text_input.h"
+#include "weft/cli/visible_output.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/text/hugging_face.h"
@@ -177,7 +178,7 @@ void print_decoded(const text::HuggingFaceTokenizer& tokenizer, const TokenizeOp
   if (options.json) {
     print_json({{"result", text}, {"metadata", {{"tokens", ids.size()}}}});
   } else {
-    std::cout << text << '\n';
+    print_text(text + "\n");
   }
 }
 
@@ -215,7 +216,7 @@ void run_sides(const TokenizeOptions& options, const TokenizeConfig& config) {
     if (options.json) {
       print_json({{"result", text}, {"metadata", {{"tokens", ids.size()}}}});
     } else {
-      std::cout << text << '\n';
+      print_text(text + "\n");
     }
     return;
   }
