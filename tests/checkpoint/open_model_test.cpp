@@ -8,6 +8,7 @@
 #include "models/small_model.h"
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
+#include "weft/checkpoint/average.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/files.h"
@@ -50,6 +51,32 @@ TEST(OpenModel, NamesTheFamiliesWhereItKnowsNone) {
   const OpenedModel opened = open_model(folder.path());
   test::expect_error(ErrorKind::kUnsupported, {"bert, roberta, longformer, big_bird", "'t5'"},
                      [&] { opened.is_encoder(); });
+}
+
+// Links out of the directory, as an archive of other people may hold them.
+TEST(OpenModel, ReadsNothingOutsideItsDirectory) {
+  namespace fs = std::filesystem;
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder / "model";
+  save_encoder(path, test::small_encoder(test::small_encoder_config("bert"), models::Head::kTokenClassification));
+  load_encoder(path);
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    fs::rename(path / name, folder / name);
+    fs::create_symlink(fs::path("..") / name, path / name);
+    test::expect_error(ErrorKind::kFormat, {name, "symbolic link that leaves the directory"},
+                       [&] { load_encoder(path); });
+    fs::remove(path / name);
+    fs::rename(folder / name, path / name);
+  }
+  const test::TemporaryDirectory copies;
+  write_file_atomically(folder / "secret.txt", "secret");
+  fs::create_symlink("../secret.txt", path / "vocab.txt");
+  test::expect_error(ErrorKind::kFormat, {"vocab.txt", "leaves the directory"},
+                     [&] { save_encoder(copies / "copy", load_encoder(path), path); });
+  EXPECT_FALSE(fs::exists(copies / "copy"));
+  test::expect_error(ErrorKind::kFormat, {"vocab.txt", "leaves the directory"},
+                     [&] { average_models(std::vector<fs::path>{path, path}, copies / "mean"); });
+  EXPECT_FALSE(fs::exists(copies / "mean"));
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ TEST(Safetensors, FrameIsChecked) {
   expect_rejected(frame(std::uint64_t{1} << 63, "{}"), {"9223372036854775808", "100000000"});
   expect_rejected(frame(~std::uint64_t{0}, "{}"), {"18446744073709551615"});
   expect_rejected(frame(100'000'001, "{}"), {"100000001", "at most 100000000"});
+  expect_rejected("{\"error\": \"Repository not found\"}", {"no safetensors file but text", "begins '{\"error\": "});
   expect_rejected(frame(100'000'000, "{}"), {"the file ends after 2"});
   expect_rejected(frame(3, "{}"), {"length is 3", "ends after 2"});
   expect_rejected(frame(0, ""), {"must start with '{'"});

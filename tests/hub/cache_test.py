@@ -129,6 +129,14 @@ class CacheTest(HubCase):
         process = self.run_weft("cache", "verify", NAME)
         self.assertIn("vocab.txt: the file that it links to is not there", process.stdout)
         self.assertIn("2 files", process.stderr)
+        outside = self.folder / "outside"
+        outside.write_text("mine")
+        config = self.model / "snapshots" / hub.COMMIT / "config.json"
+        config.unlink()
+        config.symlink_to(outside)
+        process = self.run_weft("cache", "verify", NAME)
+        self.assertRegex(process.stdout, r"config\.json' is a symbolic link that leaves the directory .*: it leads to '.*/outside'")
+        self.assertIn("3 files", process.stderr)
         # What the error says mends it.
         self.assertEqual(self.run_weft("cache", "remove", NAME).returncode, 0)
         self.download()

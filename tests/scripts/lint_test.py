@@ -66,6 +66,26 @@ class LintTest(unittest.TestCase):
             self.assert_refused("document-path", "README.md", {**tree, "README.md": broken + "\n"})
         self.assert_refused("document-path", "docs/recipes/a.md", {**tree, "docs/recipes/a.md": "[a page](page.md)\n"})
 
+    def test_readers_of_directories_say_what_they_open(self):
+        room = "src/weft/checkpoint/"
+        good = [
+            'auto json = formats::read_json(ModelFile(directory, "config.json"));', "auto text = read_file(named_by_user(path));",
+            'const ModelFile file(directory, "vocab.txt");\nauto text = read_file(file, 10);', "Text read_file(const FilePlace& file);",
+            "void look(const ModelFile& place) { const MappedFile mapped(place); }", 'write_file_atomically(directory / "a", text);',
+            'read_json_lines(file);  // read_file(directory / "a")',
+        ]
+        bad = [
+            'auto json = formats::read_json(directory / "config.json");', "const path file = other;\nauto text = read_file(file);",
+            'const MappedFile mapped(directory / "model.safetensors");', "std::ifstream stream(path);", "auto opened = Descriptor::open_regular(path);",
+            "auto json = weft::formats::read_json_object(path_of(run));", "const SafetensorsFile weights{path};",
+        ]
+        others = {"src/weft/readers/sample.cpp": OPENING + "auto text = read_file(path);\n"}
+        self.assert_clean({**others, **{f"{room}good_{i}.cpp": OPENING + text + "\n" for i, text in enumerate(good)}})
+        status, output = lint({f"{room}bad_{i}.cpp": OPENING + text + "\n" for i, text in enumerate(bad)})
+        self.assertEqual(status, 1, output)
+        for i in range(len(bad)):
+            self.assertRegex(output, rf"(?m)^{room}bad_{i}\.cpp:\d+: door: ")
+
     def test_file_lines(self):
         self.assert_clean({"src/weft/core/sample.cpp": OPENING + "int x;\n" * 498})
         self.assert_text_refused("file-lines", OPENING + "int x;\n" * 499)

@@ -258,6 +258,13 @@ class ServeTest(Case):
         self.assert_fails(weft("serve", model, "--port", "65536"), 2, "--port")
         self.assert_fails(weft("serve", model, "--address", "localhost"), 1, "'localhost'", "127.0.0.1")
         self.assert_fails(weft("serve", model, "--api-key-file", "/nonexistent"), 1, "/nonexistent")
+        # What a link leads to would be in /v1/models/marian, or in an answer.
+        (self.folder / "secret").write_text("secret")
+        for name in ("README.md", "generation_config.json"):
+            (model / name).unlink(missing_ok=True)
+            (model / name).symlink_to("../secret")
+            self.assert_fails(weft("serve", model), 1, f"{name}' is a symbolic link that leaves the directory", "/secret'")
+            (model / name).unlink()
         path = self.folder / "socket"
         server = Server(model, "--unix-socket", path)
         self.addCleanup(server.end)

@@ -3,6 +3,7 @@
 #include "weft/training/run_directory.h"
 
 #include <filesystem>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -113,6 +114,39 @@ TEST(RunDirectory, APlaceBelowAFileIsRefusedBeforeTheTraining) {
   RunDirectory::check_free(folder / "deep/er/run");
   RunDirectory::check_free("run-in-the-working-directory");
   EXPECT_FALSE(fs::exists(folder / "deep"));
+}
+
+// A run of other people may hold links. Training would write through some of them.
+TEST(RunDirectory, ItsLinksStayInIt) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder / "run";
+  RunDirectory::create(path, {}, fill_with("zero")).save(1, 9, fill_with("one"));
+  test::write_text(folder / "outside/file", "mine");
+  const auto refused = [&](const fs::path& name, const std::function<void()>& call) {
+    fs::rename(path / name, folder / "kept");
+    for (const char* target : {"outside/file", "outside/new"}) {
+      fs::create_symlink(folder / target, path / name);
+      const bool there = fs::exists(folder / target);
+      test::expect_error(there ? ErrorKind::kFormat : ErrorKind::kIo, {name.native(), "symbolic link", target}, call);
+      fs::remove(path / name);
+    }
+    fs::rename(folder / "kept", path / name);
+  };
+  for (const char* name : {"training.json", "lock", "checkpoints"}) {
+    refused(name, [&] { RunDirectory::open(path).training(); });
+  }
+  test::write_text(path / "metrics.jsonl", "");
+  refused("metrics.jsonl", [&] { RunDirectory::open(path); });
+  refused("checkpoints/step-1/model.safetensors", [&] {
+    RunDirectory run = RunDirectory::open(path);
+    run.restore(Checkpoint{1, checkpoint_path(path, 1), {}}, 9);
+  });
+  EXPECT_EQ(read_file(folder / "outside/file"), "mine");
+  EXPECT_FALSE(fs::exists(folder / "outside/new"));
+  fs::rename(path / "checkpoints/step-1", folder / "step-1");
+  fs::create_directory_symlink(folder / "step-1", path / "checkpoints/step-1");
+  test::expect_error(ErrorKind::kFormat, {"step-1", "leaves the directory"},
+                     [&] { RunDirectory::open(path).latest(); });
 }
 
 TEST(RunDirectory, OpensOnlyRunsAndOnlyOnce) {

@@ -41,7 +41,7 @@ bool belongs_to_model(const fs::path& name) {
 
 // A config without what says who wrote it, and where.
 formats::Json config_of(const fs::path& directory) {
-  formats::Json config = formats::read_json(directory / "config.json");
+  formats::Json config = formats::read_json(ModelFile(directory, "config.json"));
   for (const char* name : {"weft_version", "transformers_version", "_name_or_path"}) {
     config.erase(name);
   }
@@ -90,7 +90,7 @@ at::Tensor mean_of(const Files& files, const formats::TensorInfo& info) {
 
 // The graphs that expressions of the config name: they may lie in folders below it.
 void write_graphs(const fs::path& directory, const fs::path& out) {
-  const formats::Json config = formats::read_json(directory / "config.json");
+  const formats::Json config = formats::read_json(ModelFile(directory, "config.json"));
   for (const auto& [name, value] : config.items()) {
     for (const formats::Json& one : value.is_array() ? value : formats::Json::array({value})) {
       const std::string expression = name.ends_with("attention") && one.is_string() ? one.get<std::string>() : "";
@@ -128,8 +128,9 @@ void average_models(std::span<const fs::path> directories, const fs::path& out) 
   }
   write_directory_atomically(out, [&](const fs::path& fresh) {
     for (const fs::directory_entry& entry : fs::directory_iterator(directories.front())) {
-      if (entry.is_regular_file() && belongs_to_model(entry.path())) {
-        write_file_atomically(fresh / entry.path().filename(), read_file(entry.path()));
+      const ModelFile file(directories.front(), entry.path().filename());
+      if (entry.is_regular_file() && belongs_to_model(file.path())) {
+        write_file_atomically(fresh / entry.path().filename(), read_file(file));
       }
     }
     write_graphs(directories.front(), fresh);

@@ -75,9 +75,7 @@ void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::pa
     return;
   }
   for (const char* name : kHuggingFaceTokenizerFiles) {
-    if (std::filesystem::exists(from / name)) {
-      write_file_atomically(to / name, read_file(from / name));
-    }
+    copy_if_there(from, name, to);
   }
 }
 

@@ -37,9 +37,9 @@ void write_files(const std::filesystem::path& directory, const models::LanguageM
 /// Without its config a directory is no model: nobody pairs the old config with the new weights if the write ends half
 /// way.
 void withdraw_other_model(const std::filesystem::path& directory, const TransformerConfig& config) {
-  const std::filesystem::path file = directory / kConfigFile;
-  if (std::filesystem::exists(file) && read_file(file) != own_config_text(config)) {
-    std::filesystem::remove(file);
+  const ModelFile file(directory, kConfigFile);
+  if (file.exists() && read_file(file) != own_config_text(config)) {
+    std::filesystem::remove(file.path());
   }
   if (config.tokenizer_class != "sentencepiece") {
     std::filesystem::remove(directory / kTokenizerFile);

@@ -87,9 +87,8 @@ void check_model_directory(const std::filesystem::path& directory) {
 
 Json read_model_config(const std::filesystem::path& directory) {
   check_model_directory(directory);
-  const std::filesystem::path file = directory / "config.json";
-  std::error_code error;
-  if (std::filesystem::symlink_status(file, error).type() == std::filesystem::file_type::not_found) {
+  const ModelFile file(directory, "config.json");
+  if (!file.exists()) {
     throw Error(ErrorKind::kIo, concat("cannot open the model ", quoted(directory), ": it has no config.json"),
                 "a model is a directory with config.json, the weights and the tokeniser's files");
   }
@@ -97,9 +96,10 @@ Json read_model_config(const std::filesystem::path& directory) {
   const auto type = config.is_object() ? config.find("model_type") : config.end();
   if (!config.is_object() || type == config.end() || !type->is_string()) {
     const bool named = config.is_object() && type != config.end();
-    throw Error(ErrorKind::kFormat,
-                concat(file.string(), ": expected a string at model_type, found ", named ? type->type_name() : "none"),
-                what_opens());
+    throw Error(
+        ErrorKind::kFormat,
+        concat(file.path().string(), ": expected a string at model_type, found ", named ? type->type_name() : "none"),
+        what_opens());
   }
   return config;
 }

@@ -107,8 +107,8 @@ void read_all(const formats::TensorFile& file, std::vector<TensorRead>& reads, b
   }
 }
 
-NamedTensors load_tensors(const std::filesystem::path& path) {
-  const std::unique_ptr<formats::TensorFile> file = formats::open_tensor_file(path);
+NamedTensors load_tensors(const FilePlace& place) {
+  const std::unique_ptr<formats::TensorFile> file = formats::open_tensor_file(place);
   NamedTensors tensors;
   for (const formats::TensorInfo& info : file->tensors()) {
     tensors.emplace_back(info.name, read_tensor(*file, info));

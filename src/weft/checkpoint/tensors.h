@@ -25,7 +25,7 @@ void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors
 
 /// All tensors of a file in the file's order, as copies that own their memory; the suffix tells the format, see
 /// formats::open_tensor_file. Errors: kIo, kFormat.
-NamedTensors load_tensors(const std::filesystem::path& path);
+NamedTensors load_tensors(const FilePlace& place);
 
 /// One tensor of an open file, as a copy that owns its memory.
 at::Tensor read_tensor(const formats::TensorFile& file, const formats::TensorInfo& info);

@@ -2,7 +2,7 @@
 // Builds the app from the table of commands. CLI11's parse errors are said again in Weft's words, with the nearest
 // known name.
 #include "weft/cli/run.h"
-#include "weft/cli/visible_output.h"
+#include "weft/cli/printing/visible_output.h"
 
 #include <algorithm>
 #include <iostream>

@@ -2,7 +2,10 @@
 // open, read, write, fsync and close with every failure reported.
 #include "weft/core/descriptor.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -14,6 +17,31 @@
 #include "weft/core/quote.h"
 
 namespace weft {
+namespace {
+
+// A clone of a repository without Git LFS has a few lines in place of each large file: a version, a digest, a size
+// (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md).
+void refuse_pointer(const Descriptor& file, std::uint64_t bytes) {
+  std::array<char, 1024> content{};  // a pointer is shorter
+  if (bytes >= content.size()) {
+    return;
+  }
+  const std::string_view text(content.data(), file.read_at(0, content.data(), bytes));
+  if (!text.starts_with("version https://git-lfs.github.com/spec/") &&
+      !text.starts_with("version https://hawser.github.com/spec/")) {
+    return;
+  }
+  constexpr std::string_view kSize = "\nsize ";
+  const std::size_t at = text.find(kSize);
+  const std::string_view rest = at == std::string_view::npos ? std::string_view() : text.substr(at + kSize.size());
+  const std::string_view size = rest.substr(0, std::min<std::size_t>(rest.find_first_not_of("0123456789"), 20));
+  throw Error(ErrorKind::kFormat,
+              concat(quote(file.path().native(), 4096), " is a pointer of Git LFS in place of the file itself",
+                     size.empty() ? std::string() : concat(", which has ", size, " bytes")),
+              "`git lfs pull` in its directory gets the file, `weft download ORG/NAME` a model of the Hub");
+}
+
+}  // namespace
 
 void fail_io(std::string_view action, const std::filesystem::path& path, int error_number) {
   fail(ErrorKind::kIo, "cannot ", action, " ", quote(path.native(), 4096), ": ",
@@ -48,10 +76,10 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-Descriptor Descriptor::open_regular(const std::filesystem::path& path) {
+Descriptor Descriptor::open_regular(const std::filesystem::path& path, int flags) {
   // O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever. Regular files do not know the flag. What the
   // path names is asked of the descriptor: the path itself may name something else a moment later.
-  Descriptor descriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  Descriptor descriptor(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | flags);
   struct stat status{};
   if (::fstat(descriptor.number_, &status) != 0) {
     fail_io("read", path, errno);
@@ -60,6 +88,7 @@ Descriptor Descriptor::open_regular(const std::filesystem::path& path) {
     fail(ErrorKind::kIo, "cannot read ", quote(path.native(), 4096), ": ",
          S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file");
   }
+  refuse_pointer(descriptor, static_cast<std::uint64_t>(status.st_size));
   return descriptor;
 }
 

@@ -27,8 +27,9 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  /// Opens an existing regular file for reading; a directory, FIFO or device is a kIo error, and never blocks.
-  static Descriptor open_regular(const std::filesystem::path& path);
+  /// Opens an existing regular file for reading; a directory, FIFO or device is a kIo error, and never blocks. `flags`
+  /// of open(2) are added. A pointer of Git LFS in place of a file is a kFormat error: nobody means to read one.
+  static Descriptor open_regular(const std::filesystem::path& path, int flags = 0);
 
   /// For calls of the system that this class does not have; -1 when nothing is open.
   int number() const noexcept { return number_; }

@@ -13,13 +13,13 @@
 #include <string_view>
 
 #include "weft/core/descriptor.h"
+#include "weft/core/disk/model_file.h"
 
 namespace weft {
 
 /// The bytes of a regular file. Errors: kIo with the path and the system's reason; a directory, FIFO or device, or a
 /// file of more than `maximum_bytes`, is an error.
-std::string read_file(const std::filesystem::path& path,
-                      std::uint64_t maximum_bytes = std::numeric_limits<std::uint64_t>::max());
+std::string read_file(const FilePlace& place, std::uint64_t maximum_bytes = std::numeric_limits<std::uint64_t>::max());
 
 /// Replaces `path` by `content` atomically. On any failure what was there before is untouched and no temporary remains.
 /// A symbolic link stays and its target is replaced; what is there and is no regular file (a device, a directory) is an
@@ -63,7 +63,7 @@ void remove_abandoned_temporaries(const std::filesystem::path& directory);
 class MappedFile {
  public:
   /// Errors: kIo when it cannot be read or is no regular file. An empty file is an empty span.
-  explicit MappedFile(const std::filesystem::path& path);
+  explicit MappedFile(const FilePlace& place);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

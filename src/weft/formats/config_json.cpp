@@ -142,9 +142,9 @@ Json parse_python_json(std::string text, std::string_view where, int maximum_dep
   return builder.take();
 }
 
-Json read_json(const std::filesystem::path& path) {
+Json read_json(const FilePlace& file) {
   constexpr std::uint64_t kMaximumBytes = std::uint64_t{64} << 20;
-  return parse_python_json(read_file(path, kMaximumBytes), quote(path.native(), 4096));
+  return parse_python_json(read_file(file, kMaximumBytes), quote(file.path().native(), 4096));
 }
 
 std::string print_json(const Json& json, int indent) {

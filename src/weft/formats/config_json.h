@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/core/disk/model_file.h"
 #include "weft/core/fields.h"
 
 namespace weft::formats {
@@ -23,7 +24,7 @@ Json parse_json(std::string_view text, std::string_view where, int maximum_depth
 
 /// Reads and parses a JSON file of at most 64 MiB; `where` in messages is its path. NaN, Infinity and -Infinity are
 /// numbers there, as Python writes and reads them; read_value() takes no NaN, and no range holds an infinite one.
-Json read_json(const std::filesystem::path& path);
+Json read_json(const FilePlace& file);
 
 /// The text of `json`, indented by `indent` blanks a level, or on one line when that is negative. Strings that are not
 /// UTF-8 are a kArgument error.

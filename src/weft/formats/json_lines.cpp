@@ -106,9 +106,9 @@ std::int64_t JsonLinesWriter::truncate_after_step(std::int64_t step, BrokenLines
   return removed;
 }
 
-std::vector<Json> read_json_lines(const std::filesystem::path& path, BrokenLines broken) {
-  const std::string text = read_file(path);
-  const std::string where = quote(path.native(), 4096);
+std::vector<Json> read_json_lines(const FilePlace& file, BrokenLines broken) {
+  const std::string text = read_file(file);
+  const std::string where = quote(file.path().native(), 4096);
   std::vector<Json> lines;
   std::string first_error;
   std::int64_t skipped = 0;

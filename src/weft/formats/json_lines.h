@@ -39,6 +39,6 @@ class JsonLinesWriter {
 };
 
 /// The whole lines of the file, parsed; a torn last line is left out. Errors: kIo, kFormat with the line's number.
-std::vector<Json> read_json_lines(const std::filesystem::path& path, BrokenLines broken = BrokenLines::kRefuse);
+std::vector<Json> read_json_lines(const FilePlace& file, BrokenLines broken = BrokenLines::kRefuse);
 
 }  // namespace weft::formats

@@ -26,10 +26,10 @@ void wrong_type(std::string_view where, std::string_view expected, const Json& f
   fail(ErrorKind::kFormat, where, " must be ", expected, ", found ", describe(found));
 }
 
-Json read_json_object(const std::filesystem::path& path) {
-  Json json = read_json(path);
+Json read_json_object(const FilePlace& file) {
+  Json json = read_json(file);
   if (!json.is_object()) {
-    wrong_type(concat(quote(path.native(), 4096), ": the content"), "a JSON object", json);
+    wrong_type(concat(quote(file.path().native(), 4096), ": the content"), "a JSON object", json);
   }
   return json;
 }

@@ -16,7 +16,7 @@ namespace weft::formats {
 [[noreturn]] void wrong_type(std::string_view where, std::string_view expected, const Json& found);
 
 /// read_json() of a file that must hold an object.
-Json read_json_object(const std::filesystem::path& path);
+Json read_json_object(const FilePlace& file);
 
 /// The member `name` of `object`; kFormat where `object` is no object or has no such member.
 const Json& member(const Json& object, std::string_view name, std::string_view where);

@@ -36,7 +36,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
 /// A safetensors file, memory-mapped. Errors of the constructor: kIo, kFormat.
 class SafetensorsFile final : public TensorFile {
  public:
-  explicit SafetensorsFile(const std::filesystem::path& path);
+  explicit SafetensorsFile(const FilePlace& file);
 
   /// In the order of their data; `begin` counts from the end of the header.
   const std::vector<TensorInfo>& tensors() const noexcept override { return header_.tensors; }

@@ -29,24 +29,21 @@ void TensorFile::index_names() {
                    [&](std::size_t left, std::size_t right) { return all[left].name < all[right].name; });
 }
 
-std::unique_ptr<TensorFile> open_tensor_file(const std::filesystem::path& path) {
-  const std::filesystem::path suffix = path.extension();
+std::unique_ptr<TensorFile> open_tensor_file(const FilePlace& file) {
+  const std::filesystem::path suffix = file.path().extension();
   if (suffix == ".bin" || suffix == ".pt" || suffix == ".pth") {
-    return std::make_unique<TorchFile>(path);
+    return std::make_unique<TorchFile>(file);
   }
-  return std::make_unique<SafetensorsFile>(path);
+  return std::make_unique<SafetensorsFile>(file);
 }
 
 std::unique_ptr<TensorFile> open_tensor_directory(const std::filesystem::path& directory) {
   for (const char* name :
        {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json"}) {
-    const std::filesystem::path file = directory / name;
-    // A link that leads nowhere is there: opening it says so.
-    std::error_code error;
-    if (!std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
-      continue;
+    const ModelFile file(directory, name);
+    if (file.exists()) {
+      return file.path().extension() == ".json" ? open_sharded_tensors(file) : open_tensor_file(file);
     }
-    return file.extension() == ".json" ? open_sharded_tensors(file) : open_tensor_file(file);
   }
   fail(ErrorKind::kIo, "cannot find weights in ", quote(directory.native(), 4096),
        ": there is no model.safetensors or pytorch_model.bin, nor an index of their shards");

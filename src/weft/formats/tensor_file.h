@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/core/disk/model_file.h"
 #include "weft/formats/dtype.h"
 
 namespace weft::formats {
@@ -59,7 +60,7 @@ class TensorFile {
 
 /// Opens one file of weights: PyTorch's format for the suffixes .bin, .pt and .pth, safetensors for others. Errors:
 /// kIo, kFormat.
-std::unique_ptr<TensorFile> open_tensor_file(const std::filesystem::path& path);
+std::unique_ptr<TensorFile> open_tensor_file(const FilePlace& file);
 
 /// Opens the weights of a model directory, the first of model.safetensors, model.safetensors.index.json,
 /// pytorch_model.bin, pytorch_model.bin.index.json that is there, as `transformers` chooses. Errors: kIo, also when
@@ -69,6 +70,6 @@ std::unique_ptr<TensorFile> open_tensor_directory(const std::filesystem::path& d
 /// Opens the shards that an index names, as one. Errors: kIo for a shard that is missing; kFormat for an index that is
 /// malformed or names a file outside of its directory, for a tensor that a shard lacks, holds against the index or
 /// holds as a second one, and for a shard beside the others that the index does not name.
-std::unique_ptr<TensorFile> open_sharded_tensors(const std::filesystem::path& index);
+std::unique_ptr<TensorFile> open_sharded_tensors(const FilePlace& index);
 
 }  // namespace weft::formats

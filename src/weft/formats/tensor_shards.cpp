@@ -32,34 +32,11 @@ void check_shard_name(const fs::path& index, const std::string& name) {
   }
 }
 
-bool is_below(const fs::path& file, const fs::path& directory) {
-  return std::mismatch(directory.begin(), directory.end(), file.begin(), file.end()).first == directory.end();
-}
-
-// A shard may be a symbolic link within its directory, or one of the hub cache's: from snapshots/<revision>/ to blobs/
-// of the model's folder, and perhaps from there to the blobs/ that all models of the cache share.
-void check_shard_stays(const fs::path& index, const std::string& name) {
-  const fs::path directory = fs::absolute(index).lexically_normal().parent_path();
-  std::error_code error;
-  const fs::path target = fs::canonical(directory / name, error);
-  if (error) {
-    fail(ErrorKind::kIo, quote(index.native(), 4096), ": cannot open the shard ", quote(name), ": ", error.message());
-  }
-  // The hub cache keeps files under their hashes in blobs/ and links to them.
-  const fs::path home = fs::canonical(directory);
-  const fs::path model = home.parent_path().parent_path();
-  const bool shared =
-      model.filename().native().starts_with("models--") && is_below(target, model.parent_path() / "blobs");
-  const bool cached = home.parent_path().filename() == "snapshots" && (shared || is_below(target, model / "blobs"));
-  if (!is_below(target, home) && !cached) {
-    reject(index, "the shard ", quote(name), " is a symbolic link that leaves the directory");
-  }
-}
-
 using WeightMap = std::map<std::string, std::string>;  // tensor name to shard name
 
-WeightMap read_weight_map(const fs::path& index) {
-  const Json json = read_json(index);
+WeightMap read_weight_map(const FilePlace& place) {
+  const Json json = read_json(place);
+  const fs::path& index = place.path();
   const auto found = json.is_object() ? json.find("weight_map") : json.end();
   if (!json.is_object() || found == json.end() || !found->is_object() || found->empty()) {
     reject(index, "there must be an object 'weight_map' that names the file of every tensor");
@@ -115,15 +92,14 @@ void check_no_surplus_shard(const fs::path& index, const std::set<std::string>& 
 
 class ShardedFile final : public TensorFile {
  public:
-  explicit ShardedFile(const fs::path& index) : path_(index) {
+  explicit ShardedFile(const FilePlace& index) : path_(index.path()) {
     const WeightMap map = read_weight_map(index);
     std::set<std::string> shards;
     for (const auto& [name, shard] : map) {
       shards.insert(shard);
     }
-    check_no_surplus_shard(index, shards);
+    check_no_surplus_shard(path_, shards);
     for (const std::string& shard : shards) {
-      check_shard_stays(index, shard);
       add(map, shard);
     }
     index_names();
@@ -152,9 +128,22 @@ class ShardedFile final : public TensorFile {
     const TensorInfo* tensor;
   };
 
+  std::unique_ptr<TensorFile> open_shard(const std::string& shard) const {
+    const ModelFile file(path_.parent_path(), shard);
+    if (!file.exists()) {
+      fail(ErrorKind::kIo, quote(path_.native(), 4096), ": cannot open the shard ", quote(shard),
+           ": No such file or directory");
+    }
+    try {
+      return open_tensor_file(file);
+    } catch (const Error& error) {
+      throw Error(error.kind(), concat("a shard of ", quote(path_.native(), 4096), ": ", error.what()), error.hint());
+    }
+  }
+
   // Every tensor of a shard must be one that the index puts there.
   void add(const WeightMap& map, const std::string& shard) {
-    files_.push_back(open_tensor_file(path_.parent_path() / shard));
+    files_.push_back(open_shard(shard));
     const TensorFile& file = *files_.back();
     for (const TensorInfo& tensor : file.tensors()) {
       const auto found = map.find(tensor.name);
@@ -184,7 +173,7 @@ class ShardedFile final : public TensorFile {
 
 }  // namespace
 
-std::unique_ptr<TensorFile> open_sharded_tensors(const std::filesystem::path& index) {
+std::unique_ptr<TensorFile> open_sharded_tensors(const FilePlace& index) {
   return std::make_unique<ShardedFile>(index);
 }
 

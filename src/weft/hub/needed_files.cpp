@@ -75,7 +75,8 @@ bool is_held(const fs::path& file) {
 std::optional<std::set<std::string>> shards_of(const fs::path& index) {
   try {
     std::set<std::string> names;
-    const formats::Json json = formats::read_json(index);  // named, so that it outlives the loop
+    const formats::Json json =
+        formats::read_json(ModelFile(index.parent_path(), index.filename()));  // named, so that it outlives the loop
     for (const auto& [tensor, shard] : json.at("weight_map").items()) {
       names.insert(shard.get<std::string>());
     }

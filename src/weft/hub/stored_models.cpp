@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "weft/core/disk/model_file.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/hub/blob_digest.h"
@@ -123,6 +124,24 @@ void verify_blob(const fs::path& blob, Verified& verified) {
   }
 }
 
+// A link of a snapshot leads to a blob of its model, perhaps by way of the cache's own blobs, and nowhere else.
+void verify_link(const fs::path& folder, const fs::path& file, Verified& verified) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(file, error))) {
+    return;
+  }
+  if (!fs::exists(file, error)) {
+    verified.damages.push_back({file, "the file that it links to is not there"});
+    return;
+  }
+  const fs::path within = file.lexically_relative(folder / "snapshots");
+  try {
+    check_stays_within(folder / "snapshots" / *within.begin(), file);
+  } catch (const Error& damage) {
+    verified.damages.push_back({file, damage.what()});
+  }
+}
+
 // The blobs that links of the snapshots lead to, by name.
 std::set<std::string> blobs_in_use(const fs::path& folder, const std::string& without_commit) {
   std::set<std::string> names;
@@ -196,10 +215,7 @@ Verified verify_model(const StoredModel& model) {
     verify_blob(blob, verified);
   }
   for (const fs::path& file : entries_below(model.folder / "snapshots", true)) {
-    std::error_code error;
-    if (fs::is_symlink(fs::symlink_status(file, error)) && !fs::exists(file, error)) {
-      verified.damages.push_back({file, "the file that it links to is not there"});
-    }
+    verify_link(model.folder, file, verified);
   }
   return verified;
 }

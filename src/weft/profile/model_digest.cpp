@@ -20,7 +20,7 @@ bool is_of_the_model(const std::filesystem::path& file) {
          std::any_of(kWeights.begin(), kWeights.end(), [&](std::string_view end) { return name.ends_with(end); });
 }
 
-void add_file(formats::Sha256& digest, const std::filesystem::path& file) {
+void add_file(formats::Sha256& digest, const ModelFile& file) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   const MappedFile content(file);
   const std::size_t size = content.bytes().size();
@@ -47,7 +47,7 @@ std::string model_digest(const std::filesystem::path& directory) {
   formats::Sha256 digest;
   for (const std::filesystem::path& file : files) {
     digest.add(file.filename().string());
-    add_file(digest, file);
+    add_file(digest, ModelFile(directory, file.filename()));
   }
   return formats::hexadecimal(digest.digest());
 }

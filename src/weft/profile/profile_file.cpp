@@ -132,7 +132,7 @@ void write_profile(const std::filesystem::path& path, const AttentionProfile& pr
 }
 
 AttentionProfile read_profile(const std::filesystem::path& path) {
-  const formats::SafetensorsFile file(path);
+  const formats::SafetensorsFile file(named_by_user(path));
   const std::string where = quote(path.string(), 4096);
   const auto text = file.metadata().find(kKey);
   if (text == file.metadata().end()) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/core/disk/model_file.h"
+
 namespace weft::text {
 
 class Tokenizer {
@@ -30,7 +32,7 @@ class Tokenizer {
 std::unique_ptr<Tokenizer> make_byte_tokenizer(std::int64_t first = 0);
 
 /// A SentencePiece `.model` file. Errors: kIo, kFormat.
-std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& model_file);
+std::unique_ptr<Tokenizer> load_sentencepiece(const FilePlace& model_file);
 
 /// The tokeniser of a model directory: tokenizer.model, or the files of a Hugging Face one (hugging_face.h), else
 /// bytes: from 2 on where its config.json says so (`tokenizer_class` "bytes+2", or `model_type` "reformer"). Both at

@@ -233,7 +233,7 @@ void LanguageModelTask::load_state(const std::filesystem::path& checkpoint, std:
     const std::int64_t most =
         model.memory_length + (model.compressed_memory_length > 0 ? model.compression_rate - 1 : 0);
     memory_->load(
-        checkpoint / kMemoryFile, step,
+        ModelFile(checkpoint, kMemoryFile), step,
         {model.num_hidden_layers, trainer_.batch_size, most, model.hidden_size, model.compressed_memory_length});
   }
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <system_error>
 
 #include "weft/core/disk/links.h"
@@ -27,6 +28,8 @@ constexpr const char* kTraining = "training.json";
 constexpr const char* kCheckpoints = "checkpoints";
 constexpr const char* kLock = "lock";
 constexpr const char* kBest = "best";
+// What a trainer writes to under its name. A run of other people may have a link there.
+constexpr std::array kWritten = {kTraining, kCheckpoints, kLock, kBest, "metrics.jsonl", "evaluation.json"};
 
 std::string named(const fs::path& path) { return quote(path.native(), 4096); }
 
@@ -136,20 +139,22 @@ RunDirectory RunDirectory::create(const fs::path& given, const Json& training, c
 
 RunDirectory RunDirectory::open(const fs::path& given) {
   RunDirectory run = open_beside(given);
+  for (const char* name : kWritten) {
+    check_stays_within(run.path(), run.path() / name);
+  }
   run.lock_ = lock_run(run.path());
   return run;
 }
 
 RunDirectory RunDirectory::open_beside(const fs::path& given) {
-  std::error_code error;
-  if (!fs::is_regular_file(given / kTraining, error)) {
+  if (!ModelFile(given, kTraining).exists()) {
     throw Error(ErrorKind::kArgument, concat(named(given), " is no run directory: it has no ", kTraining),
                 "a new run begins without --resume");
   }
   return {canonical_path(given), Descriptor()};
 }
 
-Json RunDirectory::training() const { return formats::read_json_object(path_ / kTraining); }
+Json RunDirectory::training() const { return formats::read_json_object(ModelFile(path_, kTraining)); }
 
 void RunDirectory::set_training(const Json& training) {
   write_file_atomically(path_ / kTraining, formats::print_json(training, 2) + "\n");

@@ -94,12 +94,12 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
 }
 
 void load_moments(const std::filesystem::path& checkpoint, Optimizer& optimizer, std::int64_t step) {
-  const std::filesystem::path file = checkpoint / kMomentsFile;
+  const ModelFile file(checkpoint, kMomentsFile);
   const checkpoint::NamedTensors moments = checkpoint::load_tensors(file);
   try {
     optimizer.load_state(moments, step);
   } catch (const Error& error) {
-    throw Error(error.kind(), concat(quote(file.native(), 4096), ": ", error.what()), error.hint());
+    throw Error(error.kind(), concat(quote(file.path().native(), 4096), ": ", error.what()), error.hint());
   }
 }
 

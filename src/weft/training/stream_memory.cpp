@@ -69,9 +69,9 @@ void StreamMemory::save(const std::filesystem::path& file) const {
   checkpoint::save_tensors(file, tensors);
 }
 
-void StreamMemory::load(const std::filesystem::path& file, std::int64_t step, const Shape& shape) {
+void StreamMemory::load(const FilePlace& file, std::int64_t step, const Shape& shape) {
   const checkpoint::NamedTensors tensors = checkpoint::load_tensors(file);
-  const std::string where = quote(file.native(), 4096);
+  const std::string where = quote(file.path().native(), 4096);
   const at::Tensor saved = attention::named(tensors, "step");
   const bool is_number = saved.defined() && saved.numel() == 1 && saved.scalar_type() == at::kLong;
   if (!is_number || saved.item<std::int64_t>() != step) {

@@ -33,7 +33,7 @@ class StreamMemory {
     std::int64_t width;
     std::int64_t compressed = 0;  ///< most compressed rows
   };
-  void load(const std::filesystem::path& file, std::int64_t step, const Shape& shape);
+  void load(const FilePlace& file, std::int64_t step, const Shape& shape);
 
  private:
   bool is_whole() const;

@@ -30,19 +30,14 @@ void copy_files(const std::filesystem::path& from, const std::filesystem::path& 
   if (from.empty() || std::filesystem::equivalent(from, to, error)) {
     return;
   }
-  const auto copy = [&](const char* name) {
-    if (std::filesystem::exists(from / name)) {
-      write_file_atomically(to / name, read_file(from / name));
-    }
-  };
   for (const char* name : kHuggingFaceTokenizerFiles) {
-    copy(name);
+    copy_if_there(from, name, to);
   }
   for (const char* name : kCompanions) {
-    copy(name);
+    copy_if_there(from, name, to);
   }
   if (taken == FilesTaken::kTokenizerAndGeneration) {
-    copy("generation_config.json");
+    copy_if_there(from, "generation_config.json", to);
   }
 }
 

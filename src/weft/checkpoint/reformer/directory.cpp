@@ -37,13 +37,9 @@ void save_reformer(const std::filesystem::path& directory, const models::Languag
   const std::string config = formats::print_json(reformer_to_json(model->config()), 2) + "\n";
   write_directory_atomically(directory, [&](const std::filesystem::path& fresh) {
     for (const char* name : kHuggingFaceTokenizerFiles) {
-      if (std::filesystem::exists(files_from / name)) {
-        write_file_atomically(fresh / name, read_file(files_from / name));
-      }
+      copy_if_there(files_from, name, fresh);
     }
-    if (std::filesystem::exists(files_from / "tokenizer.model")) {  // what a run calls SentencePiece's file
-      write_file_atomically(fresh / "spiece.model", read_file(files_from / "tokenizer.model"));
-    }
+    copy_if_there(files_from, "tokenizer.model", fresh, "spiece.model");  // what a run calls SentencePiece's file
     save_tensors(fresh / "model.safetensors", named_weights(*model, reformer_map(model->config())),
                  {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
     write_file_atomically(fresh / "config.json", config);

@@ -128,9 +128,7 @@ void save_transformer_xl(const std::filesystem::path& directory, const models::L
   const std::string config = formats::print_json(transformer_xl_to_json(model->config()), 2) + "\n";
   write_directory_atomically(directory, [&](const std::filesystem::path& fresh) {
     for (const char* name : kHuggingFaceTokenizerFiles) {
-      if (std::filesystem::exists(files_from / name)) {
-        write_file_atomically(fresh / name, read_file(files_from / name));
-      }
+      copy_if_there(files_from, name, fresh);
     }
     NamedTensors tensors = named_weights(*model, transformer_xl_map(model->config()));
     tensors.emplace_back(kFrequencies, wave_frequencies(model->config().hidden_size));

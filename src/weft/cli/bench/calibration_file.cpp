@@ -94,7 +94,7 @@ std::string differing_fields(const Machine& found, const Machine& here) {
 }
 
 inspect::MachineRates rates_of_this_machine(const std::filesystem::path& path, std::int64_t threads) {
-  Calibration calibration = calibration_from_json(formats::read_json(path), path.string());
+  Calibration calibration = calibration_from_json(formats::read_json(named_by_user(path)), path.string());
   const std::string words = differing_fields(calibration.machine, this_machine(threads));
   require(words.empty(), path.string(), " is the calibration of another machine: ", words, kAgain);
   return std::move(calibration.rates);

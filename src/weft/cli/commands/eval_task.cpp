@@ -27,15 +27,16 @@ using formats::Json;
 
 // How a run's examples were read, but for what `given` says anew. Later errors name the file of such a field, too.
 fine_tuning::DataSettings settings_of(const std::string& run, const Json& given) {
-  const std::filesystem::path file = training::run_of(run) / "training.json";
+  const std::filesystem::path trained = training::run_of(run);
+  const ModelFile file(trained, "training.json");
   fine_tuning::DataSettings settings;
-  if (std::filesystem::exists(file)) {
+  if (!trained.empty() && file.exists()) {
     Json stored = formats::only_fields_of<fine_tuning::DataSettings>(formats::read_json_object(file));
     for (const auto& [name, value] : given.items()) {
       stored.erase(name);
     }
     note_stored_settings(file, given);
-    formats::update_from_json(settings, stored, quote(file.native(), 4096));
+    formats::update_from_json(settings, stored, quote(file.path().native(), 4096));
   }
   formats::update_from_json(settings, given, "weft eval");
   return settings;

@@ -44,10 +44,11 @@ std::optional<training::Checkpoint> newest_checkpoint(const fs::path& run) {
 /// The last evaluation in the metrics, or null.
 Json last_evaluation(const fs::path& run) {
   Json last = nullptr;
-  if (!fs::exists(run / "metrics.jsonl")) {
+  const ModelFile metrics(run, "metrics.jsonl");
+  if (!metrics.exists()) {
     return last;
   }
-  for (const Json& entry : formats::read_json_lines(run / "metrics.jsonl", formats::BrokenLines::kSkip)) {
+  for (const Json& entry : formats::read_json_lines(metrics, formats::BrokenLines::kSkip)) {
     // A killed run may have evaluated behind its last checkpoint; such an entry says its own step.
     if (training::is_evaluation(entry)) {
       last = entry["eval"];
@@ -124,7 +125,8 @@ Rows model_rows(const models::TransformerConfig& config, std::int64_t parameters
 }
 
 std::optional<Json> run_json(const fs::path& directory) {
-  if (!fs::exists(directory / "training.json")) {
+  const ModelFile training(directory, "training.json");
+  if (!training.exists()) {
     return std::nullopt;
   }
   Json run = Json::object();
@@ -138,7 +140,7 @@ std::optional<Json> run_json(const fs::path& directory) {
     }
   }
   run["evaluation"] = last_evaluation(directory);
-  run["config"] = formats::read_json_object(directory / "training.json");
+  run["config"] = formats::read_json_object(training);
   return run;
 }
 

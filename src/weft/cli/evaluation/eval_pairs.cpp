@@ -31,15 +31,16 @@ using formats::Json;
 
 // How the run's pairs were read, but for what is given anew; its files are those of training.
 PairConfig pair_config(const EvalPairsOptions& options) {
-  const std::filesystem::path file = training::run_of(options.run) / "training.json";
+  const std::filesystem::path trained = training::run_of(options.run);
+  const ModelFile file(trained, "training.json");
   PairConfig config;
-  if (std::filesystem::exists(file)) {
+  if (!trained.empty() && file.exists()) {
     Json stored = only_fields_of<PairConfig>(formats::read_json_object(file));
     for (const auto& [name, value] : options.given.items()) {
       stored.erase(name);
     }
     note_stored_settings(file, options.given);
-    formats::update_from_json(config, stored, quote(file.native(), 4096));
+    formats::update_from_json(config, stored, quote(file.path().native(), 4096));
   }
   formats::update_from_json(config, options.given, "weft eval");
   config.task = options.task;

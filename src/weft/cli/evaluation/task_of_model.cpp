@@ -39,9 +39,9 @@ std::string learned_task(const std::string& run) {
   if (directory.empty()) {
     return {};
   }
-  const std::filesystem::path file = directory / "training.json";
+  const ModelFile file(directory, "training.json");
   const auto task =
-      formats::value_or(formats::read_json_object(file), "task", quote(file.native(), 4096), std::string());
+      formats::value_or(formats::read_json_object(file), "task", quote(file.path().native(), 4096), std::string());
   const std::vector<std::string>& known = task_names();
   const bool has_examples = std::find(known.begin(), known.end(), task) != known.end() && task != "lm" && task != "mlm";
   return has_examples ? task : std::string();

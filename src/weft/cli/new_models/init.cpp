@@ -79,6 +79,7 @@ std::filesystem::path config_file(const InitCommand& command) {
   }
   if (std::filesystem::is_directory(file)) {
     file /= "config.json";
+    check_stays_within(command.config, file);
   }
   return file;
 }
@@ -89,7 +90,7 @@ models::EncoderConfig first_config(const InitCommand& command) {
     return models::base_config(command.family.empty() ? "bert" : command.family);
   }
   const std::filesystem::path file = config_file(command);
-  formats::Json json = formats::read_json(file);
+  formats::Json json = formats::read_json(named_by_user(file));
   if (!command.family.empty() && json.is_object()) {
     json["model_type"] = command.family;
   }

@@ -27,7 +27,7 @@ EncoderDecoderConfig first_pair_config(const PairRequest& request) {
   if (request.config.empty()) {
     return models::find_encoder_decoder(request.family).defaults;
   }
-  formats::Json json = formats::read_json(request.config);
+  formats::Json json = formats::read_json(named_by_user(request.config));
   if (!request.family.empty() && json.is_object()) {
     const bool other =
         json.contains("model_type") && checkpoint::is_encoder_decoder(json) && json["model_type"] != request.family;
@@ -162,7 +162,7 @@ bool asks_for_pair(const std::string& family, const std::filesystem::path& confi
     const auto& types = models::kEncoderDecoderTypes;
     return std::find(types.begin(), types.end(), family) != types.end();
   }
-  const formats::Json json = formats::read_json(config);
+  const formats::Json json = formats::read_json(named_by_user(config));
   return json.is_object() && checkpoint::is_encoder_decoder(json);
 }
 

@@ -24,19 +24,23 @@ constexpr std::size_t kShownReadme = 16384;
 constexpr std::size_t kShownLabels = 24;
 constexpr std::size_t kLongestWord = 200;
 
-// The file's content; nothing where it cannot be had.
-std::string text_of_file(const std::filesystem::path& file, std::uint64_t most) {
+// The file's content; nothing where it cannot be had. Errors: kFormat for a link that leaves the directory, because
+// what it leads to would be published.
+std::string text_of_file(const ModelFile& file, std::uint64_t most) {
   try {
-    return std::filesystem::exists(file) ? read_file(file, most) : "";
-  } catch (const std::exception&) {
+    return file.exists() ? read_file(file, most) : "";
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kIo) {
+      throw;
+    }
     return {};
   }
 }
 
-Json object_of_file(const std::filesystem::path& file) {
+Json object_of_file(const ModelFile& file) {
   const std::string text = text_of_file(file, kLongestConfig);
   try {
-    Json json = text.empty() ? Json::object() : formats::parse_json(text, file.string());
+    Json json = text.empty() ? Json::object() : formats::parse_json(text, file.path().string());
     return json.is_object() ? json : Json::object();
   } catch (const Error&) {
     return Json::object();
@@ -111,7 +115,7 @@ std::string front_value(std::string_view front, const std::string& name) {
 }
 
 void add_readme(Json& card, const std::filesystem::path& directory) {
-  const std::string text = text_of_file(directory / "README.md", kLongestReadme);
+  const std::string text = text_of_file(ModelFile(directory, "README.md"), kLongestReadme);
   std::string_view body = text;
   constexpr std::string_view kFence = "\n---";
   if (body.starts_with("---\n")) {
@@ -134,7 +138,7 @@ void add_readme(Json& card, const std::filesystem::path& directory) {
 }  // namespace
 
 Json model_card(const std::filesystem::path& directory) {
-  const Json config = object_of_file(directory / "config.json");
+  const Json config = object_of_file(ModelFile(directory, "config.json"));
   Json card = Json::object();
   if (const auto type = config.find("model_type"); type != config.end() && type->is_string()) {
     card["model_type"] = plain_text(type->get<std::string>(), kLongestWord);

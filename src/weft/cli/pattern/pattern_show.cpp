@@ -14,7 +14,7 @@
 #include "weft/cli/output.h"
 #include "weft/cli/pattern/figures_json.h"
 #include "weft/cli/pattern/pattern_site.h"
-#include "weft/cli/visible_output.h"
+#include "weft/cli/printing/visible_output.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
 #include "weft/inspect/picture/canvas.h"

@@ -28,7 +28,7 @@ using formats::Json;
 
 constexpr const char* kBest = "best/best.json";
 
-Json read_if_there(const fs::path& file) { return fs::exists(file) ? formats::read_json_object(file) : Json(nullptr); }
+Json read_if_there(const ModelFile& file) { return file.exists() ? formats::read_json_object(file) : Json(nullptr); }
 
 // Adds the numbers of an entry to the curves of their names; a figure that is null breaks its curve.
 void add_points(std::vector<Curve>& curves, const Json& figures, double step) {
@@ -46,8 +46,8 @@ void add_points(std::vector<Curve>& curves, const Json& figures, double step) {
 }
 
 void read_metrics(RunFigures& run) {
-  const fs::path file = run.path / "metrics.jsonl";
-  if (!fs::exists(file)) {
+  const ModelFile file(run.path, "metrics.jsonl");
+  if (!file.exists()) {
     return;
   }
   for (const Json& entry : formats::read_json_lines(file, formats::BrokenLines::kSkip)) {
@@ -115,14 +115,14 @@ std::string changed_flags(const Json& fields, const std::vector<std::string>& le
 std::string RunFigures::where(const char* file) const { return quote((path / file).native(), 4096); }
 
 RunFigures read_run(const fs::path& run) {
-  require(fs::is_regular_file(run / "training.json"), quote(run.native(), 4096),
+  require(ModelFile(run, "training.json").exists(), quote(run.native(), 4096),
           " is no run directory: it has no training.json");
   RunFigures figures;
   figures.path = run.has_filename() ? run : run.parent_path();  // without a slash at its end
-  figures.training = formats::read_json_object(run / "training.json");
-  figures.model = read_if_there(run / "config.json");
-  figures.best = read_if_there(run / kBest);
-  figures.review = read_if_there(run / "evaluation.json");
+  figures.training = formats::read_json_object(ModelFile(run, "training.json"));
+  figures.model = read_if_there(ModelFile(run, "config.json"));
+  figures.best = read_if_there(ModelFile(run, kBest));
+  figures.review = read_if_there(ModelFile(run, "evaluation.json"));
   read_metrics(figures);
   return figures;
 }

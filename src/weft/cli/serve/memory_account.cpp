@@ -92,9 +92,9 @@ Work encoder_work(const models::EncoderConfig& config, models::Head head, const 
 
 // The settings of an encoder-decoder's directory, read without the checks and warnings that come when it is opened.
 formats::Json named_settings(const checkpoint::OpenedModel& directory) {
-  const std::filesystem::path file = directory.path() / "generation_config.json";
+  const ModelFile file(directory.path(), "generation_config.json");
   const std::string& others = directory.encoder_decoder_config().other_settings;
-  if (std::filesystem::exists(file)) {
+  if (file.exists()) {
     return formats::read_json_object(file);
   }
   return others.empty() ? formats::Json::object() : formats::parse_json(others, "config.json");

@@ -71,16 +71,16 @@ void require_no_model(const std::filesystem::path& out) {
 }
 
 void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, const std::string& family) {
-  const std::filesystem::path file = directory / "tokenizer_config.json";
-  if (!std::filesystem::exists(file) && !text::HuggingFaceTokenizer::present_in(directory)) {
+  const ModelFile file(directory, "tokenizer_config.json");
+  if (!file.exists() && !text::HuggingFaceTokenizer::present_in(directory)) {
     return;
   }
-  formats::Json settings = std::filesystem::exists(file) ? formats::read_json_object(file) : formats::Json::object();
+  formats::Json settings = file.exists() ? formats::read_json_object(file) : formats::Json::object();
   settings["model_max_length"] = length;
   if (!settings.contains("tokenizer_class") && !family.empty()) {
     settings["tokenizer_class"] = family == "bert" ? "BertTokenizer" : "RobertaTokenizer";
   }
-  write_file_atomically(file, formats::print_json(settings, 2) + "\n");
+  write_file_atomically(file.path(), formats::print_json(settings, 2) + "\n");
 }
 
 namespace {

@@ -36,7 +36,7 @@ std::span<const char* const> pair_inputs() { return kPairInputs; }
 InputTensors read_input_tensors(const std::string& path, std::span<const char* const> names,
                                 std::initializer_list<const char*> needed) {
   InputTensors inputs;
-  for (const auto& [name, tensor] : checkpoint::load_tensors(path)) {
+  for (const auto& [name, tensor] : checkpoint::load_tensors(named_by_user(path))) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       const std::string all = joined(names, ", ", [](const char* known) { return known; });
       fail(ErrorKind::kFormat, quote(path, 4096), ": unknown tensor ", quote(name), ", expected ", all);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop over documents. Results of a part are printed before the next part is read.
 #include "weft/cli/tasks/task_command.h"
-#include "weft/cli/visible_output.h"
+#include "weft/cli/printing/visible_output.h"
 
 #include <iostream>
 #include <utility>

@@ -43,8 +43,8 @@ void add_graphs(Json& terms, const TrainRequest& request) {
       for (std::size_t open = text.find('"'); open != std::string::npos; open = text.find('"', open)) {
         const std::size_t close = std::min(text.find('"', open + 1), text.size());
         const std::string name = text.substr(open + 1, close - open - 1);
-        const std::filesystem::path file = request.beside / name;
-        if (std::filesystem::is_regular_file(file)) {
+        const ModelFile file(request.beside, name);
+        if (std::filesystem::is_regular_file(file.path())) {
           terms[concat("the graph ", quote(name), " of digest")] = digest_of_file(file);
         }
         open = std::min(close + 1, text.size());

@@ -35,7 +35,7 @@ using formats::Json;
 Json merged_fields(const std::string& file, const Json& flags) {
   Json fields = Json::object();
   if (!file.empty()) {
-    fields = formats::read_json(file);
+    fields = formats::read_json(named_by_user(file));
     std::vector<std::string_view> known;
     for (const auto& names :
          {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
@@ -65,11 +65,11 @@ Json merged_fields(const std::string& file, const Json& flags) {
 
 // The task that a run's training.json, or a config file of that form, names; nothing where it names none or is not
 // there.
-std::string task_in(const fs::path& file) {
-  if (!fs::exists(file)) {
+std::string task_in(const FilePlace& file) {
+  if (!file.exists()) {
     return {};
   }
-  return formats::value_or(formats::read_json_object(file), "task", quote(file.native(), 4096), std::string());
+  return formats::value_or(formats::read_json_object(file), "task", quote(file.path().native(), 4096), std::string());
 }
 
 fs::path seed_directory(const TrainOptions& options, std::int64_t seed) {
@@ -84,10 +84,11 @@ std::string task_of(const TrainOptions& options) {
   std::string found;
   if (options.resume) {
     const auto seed = options.given.value("seed", std::int64_t{0});
-    found = task_in((options.seeds > 1 ? seed_directory(options, seed) : fs::path(options.out)) / "training.json");
+    found =
+        task_in(ModelFile(options.seeds > 1 ? seed_directory(options, seed) : fs::path(options.out), "training.json"));
   }
   if (found.empty() && !options.config_file.empty()) {
-    found = task_in(options.config_file);
+    found = task_in(named_by_user(options.config_file));
   }
   if (found.empty()) {
     return options.encoder ? "mlm" : "lm";
@@ -136,7 +137,7 @@ Training training_of(const std::string& task, const fs::path& run, const Json& f
     return resumed ? Training::kResumedFineTuning : Training::kFineTuning;
   }
   if (resumed) {
-    const bool encoder = fs::exists(run / "config.json") && checkpoint::is_encoder_directory(run);
+    const bool encoder = ModelFile(run, "config.json").exists() && checkpoint::is_encoder_directory(run);
     return encoder ? Training::kResumedEncoder : Training::kResumedModel;
   }
   if (model_of(fields).empty()) {

@@ -50,7 +50,7 @@ std::shared_ptr<const text::Tokenizer> tokenizer_at(const std::filesystem::path&
     return std::make_shared<text::HuggingFaceTokenizer>(path.parent_path().empty() ? "." : path.parent_path());
   }
   if (!std::filesystem::is_directory(path)) {
-    return text::load_sentencepiece(path);
+    return text::load_sentencepiece(named_by_user(path));
   }
   std::shared_ptr<const text::Tokenizer> tokenizer = text::load_tokenizer(path);
   require(tokenizer->kind() != "bytes", "tokenizer: ", quote(path.string(), 4096), " holds no tokeniser's files");
@@ -222,7 +222,7 @@ training::TrainResult resume_pairs(const TrainRequest& request, std::int64_t thr
 
 training::TrainResult carry_out(const TrainRequest& request, std::int64_t threads) {
   if (is_resumed(request.training)) {
-    note_stored_settings(std::filesystem::path(request.out) / "training.json", request.fields);
+    note_stored_settings(ModelFile(request.out, "training.json"), request.fields);
   }
   switch (request.training) {
     case Training::kNewModel:

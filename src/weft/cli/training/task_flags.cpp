@@ -96,8 +96,8 @@ const std::vector<std::string>& task_names() {
   return names;
 }
 
-void note_stored_settings(const std::filesystem::path& file, const formats::Json& given) {
-  if (!std::filesystem::exists(file)) {
+void note_stored_settings(const ModelFile& file, const formats::Json& given) {
+  if (!file.exists()) {
     return;
   }
   const formats::Json stored = formats::read_json_object(file);
@@ -115,7 +115,7 @@ void note_stored_settings(const std::filesystem::path& file, const formats::Json
   note(formats::to_json(DataSettings()));
   note(formats::to_json(PairConfig()));
   note(formats::to_json(training::DistillationConfig()));
-  note_config_file(file.string(), names);
+  note_config_file(file.path().string(), names);
 }
 
 void add_fine_tuning_flags(CLI::App& app, formats::Json& given) {

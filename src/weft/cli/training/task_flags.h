@@ -2,7 +2,6 @@
 // Flags of `weft train` and `weft eval` that belong to fine-tuning, and which flags go with which task.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <CLI/App.hpp>
 
 #include "weft/cli/field_flags.h"
+#include "weft/core/disk/model_file.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -20,7 +20,7 @@ const std::vector<std::string>& task_names();
 
 /// Remembers which fields are settings of a run's training.json that differ from the defaults and are not `given` anew:
 /// errors about them name that file. No file, no such field.
-void note_stored_settings(const std::filesystem::path& file, const formats::Json& given);
+void note_stored_settings(const ModelFile& file, const formats::Json& given);
 
 /// Adds the groups "Fine-tuning" and "Examples" to `weft train`.
 void add_fine_tuning_flags(CLI::App& app, formats::Json& given);

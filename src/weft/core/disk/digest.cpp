@@ -31,9 +31,9 @@ std::string text_of(const XXH128_hash_t& hash) {
 
 std::string digest_of(std::string_view bytes) { return text_of(XXH3_128bits(bytes.data(), bytes.size())); }
 
-std::string digest_of_file(const std::filesystem::path& path) {
+std::string digest_of_file(const FilePlace& place) {
   constexpr std::size_t kPiece = 1 << 20;
-  const Descriptor file = Descriptor::open_regular(path);
+  const Descriptor file = place.open();
   const std::uint64_t size = file.size();
   std::string piece(static_cast<std::size_t>(std::min<std::uint64_t>(size, kPiece)), '\0');
   const auto state = std::make_unique<XXH3_state_t>();
@@ -41,7 +41,7 @@ std::string digest_of_file(const std::filesystem::path& path) {
   for (std::uint64_t at = 0; at < size; at += kPiece) {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size - at, kPiece));
     if (file.read_at(at, piece.data(), wanted) != wanted) {
-      fail(ErrorKind::kIo, "cannot read ", quote(path.native(), 4096), ": it became shorter while it was read");
+      fail(ErrorKind::kIo, "cannot read ", quote(place.path().native(), 4096), ": it became shorter while it was read");
     }
     XXH3_128bits_update(state.get(), piece.data(), wanted);
   }

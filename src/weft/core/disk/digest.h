@@ -3,9 +3,10 @@
 // step) and are no protection against somebody who changes a file on purpose.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
+
+#include "weft/core/disk/model_file.h"
 
 namespace weft {
 
@@ -13,6 +14,6 @@ namespace weft {
 std::string digest_of(std::string_view bytes);
 
 /// The digest of a regular file's content, read in pieces of 1 MiB. Errors: kIo, also where the file shrinks meanwhile.
-std::string digest_of_file(const std::filesystem::path& path);
+std::string digest_of_file(const FilePlace& place);
 
 }  // namespace weft

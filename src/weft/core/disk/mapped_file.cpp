@@ -11,12 +11,13 @@
 
 namespace weft {
 
-std::string read_file(const std::filesystem::path& path, std::uint64_t maximum_bytes) {
-  const Descriptor file = Descriptor::open_regular(path);
+std::string read_file(const FilePlace& place, std::uint64_t maximum_bytes) {
+  const Descriptor file = place.open();
   constexpr std::size_t kChunk = 1 << 16;
   const auto too_large = [&](std::uint64_t size) {
     if (size > maximum_bytes) {
-      fail(ErrorKind::kIo, "cannot read ", quote(path.native(), 4096), ": it has more than ", maximum_bytes, " bytes");
+      fail(ErrorKind::kIo, "cannot read ", quote(place.path().native(), 4096), ": it has more than ", maximum_bytes,
+           " bytes");
     }
   };
   std::uint64_t size = file.size();
@@ -34,7 +35,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t maximum_b
   return content;
 }
 
-MappedFile::MappedFile(const std::filesystem::path& path) : path_(path), descriptor_(Descriptor::open_regular(path)) {
+MappedFile::MappedFile(const FilePlace& place) : path_(place.path()), descriptor_(place.open()) {
   size_ = descriptor_.size();
   // mmap refuses a length of 0; an empty file is an empty span.
   if (size_ == 0) {

@@ -34,7 +34,7 @@ Json read_groups(const std::string& file) {
   if (file.empty()) {
     return Json::object();
   }
-  Json groups = formats::read_json(file);
+  Json groups = formats::read_json(named_by_user(file));
   const auto is_list = [](const Json& labels) {
     return labels.is_array() && std::all_of(labels.begin(), labels.end(), [](const Json& l) { return l.is_string(); });
   };

@@ -96,8 +96,8 @@ PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes
   begin.model->mutable_config().loss_chunk_size = wanted.loss_chunk_size;
   begin.model->mutable_config().alignment_layer = wanted.alignment_layer;
   begin.model->mutable_config().alignment_head = wanted.alignment_head;
-  const fs::path generation = opened.path() / "generation_config.json";
-  begin.generation = fs::exists(generation) ? read_file(generation) : std::string();
+  const ModelFile generation(opened.path(), "generation_config.json");
+  begin.generation = generation.exists() ? read_file(generation) : std::string();
   return begin;
 }
 

@@ -28,8 +28,8 @@ const Value* word_list(const PickleValues& pickle) {
 
 }  // namespace
 
-std::vector<std::string> read_pickled_words(const std::filesystem::path& file) {
-  const std::string where = quote(file.native(), 4096);
+std::vector<std::string> read_pickled_words(const FilePlace& file) {
+  const std::string where = quote(file.path().native(), 4096);
   const PickledObject object = read_torch_object(file);
   const Value* const list = word_list(object.pickle);
   if (list == nullptr || list->kind != Value::Kind::kList || list->items.empty()) {

@@ -3,14 +3,15 @@
 // and Counter are recognised, and nothing is called.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "weft/core/disk/model_file.h"
 
 namespace weft::formats {
 
 /// The list `idx2sym` of the pickled dict: words in the order of their ids. Errors: kIo; kFormat naming the file for
 /// what is neither form of torch.save, names beyond the allow-list, and a dict without such a list of different words.
-std::vector<std::string> read_pickled_words(const std::filesystem::path& file);
+std::vector<std::string> read_pickled_words(const FilePlace& file);
 
 }  // namespace weft::formats

@@ -144,8 +144,8 @@ void gather(const StoredTensor& tensor, const char* source, char* destination) {
 
 }  // namespace
 
-TorchFile::TorchFile(const std::filesystem::path& path) : file_(path) {
-  const std::string where = quote(path.native(), 4096);
+TorchFile::TorchFile(const FilePlace& file) : file_(file) {
+  const std::string where = quote(path().native(), 4096);
   if (looks_like_zip(file_)) {
     open_zip(where);
   } else {
@@ -203,9 +203,9 @@ std::string legacy_start(const MappedFile& file) {
 
 }  // namespace
 
-PickledObject read_torch_object(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  const std::string where = quote(path.native(), 4096);
+PickledObject read_torch_object(const FilePlace& place) {
+  const MappedFile file(place);
+  const std::string where = quote(file.path().native(), 4096);
   PickledObject object;
   if (looks_like_zip(file)) {
     object.bytes = std::make_unique<const std::string>(open_archive(file, where).pickle);

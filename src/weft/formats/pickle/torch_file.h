@@ -28,14 +28,14 @@ struct PickledObject {
 };
 
 /// What torch.save wrote into a file of either form, without its storages. Errors: kIo, kFormat as TorchFile's.
-PickledObject read_torch_object(const std::filesystem::path& path);
+PickledObject read_torch_object(const FilePlace& place);
 
 class TorchFile final : public TensorFile {
  public:
   /// Errors: kIo; kFormat naming the file and what is wrong: neither of the two forms, a TorchScript archive,
   /// big-endian data, names and instructions beyond the allow-list, a pickle against its checksum, storages that are
   /// missing or not of the size that is said. Reading a tensor holds its storage to the checksum, once: kFormat.
-  explicit TorchFile(const std::filesystem::path& path);
+  explicit TorchFile(const FilePlace& file);
 
   const std::vector<TensorInfo>& tensors() const noexcept override { return infos_; }
   const std::filesystem::path& path() const noexcept override { return file_.path(); }

@@ -165,10 +165,10 @@ void warn_of_unknown(const Json& json, std::string_view where) {
   }
 }
 
-Json object_of(const std::filesystem::path& file) {
+Json object_of(const ModelFile& file) {
   Json json = formats::read_json(file);
   if (!json.is_object()) {
-    fail(ErrorKind::kFormat, quote(file.string(), 4096), ": expected an object of settings");
+    fail(ErrorKind::kFormat, quote(file.path().native(), 4096), ": expected an object of settings");
   }
   return json;
 }
@@ -215,14 +215,14 @@ Json own_form(const Json& json, std::string_view where) {
 }
 
 GenerationConfig read_settings(const std::filesystem::path& directory, const GenerationConfig& defaults) {
-  const std::filesystem::path own = directory / "generation_config.json";
-  const std::filesystem::path model = directory / "config.json";
-  const bool has_own = std::filesystem::exists(own);
-  if (!has_own && !std::filesystem::exists(model)) {
+  const ModelFile own(directory, "generation_config.json");
+  const ModelFile model(directory, "config.json");
+  const bool has_own = own.exists();
+  if (!has_own && !model.exists()) {
     return defaults;
   }
-  const std::string where = quote((has_own ? own : model).string(), 4096);
-  const Json model_json = std::filesystem::exists(model) ? object_of(model) : Json::object();
+  const std::string where = quote((has_own ? own : model).path().native(), 4096);
+  const Json model_json = model.exists() ? object_of(model) : Json::object();
   const Json json = has_own ? object_of(own) : model_json;
   refuse_foreign(json, where);
   Json settings = own_form(formats::only_fields_of<GenerationConfig>(json), where);
@@ -248,9 +248,9 @@ GenerationConfig read_settings(const std::filesystem::path& directory, const Gen
 
 std::string file_of_setting(const std::filesystem::path& directory, std::string_view field) {
   for (const char* name : {"generation_config.json", "config.json"}) {
-    const std::filesystem::path file = directory / name;
-    if (std::filesystem::exists(file) && object_of(file).contains(std::string(field))) {
-      return quote(file.string(), 4096);
+    const ModelFile file(directory, name);
+    if (file.exists() && object_of(file).contains(std::string(field))) {
+      return quote(file.path().native(), 4096);
     }
   }
   return quote(directory.string(), 4096);

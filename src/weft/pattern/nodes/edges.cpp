@@ -3,7 +3,6 @@
 // canonical text carries a digest of the edges, so that a saved expression cannot quietly mean another graph.
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -72,31 +71,29 @@ class Edges final : public RowLists {
   std::int64_t digest_;
 };
 
-/// Where the file lies. Errors: a name that leaves the directory, by itself or by a link.
-std::filesystem::path locate(const Call& call, const std::string& name) {
+/// The file's content. Errors: a name that leaves the directory, by itself or by a link.
+std::string read_graph(const Call& call, const std::string& name) {
   const std::filesystem::path relative(name);
   const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
   if (name.empty() || name.find('\0') != std::string::npos || relative.is_absolute() || climbs) {
     call.fail("file", concat("edges: the file must lie below the directory of the config, found ", quote(name)));
   }
-  std::error_code missing;
-  const std::filesystem::path directory =
-      std::filesystem::canonical(call.directory.empty() ? "." : call.directory, missing);
-  const std::filesystem::path file = missing ? directory : std::filesystem::canonical(directory / relative, missing);
-  if (missing) {
-    call.fail("file", concat("edges: cannot open ", quote(name), ": ", missing.message()), ErrorKind::kIo);
+  const ModelFile file(call.directory, relative);
+  try {
+    if (file.exists()) {
+      return read_file(file, kMaximumFile);
+    }
+  } catch (const Error& error) {
+    call.fail("file", concat("edges: ", error.what()), error.kind());
   }
-  if (std::mismatch(directory.begin(), directory.end(), file.begin(), file.end()).first != directory.end()) {
-    call.fail("file", concat("edges: ", quote(name), " is a link that leaves the directory of the config"));
-  }
-  return file;
+  call.fail("file", concat("edges: cannot open ", quote(name), ": No such file or directory"), ErrorKind::kIo);
 }
 
 }  // namespace
 
 NodePtr build_edges(const Call& call) {
   const std::string name = call.get("file").text;
-  auto edges = make_node<Edges>(name, read_matrix_market(read_file(locate(call, name), kMaximumFile), name));
+  auto edges = make_node<Edges>(name, read_matrix_market(read_graph(call, name), name));
   if (call.has("digest") && call.integer("digest") != Size{edges->digest()}) {
     call.fail("digest", concat("edges: ", quote(name), " holds another graph: its digest is ", edges->digest()));
   }

@@ -24,7 +24,7 @@ constexpr std::int64_t kPruneVersion = 1;
 constexpr std::int64_t kLongestGraph = 4096;
 
 std::string file_digest(const std::filesystem::path& path) {
-  const MappedFile file(path);
+  const MappedFile file(named_by_user(path));
   formats::Sha256 digest;
   digest.add(file.bytes().data(), file.bytes().size());
   return formats::hexadecimal(digest.digest());
@@ -100,7 +100,8 @@ void write_base_files(const AttentionProfile& profile, const std::filesystem::pa
     for (const pattern::PatternFile& file : pattern::Pattern::parse(part.site.expression, from).files()) {
       const std::filesystem::path target = to / file.name;
       if (std::filesystem::exists(target)) {
-        require(read_file(target) == file.content || std::filesystem::equivalent(target, from / file.name),
+        require(read_file(ModelFile(to, file.name)) == file.content ||
+                    std::filesystem::equivalent(target, from / file.name),
                 "prune: ", quote(target.string(), 4096),
                 " is in the way of a graph of that name that the model's own pattern ",
                 "needs; write to another folder");
@@ -180,7 +181,7 @@ const PrunedPatterns::List* PrunedPatterns::find(std::string_view name) const {
 }
 
 PrunedPatterns read_prune(const std::filesystem::path& path) {
-  const Json json = formats::read_json_object(path);
+  const Json json = formats::read_json_object(named_by_user(path));
   const std::string where = quote(path.string(), 4096);
   if (!json.contains("weft_prune")) {
     throw Error(ErrorKind::kFormat, concat(where, " is no file of `weft prune` or `weft propose`"),

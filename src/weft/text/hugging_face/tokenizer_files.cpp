@@ -63,13 +63,8 @@ bool has_words(const TokenizerFiles& files, const TokenizerSettings& settings) {
 
 }  // namespace
 
-bool is_there(const std::filesystem::path& file) {
-  std::error_code error;
-  return std::filesystem::exists(std::filesystem::symlink_status(file, error));
-}
-
 bool has_tokenizer_files(const std::filesystem::path& directory) {
-  const auto there = [&](const char* name) { return is_there(directory / name); };
+  const auto there = [&](const char* name) { return ModelFile(directory, name).exists(); };
   return std::any_of(std::begin(kVocabularies), std::end(kVocabularies), there) ||
          std::any_of(std::begin(kPickledWords), std::end(kPickledWords), there);
 }
@@ -78,16 +73,17 @@ TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory) {
   constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
   TokenizerFiles files;
   for (const char* name : kFiles) {
-    if (is_there(directory / name)) {
-      files.emplace(name, read_file(directory / name, kLargestFile));
+    if (const ModelFile file(directory, name); file.exists()) {
+      files.emplace(name, read_file(file, kLargestFile));
     }
   }
   const bool has_one = std::any_of(std::begin(kVocabularies), std::end(kVocabularies),
                                    [&](const char* name) { return files.contains(name); });
   for (const char* name : kPickledWords) {
-    if (!has_one && !files.contains(kBytePairs) && is_there(directory / name)) {
+    const ModelFile file(directory, name);
+    if (!has_one && !files.contains(kBytePairs) && file.exists()) {
       // From here on they are JSON: what is saved elsewhere is no pickle.
-      files.emplace(kBytePairs, words_json(formats::read_pickled_words(directory / name), (directory / name).native()));
+      files.emplace(kBytePairs, words_json(formats::read_pickled_words(file), file.path().native()));
     }
   }
   return files;

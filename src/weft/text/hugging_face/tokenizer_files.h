@@ -14,8 +14,6 @@ namespace weft::text {
 /// Contents by name.
 using TokenizerFiles = std::map<std::string, std::string>;
 
-/// Whether `file` is a name in its directory, also that of a broken link, which is an error when it is read.
-bool is_there(const std::filesystem::path& file);
 /// Whether `directory` has a vocabulary.
 bool has_tokenizer_files(const std::filesystem::path& directory);
 /// All files of a tokeniser that are there, 256 MiB each at most. Errors: kIo, kFormat.

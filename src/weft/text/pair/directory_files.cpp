@@ -21,11 +21,11 @@ TokenizerFiles read_pair_files(const std::filesystem::path& directory, std::init
   constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
   TokenizerFiles files;
   for (const char* name : needed) {
-    files.emplace(name, read_file(directory / name, kLargestFile));
+    files.emplace(name, read_file(ModelFile(directory, name), kLargestFile));
   }
   for (const char* name : {kTokenizerConfig, "special_tokens_map.json", "added_tokens.json"}) {
-    if (is_there(directory / name)) {
-      files.emplace(name, read_file(directory / name, kLargestFile));
+    if (const ModelFile file(directory, name); file.exists()) {
+      files.emplace(name, read_file(file, kLargestFile));
     }
   }
   return files;

@@ -99,7 +99,7 @@ Marian read(const std::filesystem::path& directory) {
 
 }  // namespace
 
-bool is_marian(const std::filesystem::path& directory) { return is_there(directory / kSourceModel); }
+bool is_marian(const std::filesystem::path& directory) { return ModelFile(directory, kSourceModel).exists(); }
 
 PieceSides read_marian(const std::filesystem::path& directory) {
   Marian marian = read(directory);

@@ -17,10 +17,11 @@ using formats::Json;
 constexpr const char* kModel = "spiece.model";
 
 std::string model_type(const std::filesystem::path& directory) {
-  if (!is_there(directory / "config.json")) {
+  const ModelFile file(directory, "config.json");
+  if (!file.exists()) {
     return {};
   }
-  const Json config = formats::read_json(directory / "config.json");
+  const Json config = formats::read_json(file);
   const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
   return type.is_string() ? type.get<std::string>() : std::string();
 }
@@ -89,7 +90,7 @@ TokenIds numbered(const std::vector<Piece>& pieces, const std::vector<std::strin
 }  // namespace
 
 bool is_pegasus(const std::filesystem::path& directory) {
-  if (!is_there(directory / kModel) || is_there(directory / "tokenizer.json")) {
+  if (!ModelFile(directory, kModel).exists() || ModelFile(directory, "tokenizer.json").exists()) {
     return false;
   }
   const std::string where = quote(directory.native(), 4096);

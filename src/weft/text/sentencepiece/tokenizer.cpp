@@ -47,16 +47,10 @@ class SentencePieceTokenizer final : public Tokenizer {
   SentencePieceProcessor processor_;
 };
 
-bool is_file(const std::filesystem::path& path) {
-  std::error_code error;
-  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
-}
-
 /// Empty where there is none, or no object.
 formats::Json config_of(const std::filesystem::path& directory) {
-  const std::filesystem::path file = directory / "config.json";
-  std::error_code error;
-  const formats::Json config = std::filesystem::exists(file, error) ? formats::read_json(file) : formats::Json();
+  const ModelFile file(directory, "config.json");
+  const formats::Json config = file.exists() ? formats::read_json(file) : formats::Json();
   return config.is_object() ? config : formats::Json::object();
 }
 
@@ -80,23 +74,23 @@ std::int64_t first_byte(const std::filesystem::path& directory) {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& model_file) {
+std::unique_ptr<Tokenizer> load_sentencepiece(const FilePlace& model_file) {
   constexpr std::uint64_t kLargestModel = std::uint64_t{64} << 20;
   return std::make_unique<SentencePieceTokenizer>(read_file(model_file, kLargestModel),
-                                                  quote(model_file.native(), 4096));
+                                                  quote(model_file.path().native(), 4096));
 }
 
 bool has_reformer_pieces(const std::filesystem::path& directory) {
-  return is_file(directory / kReformerFileName) && !is_file(directory / "tokenizer.json") &&
+  return ModelFile(directory, kReformerFileName).exists() && !ModelFile(directory, "tokenizer.json").exists() &&
          says(config_of(directory), "model_type", "reformer");
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory) {
   if (has_reformer_pieces(directory)) {
-    return load_sentencepiece(directory / kReformerFileName);
+    return load_sentencepiece(ModelFile(directory, kReformerFileName));
   }
-  const std::filesystem::path file = directory / kFileName;
-  const bool present = is_file(file);
+  const ModelFile file(directory, kFileName);
+  const bool present = file.exists();
   const bool hugging_face = HuggingFaceTokenizer::present_in(directory);
   if (present && hugging_face) {
     fail(ErrorKind::kFormat, quote(directory.native(), 4096), ": has the files of two tokenisers: ", kFileName,

@@ -26,8 +26,7 @@ void check_config(const DistillationConfig& config, std::string_view where) {
 DistillationConfig resolved(DistillationConfig config) {
   if (distills(config)) {
     config.distill = recorded_path(config.distill);
-    const std::filesystem::path file = std::filesystem::path(config.distill) / "config.json";
-    if (!std::filesystem::is_regular_file(file)) {
+    if (!ModelFile(config.distill, "config.json").exists()) {
       fail(ErrorKind::kIo, "distill: ", quote(config.distill, 4096),
            " must be a model directory of a teacher, found no config.json in it");
     }

@@ -71,6 +71,9 @@ std::optional<std::int64_t> checkpoint_step(const fs::path& path) {
 std::vector<fs::path> files_below(const fs::path& directory) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_symlink()) {
+      check_stays_within(directory, entry.path());
+    }
     if (entry.is_regular_file()) {
       files.push_back(entry.path().lexically_relative(directory));
     }
@@ -84,7 +87,7 @@ void write_manifest(const fs::path& directory, std::int64_t step, Json state) {
   Json digests = Json::object();
   for (const fs::path& file : files_below(directory)) {
     sizes[file.string()] = fs::file_size(directory / file);
-    digests[file.string()] = digest_of_file(directory / file);
+    digests[file.string()] = digest_of_file(ModelFile(directory, file));
   }
   state["files"] = std::move(sizes);
   state[kDigests] = std::move(digests);
@@ -94,12 +97,13 @@ void write_manifest(const fs::path& directory, std::int64_t step, Json state) {
 
 std::optional<Checkpoint> read_checkpoint(const fs::path& path) {
   const auto step = checkpoint_step(path);
-  std::error_code error;
-  if (!step || !fs::is_regular_file(path / kManifestFile, error)) {
+  const ModelFile manifest(path, kManifestFile);
+  if (!step || !manifest.exists()) {
     return std::nullopt;
   }
+  check_stays_within(path.parent_path().parent_path(), path);
   try {
-    Checkpoint checkpoint{*step, path, formats::read_json(path / kManifestFile)};
+    Checkpoint checkpoint{*step, path, formats::read_json(manifest)};
     return has_listed_sizes(checkpoint) ? std::optional(std::move(checkpoint)) : std::nullopt;
   } catch (const std::exception& damage) {
     log_warning(shown(path), " is skipped: ", damage.what());
@@ -118,7 +122,7 @@ bool verify(const Checkpoint& checkpoint) {
   };
   hold_to(expected(kManifestFile), digest_without_own(state), checkpoint, kManifestFile);
   for (const auto& [name, size] : formats::object_member(state, "files", checkpoint.where()).items()) {
-    hold_to(expected(name), digest_of_file(checkpoint.path / name), checkpoint, name);
+    hold_to(expected(name), digest_of_file(ModelFile(checkpoint.path, name)), checkpoint, name);
   }
   return true;
 }

@@ -28,7 +28,8 @@ struct Checkpoint {
 /// N of a folder "step-N", or nothing for any other name.
 std::optional<std::int64_t> checkpoint_step(const std::filesystem::path& path);
 
-/// Every file below `directory`, as a path from there: an attention's graph may lie in a folder of its own.
+/// Every file below `directory`, as a path from there: an attention's graph may lie in a folder of its own. Errors:
+/// kFormat for a link that leaves `directory`.
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& directory);
 
 /// Writes the manifest of the files that lie in `directory`: `state` with "step", "files" (name to bytes) and "digests"

@@ -56,7 +56,7 @@ void MetricsLog::evaluation(std::int64_t step, const Json& figures) {
 
 std::vector<std::pair<std::int64_t, Json>> MetricsLog::evaluations() const {
   std::vector<std::pair<std::int64_t, Json>> result;
-  for (const Json& line : formats::read_json_lines(path_, formats::BrokenLines::kSkip)) {
+  for (const Json& line : formats::read_json_lines(named_by_user(path_), formats::BrokenLines::kSkip)) {
     if (is_evaluation(line)) {
       result.emplace_back(line.at("step").get<std::int64_t>(), line.at("eval"));
     }

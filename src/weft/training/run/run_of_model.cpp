@@ -36,8 +36,8 @@ std::optional<std::string> run_dtype(const fs::path& model) {
   if (run.empty()) {
     return std::nullopt;
   }
-  const fs::path file = run / "training.json";
-  const std::string where = quote(file.native(), 4096);
+  const ModelFile file(run, "training.json");
+  const std::string where = quote(file.path().native(), 4096);
   const formats::Json training = formats::read_json_object(file);
   if (!training.contains("weft_version")) {  // another program's file of that name
     return std::nullopt;

@@ -53,7 +53,7 @@ bool is_among(const std::array<std::string_view, Count>& names, std::string_view
 std::string content_of(const std::vector<std::string>& paths) {
   std::string digests;
   for (const std::filesystem::path& file : readers::list_files(paths)) {
-    digests += digest_of_file(file);
+    digests += digest_of_file(named_by_user(file));
   }
   return digest_of(digests);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs of plain text go on as they are; only what a terminal would obey is written differently.
-#include "weft/cli/visible_output.h"
+#include "weft/cli/printing/visible_output.h"
 
 #include <algorithm>
 #include <array>
