@@ -97,7 +97,8 @@ void eval_task(const EvalTaskOptions& options) {
   fine_tuning::Objective::WriteLine write;
   if (!options.predictions.empty()) {
     out = std::make_unique<AtomicFile>(options.predictions);
-    write = [&out](const Json& line) { out->write(formats::print_json(line) + "\n"); };
+    // Of a folder's files any name may be no UTF-8; that is no reason to lose what was computed.
+    write = [&out](const Json& line) { out->write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"); };
   }
   const fine_tuning::Measured measured = fine_tuning::measure(measurement, write);
   progress.finish();
