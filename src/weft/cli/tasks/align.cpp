@@ -21,6 +21,7 @@
 #include "weft/core/files.h"
 #include "weft/core/log.h"
 #include "weft/metrics/translation/symmetrize.h"
+#include "weft/readers/input/file_kind.h"
 #include "weft/tasks/sequences/alignment_result.h"
 
 namespace weft::cli {
@@ -235,7 +236,8 @@ class Gold {
 };
 
 bool is_record_path(const std::string& path) {
-  return path.ends_with(".jsonl") || path.ends_with(".csv") || path.ends_with(".tsv");
+  const std::string ending = readers::small_ending(path, false);
+  return ending == ".jsonl" || ending == ".csv" || ending == ".tsv";
 }
 
 /// Where links go: records with a column, a file of lines, or stdout.

@@ -16,6 +16,7 @@
 #include "weft/core/quote.h"
 #include "weft/formats/npy.h"
 #include "weft/formats/safetensors.h"
+#include "weft/readers/input/file_kind.h"
 
 namespace weft::cli {
 namespace {
@@ -77,7 +78,7 @@ struct VectorTable {
   }
   void write(const std::string& path) const {
     const std::vector<std::int64_t> shape{rows, rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows};
-    if (path.ends_with(".npy")) {
+    if (readers::small_ending(path, false) == ".npy") {
       formats::write_npy(path, formats::Dtype::F32, shape, std::as_bytes(std::span(values)));
       return;
     }
@@ -86,7 +87,10 @@ struct VectorTable {
   }
 };
 
-bool is_vector_file(const std::string& path) { return path.ends_with(".npy") || path.ends_with(".safetensors"); }
+bool is_vector_file(const std::string& path) {
+  const std::string ending = readers::small_ending(path, false);
+  return ending == ".npy" || ending == ".safetensors";
+}
 
 void check_embed(const EmbedConfig& config) {
   if (!config.out.empty() && !is_vector_file(config.out)) {
