@@ -26,5 +26,14 @@ TEST(OneLine, IsBounded) {
   EXPECT_EQ(one_line("abc", 3), "abc");
 }
 
+TEST(VisibleText, KeepsLinesAndNothingThatATerminalObeys) {
+  const std::string plain = "a line\n\twith a tab, 窓 é\n";
+  EXPECT_EQ(visible_text(plain), plain);
+  EXPECT_EQ(plain_length(plain), plain.size());
+  EXPECT_EQ(visible_text("a\x1b[31m\r\x7f"), "a\\u001b[31m\\u000d\\u007f");
+  EXPECT_EQ(plain_length("a\x1b["), 1U);
+  EXPECT_EQ(visible_text("\xc2\x9b\xff"), "\\u009b\xef\xbf\xbd");
+}
+
 }  // namespace
 }  // namespace weft

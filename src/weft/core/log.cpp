@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "weft/core/environment.h"
+#include "weft/core/one_line.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/message_output.h"
 #include "weft/core/work/clients_work.h"
@@ -81,6 +82,9 @@ void write_log(LogLevel level, std::string_view message) {
 }
 
 void write_line(std::string line) {
+  if (plain_length(line) < line.size()) {  // what a file of other people says must not steer the terminal
+    line = visible_text(line);
+  }
   Output& out = output();
   const std::lock_guard lock(out.mutex);
   // The status line is wiped, the message takes its place, and it is drawn again below.

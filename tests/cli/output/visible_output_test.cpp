@@ -38,7 +38,7 @@ TEST(VisibleBuffer, NeutralisesWhatATerminalObeys) {
       {"\x9b"
        "2J \xff \xe4\xb8",
        "\xef\xbf\xbd"
-       "2J \xef\xbf\xbd \xef\xbf\xbd"},
+       "2J \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd"},
       {"", ""},
   };
   for (const auto& [text, expected] : cases) {

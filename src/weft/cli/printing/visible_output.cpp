@@ -3,45 +3,16 @@
 #include "weft/cli/printing/visible_output.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iostream>
 #include <utility>
 
 #include <unistd.h>
 
+#include "weft/core/one_line.h"
 #include "weft/core/utf8_sequence.h"
 
 namespace weft::cli {
 namespace {
-
-constexpr std::string_view kUnreadable = "\xEF\xBF\xBD";
-
-// Bytes of the plain text at the start of `text`: whole characters that a terminal shows, line ends and tabs.
-std::size_t plain_length(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const char c = text[at];
-    const std::size_t length = (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\t' ? 1 : visible_length(text.substr(at));
-    if (length == 0) {
-      break;
-    }
-    at += length;
-  }
-  return at;
-}
-
-// A valid character of one to three bytes, all that is not visible, as JSON escapes it.
-std::string escape(std::string_view character) {
-  constexpr std::array<unsigned, 4> kLeadBits = {0, 0x7F, 0x1F, 0x0F};
-  unsigned code = static_cast<unsigned char>(character[0]) & kLeadBits[std::min<std::size_t>(character.size(), 3)];
-  for (const char c : character.substr(1)) {
-    code = code << 6U | (static_cast<unsigned char>(c) & 0x3FU);
-  }
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "\\u%04x", code);
-  return text.data();
-}
 
 VisibleBuffer* filter_of(std::ostream& stream) { return dynamic_cast<VisibleBuffer*>(stream.rdbuf()); }
 
@@ -49,7 +20,7 @@ VisibleBuffer* filter_of(std::ostream& stream) { return dynamic_cast<VisibleBuff
 
 VisibleBuffer::~VisibleBuffer() {
   if (!held_.empty()) {
-    put(kUnreadable);
+    put(visible_text(held_));
   }
 }
 
@@ -65,26 +36,15 @@ std::streamsize VisibleBuffer::xsputn(const char* text, std::streamsize bytes) {
   }
   const std::string_view given(text, static_cast<std::size_t>(bytes));
   std::string_view rest = joined.empty() ? given : std::string_view(joined.append(given));
-  while (!rest.empty()) {
-    const std::size_t plain = plain_length(rest);
-    if (!put(rest.substr(0, plain))) {
-      return 0;
+  for (std::size_t tail = std::min<std::size_t>(rest.size(), 3); tail > 0 && held_.empty(); --tail) {
+    if (is_utf8_start(rest.substr(rest.size() - tail))) {
+      held_ = rest.substr(rest.size() - tail);
     }
-    rest.remove_prefix(plain);
-    if (rest.empty()) {
-      break;
-    }
-    if (is_utf8_start(rest)) {
-      held_ = rest;
-      break;
-    }
-    const std::size_t length = utf8_sequence_length(rest);
-    if (!put(length == 0 ? kUnreadable : escape(rest.substr(0, length)))) {
-      return 0;
-    }
-    rest.remove_prefix(std::max<std::size_t>(length, 1));
   }
-  return bytes;
+  rest.remove_suffix(held_.size());
+  // Most of it is plain, and goes on as it is.
+  const bool taken = put(plain_length(rest) == rest.size() ? rest : std::string_view(visible_text(rest)));
+  return taken ? bytes : 0;
 }
 
 VisibleBuffer::int_type VisibleBuffer::overflow(int_type character) {
