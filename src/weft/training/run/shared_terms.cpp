@@ -82,7 +82,8 @@ Json shared_terms(const Json& training, const Task& task) {
       terms[concat("the content of ", name)] = content_of(files);
     }
   }
-  for (const auto& [name, value] : task.data_identity().items()) {
+  const Json data = task.data_identity();
+  for (const auto& [name, value] : data.items()) {
     terms[concat("training data (", name, ")")] = value;
   }
   for (const auto& [name, parameter] : task.parameters()) {
