@@ -59,7 +59,8 @@ void tell_of_foreign_tensors(const EncoderFile& file, const EncoderConfig& confi
   const std::string prefix = concat(models::find_family(config.model_type).base_prefix, ".");
   std::vector<std::string> foreign;
   for (const formats::TensorInfo& info : file.file.tensors()) {
-    if (!info.name.starts_with(prefix) && !is_of_a_head(config, info.name) && !is_passed_over(config, info.name)) {
+    if (!info.name.starts_with(prefix) && !is_of_a_head(config, info.name) &&
+        !checkpoint::is_passed_over(config, info.name)) {
       foreign.push_back(info.name);
     }
   }

@@ -12,6 +12,7 @@
 #include "weft/tasks/profile/profile_units.h"
 #include "weft/tasks/sequences/taught_pair.h"
 #include "weft/tasks/task_run.h"
+#include "weft/tasks/window_input.h"
 
 namespace weft::tasks {
 namespace {
