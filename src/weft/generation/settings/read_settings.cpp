@@ -196,7 +196,8 @@ void force_first(Json& settings, const Json& json, std::string_view where) {
   }
   settings.erase("forced_bos_token_id");
   if (settings.contains("bos_token_id")) {
-    settings["forced_bos_token_id"] = settings["bos_token_id"];
+    const Json first = settings["bos_token_id"];  // a copy: the new member may move all others
+    settings["forced_bos_token_id"] = first;
   } else {
     log_warning(where, ": force_bos_token_to_be_generated has no effect, because there is no bos_token_id");
   }
