@@ -56,7 +56,7 @@ std::string prefix_in(const formats::TensorFile& file, const EncoderDecoderFamil
 bool has_fixed_positions(const EncoderDecoderConfig& config) { return config.position_embedding != "learned"; }
 
 /// Tensors that are copies of others, or numbers that Weft computes.
-bool is_passed_over(std::string_view name, const std::string& prefix, bool fixed_positions) {
+bool may_be_left(std::string_view name, const std::string& prefix, bool fixed_positions) {
   const std::array<std::string, 6> copies{shared_table(prefix),       source_table(prefix),
                                           target_table(prefix),       kHead,
                                           prefix + "encoder.version", prefix + "decoder.version"};
@@ -186,7 +186,7 @@ WeightMap encoder_decoder_map(const EncoderDecoderFile& file, const EncoderDecod
     return HuggingFaceNames{.parts = parts_of(models::find_encoder_decoder(type), file, parameter)};
   };
   map.may_be_surplus = [prefix = file.prefix, fixed = has_fixed_positions(config)](std::string_view name) {
-    return is_passed_over(name, prefix, fixed);
+    return may_be_left(name, prefix, fixed);
   };
   return map;
 }
