@@ -260,11 +260,13 @@ class ServeTest(Case):
         self.assert_fails(weft("serve", model, "--api-key-file", "/nonexistent"), 1, "/nonexistent")
         # What a link leads to would be in /v1/models/marian, or in an answer.
         (self.folder / "secret").write_text("secret")
+        linked = self.folder / "linked"
+        shutil.copytree(model, linked)
         for name in ("README.md", "generation_config.json"):
-            (model / name).unlink(missing_ok=True)
-            (model / name).symlink_to("../secret")
-            self.assert_fails(weft("serve", model), 1, f"{name}' is a symbolic link that leaves the directory", "/secret'")
-            (model / name).unlink()
+            (linked / name).unlink(missing_ok=True)
+            (linked / name).symlink_to("../secret")
+            self.assert_fails(weft("serve", linked), 1, f"{name}' is a symbolic link that leaves the directory", "/secret'")
+            (linked / name).unlink()
         path = self.folder / "socket"
         server = Server(model, "--unix-socket", path)
         self.addCleanup(server.end)
