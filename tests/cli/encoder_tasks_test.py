@@ -140,6 +140,16 @@ class ClassifyTest(EncoderCase):
         process = weft("classify", self.model("sequence-classification"), TEXT, "the")
         self.assertRegex(process.stdout, r"^LABEL_[01] 0\.\d{4}\nLABEL_[01] 0\.\d{4}\n$")
 
+    def test_a_token_type_that_the_model_lacks(self):
+        model = self.model("sequence-classification")
+        vocabulary = {word: i for i, word in enumerate((model / "vocab.txt").read_text().splitlines())}
+        first = {"id": "[CLS]", "ids": [vocabulary["[CLS]"]], "tokens": ["[CLS]"]}
+        rules = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 9}}],
+                 "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {"[CLS]": first}}
+        words = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": vocabulary}
+        (model / "tokenizer.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"}, "model": words, "post_processor": rules}))
+        self.assert_fails(weft("classify", model, "the loom"), 1, "text 1: the tokeniser of", "(token_type_ids) 9", "type_vocab_size of its config.json is 2")
+
     def test_names_of_a_model_steer_no_terminal(self):
         model = self.model("sequence-classification")
         config = json.loads((model / "config.json").read_text())
