@@ -83,10 +83,11 @@ class BrokenOutputTest(Case):
     def test_a_limit_of_file_sizes_is_an_error_that_names_the_file(self):
         self.train("--steps", "2")
         model = make_model(self.folder / "encoder", "bert", "sequence-classification")
+        bare = make_model(self.folder / "bare", "bert", "masked-lm")
         again = ["init", "--config", model, "--out"]
         for arguments, name in ((self.train_arguments(self.folder / "other", "--steps", "2"), "safetensors"),
                                 ([*again, self.folder / "new"], "new"),
-                                (["convert", model, "--length", "128", "--out", self.folder / "long"], "long"),
+                                (["convert", bare, "--length", "128", "--out", self.folder / "long"], "long"),
                                 (["average", self.run_directory, "--out", self.folder / "mean"], "mean"),
                                 (["report", self.run_directory], "report.html"),
                                 (["tokenizer", "train", self.train_text, "--vocabulary-size", "600", "--out", self.folder / "words"], "words")):
@@ -97,7 +98,8 @@ class BrokenOutputTest(Case):
         with open(self.folder / "labels", "w") as labels:
             classify = subprocess.run([BINARY, "classify", model, "--file", texts, "--json"], stdout=labels, stderr=subprocess.PIPE,
                                       text=True, preexec_fn=small_files, env=environment())
-        self.assertEqual((classify.returncode, classify.stderr), (1, "weft: error: writing to standard output failed\n"))
+        self.assertEqual(classify.returncode, 1)
+        self.assertTrue(classify.stderr.endswith("weft: error: writing to standard output failed\n"), classify.stderr)
 
 
 if __name__ == "__main__":

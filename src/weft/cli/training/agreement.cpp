@@ -65,8 +65,10 @@ void agree_on_request(const TrainOptions& options, const std::vector<TrainReques
                 {"--task", request.task},
                 {"--resume", options.resume},
                 {"--seeds", options.seeds}};
-  for (const TrainRequest& one : requests) {  // a run of several may be there in one process's folder only
-    terms["--resume and runs that are there"].push_back(is_resumed(one.training));
+  if (options.seeds > 1) {  // some may be there in the folder of one process only
+    for (const TrainRequest& one : requests) {
+      terms["runs of --seeds that go on"].push_back(is_resumed(one.training));
+    }
   }
   for (const auto& [name, value] : request.fields.items()) {
     if (training::is_shared_setting(name)) {
