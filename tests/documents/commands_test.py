@@ -4,6 +4,7 @@ files and models of world.py. What cannot run is in not_run.txt with its reason.
 inside of sentences are held to the flags that the program has."""
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -151,6 +152,11 @@ class DocumentedCommandsTest(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             wrong = [fault for faults in pool.map(lambda page: page.run(skipped), chosen) for fault in faults]
         self.assertEqual(wrong, [], "\n\n".join(wrong))
+        if only in "docs/tutorial.md":  # which says that the accuracy is about 0.97, and what the model answers
+            made = self.folder / "docs-tutorial-md"
+            figures = [json.loads(line) for line in (made / "model/metrics.jsonl").read_text().splitlines()]
+            self.assertGreater([entry["eval"]["accuracy"] for entry in figures if "eval" in entry][-1], 0.94)
+            self.assertRegex((made / "answered.csv").read_text(), r"sound\.,technical,[\d.]+\n2,.*refund\.,billing,")
         if not only:
             self.assertGreater(sum(len(page.commands) for page in chosen), 150)
             self.assertEqual(set(listed) - used, set(), "not_run.txt names commands that no page has")
