@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "weft/core/disk/model_file.h"
 #include "weft/layers/memory/segment_memory.h"
 
 namespace weft::training {
