@@ -198,6 +198,8 @@ TEST_F(FileKindTest, WhatIsNoTextIsOneError) {
       {"\0\0\xFE\xFF\0\0\0t"s, "UTF-32"},
       {test::utf16("text,label\nx,y\n", false), "UTF-16LE without a byte order mark"},
       {test::utf16("text,label\nx,y\n", true), "UTF-16BE without a byte order mark"},
+      {test::utf16("na\xC3\xAFve \xF0\x9F\x98\x80 text\n", false), "UTF-16LE without a byte order mark"},
+      {test::utf16("\xD0\xB4\xD0\xB0, \xD0\xB4\xD0\xB0\n", true), "UTF-16BE without a byte order mark"},
       {"\xFF\xFEt\0e"s, "half a character"},
       {"\xFF\xFE\0\xDCt\0"s, "half a character"},
       {"\xFE\xFF\xD8\0\0t"s, "half a character"},
@@ -212,6 +214,13 @@ TEST_F(FileKindTest, WhatIsNoTextIsOneError) {
   }
   test::expect_error(ErrorKind::kFormat, {"a.JSON'", "its name says JSON", "'Hello"},
                      [&] { format("a.JSON", "Hello\n"); });
+}
+
+TEST_F(FileKindTest, ZeroBytesAloneAreNoUtf16) {
+  using namespace std::string_literals;
+  for (const std::string& bytes : {"abc\0def\0ghi\0"s, "a\0hello world"s, "a\0"s, std::string(100, '\0')}) {
+    EXPECT_EQ(format("a.txt", bytes), "text") << bytes;
+  }
 }
 
 TEST_F(FileKindTest, ObjectsOfADocumentAreRecords) {

@@ -38,18 +38,25 @@ constexpr std::array kNoTexts = {
            "fetch it in its repository with: git lfs pull"sv},
 };
 
-// The first bytes of letters in UTF-16: every second one is zero, and no other. Zero says the order of the bytes.
+// Whether every second byte, from `place` on, looks like the upper half of UTF-16: zero for blanks and Latin letters,
+// small for those of most alphabets; and the other bytes are no such ones.
+bool has_upper_halves(std::string_view head, std::size_t place) {
+  constexpr char kMost = 9;
+  std::size_t halves = 0;
+  std::size_t small = 0;
+  std::size_t zeros = 0;
+  std::size_t other_zeros = 0;
+  for (std::size_t i = 0; i < head.size(); ++i) {
+    const bool half = i % 2 == place;
+    halves += half ? 1 : 0;
+    small += half && head[i] >= 0 && head[i] < kMost ? 1 : 0;
+    (half ? zeros : other_zeros) += head[i] == '\0' ? 1 : 0;
+  }
+  return head.size() > 2 && zeros > 4 * other_zeros && 10 * small >= 6 * halves;
+}
+
 std::string_view kind_of_utf16(std::string_view head) {
-  constexpr std::size_t kFewest = 3;
-  const auto zeros_at = [&](std::size_t place) {
-    for (std::size_t i = 0; i < head.size(); ++i) {
-      if ((head[i] == '\0') != (i % 2 == place)) {
-        return false;
-      }
-    }
-    return head.size() >= kFewest;
-  };
-  return zeros_at(1) ? "UTF-16LE" : zeros_at(0) ? "UTF-16BE" : "";
+  return has_upper_halves(head, 1) ? "UTF-16LE" : has_upper_halves(head, 0) ? "UTF-16BE" : "";
 }
 
 }  // namespace
