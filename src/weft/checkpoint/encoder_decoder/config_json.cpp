@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -165,7 +166,8 @@ std::optional<std::int64_t> encoder_layers_in(const std::filesystem::path& direc
   constexpr std::string_view kLayers = "encoder.layers.";
   try {
     std::set<std::int64_t> layers;
-    for (const formats::TensorInfo& tensor : formats::open_tensor_directory(directory)->tensors()) {
+    const std::unique_ptr<formats::TensorFile> file = formats::open_tensor_directory(directory);
+    for (const formats::TensorInfo& tensor : file->tensors()) {
       const std::size_t found = tensor.name.find(kLayers);
       const std::size_t number = found + kLayers.size();
       if (found != std::string::npos) {
