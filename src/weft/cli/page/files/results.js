@@ -116,7 +116,7 @@ export function growing(task, given) {
       return task !== "generate" ? `The model writes: ${counted(pieces, "sentence")} so far …` : "The model writes …";
     },
     ended(result) {
-      const whole = anyText(result) ?? result.translation;
+      const whole = anyText(result) ?? result.translation ?? made.data;
       if (made.data !== whole) made.data = whole;
       return node;
     },
