@@ -99,23 +99,43 @@ export function endOf(result) {
   return ENDS.get((Array.isArray(result) ? result[0] : result)?.finish_reason) ?? "";
 }
 
-/// A text that grows while its answer comes. `take` adds a piece and says how far it is; `ended` gives the node with the whole answer.
+// Puts `add` before the end of a text that is shown in `box`; the end stays in sight unless somebody reads further up.
+function append(box, made, add) {
+  const follows = box.scrollTop + box.clientHeight >= box.scrollHeight - 8;
+  made.appendData(add);
+  if (follows) box.scrollTop = box.scrollHeight;
+}
+
+/// A text that grows while its answer comes. `take` adds a piece and says how far it is, `settle` shows what is there at
+/// once, `ended` gives the node with the whole answer. Pieces are shown together, as often as takes a fifth of the
+/// browser's time: a long text is laid out anew with each of them, and the page has a button to press meanwhile.
 export function growing(task, given) {
   const made = document.createTextNode("");
   const node = task === "generate" ? continued(given.text, made) : beside(SIDES[task], given.text, made);
   const box = node.querySelector(".made");
-  let pieces = 0;
+  let [pieces, pending, timer, cost] = [0, "", 0, 0];
+  const settle = () => {
+    clearTimeout(timer);
+    timer = 0;
+    if (pending === "") return;
+    const since = performance.now();
+    append(box, made, pending);
+    pending = "";
+    cost = performance.now() - since;
+  };
   return {
     node,
+    settle,
     begun: () => pieces > 0,
     take({ text }) {
-      const follows = box.scrollTop + box.clientHeight >= box.scrollHeight - 8; // unless somebody reads further up
-      made.appendData(text);
-      if (follows) box.scrollTop = box.scrollHeight;
       ++pieces;
+      pending += text;
+      if (pieces === 1) settle();
+      timer ||= setTimeout(settle, Math.max(16, 4 * cost));
       return task !== "generate" ? `The model writes: ${counted(pieces, "sentence")} so far …` : "The model writes …";
     },
     ended(result) {
+      settle();
       const whole = anyText(result) ?? result.translation ?? made.data;
       if (made.data !== whole) made.data = whole;
       return node;

@@ -67,6 +67,7 @@ class Trial {
       announce("The answer is there.");
     } catch (error) {
       if (running !== this.running) return; // another run has the place
+      grows?.settle();
       if (!running.signal.aborted) this.fails(error, grows);
       else if (running.signal.reason === "stopped") this.stops(grows);
     } finally {
