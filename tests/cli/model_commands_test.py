@@ -38,7 +38,7 @@ class EvalTest(ModelCase):
     def test_every_byte_but_the_first_is_scored_once(self):
         size = self.held_out.stat().st_size
         found = weft_json("eval", self.model, "--text", self.held_out)
-        self.assertEqual(set(found), {"bits_per_byte", "bits_per_character", "perplexity", "bytes", "characters", "tokens", "context", "seconds"})
+        self.assertEqual(set(found), {"bits_per_byte", "bits_per_character", "perplexity", "bytes", "characters", "tokens", "context", "dtype", "seconds"})
         self.assertEqual((found["bytes"], found["context"]), (size - 1, 64))
         self.assertAlmostEqual(math.log2(found["perplexity"]), found["bits_per_byte"], places=9)  # bytes are the tokens
         for context in (1, 7, 64, 100000):

@@ -44,8 +44,9 @@ class AdaptiveTest(Case):
         written = self.folder / "written"
         made = weft_json("convert", whole, "--to", "transfo-xl", "--out", written)
         self.assertEqual((made["family"], made["head"]), ("transfo-xl", "decoder"))
-        self.assertAlmostEqual(weft_json("eval", written, "--text", self.held_out, "--context", "16")["bits_per_byte"],
-                               ordinary, places=5)
+        # A directory that is no run is computed in the type that is fast here; the run was learned in float32.
+        written_bits = weft_json("eval", written, "--text", self.held_out, "--context", "16", "--dtype", "float32")["bits_per_byte"]
+        self.assertAlmostEqual(written_bits, ordinary, places=5)
 
     def test_a_directory_of_transformers(self):
         text = self.folder / "words.txt"

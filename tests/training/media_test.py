@@ -264,7 +264,7 @@ class SoundTest(MediaCase):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("8,000 samples a second", process.stderr)
         found = weft_json("eval", self.run_directory, "--audio", sound)
-        self.assertEqual(set(found), {"bits_per_byte", "perplexity", "bytes", "tokens", "context", "seconds"})
+        self.assertEqual(set(found), {"bits_per_byte", "perplexity", "bytes", "tokens", "context", "dtype", "seconds"})
         self.assertEqual(found["bytes"], 2999)
         stereo = self.write_sound(self.folder / "stereo.wav", 3000, channels=2)
         self.assert_fails(weft("eval", self.run_directory, "--audio", stereo), 1, "stereo.wav", "one channel", "found 2", "--audio-channel")
