@@ -39,20 +39,22 @@ constexpr std::array kNoTexts = {
 };
 
 // Whether every second byte, from `place` on, looks like the upper half of UTF-16: zero for blanks and Latin letters,
-// small for those of most alphabets; and the other bytes are no such ones.
+// small and always the same for those of most alphabets; and the other bytes are no such ones.
 bool has_upper_halves(std::string_view head, std::size_t place) {
-  constexpr char kMost = 9;
+  std::array<std::size_t, 9> small{};  // how often each small half comes
   std::size_t halves = 0;
-  std::size_t small = 0;
   std::size_t zeros = 0;
   std::size_t other_zeros = 0;
   for (std::size_t i = 0; i < head.size(); ++i) {
     const bool half = i % 2 == place;
     halves += half ? 1 : 0;
-    small += half && head[i] >= 0 && head[i] < kMost ? 1 : 0;
+    if (const auto byte = static_cast<unsigned char>(head[i]); half && byte < small.size()) {
+      ++small[byte];
+    }
     (half ? zeros : other_zeros) += head[i] == '\0' ? 1 : 0;
   }
-  return head.size() > 2 && zeros > 4 * other_zeros && 10 * small >= 6 * halves;
+  const std::size_t letters = zeros + *std::max_element(small.begin() + 1, small.end());
+  return head.size() > 2 && zeros > 4 * other_zeros && 10 * letters >= 6 * halves;
 }
 
 std::string_view kind_of_utf16(std::string_view head) {
