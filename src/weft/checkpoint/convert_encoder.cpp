@@ -80,10 +80,11 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
 
 /// Two latents that begin equal would stay equal.
 void check_latents(const EncoderConfig& config, const EncoderConfig& source) {
-  const layers::BlockConfig first = models::stack_config(config, {}).blocks.front();
-  const std::int64_t latents = attention::parse_mechanism(first.attention, first.directory).latents;
-  require(latents <= source.maximum_length(), "latents begin as positions of the model: expected 1 to ",
-          source.maximum_length(), " latents, found ", latents);
+  for (const layers::BlockConfig& block : models::stack_config(config, {}).blocks) {
+    const std::int64_t latents = attention::parse_mechanism(block.attention, block.directory).latents;
+    require(latents <= source.maximum_length(), "latents begin as positions of the model: expected 1 to ",
+            source.maximum_length(), " latents, found ", latents);
+  }
 }
 
 /// The source's positions over and over until `rows` is full, behind the target's rows for padding.
@@ -131,8 +132,8 @@ EncoderModel convert_encoder(const EncoderModel& source, const ConvertOptions& o
   check_request(source, options);
   check_head(source, models::find_family(options.to));
   const EncoderConfig config = converted_config(source->config(), options);
-  check_latents(config, source->config());
   EncoderModel model = models::make_encoder(config, source->head(), 0);
+  check_latents(config, source->config());
   const at::NoGradGuard without_gradients;
   for (auto& parameter : model->named_parameters()) {
     const at::Tensor value = converted_value(parameter.key(), parameter.value(), source, config);
