@@ -130,7 +130,7 @@ class GenerateTest(ModelCase):
 
     def test_json(self):
         found = weft_json("generate", self.model, "--prompt", "key ", "--max-new-tokens", "9", "--top-p", "0.5")
-        self.assertEqual(list(found), ["prompt", "generated_text", "new_tokens", "finish_reason", "seconds"])
+        self.assertEqual(list(found), ["prompt", "generated_text", "new_tokens", "finish_reason", "dtype", "seconds"])
         self.assertEqual((found["prompt"], found["new_tokens"], found["finish_reason"]), ("key ", 9, "length"))
 
     def test_prompt_from_a_file(self):
@@ -149,7 +149,7 @@ class GenerateTest(ModelCase):
         self.assert_fails(weft("generate", self.model, "--input", given, "--output", made, "--block-size", "4"), 2, "--block-size is for an encoder-decoder")
         process = weft("generate", self.model, "--input", given, "--output", made, *beams, "--pad-token-id", "0")
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertEqual(weft_json("generate", self.model, "--input", given, "--output", made, *beams, "--pad-token-id", "0"), {"output": str(made), "rows": 4})
+        self.assertEqual(weft_json("generate", self.model, "--input", given, "--output", made, *beams, "--pad-token-id", "0"), {"output": str(made), "rows": 4, "dtype": "float32"})
         tensors, _ = read_safetensors(made)
         (shape, ids), (_, scores) = tensors["sequences"], tensors["sequences_scores"]
         self.assertEqual(shape, [4, 12])

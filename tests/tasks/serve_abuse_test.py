@@ -28,7 +28,7 @@ BROKEN_JSON = [
     b'{"\\ud800": 1}', b'{"text": "\xff"}', b'{"text": "\xc0\xaf"}', b'{"text": "\xed\xa0\x80"}', b'{"text": "\xf4\x90\x80\x80"}', b'{"text": "\xe2\x82"}', b'{"text": "\x80"}',
     b'\xef\xbb\xbf', b'\xff\xfe{\0}\0', b"// comment\n{}", b"/* comment */ {}", b'{"text": 1, "text": 2}', b'{"text": "a", "\\u0074ext": "b"}', b"[1]", b"1", b'"text"', b"null", b"true",
     b"[" * 10000, b"{" * 10000, b'{"a":' * 2000, b'{"text": ' + b"[" * 1000 + b"]" * 1000 + b"}", b'{"text": "a", "target_lang": "de", "x": ' + b"1" * 10000 + b"}",
-    b"text=a&target_lang=de", b"<text>a</text>", b"--boundary\r\nContent-Disposition: form-data\r\n\r\na"]
+    b"text=a&target_lang=%", b"<text>a</text>", b"--boundary\r\nContent-Disposition: form-data\r\n\r\na"]
 
 PATHS = ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2fetc/passwd", "/..\\etc\\passwd", "//etc/passwd", "/etc//passwd", "/%00", "/index.html%00.js", "/v1/models/../../etc/passwd",
          "/v1/models/none", "/v1/models/", "/v1/models/%6darian", "/v1/models/MARIAN", "/v1/models/marian/../marian", "/v1//models", "//v1/models", "/v1/models/./marian", "/v1/models/marian;a",
@@ -127,6 +127,7 @@ class AbuseTest(Case):
                 self.assertNotIn("\n", found["error"])
         for text in ("\U0001f600", "\u202e\u0000\u0001", "\ufffe\uffff", ""):  # odd, and allowed
             self.assertEqual(self.server.ask("POST", "/translate", {"text": text, "target_lang": "de"})[0], 200)
+        self.assertEqual(self.server.ask("POST", "/translate", b"text=a&target_lang=de")[0], 200)  # a form
         pair = b'{"text": "\\ud83d\\ude00", "target_lang": "de"}'
         self.assertEqual(self.server.ask("POST", "/translate", pair)[0], 200)
 
