@@ -84,7 +84,8 @@ std::string read_graph(const Call& call, const std::string& name) {
       return read_file(file, kMaximumFile);
     }
   } catch (const Error& error) {
-    call.fail("file", concat("edges: in the directory of the config: ", error.what()), error.kind());
+    call.fail("file", concat("edges: in the directory of the config: ", error.what()),
+              error.kind() == ErrorKind::kIo ? ErrorKind::kIo : ErrorKind::kExpression);
   }
   call.fail("file", concat("edges: cannot open ", quote(name), ": No such file or directory"), ErrorKind::kIo);
 }
