@@ -56,8 +56,12 @@ def variants(body, schema):
     shapes = schema.get("anyOf", [schema])
     for name in sorted({name for shape in shapes for name in shape["properties"]} - {"parameters"}):
         yield from ({**body, name: value} for value in VALUES)
-    parameters = {name for shape in shapes for name in shape["properties"].get("parameters", {}).get("properties", {})}
-    for name in sorted(parameters if "parameters" in shapes[0]["properties"] or "parameters" in body else ()):
+    # One parameter of each kind: those of a kind are read alike.
+    kinds = {}
+    for shape in shapes:
+        for name, one in shape["properties"].get("parameters", {}).get("properties", {}).items():
+            kinds[str((one.get("type"), one.get("items"), "enum" in one))] = name
+    for name in sorted(kinds.values() if "parameters" in shapes[0]["properties"] or "parameters" in body else ()):
         yield from ({**body, "parameters": {**body.get("parameters", {}), name: value}} for value in VALUES)
 
 
@@ -86,6 +90,7 @@ class OpenApiTest(Case):
                 with self.subTest(path=path, method=method):
                     self.assertTrue(operation["summary"])
                     self.check_operation(server, found, path, method, operation)
+        self.checks_are_those_of_the_schemas(server, found["paths"])
         self.assertEqual(server.stop()[0], 0)
 
     def check_operation(self, server, found, path, method, operation):
@@ -115,10 +120,8 @@ class OpenApiTest(Case):
         schema = {**content[headers["Content-Type"]]["schema"], "components": found["components"]}
         Draft202012Validator(schema).validate(answer)
 
-    def test_checks_are_those_of_the_schemas(self):
+    def checks_are_those_of_the_schemas(self, server, paths):
         """What a schema refuses is refused, and what it takes is refused for nothing that a schema can say."""
-        server = self.serve(*self.models())
-        paths = server.ask("GET", "/openapi.json")[1]["paths"]
         tried = 0
         for path, methods in paths.items():
             operation = methods.get("post")
@@ -135,8 +138,7 @@ class OpenApiTest(Case):
                         self.assertEqual(status, 400, answer)
                     elif status == 400:
                         self.assertNotRegex(answer["error"], OF_KIND)
-        self.assertGreater(tried, 1000)
-        self.assertEqual(server.stop()[0], 0)
+        self.assertGreater(tried, 500)
 
     def test_keys(self):
         keys = self.folder / "keys.txt"
