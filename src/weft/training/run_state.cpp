@@ -73,7 +73,8 @@ RunState read_state(const Checkpoint& checkpoint, const TrainerConfig& config, T
   }
   check_data(formats::object_member(json, "data", where), task, checkpoint.path);
   if (json.contains("settings")) {  // earlier versions wrote none
-    check_lasting(formats::object_member(json, "settings", where), training_json(config, task),
+    // A program may go on with settings that leave something open: resolved, as they were when the run began.
+    check_lasting(formats::object_member(json, "settings", where), training_json(resolved(config), task),
                   checkpoint.path / kManifestFile);
   }
   const auto threads = formats::value_of<std::int64_t>(json, "threads", where);
