@@ -57,7 +57,7 @@ Json write_state(const std::filesystem::path& directory, const RunState& state, 
                {"learning_rate_schedule", config.schedule},
                {"random", {{"seed", config.seed}, {"step", state.step}}},
                {"data", task.data_identity()},
-               {"settings", lasting_settings(training_json(config, task))},
+               {"settings", lasting_settings(training_json(resolved(config), task))},
                {"threads", at::get_num_threads()}};
   json.update(versions());
   return json;
