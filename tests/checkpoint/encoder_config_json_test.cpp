@@ -71,7 +71,7 @@ TEST(EncoderConfigJson, RefusesWrongTypesAndSizes) {
   refuse(ErrorKind::kFormat, {"c: attention_window"}, R"({"model_type": "longformer", "attention_window": 2.5})");
   refuse(ErrorKind::kArgument, {"num_attention_heads"}, R"({"model_type": "bert", "num_attention_heads": 0})");
   refuse(ErrorKind::kArgument, {"num_hidden_layers"}, R"({"model_type": "bert", "num_hidden_layers": 2147483648})");
-  for (const char* labels : {R"({"0": "a", "2": "b"})", R"({"x": "a"})", R"({"0": 1})", R"({})", R"(["a"])"}) {
+  for (const char* labels : {R"({"0": "a", "2": "b"})", R"({"x": "a"})", R"({"0": ["a"]})", R"({})", R"(["a"])"}) {
     refuse(ErrorKind::kFormat, {"id2label"}, std::string(R"({"model_type": "bert", "id2label": )") + labels + "}");
   }
 }
