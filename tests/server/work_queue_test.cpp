@@ -166,13 +166,13 @@ class PiecesTest : public WorkQueueTest {
     Work made = work("long", {std::string(bytes, 'x')});
     made.compute = [this, count, after](std::span<const Text> all) {
       for (int i = 0; i < count; ++i) {
-        events_ += "p";
+        events_ += 'p';
         end_piece(7);
         if (after) {
           after(i);
         }
       }
-      events_ += "!";
+      events_ += '!';
       return std::vector<formats::Json>(all.size(), count);
     };
     return made;

@@ -43,7 +43,7 @@ class ShortHelpFormatter final : public HelpFormatter {
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string text = HelpFormatter::make_usage(app, std::move(name));
     if (shown_ != nullptr && !shown_->rows.empty()) {
-      text += "\n";
+      text += '\n';
       for (const auto& [row, about] : shown_->rows) {
         text += two_columns(row, about, help_width());
       }

@@ -139,7 +139,7 @@ void SocketFile::remove() noexcept {
         found.st_ino == own.st_ino) {
       ::unlink(path_.c_str());
     }
-  } catch (const std::exception&) {  // the directory is gone, and the file with it
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the directory is gone, and the file with it
   }
 }
 

@@ -25,8 +25,8 @@ VisibleBuffer::~VisibleBuffer() {
 }
 
 bool VisibleBuffer::put(std::string_view text) {
-  const auto bytes = static_cast<std::streamsize>(text.size());
-  return text.empty() || to_->sputn(text.data(), bytes) == bytes;
+  const auto written = text.empty() ? 0 : to_->sputn(text.data(), static_cast<std::streamsize>(text.size()));
+  return written == static_cast<std::streamsize>(text.size());
 }
 
 std::streamsize VisibleBuffer::xsputn(const char* text, std::streamsize bytes) {
@@ -75,8 +75,8 @@ void print_as_it_is(std::string_view text) {
     std::cout << text;
     return;
   }
-  const auto bytes = static_cast<std::streamsize>(text.size());
-  if (filter->behind()->sputn(text.data(), bytes) != bytes) {
+  const auto written = filter->behind()->sputn(text.data(), static_cast<std::streamsize>(text.size()));
+  if (written != static_cast<std::streamsize>(text.size())) {
     std::cout.setstate(std::ios::badbit);
   }
 }

@@ -53,6 +53,6 @@ void check_stays_within(const std::filesystem::path& directory, const std::files
 
 /// Marks a path that the user named where a function reads files of directories, too: scripts/lint asks for this or for
 /// a ModelFile there.
-inline const std::filesystem::path& named_by_user(const std::filesystem::path& path) { return path; }
+inline std::filesystem::path named_by_user(std::filesystem::path path) { return path; }
 
 }  // namespace weft

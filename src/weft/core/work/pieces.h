@@ -37,6 +37,8 @@ class WatchedPieces {
 /// the thread is done in between.
 class StateOfWork {
  public:
+  StateOfWork(const StateOfWork&) = delete;
+  StateOfWork& operator=(const StateOfWork&) = delete;
   virtual void put_aside() noexcept = 0;
   virtual void bring_back() noexcept = 0;
 
@@ -44,8 +46,6 @@ class StateOfWork {
   /// From here to the destructor the work of this thread has the state.
   StateOfWork();
   ~StateOfWork();
-  StateOfWork(const StateOfWork&) = delete;
-  StateOfWork& operator=(const StateOfWork&) = delete;
 };
 
 /// While it lives this thread does other work than before, and the states of that are put aside.

@@ -84,7 +84,7 @@ class WorkQueue::Watcher final : public PieceWatcher {
     queue_.metrics_.looked(tokens);
     try {
       lend();
-    } catch (const std::exception&) {  // no memory for others now
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory for others now
     }
     return std::ranges::any_of(items_, [](const Item& item) { return !item.ticket->gone; });
   }
@@ -315,6 +315,7 @@ std::vector<Reply> WorkQueue::replies_of(std::span<const Item> batch, std::size_
     }
   }
   std::vector<Reply> all;
+  all.reserve(batch.size());
   for (std::size_t i = 0; i < batch.size(); ++i) {
     all.push_back(batch[i].ticket->gone ? dropped_reply() : replies_of(batch.subspan(i, 1), size).front());
   }
