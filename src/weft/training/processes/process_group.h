@@ -27,8 +27,9 @@ class ProcessGroup {
   virtual std::function<void()> begin_sum(const at::Tensor& tensor);
   /// Replaces `tensor` by that of the first process.
   virtual void copy_from_first(const at::Tensor& tensor);
-  /// Tells the others that this process is about to end because of `reason`, unless all know: they failed together.
+  /// Tells the others that this process is about to end because of `reason`, unless fail_together() was called.
   virtual void announce_failure(const std::string& reason);
+  /// All processes found the same fault and end with the same error: none has to tell the others.
   void fail_together() noexcept { failed_together_ = true; }
   /// Waits until all have come here.
   void meet() { sum(0.0); }
