@@ -7,6 +7,7 @@
 #include "weft/cli/report/html.h"
 #include "weft/cli/viewer/assets.h"
 #include "weft/cli/viewer/cell_codes.h"
+#include "weft/core/work/pieces.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -36,6 +37,7 @@ Json part_json(const tasks::ViewedPart& part) {
                {"heads", Json::array()}};
   for (const tasks::ViewedHead& head : part.heads) {
     json["heads"].push_back(viewed_head_json(head));
+    end_piece();
   }
   return json;
 }

@@ -124,6 +124,7 @@ std::vector<ViewedPart> AttentionViewer::finished(std::int64_t source, std::int6
       part.heads.push_back(
           {drawn.heads[index], cut(drawn.pictures[index].finished(), part.from_target ? target : source,
                                    part.to_target ? target : source, part.cell)});
+      end_piece();
     }
     for (const std::int64_t head : drawn.seen ? drawn.heads : std::vector<std::int64_t>()) {
       part.heads.push_back({head, {}});

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 
 namespace weft::tasks {
 namespace {
@@ -113,6 +114,7 @@ std::optional<ViewedPart> rollout(const std::vector<ViewedPart>& parts, std::int
     const attention::HeadPicture& picture = parts[head.first].heads[head.second].picture;
     tokens = picture.top_key.size(0);
     sums->add(head, picture);
+    end_piece();
   }
   ViewedPart result = sums->part();
   result.heads.front().picture = sums->picture(tokens, top);
