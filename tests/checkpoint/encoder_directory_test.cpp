@@ -15,6 +15,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "support/torch_fixture.h"
+#include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/encoder_weights.h"
 #include "weft/core/files.h"
@@ -102,6 +103,10 @@ TEST_F(EncoderDirectory, AGraphOfTheAttentionComesAlong) {
   config.attention = {"window(4) | edges(\"graphs/own.mtx\")"};
   config.directory = source;
   model_ = test::small_encoder(config, Head::kMaskedLanguageModel);
+  const auto named = named_graphs({{"attention", config.attention}, {"attention_type", "\"sparse\""}}, source);
+  ASSERT_EQ(named.size(), 1);
+  EXPECT_EQ(named.front().name, "graphs/own.mtx");
+  EXPECT_EQ(named.front().content, kOwnGraph);
   save_encoder(directory_, model_);
   EXPECT_EQ(read_file(directory_ / "graphs/own.mtx"), kOwnGraph);
   std::filesystem::remove_all(source);

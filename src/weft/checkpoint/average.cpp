@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/attention/mechanisms/spec.h"
+#include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/error.h"
@@ -90,18 +90,10 @@ at::Tensor mean_of(const Files& files, const formats::TensorInfo& info) {
 
 // The graphs that expressions of the config name: they may lie in folders below it.
 void write_graphs(const fs::path& directory, const fs::path& out) {
-  const formats::Json config = formats::read_json(ModelFile(directory, "config.json"));
-  for (const auto& [name, value] : config.items()) {
-    for (const formats::Json& one : value.is_array() ? value : formats::Json::array({value})) {
-      const std::string expression = name.ends_with("attention") && one.is_string() ? one.get<std::string>() : "";
-      if (expression.find('"') == std::string::npos) {
-        continue;
-      }
-      for (const pattern::PatternFile& file : attention::parse_mechanism(expression, directory).files) {
-        fs::create_directories((out / file.name).parent_path());
-        write_file_atomically(out / file.name, file.content);
-      }
-    }
+  for (const pattern::PatternFile& file :
+       named_graphs(formats::read_json(ModelFile(directory, "config.json")), directory)) {
+    fs::create_directories((out / file.name).parent_path());
+    write_file_atomically(out / file.name, file.content);
   }
 }
 

@@ -4,10 +4,9 @@
 
 #include <torch/version.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <string>
 
+#include "weft/checkpoint/attention_files.h"
 #include "weft/cli/field_flags.h"
 #include "weft/core/disk/digest.h"
 #include "weft/core/error.h"
@@ -34,22 +33,8 @@ void add_directory(Json& terms, const Json& fields, const char* field, const cha
 
 // The files of graphs that attention expressions name, edges("graph.npy"), by their content.
 void add_graphs(Json& terms, const TrainRequest& request) {
-  for (const auto& [field, value] : request.fields.items()) {
-    if (field.find("attention") == std::string::npos || !value.is_array()) {
-      continue;
-    }
-    for (const Json& expression : value) {
-      const std::string text = expression.is_string() ? expression.get<std::string>() : std::string();
-      for (std::size_t open = text.find('"'); open != std::string::npos; open = text.find('"', open)) {
-        const std::size_t close = std::min(text.find('"', open + 1), text.size());
-        const std::string name = text.substr(open + 1, close - open - 1);
-        const ModelFile file(request.beside, name);
-        if (std::filesystem::is_regular_file(file.path())) {
-          terms[concat("the graph ", quote(name), " of digest")] = digest_of_file(file);
-        }
-        open = std::min(close + 1, text.size());
-      }
-    }
+  for (const pattern::PatternFile& graph : checkpoint::named_graphs(request.fields, request.beside)) {
+    terms[concat("the graph ", quote(graph.name), " of digest")] = digest_of(graph.content);
   }
 }
 
