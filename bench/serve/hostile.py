@@ -132,11 +132,8 @@ def main():
     draw = random.Random(chosen.seed)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        text = programs.joined(chosen.text, folder / "text.txt")
-        words = re.findall(r"[^\W\d_]+[,.!?]?", text.read_text(errors="ignore"))
+        text, distinct, short = serve.drawn_requests(chosen, folder, draw)
         models, served = models_of(chosen, text, folder)
-        distinct = serve.drawn_texts(chosen, words, draw)
-        short = [("classify", " ".join(words[at:at + serve.SHORT_WORDS])) for at in (draw.randrange(len(words) - serve.SHORT_WORDS) for _ in range(chosen.short))]
         wanted = serve.results_of_command(chosen, models, distinct + short, folder)
         server = serve.Server(chosen, served)
         mask = json.loads(asyncio.run(serve.Client(server.port).ask("GET", "/v1/models/masks"))[1]).get("mask_token", "<mask>")

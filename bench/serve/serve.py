@@ -89,6 +89,15 @@ def drawn_texts(chosen, words, draw):
     return requests
 
 
+def drawn_requests(chosen, folder, draw):
+    """(--text as one file, different requests of mixed lengths, --short short ones)"""
+    text = programs.joined(chosen.text, folder / "text.txt")
+    words = re.findall(r"[^\W\d_]+[,.!?]?", text.read_text(errors="ignore"))
+    distinct = drawn_texts(chosen, words, draw)
+    short = [("classify", " ".join(words[at:at + SHORT_WORDS])) for at in (draw.randrange(len(words) - SHORT_WORDS) for _ in range(chosen.short))]
+    return text, distinct, short
+
+
 def body_of(task, text):
     return {"text": text} if task == "translate" else {"inputs": text, "parameters": {"truncation": True}}
 
@@ -278,11 +287,8 @@ def main():
     draw = random.Random(chosen.seed)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        text = programs.joined(chosen.text, folder / "text.txt")
-        words = re.findall(r"[^\W\d_]+[,.!?]?", text.read_text(errors="ignore"))
+        text, distinct, short = drawn_requests(chosen, folder, draw)
         models = made_models(chosen, text, folder)
-        distinct = drawn_texts(chosen, words, draw)
-        short = [("classify", " ".join(words[at:at + SHORT_WORDS])) for at in (draw.randrange(len(words) - SHORT_WORDS) for _ in range(chosen.short))]
         wanted = results_of_command(chosen, models, distinct + short, folder)
         server = Server(chosen, models)
         try:
