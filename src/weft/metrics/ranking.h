@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well texts are ranked for a query: nDCG, reciprocal rank, recall and average precision, as trec_eval has them
+// (ndcg_cut, recip_rank, recall, map).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace weft::metrics {
+
+/// A text that was ranked for a query. Relevant is what has a relevance above 0; 0 is for what is not relevant and for
+/// what nobody judged.
+struct RankedText {
+  double score = 0.0;
+  double relevance = 0.0;
+  std::string_view id;
+};
+
+/// The relevances of texts in the order of their rank: scores descending, and of equal scores the ids descending by
+/// their bytes, as trec_eval has it. Errors: kArgument for a score that is NaN or a relevance that is not finite.
+std::vector<double> ranked_relevance(std::vector<RankedText> texts);
+
+// Of one query: relevances in the order of rank, with those of all its relevant texts among them. Nothing where no text
+// is relevant. Errors: kArgument for a depth of 0.
+
+/// The sum of relevance / log2(rank + 1) over the first `depth` ranks, divided by that of the best order.
+std::optional<double> ndcg(std::span<const double> ranked, std::size_t depth);
+/// 1 / rank of the first relevant text, 0 where it is below `depth`.
+std::optional<double> reciprocal_rank(std::span<const double> ranked, std::size_t depth);
+/// The part of the relevant texts that the first `depth` ranks hold.
+std::optional<double> recall(std::span<const double> ranked, std::size_t depth);
+/// The mean over the relevant texts of the precision at their ranks.
+std::optional<double> average_precision(std::span<const double> ranked);
+
+/// Means over the queries that have a relevant text, in NumPy's order of sums (sums.h).
+struct RankingFigures {
+  double ndcg_at_10 = 0.0;
+  double mrr_at_10 = 0.0;
+  double map = 0.0;
+  double recall_at_1 = 0.0;
+  double recall_at_10 = 0.0;
+  double recall_at_100 = 0.0;
+  std::size_t queries = 0;     ///< that were averaged
+  std::size_t unanswered = 0;  ///< that have no relevant text, and are left out
+};
+
+/// Takes one query after another.
+class RankingAverage {
+ public:
+  /// `ranked` as above.
+  void add(std::span<const double> ranked);
+  /// Nothing where no query has a relevant text.
+  std::optional<RankingFigures> figures() const;
+
+ private:
+  std::vector<double> ndcg_;
+  std::vector<double> first_;
+  std::vector<double> precision_;
+  std::vector<double> recall_[3];
+  std::size_t unanswered_ = 0;
+};
+
+}  // namespace weft::metrics
