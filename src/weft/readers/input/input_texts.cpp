@@ -138,54 +138,36 @@ Next lines_of(ByteSource bytes, bool pairs) {
   };
 }
 
-// An object and where it stands.
+// An object and where it begins in its file.
 struct PlacedObject {
   formats::Json object;
   std::string where;
 };
 using NextObject = std::function<bool(PlacedObject&)>;
 
-NextObject json_objects(ByteSource bytes, const std::string& format) {
-  const std::string name = bytes.name();
-  std::shared_ptr<Reader<JsonRecord>> reader = open_json_records(std::move(bytes), format);
-  return [reader, name](PlacedObject& placed) {
-    JsonRecord record;
+PlacedObject placed(JsonRecord& record, const std::string& name) {
+  return {std::move(record.object), concat(name, " line ", record.line)};
+}
+
+PlacedObject placed(const Question& question, const std::string& name) {
+  return {
+      {{"id", question.id}, {"title", question.title}, {"question", question.question}, {"context", *question.context}},
+      concat(name, " question ", quote(question.id))};
+}
+
+PlacedObject placed(const TaggedSentence& sentence, const std::string& name) {
+  return {{{"text", joined(sentence.words, " ")}, {"tags", sentence.tags}}, concat(name, " line ", sentence.line)};
+}
+
+// The records of a file that errors call `name`, as objects.
+template <typename Record>
+NextObject objects_of(std::shared_ptr<Reader<Record>> reader, const std::string& name) {
+  return [reader = std::move(reader), name](PlacedObject& object) {
+    Record record;
     if (!reader->next(record)) {
       return false;
     }
-    placed = {std::move(record.object), concat(name, " line ", record.line)};
-    return true;
-  };
-}
-
-NextObject question_objects(ByteSource bytes) {
-  const std::string name = bytes.name();
-  auto reader = std::make_shared<SquadReader>(std::move(bytes));
-  return [reader, name](PlacedObject& placed) {
-    Question question;
-    if (!reader->next(question)) {
-      return false;
-    }
-    placed.where = concat(name, " question ", quote(question.id));
-    placed.object = {{"id", question.id},
-                     {"title", question.title},
-                     {"question", question.question},
-                     {"context", *question.context}};
-    return true;
-  };
-}
-
-NextObject sentence_objects(ByteSource bytes) {
-  const std::string name = bytes.name();
-  auto reader = std::make_shared<ConllReader>(std::move(bytes));
-  return [reader, name](PlacedObject& placed) {
-    TaggedSentence sentence;
-    if (!reader->next(sentence)) {
-      return false;
-    }
-    placed.where = concat(name, " line ", sentence.line);
-    const std::string text = joined(sentence.words, " ");
-    placed.object = {{"text", text}, {"tags", sentence.tags}};
+    object = placed(record, name);
     return true;
   };
 }
@@ -286,30 +268,31 @@ Next sequences_of(ByteSource bytes, bool keep_fields) {
 
 Next open(ByteSource bytes, const InputTextOptions& options) {
   const std::string format = resolved_format(bytes, options);
+  const std::string name = bytes.name();
   if (format == "lines") {
     return lines_of(std::move(bytes), options.pairs);
   }
   if (options.pairs && options.pair_field.empty()) {
-    throw Error(ErrorKind::kArgument, concat(bytes.name(), ": --pairs needs the field of the second text"),
+    throw Error(ErrorKind::kArgument, concat(name, ": --pairs needs the field of the second text"),
                 "--pair-field NAME names it; --format lines reads two texts a line, with a tab between them");
   }
   if (format == "jsonl" || format == "json") {
-    return texts_of(json_objects(std::move(bytes), format), options);
+    return texts_of(objects_of<JsonRecord>(open_json_records(std::move(bytes), format), name), options);
   }
   if (format == "squad") {
     InputTextOptions of_squad = options;
     of_squad.text_field = options.text_field.empty() ? "context" : options.text_field;
-    return texts_of(question_objects(std::move(bytes)), of_squad);
+    return texts_of(objects_of<Question>(std::make_shared<SquadReader>(std::move(bytes)), name), of_squad);
   }
   if (format == "csv" || format == "tsv") {
     return table_of(std::move(bytes), format, options);
   }
-  require(!options.pairs, bytes.name(), ": --pairs needs two texts a record, and ", spoken(format), " have one");
+  require(!options.pairs, name, ": --pairs needs two texts a record, and ", spoken(format), " have one");
   if (format == "fasta") {
     return sequences_of(std::move(bytes), options.keep_fields);
   }
   require(format == "conll", "format must be one of ", joined(kInputFormats, ", "), ", found ", quote(format));
-  return texts_of(sentence_objects(std::move(bytes)), options);
+  return texts_of(objects_of<TaggedSentence>(std::make_shared<ConllReader>(std::move(bytes)), name), options);
 }
 
 }  // namespace
