@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields that are not given are those of the run's training.json: a model is measured as it was trained.
-#include "weft/cli/commands/eval_task.h"
+#include "weft/cli/evaluation/eval_task.h"
 
 #include <filesystem>
 #include <iostream>

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weft's own models and those of other people, each by the evaluation of what it was trained for.
+#include "weft/cli/evaluation/eval_language.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "weft/attention/mechanisms/span/learned_spans.h"
+#include "weft/checkpoint/model_directory.h"
+#include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/patterns/load_with_attention.h"
+#include "weft/checkpoint/published_decoders.h"
+#include "weft/checkpoint/reformer/like_transformers.h"
+#include "weft/checkpoint/transformer_xl/config_json.h"
+#include "weft/cli/prune/attention_file.h"
+#include "weft/cli/watched_progress.h"
+#include "weft/core/error.h"
+#include "weft/core/files.h"
+#include "weft/core/quote.h"
+#include "weft/data/text_corpus.h"
+#include "weft/fine_tuning/masked_text/masked_text_task.h"
+#include "weft/tasks/task_model.h"
+#include "weft/text/unknown_tokens.h"
+#include "weft/training/evaluation/evaluate.h"
+#include "weft/training/evaluation/evaluate_masked.h"
+#include "weft/training/evaluation/evaluate_pictures.h"
+#include "weft/training/run/run_of_model.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+void check_task(const std::string& run, const std::string& task, bool is_decoder) {
+  const std::string fits = is_decoder ? "lm" : "mlm";
+  require(task.empty() || task == fits, quote(run, 4096), " holds a model for --task ", fits, ", found --task ", task);
+}
+
+// Cut while reading: --max-bytes of a large corpus reads no more than that.
+std::string text_of(const LanguageEvalConfig& config, const std::string& run, const text::Tokenizer& tokenizer) {
+  if (!config.audio.empty()) {
+    const data::Content sound = config.audio_channel == "first" ? data::Content::kFirstChannel : data::Content::kSound;
+    require(tokenizer.kind() == "bytes", "--audio: sound is bytes, but the model of ", quote(run, 4096),
+            " has a tokeniser of the kind ", tokenizer.kind());
+    return data::TextCorpus(config.audio, config.max_bytes, sound).text();
+  }
+  std::string text = data::TextCorpus(config.text, config.max_bytes).text();
+  text::warn_of_unknown_text(tokenizer, text, quote(run, 4096));
+  return text;
+}
+
+void require_no_token_scores(const std::string& run, const LanguageEvalConfig& config) {
+  require(config.memory <= 0 && config.compressed_memory < 0, "--memory is for decoders, and ", quote(run, 4096),
+          " is an encoder");
+  require(config.token_scores.empty(), "--token-scores is for decoders, and ", quote(run, 4096), " is an encoder");
+}
+
+// An encoder of Hugging Face's.
+Json evaluate_encoder(const checkpoint::OpenedModel& opened, const LanguageEvalConfig& config,
+                      const training::EvaluateOptions& options) {
+  const std::string run = opened.path().string();
+  require_no_token_scores(run, config);
+  require(config.attention.empty(), "--attention is for models of `weft train`, and ", quote(run, 4096),
+          " is a Hugging Face directory; `weft convert --attention` makes another one of it");
+  tasks::TaskModelOptions open;
+  open.head = models::Head::kMaskedLanguageModel;
+  const tasks::TaskModel model = tasks::open_task_model(opened, open);
+  return training::to_json(
+      fine_tuning::evaluate_masked_text(model.model, *model.tokenizer, text_of(config, run, *model.tokenizer),
+                                        {config.mask_probability, config.masking, config.seed}, options));
+}
+
+// With config.token_scores, each token's score as a line of that file.
+Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const std::string& text,
+                      const LanguageEvalConfig& config, training::EvaluateOptions options) {
+  options.behind_zeros = config.like_transformers && model->config().is_transformer_xl();
+  if (config.token_scores.empty()) {
+    return training::to_json(training::evaluate(model, tokenizer, text, options));
+  }
+  AtomicFile out(config.token_scores);
+  options.scored = [&out](const training::TokenScore& score) {
+    const Json line = {{"begin", score.begin}, {"end", score.end}, {"bits", score.bits}, {"hit", score.hit}};
+    out.write(formats::print_json(line) + "\n");
+  };
+  const Json result = training::to_json(training::evaluate(model, tokenizer, text, options));
+  out.commit();
+  return result;
+}
+
+// Spans in tokens, by layer and head.
+Json spans_json(const models::LanguageModel& model) {
+  const at::NoGradGuard without_gradients;
+  Json layers = Json::array();
+  for (const auto& layer : attention::span_layers(*model)) {
+    const at::Tensor spans = layer->spans().contiguous();
+    const auto* const first = spans.const_data_ptr<double>();
+    layers.push_back({{"layer", layer->site().layer}, {"spans", std::vector<double>(first, first + spans.numel())}});
+  }
+  return layers;
+}
+
+Json evaluate_own(const models::LanguageModel& model, const std::string& run, const LanguageEvalConfig& config,
+                  const training::EvaluateOptions& options) {
+  if (!config.images.empty()) {
+    require(config.token_scores.empty() && config.context == 0, "--token-scores and --context are not for pictures");
+    const data::PictureTokens pictures(config.images, config.max_bytes);
+    training::check_pictures(model->config(), pictures.shape(), "--images");
+    return training::evaluate_pictures(model, pictures, options);
+  }
+  require(model->config().picture_shape.empty(), quote(run, 4096), " holds a model of pictures: give --images");
+  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
+  checkpoint::check_tokenizer(model->config(), *tokenizer, quote(run, 4096));
+  text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(run, 4096));
+  const std::string text = text_of(config, run, *tokenizer);
+  if (model->config().is_decoder) {
+    return evaluate_decoder(model, *tokenizer, text, config, options);
+  }
+  require_no_token_scores(run, config);
+  const data::MaskingOptions masking =
+      data::masking_options(*tokenizer, data::mask_id_of(*tokenizer, model->config().vocab_size),
+                            config.mask_probability, config.masking, config.seed);
+  return training::to_json(training::evaluate_masked(model, *tokenizer, text, masking, options));
+}
+
+// With the patterns of --attention, where they are given.
+models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const LanguageEvalConfig& config) {
+  if (config.like_transformers) {
+    require(config.attention.empty(), "--attention is Weft's own, and --like-transformers asks for that of ",
+            "transformers");
+    const checkpoint::PublishedDecoder* const published = opened.published_decoder();
+    return published != nullptr && published->type == checkpoint::kTransformerXl
+               ? checkpoint::load_model(opened)
+               : checkpoint::load_like_transformers(opened);
+  }
+  const std::optional<AttentionFile> file = attention_file(config.attention);
+  if (!file) {
+    return checkpoint::load_model(opened, {.attention = config.attention});
+  }
+  const models::TransformerConfig& own = opened.own_config();
+  warn_of_other_model(*file, opened.path());
+  return checkpoint::load_with_attention(opened, file->of_stack(own.num_hidden_layers, own.num_attention_heads),
+                                         file->patterns.directory);
+}
+
+}  // namespace
+
+Json eval_language(const std::string& run, const std::string& task, const LanguageEvalConfig& config) {
+  training::EvaluateOptions options;
+  options.context = config.context;
+  options.max_bytes = config.max_bytes;
+  options.dtype = training::dtype_of_model(config.dtype, run);
+  options.characters = config.audio.empty();
+  WatchedProgress progress("evaluating", "tokens");
+  options.progress = progress.callback();
+  const checkpoint::OpenedModel opened = checkpoint::open_model(run);
+  if (opened.is_encoder()) {
+    check_task(run, task, false);
+    require(!config.text.empty(), "--images and --audio are for decoders, and ", quote(run, 4096), " is an encoder");
+    Json result = evaluate_encoder(opened, config, options);
+    result["dtype"] = options.dtype;
+    return result;
+  }
+  models::LanguageModel model = load_own(opened, config);
+  check_task(run, task, model->config().is_decoder);
+  if (config.memory >= 0) {
+    model->set_memory_length(config.memory, "--memory");
+  }
+  if (config.compressed_memory >= 0) {
+    model->set_compressed_memory_length(config.compressed_memory, "--compressed-memory");
+  }
+  Json result = evaluate_own(model, run, config, options);
+  result["dtype"] = options.dtype;
+  if (result.contains("memory") && model->config().compressed_memory_length > 0) {
+    result["compressed_memory"] = model->config().compressed_memory_length;
+  }
+  if (Json spans = spans_json(model); !spans.empty()) {
+    result["spans"] = std::move(spans);
+  }
+  return result;
+}
+
+}  // namespace weft::cli
