@@ -21,6 +21,8 @@ class OpenedModel {
   explicit OpenedModel(std::filesystem::path directory);
 
   const std::filesystem::path& path() const noexcept { return path_; }
+  /// config.json as it was read: an object with a model_type.
+  const formats::Json& json() const noexcept { return json_; }
   /// Whether it is an encoder of a published family, with a valid config, and not a model of Weft's own (a decoder or
   /// encoder that `weft train` made of nothing). False for an encoder-decoder. Errors: kUnsupported for every other
   /// model, as encoder_config().

@@ -30,17 +30,20 @@ void require_cross_encoder(const checkpoint::OpenedModel& directory);
 /// beside. The settings' prompt goes before each query. A pair beyond the model's length is an error, or with
 /// run.truncate loses tokens at the end of whichever text is longer (longest_first), or with `windows` is read in
 /// windows over the text, and the best window's score is the text's. `task` has a sequence-classification head of one
-/// label. The metadata has "activation" ("Sigmoid"; "none" for raw scores) too. Errors: TextTooLong; kArgument for a
-/// pair without a second text, for an activation that Weft does not know and for one that makes all scores the same
+/// label. The metadata has "activation" ("Sigmoid"; "none" for raw scores) too, and with several windows
+/// "best_window", its place in the text {"start", "end", "byte_start", "byte_end"}. Errors: TextTooLong; kArgument for
+/// a pair without a second text, for an activation that Weft does not know and for one that makes all scores the same
 /// (Softmax), unless the scores are raw; UnfitText for a query that leaves no room for a text; kNumeric; kInterrupted.
 std::vector<TaskResult> score_pairs(TaskModel& task, std::span<const Document> pairs, const RerankOptions& options);
 
-/// [{"index", "score"}], "text" too with return_text, of the texts (`first` of each), best first, equal scores in the
-/// order of the texts; at most top_k. Errors: kArgument for another number of scores than texts.
-formats::Json ranking(std::span<const double> scores, std::span<const Document> texts, const RerankOptions& options);
+/// What score_pairs() gave for `texts` (`first` of each), in their order, as one result: [{"index", "score"}], with
+/// return_text "text" too, best first, equal scores in the order of the texts, at most top_k. A text whose result is
+/// null has no score and is not listed. The metadata has "tokens", "windows" and "truncated" as lists in the order of
+/// the texts. Errors: kArgument for another number of scores than texts.
+TaskResult ranking(std::span<const TaskResult> scores, std::span<const Document> texts, const RerankOptions& options);
 
-/// The ranking of texts (`first` of each) by how well they answer `query`. The metadata has "tokens", "windows" and
-/// "truncated" as lists, in the order of the texts. Errors: as score_pairs(), naming the text; kArgument for no texts.
+/// ranking() of texts (`first` of each) by how well they answer `query`. Errors: as score_pairs(), naming the text;
+/// kArgument for no texts.
 TaskResult rerank(TaskModel& task, const std::string& query, std::span<const Document> texts,
                   const RerankOptions& options);
 
