@@ -161,5 +161,38 @@ TEST(TextCorpus, AFileThatIsWrittenMeanwhileIsAnError) {
                      [&] { corpus.read(0, 100, text.data()); });
 }
 
+TEST(TextCorpus, AFileThatIsTouchedIsTheSameText) {
+  const test::TemporaryDirectory folder;
+  const std::filesystem::path path = folder / "text.txt";
+  const std::string content = test::random_text(1000, 1);
+  test::write_text(path, content);
+  const TextCorpus corpus({path.string()});
+  std::string text(100, '\0');
+  int times = 0;  // the system's clock of files may stand still from one to the next
+  const auto later = [&] {
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(++times));
+  };
+  corpus.remember_content();
+  later();
+  corpus.read(0, 100, text.data());
+  EXPECT_EQ(text, content.substr(0, 100));
+  test::write_text(path, content);
+  later();
+  corpus.read(900, 100, text.data());
+  EXPECT_EQ(text, content.substr(900));
+  // One byte that is never read is another text all the same: it would be read in the next epoch.
+  std::string other = content;
+  other[500] ^= 1;
+  test::write_text(path, other);
+  later();
+  for (int time = 0; time < 2; ++time) {
+    test::expect_error(ErrorKind::kIo, {"text.txt", "was written while it was in use"},
+                       [&] { corpus.read(0, 100, text.data()); });
+  }
+  test::write_text(path, content);
+  later();
+  corpus.read(0, 100, text.data());
+}
+
 }  // namespace
 }  // namespace weft::data

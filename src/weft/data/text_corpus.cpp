@@ -138,6 +138,14 @@ std::int64_t TextCorpus::unpack(readers::ByteSource& source) {
   return unpacked_ - before;
 }
 
+void TextCorpus::remember_content() const {
+  for (const TextFile& file : files_) {
+    if (file.unpacked < 0) {
+      known_->remember(file.path);
+    }
+  }
+}
+
 void TextCorpus::read_plain(const TextFile& file, std::int64_t offset, std::int64_t count, char* destination) const {
   const Descriptor descriptor = Descriptor::open_regular(file.path);
   const std::size_t got = descriptor.read_at(static_cast<std::uint64_t>(file.skipped + offset), destination,
@@ -148,7 +156,8 @@ void TextCorpus::read_plain(const TextFile& file, std::int64_t offset, std::int6
     fail(ErrorKind::kIo, named(file.path), " has shrunk while it was read: it had ", file.skipped + file.bytes,
          " bytes and now has ", descriptor.size());
   }
-  if (modified(descriptor) != file.modified) {
+  const std::int64_t written = modified(descriptor);
+  if (written != file.modified && !known_->still_holds(file.path, written)) {
     throw Error(ErrorKind::kIo,
                 concat(named(file.path), " was written while it was in use: it is not the text any more that it was"),
                 "put the file back as it was; a training run then goes on with --resume");

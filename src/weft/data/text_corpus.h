@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "weft/core/descriptor.h"
+#include "weft/data/known_contents.h"
 #include "weft/readers/byte_source.h"
 
 namespace weft::data {
@@ -51,8 +53,13 @@ class TextCorpus {
   /// Of sound: samples a second; 0 for text.
   std::int64_t rate() const noexcept { return rate_; }
 
+  /// Takes the digest of each plain file, so that one that is touched, or written again with the same content, stays
+  /// the same text to read(). For a corpus that is read for long: it reads every file whole. Errors: kIo.
+  void remember_content() const;
+
   /// Copies bytes [begin, begin + count) to `destination`.
-  /// Errors: kIo that names the file, when it went away, shrank, was written meanwhile or cannot be read.
+  /// Errors: kIo that names the file, when it went away, shrank, cannot be read, or was written meanwhile; the last
+  /// only with another content behind remember_content().
   void read(std::int64_t begin, std::int64_t count, char* destination) const;
   /// The first `maximum` bytes, or all of them when `maximum` is 0.
   std::string text(std::int64_t maximum = 0) const;
@@ -67,6 +74,7 @@ class TextCorpus {
   void read_unpacked(const TextFile& file, std::int64_t offset, std::int64_t count, char* destination) const;
 
   std::int64_t maximum_;
+  std::unique_ptr<KnownContents> known_ = std::make_unique<KnownContents>();
   std::vector<TextFile> files_;
   std::int64_t bytes_ = 0;
   Descriptor scratch_;  // of the text of gzip files, once there is one

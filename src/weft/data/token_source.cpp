@@ -123,6 +123,7 @@ std::shared_ptr<EncodedTokens> encode(const TextCorpus& corpus, const text::Toke
 std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> corpus, const text::Tokenizer& tokenizer,
                                             const std::optional<TokenCache>& cache) {
   if (tokenizer.kind() == "bytes") {
+    corpus->remember_content();
     return std::make_shared<ByteTokens>(std::move(corpus));
   }
   const std::optional<formats::Digest> key = cache ? token_key(*corpus, tokenizer) : std::nullopt;

@@ -28,8 +28,9 @@ class TokenSource {
 };
 
 /// The corpus under `tokenizer`. Text is encoded a file at a time, in pieces of about a megabyte that end with a line,
-/// and progress is shown. With a cache, tokens of an earlier call are taken from there, and new ones are kept there.
-/// Errors: kIo, also when the scratch file (in the system's folder for temporary files) does not fit.
+/// and progress is shown. Bytes stay where they are and are read as they are needed: the corpus remembers its content.
+/// With a cache, tokens of an earlier call are taken from there, and new ones are kept there. Errors: kIo, also when
+/// the scratch file (in the system's folder for temporary files) does not fit.
 std::shared_ptr<const TokenSource> tokenize(std::shared_ptr<const TextCorpus> corpus, const text::Tokenizer& tokenizer,
                                             const std::optional<TokenCache>& cache = std::nullopt);
 

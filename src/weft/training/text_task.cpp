@@ -33,6 +33,7 @@ std::shared_ptr<const data::TextCorpus> held_out_text(const TextConfig& config, 
                                                       std::size_t least) {
   constexpr std::int64_t kEnough = 4096;  // bytes that nearly always are tokens enough
   auto corpus = corpus_of(config, held_out_paths(config));
+  corpus->remember_content();  // it is read at each evaluation
   const std::int64_t all = config.max_eval_bytes == 0 ? corpus->bytes() : config.max_eval_bytes;
   const auto tokens_in = [&](std::int64_t most) {
     return tokenizer.encode(first_bytes(corpus->text(most + 4), most, tokenizer)).size();

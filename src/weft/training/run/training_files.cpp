@@ -68,9 +68,10 @@ void TrainingFiles::warn_of_changes() {
     }
   }
   if (first != nullptr) {
-    log_warning(quote(first->path.native(), 4096),
-                changed > 1 ? concat(" and ", changed - 1, " more files to train on have") : " has",
-                " changed since this run began: the run can be resumed only with the data that it began with");
+    log_warning(
+        quote(first->path.native(), 4096),
+        changed > 1 ? concat(" and ", changed - 1, " more files to train on were") : " was",
+        " written or removed since this run began: the run can be resumed only with the data that it began with");
   }
 }
 
