@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "weft/core/disk/model_file.h"
+#include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/tasks/decode/score_activation.h"
@@ -48,6 +48,17 @@ std::vector<Document> with_prompt(std::span<const Document> pairs, const std::st
     prompted.push_back({prompt + pair.first, pair.second, pair.name});
   }
   return prompted;
+}
+
+// Nothing for raw scores.
+const ScoreActivation* activation_of(const TaskModel& task, const RerankOptions& options) {
+  require(task.model->head() == Head::kSequenceClassification && task.model->config().num_labels() == 1, task.name,
+          ": reranking needs a sequence-classification head of one label");
+  if (options.raw_scores) {
+    return nullptr;
+  }
+  const std::string where = options.settings.where.empty() ? task.name : options.settings.where;
+  return &score_activation(options.settings.activation, where);
 }
 
 LengthRule rule_of(const TaskModel& task, const RerankOptions& options) {
@@ -141,7 +152,7 @@ void require_cross_encoder(const checkpoint::OpenedModel& directory) {
   const Head head = directory.head();
   const std::string name = quote(directory.path().native(), 4096);
   if (head != Head::kSequenceClassification) {
-    const bool embedder = head == Head::kNone && ModelFile(directory.path(), "modules.json").exists();
+    const bool embedder = head == Head::kNone && checkpoint::is_sentence_directory(directory.path());
     throw Error(
         ErrorKind::kArgument,
         concat(name, ": reranking needs a cross-encoder, with a sequence-classification head of one label, but ",
@@ -160,13 +171,10 @@ void require_cross_encoder(const checkpoint::OpenedModel& directory) {
   }
 }
 
+void check_rerank(const TaskModel& task, const RerankOptions& options) { activation_of(task, options); }
+
 std::vector<TaskResult> score_pairs(TaskModel& task, std::span<const Document> pairs, const RerankOptions& options) {
-  require(task.model->head() == Head::kSequenceClassification && task.model->config().num_labels() == 1, task.name,
-          ": reranking needs a sequence-classification head of one label");
-  const std::string where =
-      options.settings.where.empty() ? concat(task.name, ": cross-encoder") : options.settings.where;
-  const ScoreActivation* const activation =
-      options.raw_scores ? nullptr : &score_activation(options.settings.activation, where);
+  const ScoreActivation* const activation = activation_of(task, options);
   const std::vector<Document> prompted = with_prompt(pairs, options.settings.prompt);
   EncodedBatch encoded(task, prompted, rule_of(task, options));
   std::vector<BestWindow> best_windows(pairs.size());

@@ -26,6 +26,10 @@ struct RerankOptions {
 /// head, several labels, an embedder's modules) and the command for that. Errors: as OpenedModel::encoder_config().
 void require_cross_encoder(const checkpoint::OpenedModel& directory);
 
+/// Throws what is wrong whatever the pairs are: kArgument for a model that gives a pair no single score, and, unless
+/// scores are raw, for an activation that Weft does not know and for one that makes all scores the same (Softmax).
+void check_rerank(const TaskModel& task, const RerankOptions& options);
+
 /// For each pair of a query (`first`) and a text (`second`) a number, its score; results do not depend on the pairs
 /// beside. The settings' prompt goes before each query. A pair beyond the model's length is an error, or with
 /// run.truncate loses tokens at the end of whichever text is longer (longest_first), or with `windows` is read in

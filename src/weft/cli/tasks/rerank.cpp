@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weft rerank`: texts in the order of how well they answer a query.
+#include "weft/tasks/rerank.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/cli/commands/tensor_commands.h"
+#include "weft/cli/failure.h"
+#include "weft/cli/field_flags.h"
+#include "weft/cli/help.h"
+#include "weft/cli/output.h"
+#include "weft/cli/tasks/task_command.h"
+#include "weft/core/joined.h"
+#include "weft/core/one_line.h"
+
+namespace weft::cli {
+namespace {
+
+using formats::Json;
+
+constexpr const char* kRerankExamples =
+    "  weft rerank ms-marco-MiniLM-L6-v2 'Who wove it?' 'The weaver worked near the glass.' 'Rates rose again.'\n"
+    "  weft rerank bge-reranker-base 'Who wove it?' --file passages.jsonl --text-field passage --top-k 10 --json\n"
+    "  weft rerank bge-reranker-base 'Who wove it?' --file reports.txt --windows --out ranked.csv\n"
+    "  weft rerank bge-reranker-base --queries queries.jsonl --json   (lines {\"query\": TEXT, \"texts\": [TEXT, "
+    "...]})";
+
+struct RerankConfig {
+  std::int64_t top_k = 0;
+  bool raw_scores = false;
+  bool return_text = false;
+  bool windows = false;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    using C = RerankConfig;
+    visit(Field{"top_k", &C::top_k, "texts listed for a query, best first; 0 for all"}.at_least(0));
+    visit(Field{"raw_scores", &C::raw_scores,
+                "scores are the model's logits; else what the directory names makes scores of them, without a name a "
+                "sigmoid"});
+    visit(Field{"return_text", &C::return_text, "with --json: each result has its text, too"});
+    visit(Field{"windows", &C::windows,
+                "read a text that is too long in windows, each with the whole query; the best window's score is the "
+                "text's"});
+  }
+};
+
+struct RerankCommand {
+  TaskFlags flags;
+  std::string query;
+  TextSource source;
+  std::string queries;
+  Json given = Json::object();
+};
+
+// "0.9812  3  The weaver worked near the glass.": score, place among the texts, text.
+std::string rerank_line(const Json& entry) {
+  return concat(score_text(entry["score"].get<double>()), "  ", entry["index"].get<std::int64_t>(), "  ",
+                one_line(entry["text"].get<std::string>(), std::numeric_limits<std::size_t>::max()));
+}
+
+// "3 0.9812 | 0 0.0012": of one query among several.
+std::string ranking_line(const Json& result) {
+  return joined(result, " | ", [](const Json& entry) {
+    return concat(entry["index"].get<std::int64_t>(), " ", score_text(entry["score"].get<double>()));
+  });
+}
+
+Json rerank_columns(const Json& entry) {
+  return {{"predicted_rank", entry["rank"]}, {"predicted_score", entry["score"]}};
+}
+
+struct TextError {
+  std::size_t index = 0;
+  std::string message;
+};
+
+// The texts of one query with their scores, in the order in which they were read.
+struct ScoredTexts {
+  std::vector<tasks::Document> texts;
+  std::vector<tasks::TaskResult> scores;  // null where a text has none
+  std::vector<TextError> errors;
+
+  void take(const tasks::TaskResult& score, const tasks::Document& text) {
+    scores.push_back(score);
+    texts.push_back(text);
+  }
+  void take_error(const std::string& message, const tasks::Document& text) {
+    errors.push_back({texts.size(), message});
+    take({}, text);
+  }
+};
+
+std::vector<tasks::Document> rerank_pairs(const std::string& query, std::span<const tasks::Document> texts) {
+  std::vector<tasks::Document> pairs;
+  pairs.reserve(texts.size());
+  for (const tasks::Document& text : texts) {
+    pairs.push_back({query, text.first, text.name});
+  }
+  return pairs;
+}
+
+// One object for the whole ranking: a result's place is its order.
+void print_ranking(const ScoredTexts& scored, const tasks::RerankOptions& options) {
+  tasks::TaskResult ranked = tasks::ranking(scored.scores, scored.texts, options);
+  for (Json& entry : ranked.result) {
+    if (Json fields = fields_beside_texts(scored.texts[entry["index"].get<std::size_t>()]); !fields.is_null()) {
+      entry["fields"] = std::move(fields);
+    }
+  }
+  Json line = {{"result", std::move(ranked.result)}, {"metadata", std::move(ranked.metadata)}};
+  for (const TextError& error : scored.errors) {
+    line["errors"].push_back({{"index", error.index}, {"error", error.message}});
+  }
+  print_json(line);
+}
+
+// A line or a row each text, best first, those with errors behind.
+void list_ranking(const ScoredTexts& scored, tasks::RerankOptions options, const TaskFlags& flags, ResultSink& sink) {
+  options.return_text = true;
+  const tasks::TaskResult ranked = tasks::ranking(scored.scores, scored.texts, options);
+  std::int64_t rank = 0;
+  for (Json entry : ranked.result) {
+    const auto index = entry["index"].get<std::size_t>();
+    entry["rank"] = ++rank;
+    sink.take({std::move(entry), scored.scores[index].metadata}, scored.texts[index]);
+  }
+  for (const TextError& error : scored.errors) {
+    if (flags.out.empty()) {
+      sink.note_error(error.message);
+    } else {
+      sink.take_error(error.message, scored.texts[error.index]);
+    }
+  }
+}
+
+void rerank_one(const RerankCommand& command, OpenTask& task, const tasks::RerankOptions& options) {
+  ResultSink sink(command.flags, {rerank_line, rerank_columns});
+  const auto score = [&](std::span<const tasks::Document> texts) {
+    return tasks::score_pairs(task.model, rerank_pairs(command.query, texts), options);
+  };
+  ScoredTexts scored;
+  VisitError on_error;
+  if (sink.skips()) {
+    on_error = [&](const std::string& message, const tasks::Document& text) { scored.take_error(message, text); };
+  }
+  visit_results(
+      command.source, task.run, score,
+      [&](const tasks::TaskResult& result, const tasks::Document& text) { scored.take(result, text); },
+      writes_fields(command.flags), on_error);
+  if (!command.flags.json || !command.flags.out.empty()) {
+    list_ranking(scored, options, command.flags, sink);
+    sink.finish();
+    return;
+  }
+  print_ranking(scored, options);
+  for (std::size_t i = 0; i < scored.texts.size() - scored.errors.size(); ++i) {
+    sink.count_result();
+  }
+  for (const TextError& error : scored.errors) {
+    sink.note_error(error.message);
+  }
+  sink.finish();
+}
+
+// The texts of a record, in the words of text-embeddings-inference or of Cohere.
+std::vector<tasks::Document> texts_of_query(const tasks::Document& record) {
+  const Json& json = record.fields;
+  const bool is_object = json.is_object();
+  const char* const member = is_object && json.contains("documents") ? "documents" : "texts";
+  const bool fits = is_object && json.contains("query") && json["query"].is_string() && json.contains(member) &&
+                    json[member].is_array() && !json[member].empty() &&
+                    std::ranges::all_of(json[member], [](const Json& text) { return text.is_string(); });
+  if (!fits) {
+    fail(ErrorKind::kFormat, record.name,
+         ": expected {\"query\": TEXT, \"texts\": [TEXT, ...]}, with at least one text");
+  }
+  std::vector<tasks::Document> texts;
+  for (const Json& text : json[member]) {
+    texts.push_back({text.get<std::string>(), {}, concat(record.name, ", text ", texts.size() + 1)});
+  }
+  return texts;
+}
+
+void rerank_queries(const RerankCommand& command, OpenTask& task, const tasks::RerankOptions& options) {
+  TextSource source;
+  source.file = command.queries;
+  source.reading.format = "objects";
+  source.reading.text_field = "query";
+  const auto each = [&](std::span<const tasks::Document> records) {
+    std::vector<tasks::TaskResult> results;
+    for (const tasks::Document& record : records) {
+      const std::vector<tasks::Document> texts = texts_of_query(record);
+      results.push_back(tasks::rerank(task.model, record.fields["query"].get<std::string>(), texts, options));
+    }
+    return results;
+  };
+  ResultSink sink(command.flags, {ranking_line});
+  const auto show = [&](const tasks::TaskResult& result, const tasks::Document& record) {
+    tasks::Document shown = record;
+    shown.names_of_texts = {"query", "texts", "documents"};
+    sink.take(result, shown);
+  };
+  visit_results(source, task.run, each, show, true, sink.errors());
+  sink.finish();
+}
+
+void check_rerank_command(const RerankCommand& command, const RerankConfig& config) {
+  if (command.queries.empty() && command.query.empty()) {
+    throw UsageError("weft rerank needs a query",
+                     "for example: weft rerank DIR 'Who wove it?' --file passages.txt; or --queries FILE");
+  }
+  if (!command.queries.empty() &&
+      !(command.query.empty() && command.source.file.empty() && command.flags.out.empty())) {
+    throw UsageError(
+        "--queries FILE has the queries and their texts; QUERY, TEXT, --file and --out cannot be given with it");
+  }
+  if (config.windows && command.flags.run.value("truncate", Json(false)) == true) {
+    throw UsageError("--windows and --truncate cannot both be given: one reads a long text whole, the other cuts it");
+  }
+}
+
+void run_rerank(const RerankCommand& command) {
+  RerankConfig config;
+  formats::update_from_json(config, command.given, "weft rerank");
+  check_rerank_command(command, config);
+  const checkpoint::OpenedModel opened = checkpoint::open_model(command.flags.directory);
+  tasks::require_cross_encoder(opened);
+  tasks::RerankOptions options{.settings = checkpoint::read_cross_encoder(opened),
+                               .raw_scores = config.raw_scores,
+                               .windows = config.windows,
+                               .top_k = config.top_k,
+                               .return_text = config.return_text};
+  OpenTask task = open_task(command.flags, models::Head::kSequenceClassification, "weft rerank");
+  options.run = task.run;
+  tasks::check_rerank(task.model, options);
+  if (command.queries.empty()) {
+    rerank_one(command, task, options);
+  } else {
+    rerank_queries(command, task, options);
+  }
+}
+
+}  // namespace
+
+void add_rerank(CLI::App& parent) {
+  auto command = std::make_shared<RerankCommand>();
+  CLI::App& app = add_command(parent, "rerank", kRerankExamples);
+  add_task_directory(app, command->flags);
+  app.add_option("QUERY", command->query, "what the texts are to answer");
+  add_text_arguments(app, command->source, false);
+  app.add_option("--queries", command->queries,
+                 "file of several queries, each with texts of its own, as JSON lines or an array; - is standard input")
+      ->option_text("FILE");
+  add_result_file(app, command->flags);
+  add_fields<RerankConfig>(app, {.title = "Options"}, command->given);
+  add_task_flags(app, command->flags, true);
+  app.callback([command] { run_rerank(*command); });
+}
+
+}  // namespace weft::cli
