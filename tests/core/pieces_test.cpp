@@ -8,24 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "support/piece_counter.h"
 #include "weft/core/interrupt.h"
 
 namespace weft {
 namespace {
 
-class Counter final : public PieceWatcher {
- public:
-  explicit Counter(int pieces) : left_(pieces) {}
-  bool goes_on(std::int64_t tokens) noexcept override {
-    tokens_.push_back(tokens);
-    return --left_ > 0;
-  }
-  const std::vector<std::int64_t>& tokens() const { return tokens_; }
-
- private:
-  int left_;
-  std::vector<std::int64_t> tokens_;
-};
+using Counter = test::PieceCounter;
 
 TEST(Pieces, WithoutAWatcherNothingHappens) {
   end_piece(5);

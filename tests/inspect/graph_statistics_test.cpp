@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "support/piece_counter.h"
 #include "weft/inspect/graph/statistics.h"
 
 namespace weft::inspect {
@@ -225,6 +226,21 @@ TEST(Spectrum, OfSmallAndKnownGraphs) {
   EXPECT_NEAR(second("ring(2)", 400).value().value, std::cos(2 * M_PI / 400), 1e-9);
   EXPECT_NEAR(second("full", 2000).value().value, -1.0 / 1999, 1e-9) << "two eigenvalues only";
   EXPECT_EQ(second("segment(8)", 64).value().value, 1);
+}
+
+// Behind the graph, its paths, its clusters, its eigenvalue, and each layer.
+TEST(GraphStatistics, AreMeasuredInPieces) {
+  test::PieceCounter counter;
+  GraphRequest request = request_for(256);
+  request.layers = 6;
+  {
+    const WatchedPieces watched(counter);
+    measure("random(4)", request);
+  }
+  EXPECT_GE(counter.tokens().size(), 10U);
+  test::PieceCounter two(2);
+  const WatchedPieces watched(two);
+  test::expect_error(ErrorKind::kInterrupted, {"nobody waits"}, [&] { measure("random(4)", request); });
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/expect_error.h"
+#include "support/piece_counter.h"
 #include "weft/core/error.h"
 #include "weft/inspect/picture/canvas.h"
 #include "weft/inspect/picture/style.h"
@@ -250,6 +252,20 @@ TEST(PictureStyle, KindsDifferInLetterAndColour) {
                                << pattern::edge_kind_name(static_cast<pattern::EdgeKind>(right));
     }
   }
+}
+
+TEST(Picture, IsDrawnInPiecesAPanel) {
+  test::PieceCounter all;
+  {
+    const WatchedPieces watched(all);
+    EXPECT_EQ(picture_of("random(4)", picture_request(256, 5)).panels.size(), 5);
+  }
+  EXPECT_GE(all.tokens().size(), 5U);
+  test::PieceCounter three(3);
+  const WatchedPieces watched(three);
+  test::expect_error(ErrorKind::kInterrupted, {"nobody waits"},
+                     [] { picture_of("random(4)", picture_request(256, 5)); });
+  EXPECT_EQ(three.tokens().size(), 3U);
 }
 
 TEST(PictureStyle, OneEdgeInALargeCellIsSeen) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/inspect/cost/computed_orders.h"
 #include "weft/inspect/survey/survey.h"
 #include "weft/pattern/syntax.h"
@@ -226,6 +227,7 @@ std::vector<LayoutWork> layer_works(const pattern::Pattern& pattern, const Model
     if (works.empty() || text != known) {
       works.push_back(computed_work(pattern, site, shape.head_dim()));
       known = std::move(text);
+      end_piece();
     } else {
       works.push_back(works.back());
       works.back().layout_bytes = 0;

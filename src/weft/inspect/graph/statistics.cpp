@@ -13,6 +13,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/inspect/graph/paths.h"
 #include "weft/inspect/survey/survey.h"
 #include "weft/pattern/interval.h"
@@ -83,6 +84,7 @@ std::vector<Estimate> reach_by_layer(const pattern::Pattern& pattern, const Grap
       known = std::move(text);
     }
     result.push_back(reach.pass(graph));
+    end_piece();
   }
   return result;
 }
@@ -121,6 +123,7 @@ void measure_graph(GraphStatistics& result, const pattern::Pattern& pattern, con
     result.layout = statistics_of(layout, heads);
     result.possible_blocks = std::ssize(heads) * layout.query_blocks() * layout.key_blocks();
   }
+  end_piece();
   count_positions(result, graph);
   const bool exact = graph.positions <= request.exact_length;
   // A search may visit every word; hubs make the clustering of one position cost as much.
@@ -129,10 +132,13 @@ void measure_graph(GraphStatistics& result, const pattern::Pattern& pattern, con
       sample_positions(graph.positions, exact ? graph.positions : std::min(request.samples, affordable));
   result.sampled = exact ? 0 : std::ssize(sources);
   result.paths = path_lengths(graph, sources);
+  end_piece();
   {
     const WordRows both = symmetrised(graph);
     result.clustering = clustering_coefficient(both, sources);
+    end_piece();
     result.second_eigenvalue = second_eigenvalue(both);
+    end_piece();
   }
   if (is_reach_affordable(pattern, request, survey.words + kWordsOfDraw * survey.listed_keys)) {
     result.reach = reach_by_layer(pattern, request, sources);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
+#include "weft/core/work/pieces.h"
 #include "weft/inspect/picture/cells.h"
 #include "weft/inspect/survey/survey.h"
 #include "weft/pattern/syntax.h"
@@ -118,6 +119,7 @@ void finish_figures(Picture& picture, std::int64_t shown_heads) {
 /// Counts every edge.
 void draw_exactly(Picture& picture, const pattern::Pattern& pattern, const pattern::Site& site) {
   const pattern::BlockLayout layout = compile(pattern, site, pattern::Tile{kPictureTile, kPictureTile});
+  end_piece();
   std::int64_t shown = 0;
   for (PicturePanel& panel : picture.panels) {
     pattern::Site of_head = site;
@@ -128,6 +130,7 @@ void draw_exactly(Picture& picture, const pattern::Pattern& pattern, const patte
       add_figures(picture.figures, layout, group);
     }
     shown += std::ssize(panel.heads);
+    end_piece();
   }
   finish_figures(picture, shown);
 }
@@ -141,6 +144,7 @@ void draw_sampled(Picture& picture, const pattern::Pattern& pattern, const patte
     const double cost = question_cost(pattern.root().resolved(pattern::Context(of_head)));
     panel.cells =
         sample_cells(pattern, of_head, picture, kQuestions / cost / static_cast<double>(picture.panels.size()));
+    end_piece();
   }
 }
 
