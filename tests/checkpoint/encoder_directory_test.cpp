@@ -104,7 +104,7 @@ TEST_F(EncoderDirectory, AGraphOfTheAttentionComesAlong) {
   config.directory = source;
   model_ = test::small_encoder(config, Head::kMaskedLanguageModel);
   const auto named = named_graphs({{"attention", config.attention}, {"attention_type", "\"sparse\""}}, source);
-  ASSERT_EQ(named.size(), 1);
+  ASSERT_EQ(named.size(), 1U);
   EXPECT_EQ(named.front().name, "graphs/own.mtx");
   EXPECT_EQ(named.front().content, kOwnGraph);
   save_encoder(directory_, model_);

@@ -258,7 +258,7 @@ TEST(Picture, IsDrawnInPiecesAPanel) {
   test::PieceCounter all;
   {
     const WatchedPieces watched(all);
-    EXPECT_EQ(picture_of("random(4)", picture_request(256, 5)).panels.size(), 5);
+    EXPECT_EQ(picture_of("random(4)", picture_request(256, 5)).panels.size(), 5U);
   }
   EXPECT_GE(all.tokens().size(), 5U);
   test::PieceCounter three(3);
