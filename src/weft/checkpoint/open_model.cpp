@@ -11,11 +11,21 @@
 #include "weft/checkpoint/own_config_json.h"
 #include "weft/checkpoint/published_decoders.h"
 #include "weft/checkpoint/reformer/encoder_config_json.h"
+#include "weft/checkpoint/sentence/sentence_directory.h"
 
 namespace weft::checkpoint {
 
+namespace {
+
+// Old versions of sentence-transformers put the transformer into a folder of its own, 0_Transformer.
+std::filesystem::path folder_of_model(const std::filesystem::path& directory) {
+  return ModelFile(directory, "config.json").exists() ? directory : transformer_folder(directory);
+}
+
+}  // namespace
+
 OpenedModel::OpenedModel(std::filesystem::path directory)
-    : path_(std::move(directory)), json_(read_model_config(path_)) {}
+    : root_(std::move(directory)), path_(folder_of_model(root_)), json_(read_model_config(path_)) {}
 
 bool OpenedModel::is_encoder() const {
   if (is_own_model(json_) || published_decoder() != nullptr || is_encoder_decoder()) {

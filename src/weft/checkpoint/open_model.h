@@ -20,7 +20,10 @@ class OpenedModel {
  public:
   explicit OpenedModel(std::filesystem::path directory);
 
+  /// The folder with config.json, the weights and the tokeniser.
   const std::filesystem::path& path() const noexcept { return path_; }
+  /// What was opened: path(), or the directory above it, whose modules.json puts the transformer into a sub-folder.
+  const std::filesystem::path& root() const noexcept { return root_; }
   /// config.json as it was read: an object with a model_type.
   const formats::Json& json() const noexcept { return json_; }
   /// Whether it is an encoder of a published family, with a valid config, and not a model of Weft's own (a decoder or
@@ -47,6 +50,7 @@ class OpenedModel {
   const models::TransformerConfig& own_config() const;
 
  private:
+  std::filesystem::path root_;
   std::filesystem::path path_;
   formats::Json json_;
   mutable std::optional<models::Head> wanted_;

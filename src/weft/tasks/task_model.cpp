@@ -70,6 +70,7 @@ TaskModel describe_task_model(const checkpoint::OpenedModel& directory, const Ta
     text::warn_of_small_vocabulary(*task.tokenizer, task.rows, task.name);
   }
   task.maximum = longest_input(config, *task.tokenizer, options.max_length, task.name);
+  task.longest = config.maximum_length();
   task.type_ids = passes_types(config, *task.tokenizer);
   task.dtype = options.dtype;
   task.products = options.products;

@@ -30,6 +30,7 @@ struct TaskModel {
   std::shared_ptr<text::UnknownTokens> unknown;  ///< of all texts that were read
   std::string name;                              ///< of the directory, for messages
   std::int64_t maximum = 0;                      ///< tokens of a window, special ones included
+  std::int64_t longest = 0;                      ///< tokens that the model itself takes, whatever its files say
   std::int64_t rows = 0;                         ///< of the embedding: ids are below it
   std::int64_t types = 0;                        ///< of tokens (type_vocab_size): token types are below it
   at::ScalarType dtype = at::kFloat;

@@ -49,7 +49,7 @@ HuggingFaceTokenizer::~HuggingFaceTokenizer() = default;
 
 bool HuggingFaceTokenizer::present_in(const std::filesystem::path& directory) { return has_tokenizer_files(directory); }
 
-HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& directory)
+HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& directory, const TokenizerOptions& options)
     : files_(read_tokenizer_files(directory)) {
   // The settings matter beside a tokenizer.json too: only they say which token has which role.
   const std::string where = quote(directory.native(), 4096);
@@ -60,7 +60,10 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& director
   type_ids_ = settings.type_ids || settings.tokenizer_class.empty()
                   ? settings.type_ids
                   : std::optional(without_fast(settings.tokenizer_class) == "BertTokenizer");
-  const std::string text = tokenizer_json(files_, settings, where);
+  std::string text = tokenizer_json(files_, settings, where);
+  if (options.lower_case_first) {
+    text = lowercased_first(text, concat(where, ": tokenizer.json"));
+  }
   ForeignText error;
   tokenizer_.reset(weft_tokenizer_load(bytes_of(text), text.size(), error.get()));
   where_ = rules_file(files_, where);

@@ -23,12 +23,17 @@ namespace weft::text {
 enum class SpecialRole { kBegin, kEnd, kUnknown, kSeparator, kPadding, kClass, kMask };
 inline constexpr std::size_t kSpecialRoles = 7;
 
+/// What is changed about a tokeniser's rules as it is read; what save() writes stays as it was.
+struct TokenizerOptions {
+  bool lower_case_first = false;  ///< lowercase texts before all other rules, where no rule does
+};
+
 class HuggingFaceTokenizer final : public Tokenizer {
  public:
   /// The tokeniser whose files lie in `directory`: tokenizer.json if it is there, else one of the other three. Reads
   /// tokenizer_config.json, special_tokens_map.json and added_tokens.json too. Errors: kIo; kFormat naming the file and
   /// what is wrong; kUnsupported for a tokeniser class without a tokenizer.json that is none of the three.
-  explicit HuggingFaceTokenizer(const std::filesystem::path& directory);
+  explicit HuggingFaceTokenizer(const std::filesystem::path& directory, const TokenizerOptions& options = {});
   ~HuggingFaceTokenizer() override;
   HuggingFaceTokenizer(const HuggingFaceTokenizer&) = delete;
   HuggingFaceTokenizer& operator=(const HuggingFaceTokenizer&) = delete;

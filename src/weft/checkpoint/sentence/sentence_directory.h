@@ -25,6 +25,7 @@ struct SentenceDirectory {
   std::string similarity = "cosine";               ///< or dot, euclidean, manhattan
   std::int64_t truncate_dim = 0;                   ///< numbers that are kept of a vector, behind all modules; 0: all
   std::string model_type = "SentenceTransformer";  ///< or CrossEncoder, whose modules are not read
+  std::string activation_fn;  ///< of a cross-encoder that version 6 wrote: the path of its function; empty: not said
 };
 
 /// Whether `directory` has a modules.json.

@@ -7,6 +7,7 @@
 #include "weft/core/error.h"
 #include "weft/core/files.h"
 #include "weft/core/quote.h"
+#include "weft/formats/json_members.h"
 #include "weft/formats/pickle/pickled_words.h"
 #include "weft/text/hugging_face/compose.h"
 #include "weft/text/hugging_face/vocabulary.h"
@@ -117,6 +118,29 @@ std::string tokenizer_json(const TokenizerFiles& files, TokenizerSettings& setti
     fail(ErrorKind::kIo, where, ": ", kBytePairs, " needs ", kMerges, " beside it");
   }
   return compose_roberta(files.at(kBytePairs), files.at(kMerges), settings, where);
+}
+
+std::string lowercased_first(const std::string& json, const std::string& where) {
+  using formats::Json;
+  Json tokenizer = formats::parse_json(json, where);
+  const Json found = tokenizer.is_object() ? tokenizer.value("normalizer", Json()) : Json();
+  const auto type_is = [](const Json& normalizer, const char* type) {
+    return normalizer.is_object() && normalizer.value("type", Json()) == type;
+  };
+  Json rules = Json::array();
+  if (type_is(found, "Sequence")) {
+    rules = formats::list_member(found, "normalizers", concat(where, ": normalizer"));
+  } else if (found.is_object()) {
+    rules.push_back(found);
+  }
+  if (!tokenizer.is_object() || std::ranges::any_of(rules, [&](const Json& one) { return type_is(one, "Lowercase"); })) {
+    return json;  // what is no object is refused by whoever loads it
+  }
+  Json lower = Json::object();
+  lower["type"] = "Lowercase";
+  rules.insert(rules.begin(), lower);
+  tokenizer["normalizer"] = Json{{"type", "Sequence"}, {"normalizers", rules}};
+  return formats::print_json(tokenizer);
 }
 
 }  // namespace weft::text

@@ -23,6 +23,10 @@ TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory);
 /// read from tokenizer.json only; all name `where`.
 std::string tokenizer_json(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where);
 
+/// `json`, a tokenizer.json, with a Lowercase before its other normalizers, unless there is one: what do_lower_case of
+/// sentence-transformers asks for. Errors: kFormat naming `where`.
+std::string lowercased_first(const std::string& json, const std::string& where);
+
 /// A tokeniser class of transformers without its ending, for comparison.
 constexpr std::string_view without_fast(std::string_view name) {
   name.remove_suffix(name.ends_with("Fast") ? 4 : 0);

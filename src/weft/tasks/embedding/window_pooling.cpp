@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each mode is a weight for each row, but for max.
+#include "weft/tasks/embedding/window_pooling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "weft/core/error.h"
+
+namespace weft::tasks {
+namespace {
+
+using checkpoint::PoolingMode;
+
+std::span<const float> row_of(const WindowRows& rows, std::int64_t row) {
+  const auto width = static_cast<std::size_t>(rows.width);
+  return rows.hidden.subspan(static_cast<std::size_t>(row) * width, width);
+}
+
+void add_row(WindowPart& part, std::span<const float> row, double weight) {
+  for (std::size_t column = 0; column < row.size(); ++column) {
+    part.values[column] += weight * static_cast<double>(row[column]);
+  }
+  part.weight += weight;
+}
+
+void take_largest(WindowPart& part, std::span<const float> row) {
+  for (std::size_t column = 0; column < row.size(); ++column) {
+    part.values[column] = std::max(part.values[column], static_cast<double>(row[column]));
+  }
+  part.weight = 1.0;
+}
+
+bool is_of_one_row(PoolingMode mode) { return mode == PoolingMode::kCls || mode == PoolingMode::kLastToken; }
+
+}  // namespace
+
+WindowPart window_part(const WindowRows& rows, PoolingMode mode) {
+  const auto width = static_cast<std::size_t>(rows.width);
+  require(rows.width >= 1 && !rows.hidden.empty() && rows.hidden.size() % width == 0, "pooling needs rows of ",
+          rows.width, " numbers, found ", rows.hidden.size(), " in all");
+  const auto tokens = static_cast<std::int64_t>(rows.hidden.size() / width);
+  const bool largest = mode == PoolingMode::kMax;
+  WindowPart part{std::vector<double>(width, largest ? -std::numeric_limits<double>::infinity() : 0.0)};
+  if (is_of_one_row(mode)) {
+    const std::int64_t row = mode == PoolingMode::kCls ? rows.first : tokens - 1;
+    if (row >= rows.first && row < tokens) {
+      add_row(part, row_of(rows, row), 1.0);
+    }
+    return part;
+  }
+  for (std::int64_t row = std::max(rows.begin, rows.first); row < rows.end; ++row) {
+    if (largest) {
+      take_largest(part, row_of(rows, row));
+    } else {
+      add_row(part, row_of(rows, row),
+              mode == PoolingMode::kWeightedMean ? static_cast<double>(rows.place + row + 1) : 1.0);
+    }
+  }
+  return part;
+}
+
+std::vector<double> join_parts(std::span<const WindowPart> parts, PoolingMode mode) {
+  WindowPart whole;
+  for (const WindowPart& part : parts) {
+    if (part.weight <= 0) {
+      continue;
+    }
+    if (whole.values.empty()) {
+      whole = part;
+      continue;
+    }
+    whole.weight += part.weight;
+    for (std::size_t column = 0; column < whole.values.size(); ++column) {
+      const double other = part.values[column];
+      whole.values[column] =
+          mode == PoolingMode::kMax ? std::max(whole.values[column], other) : whole.values[column] + other;
+    }
+  }
+  require(whole.weight > 0, "pooling needs at least one row that counts");
+  const double divisor = mode == PoolingMode::kMax              ? 1.0
+                         : mode == PoolingMode::kMeanSqrtLength ? std::sqrt(whole.weight)
+                                                                : whole.weight;
+  for (double& value : whole.values) {
+    value /= divisor;
+  }
+  return whole.values;
+}
+
+}  // namespace weft::tasks
