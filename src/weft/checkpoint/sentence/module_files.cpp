@@ -36,8 +36,6 @@ constexpr std::array<std::pair<const char*, PoolingMode>, kPoolingModes> kFlags{
     {"pooling_mode_lasttoken", PoolingMode::kLastToken},
 }};
 
-std::string quoted(const fs::path& path) { return quote(path.native(), 4096); }
-
 // A module's config.json, and how errors name it.
 struct ModuleConfig {
   Json json;
@@ -47,9 +45,9 @@ struct ModuleConfig {
 ModuleConfig read_config(const fs::path& directory, const ListedModule& listed) {
   const ModelFile file(directory, listed.path / kConfig);
   if (!file.exists()) {
-    throw Error(ErrorKind::kFormat, concat(listed.where, ": there is no ", quoted(file.path())), kCopyWhole);
+    throw Error(ErrorKind::kFormat, concat(listed.where, ": there is no ", quoted_place(file.path())), kCopyWhole);
   }
-  return {formats::read_json_object(file), quoted(file.path())};
+  return {formats::read_json_object(file), quoted_place(file.path())};
 }
 
 std::int64_t size_of(const ModuleConfig& config, std::string_view name) {
@@ -67,10 +65,10 @@ void require_vector(const ModuleConfig& config) {
     const auto found = config.json.find(name);
     if (found != config.json.end() && !found->is_null() &&
         formats::value_of<std::string>(config.json, name, config.where) != kVector) {
-      throw Error(ErrorKind::kUnsupported,
-                  concat(config.where, ": ", name, " must be ", quote(kVector), ", found ",
-                         quote(found->get<std::string>())),
-                  "Weft makes one vector a text; a model with one a token is read by other programs");
+      throw Error(
+          ErrorKind::kUnsupported,
+          concat(config.where, ": ", name, " must be ", quote(kVector), ", found ", quote(found->get<std::string>())),
+          "Weft makes one vector a text; a model with one a token is read by other programs");
     }
   }
 }
@@ -127,7 +125,7 @@ std::unique_ptr<formats::TensorFile> open_weights(const fs::path& directory, con
   }
   throw Error(ErrorKind::kFormat,
               concat(listed.where, ": there is no model.safetensors or pytorch_model.bin in ",
-                     quoted(directory / listed.path)),
+                     quoted_place(directory / listed.path)),
               kCopyWhole);
 }
 
@@ -140,7 +138,7 @@ std::unique_ptr<formats::TensorFile> open_weights(const fs::path& directory, con
 std::vector<at::Tensor> read_weights(const fs::path& directory, const ListedModule& listed,
                                      const std::vector<ExpectedTensor>& expected) {
   const std::unique_ptr<formats::TensorFile> file = open_weights(directory, listed);
-  const std::string where = quoted(file->path());
+  const std::string where = quoted_place(file->path());
   for (const formats::TensorInfo& info : file->tensors()) {
     if (std::ranges::find(expected, info.name, &ExpectedTensor::name) == expected.end()) {
       fail(ErrorKind::kFormat, where, ": ", quote(info.name), " belongs to no weight that config.json beside it names");
@@ -169,9 +167,9 @@ SentenceModule read_dense(const fs::path& directory, const ListedModule& listed)
   const ModuleConfig config = read_config(directory, listed);
   require_vector(config);
   for (const auto& [name, value] : config.json.items()) {
-    constexpr std::array<std::string_view, 7> kKnown{
-        "in_features",       "out_features",       "bias",        "activation_function",
-        "module_input_name", "module_output_name", "use_residual"};
+    constexpr std::array<std::string_view, 7> kKnown{"in_features",         "out_features",      "bias",
+                                                     "activation_function", "module_input_name", "module_output_name",
+                                                     "use_residual"};
     if (std::ranges::find(kKnown, name) == kKnown.end()) {
       log_warning(config.where, ": ", quote(name), " is no setting of a Dense, and is not read");
     }
@@ -308,6 +306,8 @@ std::pair<std::int64_t, std::int64_t> widths(const SentenceModule& module) {
 }
 
 }  // namespace
+
+std::string quoted_place(const fs::path& path) { return quote(path.native(), 4096); }
 
 bool is_module_kind(std::string_view kind) {
   return std::ranges::find(kReaders, kind, &std::pair<std::string_view, ReadModule>::first) != kReaders.end();

@@ -17,6 +17,9 @@ struct ListedModule {
   std::string where;           ///< "DIR/modules.json: module 2 (Dense in '2_Dense')", for errors
 };
 
+/// A path in quotes, for messages.
+std::string quoted_place(const std::filesystem::path& path);
+
 /// Whether Weft has modules of that kind behind a transformer.
 bool is_module_kind(std::string_view kind);
 

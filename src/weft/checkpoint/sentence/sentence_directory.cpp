@@ -30,8 +30,6 @@ constexpr std::array kTransformerSettings{"sentence_bert_config.json",       "se
 constexpr const char* kTransformer = "Transformer";
 constexpr const char* kCrossEncoder = "CrossEncoder";
 
-std::string quoted(const fs::path& path) { return quote(path.native(), 4096); }
-
 // A folder below the directory, on any system: nothing that leads out of it.
 fs::path checked_folder(const fs::path& directory, const std::string& path, const std::string& where) {
   const fs::path folder(path);
@@ -54,7 +52,7 @@ std::string kind_of(const std::string& type, const std::string& where) {
 }
 
 ListedModule listed_module(const fs::path& directory, const Json& entry, std::size_t number, std::int64_t& last_idx) {
-  const std::string where = concat(quoted(directory / kModules), ": module ", number);
+  const std::string where = concat(quoted_place(directory / kModules), ": module ", number);
   ListedModule listed;
   listed.kind = kind_of(formats::value_of<std::string>(entry, "type", where), where);
   listed.path = checked_folder(directory, formats::value_of<std::string>(entry, "path", where), where);
@@ -72,7 +70,7 @@ std::vector<ListedModule> read_list(const fs::path& directory) {
   const ModelFile file(directory, kModules);
   const Json json = formats::read_json(file);
   constexpr std::size_t kMost = 64;
-  const std::string where = quoted(file.path());
+  const std::string where = quoted_place(file.path());
   if (!json.is_array() || json.empty()) {
     formats::wrong_type(concat(where, ": the content"), "a list of modules", json);
   }
@@ -85,10 +83,10 @@ std::vector<ListedModule> read_list(const fs::path& directory) {
     modules.push_back(listed_module(directory, entry, modules.size(), last_idx));
   }
   if (modules.front().kind != kTransformer) {
-    throw Error(ErrorKind::kUnsupported,
-                concat(modules.front().where, ": the first module must be a Transformer, found ",
-                       quote(modules.front().kind)),
-                "Weft embeds with transformers; what looks words up in a table is read by sentence-transformers");
+    throw Error(
+        ErrorKind::kUnsupported,
+        concat(modules.front().where, ": the first module must be a Transformer, found ", quote(modules.front().kind)),
+        "Weft embeds with transformers; what looks words up in a table is read by sentence-transformers");
   }
   return modules;
 }
@@ -98,7 +96,7 @@ void require_folder(const fs::path& directory, const ListedModule& listed) {
   const fs::path folder = directory / listed.path;
   const bool needs_nothing = listed.kind == "Normalize" || listed.kind == "Dropout";
   if (!needs_nothing && !fs::is_directory(folder, error)) {
-    throw Error(ErrorKind::kFormat, concat(listed.where, ": its folder ", quoted(folder), " is not there"),
+    throw Error(ErrorKind::kFormat, concat(listed.where, ": its folder ", quoted_place(folder), " is not there"),
                 "copy the directory whole; a model of the Hub comes whole with weft download NAME");
   }
 }
@@ -121,10 +119,11 @@ std::vector<SentenceModule> read_modules(const fs::path& directory, const std::v
   for (std::size_t i = 1; i < list.size(); ++i) {
     const ListedModule& listed = list[i];
     if (!is_module_kind(listed.kind)) {
-      throw Error(ErrorKind::kUnsupported,
-                  concat(listed.where, ": Weft has the modules Pooling, Dense, LayerNorm, Normalize and Dropout behind ",
-                         "one Transformer, found ", quote(listed.kind)),
-                  "sentence-transformers opens such a directory");
+      throw Error(
+          ErrorKind::kUnsupported,
+          concat(listed.where, ": Weft has the modules Pooling, Dense, LayerNorm, Normalize and Dropout behind ",
+                 "one Transformer, found ", quote(listed.kind)),
+          "sentence-transformers opens such a directory");
     }
     require_folder(directory, listed);
     if (comes_too_early(listed, !modules.empty())) {
@@ -171,8 +170,8 @@ void check_transformer(const Json& settings, const std::string& where, bool cros
     expect("module_output_name", "token_embeddings");
     check_modalities(settings, where);
   }
-  constexpr std::array<std::string_view, 6> kRead{"max_seq_length",   "do_lower_case",      "transformer_task",
-                             "modality_config", "module_output_name", "unpad_inputs"};
+  constexpr std::array<std::string_view, 6> kRead{"max_seq_length",  "do_lower_case",      "transformer_task",
+                                                  "modality_config", "module_output_name", "unpad_inputs"};
   for (const auto& [name, value] : settings.items()) {
     const bool says_nothing = value.is_null() || (value.is_structured() && value.empty());
     if (std::ranges::find(kRead, name) == kRead.end() && !says_nothing) {
@@ -188,7 +187,7 @@ void read_transformer_settings(const fs::path& directory, const fs::path& folder
     if (settings.empty()) {
       continue;
     }
-    const std::string where = quoted(file.path());
+    const std::string where = quoted_place(file.path());
     check_transformer(settings, where, sentence.model_type == kCrossEncoder);
     if (const auto found = settings.find("max_seq_length"); found != settings.end() && !found->is_null()) {
       sentence.max_seq_length = formats::value_of<std::int64_t>(settings, "max_seq_length", where);
@@ -228,7 +227,7 @@ void read_settings(const fs::path& directory, SentenceDirectory& sentence) {
     return;
   }
   const Json settings = formats::read_json_object(file);
-  const std::string where = quoted(file.path());
+  const std::string where = quoted_place(file.path());
   sentence.model_type = said_or(settings, "model_type", where, sentence.model_type);
   sentence.activation_fn = said_or<std::string>(settings, "activation_fn", where, {});
   read_prompts(settings, where, sentence);
@@ -292,8 +291,8 @@ std::optional<SentenceDirectory> read_sentence_directory(const fs::path& directo
   read_settings(directory, sentence);
   if (sentence.model_type != kCrossEncoder && sentence.model_type != "SentenceTransformer") {
     throw Error(ErrorKind::kUnsupported,
-                concat(quoted(directory / kSettings), ": model_type must be SentenceTransformer or CrossEncoder, found ",
-                       quote(sentence.model_type)),
+                concat(quoted_place(directory / kSettings),
+                       ": model_type must be SentenceTransformer or CrossEncoder, found ", quote(sentence.model_type)),
                 "sentence-transformers opens such a directory");
   }
   const std::vector<ListedModule> list = read_list(directory);

@@ -28,13 +28,19 @@ struct NamedActivation {
 
 // The first is in torch.nn.modules.linear, the others in torch.nn.modules.activation.
 constexpr std::array kActivations{
-    NamedActivation{DenseActivation::kIdentity, "Identity"}, NamedActivation{DenseActivation::kTanh, "Tanh"},
-    NamedActivation{DenseActivation::kSigmoid, "Sigmoid"},   NamedActivation{DenseActivation::kRelu, "ReLU"},
-    NamedActivation{DenseActivation::kGelu, "GELU"},         NamedActivation{DenseActivation::kSilu, "SiLU"},
-    NamedActivation{DenseActivation::kElu, "ELU"},           NamedActivation{DenseActivation::kSelu, "SELU"},
+    NamedActivation{DenseActivation::kIdentity, "Identity"},
+    NamedActivation{DenseActivation::kTanh, "Tanh"},
+    NamedActivation{DenseActivation::kSigmoid, "Sigmoid"},
+    NamedActivation{DenseActivation::kRelu, "ReLU"},
+    NamedActivation{DenseActivation::kGelu, "GELU"},
+    NamedActivation{DenseActivation::kSilu, "SiLU"},
+    NamedActivation{DenseActivation::kElu, "ELU"},
+    NamedActivation{DenseActivation::kSelu, "SELU"},
     NamedActivation{DenseActivation::kLeakyRelu, "LeakyReLU"},
-    NamedActivation{DenseActivation::kSoftplus, "Softplus"}, NamedActivation{DenseActivation::kMish, "Mish"},
-    NamedActivation{DenseActivation::kHardtanh, "Hardtanh"}, NamedActivation{DenseActivation::kRelu6, "ReLU6"},
+    NamedActivation{DenseActivation::kSoftplus, "Softplus"},
+    NamedActivation{DenseActivation::kMish, "Mish"},
+    NamedActivation{DenseActivation::kHardtanh, "Hardtanh"},
+    NamedActivation{DenseActivation::kRelu6, "ReLU6"},
 };
 
 std::string_view activation_name(DenseActivation activation) {
@@ -82,7 +88,7 @@ std::string pooling_text(const std::vector<PoolingMode>& modes) {
 
 std::string_view kind_name(const SentenceModule& module) noexcept {
   constexpr std::array<std::string_view, std::variant_size_v<SentenceModule>> kKinds{"Pooling", "Dense", "LayerNorm",
-                                                                                    "Normalize", "Dropout"};
+                                                                                     "Normalize", "Dropout"};
   return kKinds[module.index()];
 }
 

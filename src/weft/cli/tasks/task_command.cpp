@@ -45,26 +45,29 @@ void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed) {
   show_first(app, first);
 }
 
-OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
+TaskOptions task_options(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
   if (!flags.out.empty()) {
     check_result_path(flags.out);
   }
   TextRunConfig config;
   formats::update_from_json(config, flags.run, command);
   const EncoderSettings settings = encoder_settings(flags.encoder, command, flags.directory);
-  tasks::TaskModelOptions options;
-  options.head = head;
-  options.encoder = settings.encoder;
-  options.dtype = settings.dtype;
-  options.products = settings.products;
-  options.check_finite = settings.check_finite;
-  options.max_length = config.max_length;
-  OpenTask task;
-  task.model = tasks::open_task_model(flags.directory, options);
-  task.run.truncate = config.truncate;
-  task.run.stride = config.stride;
-  task.run.batch = {config.batch_size, config.batch_tokens};
-  return task;
+  TaskOptions options;
+  options.model.head = head;
+  options.model.encoder = settings.encoder;
+  options.model.dtype = settings.dtype;
+  options.model.products = settings.products;
+  options.model.check_finite = settings.check_finite;
+  options.model.max_length = config.max_length;
+  options.run.truncate = config.truncate;
+  options.run.stride = config.stride;
+  options.run.batch = {config.batch_size, config.batch_tokens};
+  return options;
+}
+
+OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command) {
+  const TaskOptions options = task_options(flags, head, command);
+  return {tasks::open_task_model(flags.directory, options.model), options.run};
 }
 
 bool writes_fields(const TaskFlags& flags) { return flags.json || !flags.out.empty(); }

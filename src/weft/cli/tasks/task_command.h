@@ -59,6 +59,14 @@ void add_task_directory(CLI::App& app, TaskFlags& flags);
 /// Adds the flags above. `windowed`: the task goes over long texts in windows, and has --stride.
 void add_task_flags(CLI::App& app, TaskFlags& flags, bool windowed);
 
+/// What the flags amount to: how a model is opened, and how it is run.
+struct TaskOptions {
+  tasks::TaskModelOptions model;
+  tasks::RunOptions run;
+};
+/// Errors: those of encoder_settings() and check_result_path().
+TaskOptions task_options(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command);
+
 /// A model opened for a task, and how to run it.
 struct OpenTask {
   tasks::TaskModel model;

@@ -62,7 +62,7 @@ std::int64_t count_prompt_tokens(const TaskModel& model, const std::string& prom
   return tokens > 0 && encoding.special_mask.back() == 1 ? tokens - 1 : tokens;
 }
 
-std::vector<Document> with_prompt(std::span<const Document> documents, const std::string& prompt) {
+std::vector<Document> prompted_documents(std::span<const Document> documents, const std::string& prompt) {
   std::vector<Document> prompted;
   prompted.reserve(documents.size());
   for (const Document& document : documents) {
@@ -73,8 +73,8 @@ std::vector<Document> with_prompt(std::span<const Document> documents, const std
 
 // The rows of a window that it answers for: its own half of what it shares with its neighbours, and the special tokens
 // before the first window's and behind the last one's.
-std::pair<std::int64_t, std::int64_t> own_rows(const EncodedDocument& document, std::size_t window,
-                                               std::int64_t stride) {
+std::pair<std::int64_t, std::int64_t> rows_of_its_own(const EncodedDocument& document, std::size_t window,
+                                                      std::int64_t stride) {
   const std::vector<std::int64_t>& special = document.windows[window].special_mask;
   const std::int64_t text = std::find(special.begin(), special.end(), 0) - special.begin();
   const auto tokens = static_cast<std::size_t>(std::count(special.begin(), special.end(), 0));
@@ -99,13 +99,18 @@ std::vector<formats::Json> visit_states(TaskModel& model, const EmbedRecipe& rec
                                         std::span<const Document> documents, const RunOptions& run,
                                         const TakeStates& take) {
   const std::vector<Document> prompted =
-      recipe.prompt.empty() ? std::vector<Document>() : with_prompt(documents, recipe.prompt);
+      recipe.prompt.empty() ? std::vector<Document>() : prompted_documents(documents, recipe.prompt);
   const LengthRule rule = windowed_texts(model, run, text::Truncation::kOnlyFirst);
   EncodedBatch encoded(model, prompted.empty() ? documents : std::span<const Document>(prompted), rule);
   const std::int64_t prompt_tokens = count_prompt_tokens(model, recipe.prompt);
+  std::vector<std::vector<std::int64_t>> places;
+  places.reserve(documents.size());
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    places.push_back(places_of(encoded[i], rule.stride));
+  }
   encoded.run(model, run.batch, true, [&](const EncodedBatch::Place& at, const WindowOutput& output) {
     const EncodedDocument& document = encoded[at.document];
-    const auto [begin, end] = own_rows(document, at.window, rule.stride);
+    const auto [begin, end] = rows_of_its_own(document, at.window, rule.stride);
     TokenStates states;
     states.document = at.document;
     states.window = at.window;
@@ -114,7 +119,7 @@ std::vector<formats::Json> visit_states(TaskModel& model, const EmbedRecipe& rec
     states.hidden = output.hidden;
     states.begin = begin;
     states.end = end;
-    states.place = places_of(document, rule.stride)[at.window];
+    states.place = places[at.document][at.window];
     states.prompt = std::clamp<std::int64_t>(prompt_tokens - states.place, 0, output.hidden.size(0));
     states.prompt_bytes = static_cast<std::int64_t>(recipe.prompt.size());
     require_finite(numbers(output.hidden));
@@ -153,7 +158,8 @@ at::Tensor joined(const std::vector<TextParts>& parts, const EmbedRecipe& recipe
   auto* out = pooled.mutable_data_ptr<double>();
   for (std::size_t text = 0; text < parts.size(); ++text) {
     for (std::size_t mode = 0; mode < recipe.pooling.modes.size(); ++mode) {
-      const bool counts = std::ranges::any_of(parts[text][mode], [](const WindowPart& part) { return part.weight > 0; });
+      const bool counts =
+          std::ranges::any_of(parts[text][mode], [](const WindowPart& part) { return part.weight > 0; });
       if (!counts) {
         throw UnfitText(concat(documents[text].name, ": has no token beside the prompt, whose tokens do not count"),
                         "the directory's Pooling has include_prompt false: give a text that is not empty");
@@ -170,8 +176,7 @@ at::Tensor joined(const std::vector<TextParts>& parts, const EmbedRecipe& recipe
 
 }  // namespace
 
-Embedder open_embedder(const OpenedModel& directory, const TaskModelOptions& options,
-                       const EmbedOverrides& overrides) {
+Embedder open_embedder(const OpenedModel& directory, const TaskModelOptions& options, const EmbedOverrides& overrides) {
   const std::optional<SentenceDirectory> sentence = read_for_embedding(directory, overrides);
   // A config.json in the root is another model's where the list puts the transformer elsewhere.
   const bool elsewhere = sentence && sentence->transformer != directory.path();
@@ -207,9 +212,8 @@ std::vector<TextVector> embed_texts(Embedder& embedder, std::span<const Document
   const EmbedRecipe recipe = with_request(embedder.recipe, run.request, embedder.model.name);
   std::vector<TextParts> parts(documents.size());
   std::vector<formats::Json> metadata =
-      visit_states(embedder.model, recipe, documents, run.run, [&](const TokenStates& states) {
-        take_window(parts[states.document], recipe.pooling, states);
-      });
+      visit_states(embedder.model, recipe, documents, run.run,
+                   [&](const TokenStates& states) { take_window(parts[states.document], recipe.pooling, states); });
   formats::Json said = applied(recipe);
   said["max_length"] = embedder.model.maximum;
   const c10::InferenceMode no_graph;

@@ -14,7 +14,7 @@ namespace {
 
 using checkpoint::PoolingMode;
 
-std::span<const float> row_of(const WindowRows& rows, std::int64_t row) {
+std::span<const float> pooled_row(const WindowRows& rows, std::int64_t row) {
   const auto width = static_cast<std::size_t>(rows.width);
   return rows.hidden.subspan(static_cast<std::size_t>(row) * width, width);
 }
@@ -47,15 +47,15 @@ WindowPart window_part(const WindowRows& rows, PoolingMode mode) {
   if (is_of_one_row(mode)) {
     const std::int64_t row = mode == PoolingMode::kCls ? rows.first : tokens - 1;
     if (row >= rows.first && row < tokens) {
-      add_row(part, row_of(rows, row), 1.0);
+      add_row(part, pooled_row(rows, row), 1.0);
     }
     return part;
   }
   for (std::int64_t row = std::max(rows.begin, rows.first); row < rows.end; ++row) {
     if (largest) {
-      take_largest(part, row_of(rows, row));
+      take_largest(part, pooled_row(rows, row));
     } else {
-      add_row(part, row_of(rows, row),
+      add_row(part, pooled_row(rows, row),
               mode == PoolingMode::kWeightedMean ? static_cast<double>(rows.place + row + 1) : 1.0);
     }
   }

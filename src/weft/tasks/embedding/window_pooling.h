@@ -27,8 +27,8 @@ struct WindowPart {
   double weight = 0.0;  ///< 0: none of its rows counts
 };
 
-/// Of max, mean, mean_sqrt_len_tokens and weightedmean the rows [begin, end), the first `first` left out; of cls the row
-/// `first`; of lasttoken the last row. Errors: kArgument for `hidden` without a whole row.
+/// Of max, mean, mean_sqrt_len_tokens and weightedmean the rows [begin, end), the first `first` left out; of cls the
+/// row `first`; of lasttoken the last row. Errors: kArgument for `hidden` without a whole row.
 WindowPart window_part(const WindowRows& rows, checkpoint::PoolingMode mode);
 
 /// The text's vector out of its windows' parts, in the order of the text. Errors: kArgument where no row counts.

@@ -133,7 +133,8 @@ std::string lowercased_first(const std::string& json, const std::string& where) 
   } else if (found.is_object()) {
     rules.push_back(found);
   }
-  if (!tokenizer.is_object() || std::ranges::any_of(rules, [&](const Json& one) { return type_is(one, "Lowercase"); })) {
+  if (!tokenizer.is_object() ||
+      std::any_of(rules.begin(), rules.end(), [&](const Json& one) { return type_is(one, "Lowercase"); })) {
     return json;  // what is no object is refused by whoever loads it
   }
   Json lower = Json::object();
