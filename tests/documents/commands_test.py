@@ -23,7 +23,7 @@ from world import NAMES, World  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Pages that make all that they need, whose commands run without small.py: they are short enough.
-WHOLE = ("docs/tutorial.md",)
+WHOLE = ("docs/tutorial.md", "docs/embeddings.md")
 ADDED_BY_RECIPES = "weft count"  # docs/recipes/add-a-command.md
 OUTPUT = re.compile(r"(?:^|\s)(?:--out|-o|--output)\s+(\S+)")
 

@@ -3,7 +3,7 @@
 """The conventions of two released programs beside Weft: kimiyoung's Transformer-XL (PyTorch) and trax's Reformer.
 
 Neither program runs here. What they compute is written down below in float64, from the rules in their sources, and given the weights that `weft train` made.
-`weft eval` and `weft generate` then compute the same models. docs/memory.md and docs/hashing.md have the tables of what is the same and what is not.
+`weft eval` and `weft generate` then compute the same models. docs/long-texts/memory.md and docs/long-texts/hashing.md have the tables of what is the same and what is not.
 """
 import json
 import math

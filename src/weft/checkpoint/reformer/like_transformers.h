@@ -7,8 +7,8 @@
 
 namespace weft::checkpoint {
 
-/// load_model() of a Reformer directory, with the differences that docs/reversible.md lists: no bias of the head, and
-/// chunks of a decoder's local layers that count twice where a short text closes the circle. Errors: those of
+/// load_model() of a Reformer directory, with the differences that docs/long-texts/reversible.md lists: no bias of the
+/// head, and chunks of a decoder's local layers that count twice where a short text closes the circle. Errors: those of
 /// load_model(); kArgument for any other model.
 models::LanguageModel load_like_transformers(const OpenedModel& directory);
 

@@ -129,7 +129,7 @@ void run_spans(const SpansOptions& options) {
   const models::LanguageModel model = checkpoint::load_model(std::filesystem::path(options.run));
   const std::vector<FrozenLayer> layers = frozen_layers(model, options.above);
   require(!layers.empty(), quote(options.run, 4096),
-          ": no layer learns spans; attention `span(max=1024)` does, docs/spans.md says how");
+          ": no layer learns spans; attention `span(max=1024)` does, docs/long-texts/spans.md says how");
   const std::vector<std::string> attention = frozen_attention(model->config(), layers);
   if (!options.out.empty()) {
     write_frozen(model, attention, options);

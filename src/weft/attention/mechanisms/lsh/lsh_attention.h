@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention by hashing (Reformer, Kitaev et al. 2020): rows that a random rotation sends into the same bucket see each
-// other, so that time and memory follow the length. docs/hashing.md has pictures of the edges.
+// other, so that time and memory follow the length. docs/long-texts/hashing.md has pictures of the edges.
 #pragma once
 
 #include <memory>

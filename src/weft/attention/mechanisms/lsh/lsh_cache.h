@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Token by token as `transformers` 5.23 does it with its cache: what a token sees is the chunk that it falls into when
-// it is sorted among all tokens before it. That is not what the whole text gives (docs/hashing.md).
+// it is sorted among all tokens before it. That is not what the whole text gives (docs/long-texts/hashing.md).
 #pragma once
 
 #include <cstdint>
