@@ -24,7 +24,7 @@ function(weft_test_settings target torch)
   if(torch AND WEFT_PCH)
     target_precompile_headers(${target} REUSE_FROM weft_pch)
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
 
 function(weft_room_tests room)

@@ -11,13 +11,13 @@ the command's. Exit code 1 where one of the three does not hold. Models are made
 """
 import asyncio
 import json
+import multiprocessing
 import pathlib
 import random
 import re
 import statistics
 import sys
 import tempfile
-import threading
 import time
 
 import serve  # beside this file
@@ -53,35 +53,46 @@ def hostile_requests(mask):
 
 
 class Attack:
-    """Connections that send a request again and again, and throw the answers away."""
+    """Connections that send a request again and again, and throw the answers away: in processes of their own, so that what they read keeps no client
+    of the measurement waiting."""
 
     def __init__(self, server, path, body, count):
-        self.server, self.path, self.body, self.over = server, path, body, False
+        self.over = multiprocessing.Event()
+        self.seen = multiprocessing.SimpleQueue()
         self.statuses = set()
-        self.threads = [threading.Thread(target=lambda: asyncio.run(self.work()), daemon=True) for _ in range(count)]
-        for thread in self.threads:
-            thread.start()
-
-    async def work(self):
-        client = serve.Client(self.server.port)
-        while not self.over:
-            try:
-                asked = asyncio.ensure_future(client.ask("POST", self.path, self.body))
-                while not self.over:
-                    done, _ = await asyncio.wait([asked], timeout=0.1)
-                    if done:
-                        self.statuses.add(asked.result()[0])
-                        break
-                else:
-                    asked.cancel()
-            except (OSError, asyncio.IncompleteReadError, AttributeError):
-                client = serve.Client(self.server.port)
-        await client.end()
+        self.processes = [multiprocessing.Process(target=attack, args=(server.port, path, body, self.over, self.seen), daemon=True) for _ in range(count)]
+        for process in self.processes:
+            process.start()
 
     def end(self):
-        self.over = True
-        for thread in self.threads:
-            thread.join()
+        self.over.set()
+        for process in self.processes:
+            process.join()
+        while not self.seen.empty():
+            self.statuses |= self.seen.get()
+
+
+def attack(port, path, body, over, seen):
+    seen.put(asyncio.run(statuses_of(port, path, body, over)))
+
+
+async def statuses_of(port, path, body, over):
+    """Asks until `over`, and leaves the answer that it waits for then."""
+    statuses, client = set(), serve.Client(port)
+    while not over.is_set():
+        try:
+            asked = asyncio.ensure_future(client.ask("POST", path, body))
+            while not over.is_set():
+                done, _ = await asyncio.wait([asked], timeout=0.1)
+                if done:
+                    statuses.add(asked.result()[0])
+                    break
+            else:
+                asked.cancel()
+        except (OSError, asyncio.IncompleteReadError, AttributeError):
+            client = serve.Client(port)
+    await client.end()
+    return statuses
 
 
 def until_idle(server):
