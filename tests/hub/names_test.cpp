@@ -98,6 +98,36 @@ TEST(NeededFiles, AreOneFormOfWeights) {
   expect_error(ErrorKind::kFormat, {"no config.json"}, [] { names_needed({"model.safetensors"}); });
 }
 
+TEST(NeededFiles, AreThoseOfModulesToo) {
+  using Names = std::vector<std::string>;
+  const Names minilm = {"config.json",           "model.safetensors",         "modules.json",
+                        "1_Pooling/config.json", "2_Dense/model.safetensors", "2_Dense/pytorch_model.bin",
+                        "onnx/model.onnx",       "onnx/config.json",          "openvino/1_x/config.json"};
+  EXPECT_EQ(names_needed(minilm), (Names{"config.json", "model.safetensors", "modules.json", "1_Pooling/config.json",
+                                         "2_Dense/model.safetensors"}));
+  EXPECT_EQ(names_needed({"modules.json", "0_Transformer/config.json", "0_Transformer/pytorch_model.bin"}),
+            (Names{"modules.json", "0_Transformer/config.json", "0_Transformer/pytorch_model.bin"}));
+  // Without the list, folders are something else.
+  EXPECT_EQ(names_needed({"config.json", "model.safetensors", "1_Pooling/config.json"}),
+            (Names{"config.json", "model.safetensors"}));
+}
+
+TEST(NeededFiles, AreHeldWithTheirModules) {
+  const TemporaryDirectory snapshot;
+  write_file_atomically(snapshot / "config.json", "{}");
+  write_file_atomically(snapshot / "model.safetensors", "");
+  write_file_atomically(snapshot / "vocab.txt", "a");
+  write_file_atomically(snapshot / "modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+    {"path": "1_Dense", "type": "sentence_transformers.models.Dense"},
+    {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])");
+  EXPECT_EQ(held_files(snapshot.path(), Need::kModel), Held::kNothing);
+  std::filesystem::create_directories(snapshot / "1_Dense");
+  write_file_atomically(snapshot / "1_Dense/config.json", "{}");
+  EXPECT_EQ(held_files(snapshot.path(), Need::kModel), Held::kNothing);
+  write_file_atomically(snapshot / "1_Dense/pytorch_model.bin", "");
+  EXPECT_EQ(held_files(snapshot.path(), Need::kModel), Held::kAll);
+}
+
 TEST(NeededFiles, AreHeldOnceTheyAreWhole) {
   const TemporaryDirectory cache;
   const std::filesystem::path snapshot = cache / "snapshots" / "abc";

@@ -234,13 +234,17 @@ void check_room(const ModelCache& cache, std::uint64_t bytes, const std::string&
   }
 }
 
-// Folders below the repository's are listed only for who names files.
+// Folders below the repository's are listed for who names files, and where sentence-transformers put modules into some.
 std::vector<HubFile> wanted_files(HubClient& client, const ModelName& name, const std::string& commit, Need need,
                                   const FilePatterns& patterns) {
   if (!patterns.include.empty()) {
     return included_files(client.files(name, commit, Folders::kAll), patterns, name.text());
   }
-  return without_excluded(needed_files(client.files(name, commit), need, name.text()), patterns);
+  std::vector<HubFile> files = client.files(name, commit);
+  if (need == Need::kModel && has_modules(files)) {
+    files = client.files(name, commit, Folders::kAll);
+  }
+  return without_excluded(needed_files(files, need, name.text()), patterns);
 }
 
 }  // namespace

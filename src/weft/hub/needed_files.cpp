@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -45,6 +46,37 @@ bool is_shard(const WeightForm& form, std::string_view name) {
   const std::string_view number = name.substr(form.begin.size(), name.size() - around);
   return number.find("-of-") != std::string_view::npos &&
          number.find_first_not_of("0123456789-of") == std::string_view::npos;
+}
+
+constexpr std::string_view kModules = "modules.json";
+constexpr std::string_view kTransformer = "0_Transformer";
+
+// "1_Pooling" of "1_Pooling/config.json", empty for a file of the repository itself; nothing for a file in another
+// folder. This is how sentence-transformers names the folders of modules.
+std::optional<std::string_view> module_folder(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) {
+    return path.substr(0, 0);
+  }
+  const std::string_view folder = path.substr(0, slash);
+  const std::size_t digits = folder.find_first_not_of("0123456789");
+  const bool numbered = digits != std::string_view::npos && digits > 0 && folder[digits] == '_';
+  return numbered && path.find('/', slash + 1) == std::string_view::npos ? std::optional(folder) : std::nullopt;
+}
+
+// The files by the folder that a module has; those of the repository itself under an empty name. Paths become names.
+std::map<std::string, std::vector<HubFile>> by_module(const std::vector<HubFile>& files) {
+  std::map<std::string, std::vector<HubFile>> folders;
+  const bool modules = has_modules(files);
+  for (const HubFile& file : files) {
+    const std::optional<std::string_view> folder = module_folder(file.path);
+    if (folder && (folder->empty() || modules)) {
+      HubFile named = file;
+      named.path = file.path.substr(folder->empty() ? 0 : folder->size() + 1);
+      folders[std::string(*folder)].push_back(std::move(named));
+    }
+  }
+  return folders;
 }
 
 const WeightForm* form_of(const std::vector<HubFile>& files) {
@@ -101,21 +133,66 @@ bool has_weights(const fs::path& snapshot) {
   return false;
 }
 
+// Those of a folder's files, with their whole paths: small ones, and the weights of one form.
+void take_needed(const std::string& folder, const std::vector<HubFile>& named, const WeightForm* form,
+                 std::vector<HubFile>& needed) {
+  for (const HubFile& file : named) {
+    if (is_small_file(file.path) || (form != nullptr && (file.path == form->file || is_shard(*form, file.path)))) {
+      needed.push_back(file);
+      needed.back().path = folder.empty() ? file.path : concat(folder, "/", file.path);
+    }
+  }
+}
+
+// Whether every module that modules.json lists is there. A list that cannot be read is whole: the door that reads it
+// says what is wrong.
+bool has_listed_modules(const fs::path& snapshot) {
+  if (!is_held(snapshot / kModules)) {
+    return true;
+  }
+  try {
+    const formats::Json list = formats::read_json(ModelFile(snapshot, kModules));
+    return std::all_of(list.begin(), list.end(), [&](const formats::Json& module) {
+      const auto folder = module.at("path").get<std::string>();
+      const auto type = module.at("type").get<std::string>();
+      const bool needs_nothing = type.ends_with(".Normalize") || type.ends_with(".Dropout");
+      const bool weighs = type.ends_with(".Dense") || type.ends_with(".LayerNorm");
+      return needs_nothing ||
+             (is_held(snapshot / folder / "config.json") && (!weighs || has_weights(snapshot / folder)));
+    });
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
+// The folder of the transformer: the snapshot, or one below it.
+fs::path folder_of_config(const fs::path& snapshot) {
+  const fs::path below = snapshot / kTransformer;
+  return !is_held(snapshot / "config.json") && is_held(below / "config.json") ? below : snapshot;
+}
+
 }  // namespace
+
+bool has_modules(const std::vector<HubFile>& files) {
+  return std::ranges::any_of(files, [](const HubFile& file) { return file.path == kModules; });
+}
 
 std::vector<HubFile> needed_files(const std::vector<HubFile>& files, Need need, const std::string& model) {
   std::vector<HubFile> needed;
-  std::ranges::copy_if(files, std::back_inserter(needed), [](const HubFile& file) { return is_small_file(file.path); });
-  if (need == Need::kModel) {
-    if (std::ranges::none_of(files, [](const HubFile& file) { return file.path == "config.json"; })) {
-      fail_without("config.json", files, model);
-    }
-    const WeightForm* const form = form_of(files);
-    if (form == nullptr) {
-      fail_without("weights that Weft reads (model.safetensors, pytorch_model.bin)", files, model);
-    }
-    std::ranges::copy_if(files, std::back_inserter(needed),
-                         [&](const HubFile& file) { return file.path == form->file || is_shard(*form, file.path); });
+  bool config = false;
+  bool weights = false;
+  for (const auto& [folder, named] : by_module(files)) {
+    const WeightForm* const form = need == Need::kModel ? form_of(named) : nullptr;
+    take_needed(folder, named, form, needed);
+    const bool is_model = folder.empty() || folder == kTransformer;
+    config = config || (is_model && std::ranges::find(named, "config.json", &HubFile::path) != named.end());
+    weights = weights || (is_model && form != nullptr);
+  }
+  if (need == Need::kModel && !config) {
+    fail_without("config.json", files, model);
+  }
+  if (need == Need::kModel && !weights) {
+    fail_without("weights that Weft reads (model.safetensors, pytorch_model.bin)", files, model);
   }
   // An interrupted download leaves little to do, and a full disk shows with the large ones.
   std::ranges::stable_sort(needed, {}, &HubFile::size);
@@ -128,8 +205,9 @@ bool is_tokenizer_file(std::string_view name) {
 
 Held held_files(const fs::path& snapshot, Need need) {
   const fs::path absent = snapshot.parent_path().parent_path() / ".no_exist" / snapshot.filename() / "tokenizer.json";
-  const bool tokenizer = std::ranges::any_of(kTokenizerSigns, [&](auto name) { return is_held(snapshot / name); });
-  const bool model = is_held(snapshot / "config.json") && has_weights(snapshot);
+  const fs::path folder = folder_of_config(snapshot);
+  const bool tokenizer = std::ranges::any_of(kTokenizerSigns, [&](auto name) { return is_held(folder / name); });
+  const bool model = is_held(folder / "config.json") && has_weights(folder) && has_listed_modules(snapshot);
   if (need == Need::kTokenizer) {
     return tokenizer ? Held::kAll : Held::kNothing;
   }
