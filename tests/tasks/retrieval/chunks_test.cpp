@@ -145,7 +145,8 @@ TEST_F(Chunks, WindowsChangeNoPlaceAndCountEachTokenOnce) {
     at::Tensor sum = at::zeros({states.front().size(1)});
     std::int64_t count = 0;
     for (std::size_t window = 0; window < windows.size(); ++window) {
-      for (const std::int64_t row : rows_in(windows[window], chunk["byte_start"].get<std::int64_t>(), chunk["byte_end"].get<std::int64_t>())) {
+      for (const std::int64_t row :
+           rows_in(windows[window], chunk["byte_start"].get<std::int64_t>(), chunk["byte_end"].get<std::int64_t>())) {
         if (window == 0 || row > 3) {  // behind [CLS] and the 3 that the window before has
           sum += states[window][row];
           ++count;
@@ -165,7 +166,8 @@ TEST_F(Chunks, EveryPoolingGoesOverTheTokensOfTheChunk) {
   const at::Tensor states = states_of(embedder, encoding);
   const Json found = chunks_of(embedder, kText);
   for (std::size_t i = 0; i < kSentences.size(); ++i) {
-    const std::vector<std::int64_t> rows = rows_in(encoding, found[i]["byte_start"].get<std::int64_t>(), found[i]["byte_end"].get<std::int64_t>());
+    const std::vector<std::int64_t> rows =
+        rows_in(encoding, found[i]["byte_start"].get<std::int64_t>(), found[i]["byte_end"].get<std::int64_t>());
     const at::Tensor own = states.index_select(0, at::tensor(rows, at::kLong));
     const at::Tensor weights = at::arange(1, own.size(0) + 1).to(at::kFloat).unsqueeze(1);
     const at::Tensor pooled =
@@ -189,7 +191,8 @@ TEST_F(Chunks, APromptIsReadAndIsOfNoChunk) {
     const std::vector<std::int64_t> rows =
         rows_in(encoding, chunk["byte_start"].get<std::int64_t>() + 10, chunk["byte_end"].get<std::int64_t>() + 10);
     EXPECT_EQ(chunk["tokens"], rows.size());
-    expect_vector(chunk["embedding"], states.index_select(0, at::tensor(rows, at::kLong)).mean(0), chunk["text"].get<std::string>());
+    expect_vector(chunk["embedding"], states.index_select(0, at::tensor(rows, at::kLong)).mean(0),
+                  chunk["text"].get<std::string>());
   }
   EXPECT_EQ(found[0]["text"], kSentences[0]);
   EXPECT_EQ(chunks_of(embedder, kText, {.rule = {.tokens = 1000}, .embed = run.embed})[0]["start"], 0);

@@ -13,6 +13,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/output.h"
+#include "weft/cli/tasks/embedding/chunk_command.h"
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
@@ -29,7 +30,8 @@ constexpr const char* kEmbedExamples =
     "  weft embed all-MiniLM-L6-v2 --file titles.txt --out titles.npy\n"
     "  weft embed e5-base-v2 'who weaves?' --prompt 'query: ' --dimensions 256 --normalize --json\n"
     "  weft embed bert-base-uncased --file titles.txt --pooling cls,mean --normalize --out titles.npy\n"
-    "  weft embed longformer-base-4096 --file reports.txt --truncate --out reports.safetensors";
+    "  weft embed longformer-base-4096 --file reports.txt --truncate --out reports.safetensors\n"
+    "  weft embed longformer-base-4096 --file reports.jsonl --chunks sentences --json";
 
 struct EmbedConfig {
   std::string pooling = "model";
@@ -66,6 +68,7 @@ constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 struct EmbedCommand {
   TaskFlags flags;
   TextSource source;
+  std::string chunks;
   formats::Json given = formats::Json::object();
 };
 
@@ -224,12 +227,19 @@ void run_embed(const EmbedCommand& command) {
   EmbedConfig config;
   formats::update_from_json(config, command.given, "weft embed");
   check_embed(config);
+  if (!command.chunks.empty()) {
+    check_chunks(command.chunks, config.out);
+  }
   const TaskOptions options = task_options(command.flags, {}, "weft embed");
   tasks::Embedder embedder =
       tasks::open_embedder(command.flags.directory, options.model, overrides_of(config, command.given));
   const tasks::EmbedRun run{.run = options.run};
   if (!command.flags.json) {
     say_what_is_applied(embedder, command.given);
+  }
+  if (!command.chunks.empty()) {
+    run_chunks(command.source, command.flags, embedder, {.embed = run}, command.chunks, config.out);
+    return;
   }
   if (!config.out.empty()) {
     write_vectors(command, config.out, embedder, run);
@@ -247,6 +257,7 @@ void add_embed(CLI::App& parent) {
   add_task_directory(app, command->flags);
   add_text_arguments(app, command->source, false);
   add_fields<EmbedConfig>(app, {.title = "Options"}, command->given);
+  add_chunk_flag(app, command->chunks);
   add_task_flags(app, command->flags, true);
   app.callback([command] { run_embed(*command); });
 }

@@ -24,10 +24,10 @@ using formats::Json;
 
 constexpr const char* kRerankExamples =
     "  weft rerank ms-marco-MiniLM-L6-v2 'Who wove it?' 'The weaver worked near the glass.' 'Rates rose again.'\n"
-    "  weft rerank bge-reranker-base 'Who wove it?' --file passages.jsonl --text-field passage --top-k 10 --json\n"
-    "  weft rerank bge-reranker-base 'Who wove it?' --file reports.txt --windows --out ranked.csv\n"
-    "  weft rerank bge-reranker-base --queries queries.jsonl --json   (lines {\"query\": TEXT, \"texts\": [TEXT, "
-    "...]})";
+    "  weft rerank ms-marco-MiniLM-L6-v2 'Who wove it?' --file passages.jsonl --text-field passage --top-k 10 --json\n"
+    "  weft rerank ms-marco-MiniLM-L6-v2 'Who wove it?' --file reports.txt --windows --out ranked.csv\n"
+    "  weft rerank ms-marco-MiniLM-L6-v2 --queries queries.jsonl --json     (lines {\"query\": TEXT, \"texts\": "
+    "[TEXT]})";
 
 struct RerankConfig {
   std::int64_t top_k = 0;

@@ -306,7 +306,7 @@ std::vector<Document> behind_prompt(std::span<const Document> documents, const s
   return prompted;
 }
 
-Json chunk_metadata(Json metadata, const ChunkedText& chunked, const EmbedRecipe& recipe, std::int64_t overlap) {
+Json chunk_metadata(Json metadata, const ChunkedText& chunked, std::int64_t overlap) {
   const auto without = std::ranges::count(chunked.chunks, 0, &ChunkPlace::tokens);
   metadata["chunks"] = std::ssize(chunked.chunks) - without;
   if (chunked.windows.size() > 1) {
@@ -315,7 +315,6 @@ Json chunk_metadata(Json metadata, const ChunkedText& chunked, const EmbedRecipe
   if (without > 0) {
     metadata["without_tokens"] = without;
   }
-  metadata.update(applied(recipe));
   return metadata;
 }
 
@@ -355,11 +354,14 @@ std::vector<TaskResult> embed_chunks(Embedder& embedder, std::span<const Documen
   };
   encoded.run(embedder.model, run.embed.run.batch, true, add);
   const c10::InferenceMode no_graph;
+  Json said = applied(recipe);
+  said["max_length"] = embedder.model.maximum;
   std::vector<TaskResult> results(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const at::Tensor vectors = chunk_vectors(sums[i], recipe, width);
     results[i] = {chunk_list(chunked[i], documents[i].first, vectors),
-                  chunk_metadata(encoded.metadata(i), chunked[i], recipe, rule.stride)};
+                  chunk_metadata(encoded.metadata(i), chunked[i], rule.stride)};
+    results[i].metadata["embedding"] = said;
     end_piece();
   }
   return results;
