@@ -94,7 +94,24 @@ TEST(LengthBatchesTest, AreAFunctionOfSeedAndNumber) {
   EXPECT_NE(other.batch(0), seen[0]);
 }
 
+TEST(LengthBatchesTest, CutAWholeEpochInRandomOrderIntoFullBatches) {
+  LengthBatches batches(random_lengths(65), {.tokens = 16000, .rows = 16, .pool = 0, .least = 2, .seed = 2});
+  std::multiset<std::size_t> sizes;
+  std::set<std::int64_t> seen;
+  for (std::int64_t number = 0; batches.epoch(number) == 0; ++number) {
+    sizes.insert(batches.batch(number).size());
+    seen.insert(batches.batch(number).begin(), batches.batch(number).end());
+  }
+  EXPECT_EQ(sizes, (std::multiset<std::size_t>{16, 16, 16, 17}));  // the last one of 65 joins a batch
+  EXPECT_EQ(seen.size(), 65U);
+  LengthBatches long_ones({9, 9, 9, 9}, {.tokens = 10, .pool = 0, .least = 2});
+  EXPECT_EQ(long_ones.batch(0).size(), 2U);  // two, though the budget is for one
+  EXPECT_EQ(long_ones.first_batch(1), 2);
+}
+
 TEST(LengthBatchesTest, RefuseWhatFitsNoBatch) {
+  test::expect_error(ErrorKind::kArgument, {"at most 1", "at least 2"},
+                     [] { LengthBatches({3, 3}, {.tokens = 10, .rows = 1, .least = 2}); });
   test::expect_error(ErrorKind::kArgument, {"example 1", "1 to 10", "found 11"},
                      [] { LengthBatches({3, 11}, {.tokens = 10}); });
   test::expect_error(ErrorKind::kArgument, {"example 0", "found 0"}, [] { LengthBatches({0}, {.tokens = 10}); });

@@ -25,8 +25,11 @@ LengthBatches::LengthBatches(std::vector<std::int32_t> lengths, const LengthBatc
   require(second_.empty() || second_.size() == lengths_.size(), "batches need as many second lengths as examples, ",
           lengths_.size(), ", found ", second_.size());
   require(!lengths_.empty(), "batches need at least one example, found none");
-  require(options_.tokens >= 1 && options_.rows >= 0 && options_.pool >= 1,
-          "batches need tokens and pool of at least 1, found ", options_.tokens, " and ", options_.pool);
+  require(options_.tokens >= 1 && options_.rows >= 0 && options_.pool >= 0,
+          "batches need tokens of at least 1 and a pool of at least 0, found ", options_.tokens, " and ",
+          options_.pool);
+  require(options_.least >= 1 && (options_.rows == 0 || options_.least <= options_.rows),
+          "batches need at least 1 example and at most ", options_.rows, ", found at least ", options_.least);
   for (std::size_t i = 0; i < lengths_.size(); ++i) {
     require(lengths_[i] >= 1 && lengths_[i] <= options_.tokens, "example ", i, " must have 1 to ", options_.tokens,
             " tokens (the budget of a batch), found ", lengths_[i]);
@@ -47,14 +50,17 @@ void LengthBatches::cut(std::vector<std::int64_t>& pool, std::vector<std::vector
   for (const std::int64_t example : pool) {
     const std::int64_t would = std::max<std::int64_t>(longest, length(example));
     const auto rows = static_cast<std::int64_t>(batch.size()) + 1;
-    if (rows * would > options_.tokens || (options_.rows > 0 && rows > options_.rows)) {
+    const bool is_full = rows * would > options_.tokens || (options_.rows > 0 && rows > options_.rows);
+    if (is_full && rows > options_.least) {
       batches.push_back(std::exchange(batch, {}));
       longest = 0;
     }
     batch.push_back(example);
     longest = std::max<std::int64_t>(longest, length(example));
   }
-  if (!batch.empty()) {
+  if (std::ssize(batch) < options_.least && !batches.empty()) {
+    batches.back().insert(batches.back().end(), batch.begin(), batch.end());
+  } else if (!batch.empty()) {
     batches.push_back(std::move(batch));
   }
 }
@@ -69,7 +75,7 @@ std::vector<std::vector<std::int64_t>> LengthBatches::make_epoch(std::int64_t ep
     const auto example = static_cast<std::int64_t>(permuted(i, count, order));
     pool.push_back(example);
     tokens += lengths_[static_cast<std::size_t>(example)];
-    if (tokens >= options_.tokens * options_.pool || i + 1 == count) {
+    if ((options_.pool > 0 && tokens >= options_.tokens * options_.pool) || i + 1 == count) {
       cut(pool, sorted);
       pool.clear();
       tokens = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches of examples of different lengths under a budget of tokens: neighbours in length share a batch, so that little
-// is padding, and the batches come in random order. Which examples a batch holds is a pure function of seed and number.
+// is padding, and the batches come in random order; or, where the examples of a batch are compared with each other,
+// whatever comes next shares one. Which examples a batch holds is a pure function of seed and number.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,10 @@ namespace weft::data {
 struct LengthBatchOptions {
   std::int64_t tokens = 16384;  ///< a batch: rows times the longest of them
   std::int64_t rows = 0;        ///< at most so many rows; 0 for no limit
-  std::int64_t pool = 100;      ///< batches' worth of examples that are sorted together; 1 keeps the random order
+  std::int64_t pool = 100;  ///< batches' worth of examples that are sorted together; 1 keeps the random order, and 0
+                            ///< too, over a whole epoch: every batch but its last one is full
+  std::int64_t least = 1;   ///< examples of a batch, also where they are beyond the budget: fewer that are left over
+                            ///< at the end join the batch before
   std::uint64_t seed = 0;
 };
 
