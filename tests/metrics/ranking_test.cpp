@@ -16,11 +16,11 @@ namespace {
 
 using formats::Json;
 
-std::vector<double> ranked(const std::vector<RankedText>& texts) { return ranked_relevance(texts); }
+std::vector<double> order(const std::vector<RankedText>& texts) { return ranked_relevance(texts); }
 
 TEST(Ranking, PutsHighScoresFirstAndOfEqualOnesTheIdThatIsLast) {
-  EXPECT_EQ(ranked({{0.5, 1, "a"}, {0.9, 2, "b"}, {0.5, 3, "c"}, {0.5, 4, "b"}}), (std::vector<double>{2, 3, 4, 1}));
-  EXPECT_EQ(ranked({{-0.0, 1, "10"}, {0.0, 2, "9"}}), (std::vector<double>{2, 1}));  // by bytes, and -0 is 0
+  EXPECT_EQ(order({{0.5, 1, "a"}, {0.9, 2, "b"}, {0.5, 3, "c"}, {0.5, 4, "b"}}), (std::vector<double>{2, 3, 4, 1}));
+  EXPECT_EQ(order({{-0.0, 1, "10"}, {0.0, 2, "9"}}), (std::vector<double>{2, 1}));  // by bytes, and -0 is 0
 }
 
 TEST(Ranking, FiguresByTheirEquations) {
@@ -55,8 +55,8 @@ TEST(Ranking, IsUndefinedWithoutARelevantText) {
 
 TEST(Ranking, RefusesWhatCannotBeRanked) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  test::expect_error(ErrorKind::kArgument, {"NaN"}, [&] { ranked({{nan, 1, "a"}}); });
-  test::expect_error(ErrorKind::kArgument, {"relevance", "finite"}, [&] { ranked({{1, nan, "a"}}); });
+  test::expect_error(ErrorKind::kArgument, {"NaN"}, [&] { order({{nan, 1, "a"}}); });
+  test::expect_error(ErrorKind::kArgument, {"relevance", "finite"}, [&] { order({{1, nan, "a"}}); });
   test::expect_error(ErrorKind::kArgument, {"depth"}, [] { ndcg(std::vector<double>{1}, 0); });
 }
 

@@ -8,6 +8,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/fine_tuning/mini_batches.h"
 #include "weft/fine_tuning/scoring.h"
 #include "weft/models/families/family.h"
 #include "weft/models/heads/model_scorer.h"
@@ -22,6 +23,11 @@ using formats::Json;
 
 // "tune" in ASCII: dropout's seeds are independent of the data's order.
 constexpr std::uint64_t kDropoutStream = 0x74756E65;
+
+std::uint64_t dropout_seed(const RunSettings& settings, std::int64_t step, std::int64_t part) {
+  return random_bits(static_cast<std::uint64_t>(settings.trainer.seed) ^ kDropoutStream,
+                     static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
+}
 
 Json identity_of(const Objective& objective) {
   const EncodedRows& rows = objective.rows(Split::kTraining);
@@ -41,6 +47,14 @@ data::LengthBatches length_batches(const Objective& objective, const RunSettings
   }
   data::LengthBatchOptions options;
   options.seed = static_cast<std::uint64_t>(settings.trainer.seed);
+  if (objective.compares_examples()) {
+    const bool alone = settings.task.batch_tokens == 0 && settings.trainer.batch_size < 2;
+    require(examples > 1 && !alone, "the loss compares the examples of a batch with each other, and needs at least 2: ",
+            examples == 1 ? concat("train_data: ", quoted_list(settings.task.train_data, 3), " has 1")
+                          : concat("batch_size is ", settings.trainer.batch_size));
+    options.pool = 0;
+    options.least = 2;
+  }
   options.tokens = settings.task.batch_tokens;
   if (options.tokens == 0) {  // examples are counted: the budget is what so many of the longest need
     options.rows = settings.trainer.batch_size;
@@ -67,40 +81,61 @@ std::int64_t EncoderTask::steps_of(std::int64_t epochs) {
   return (batches_.first_batch(epochs) + parts - 1) / parts;
 }
 
-std::vector<std::pair<std::string, at::Tensor>> EncoderTask::parameters() const { return trained_leaves(*model_); }
+std::vector<std::pair<std::string, at::Tensor>> EncoderTask::parameters() const {
+  std::vector<std::pair<std::string, at::Tensor>> leaves = trained_leaves(*model_);
+  for (auto& own : objective_->parameters()) {
+    leaves.push_back(std::move(own));
+  }
+  return leaves;
+}
 
 const std::vector<std::int64_t>& EncoderTask::examples(std::int64_t step, std::int64_t part) {
   return batches_.batch(step * parts_per_step(settings_.trainer) + part);
 }
 
-TrainingBatch EncoderTask::batch(std::int64_t step, std::int64_t part) {
-  TrainingBatch batch;
+// The examples of a batch and, returned, their rows as this step shows them.
+std::vector<TokenRow> EncoderTask::show(TrainingBatch& batch, std::int64_t step, std::int64_t part) {
   batch.examples = examples(step, part);
   std::vector<TokenRow> rows = objective_->token_rows(Split::kTraining, batch.examples);
   const auto seed = static_cast<std::uint64_t>(settings_.trainer.seed);
   if (subwords_) {
     batch.drawn = draw_anew(rows, *subwords_, {seed, step, part}, objective_->setup().model.maximum);
   }
-  batch.input = objective_->input(rows, padding_);
-  batch.input.seed =
-      random_bits(seed ^ kDropoutStream, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(part));
-  return batch;
+  return rows;
+}
+
+at::Tensor EncoderTask::loss_of_rows(std::int64_t step, std::int64_t part) {
+  TrainingBatch shown;
+  const std::vector<TokenRow> rows = show(shown, step, part);
+  MiniBatchOptions options;
+  options.padding = padding_;
+  options.tokens = objective_->tokens_at_once();
+  options.seed = dropout_seed(settings_, step, part);
+  models::EncoderOutput output;
+  output.logits = run_in_mini_batches(*objective_, model_, rows, options);
+  return objective_->loss(model_->config(), output, shown);
 }
 
 at::Tensor EncoderTask::loss(std::int64_t step, std::int64_t part) {
-  const TrainingBatch shown = batch(step, part);
+  if (objective_->tokens_at_once() > 0) {
+    return loss_of_rows(step, part);
+  }
+  TrainingBatch shown;
+  const std::vector<TokenRow> rows = show(shown, step, part);
+  shown.input = objective_->input(rows, padding_);
+  shown.input.seed = dropout_seed(settings_, step, part);
   const bool needs_hidden = teacher_ && teacher_->needs_hidden();
   const models::EncoderOutput output =
-      needs_hidden ? models::forward_with_hidden(*model_, shown.input) : model_->forward(shown.input);
+      needs_hidden ? models::forward_with_hidden(*model_, shown.input) : objective_->run(*model_, shown.input);
   const at::Tensor loss = objective_->loss(model_->config(), output, shown);
   return teacher_ ? teacher_->loss(loss, output, *objective_, shown) : loss;
 }
 
 std::int64_t EncoderTask::tokens(std::int64_t step, std::int64_t part) {
   std::int64_t count = 0;
-  const std::int64_t each = objective_->rows_per_example();
   for (const std::int64_t example : examples(step, part)) {
-    for (std::int64_t row = example * each; row < (example + 1) * each; ++row) {
+    const Objective::RowRange range = objective_->row_range(Split::kTraining, example);
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
       count += objective_->rows(Split::kTraining).length(row);
     }
   }
@@ -143,18 +178,23 @@ Json EncoderTask::settings() const {
   Json json = formats::to_json(settings_.task);
   json.update(formats::to_json(settings_.data));
   json.update(training::distillation_json(settings_.distillation));
+  if (is_retrieval_task(settings_.task.task)) {
+    json.update(formats::to_json(settings_.retrieval));
+  }
   return json;
 }
 
 void EncoderTask::save(const std::filesystem::path& directory) const {
   objective_->setup().model.tokenizer->save(directory);
   checkpoint::save_encoder(directory, model_);
+  objective_->save(directory);
 }
 
 void EncoderTask::load(const std::filesystem::path& directory) {
   checkpoint::EncoderLoadOptions options;
   options.head = model_->head();
   training::copy_leaves(*checkpoint::load_encoder(directory, options), *model_);
+  objective_->load(directory);
 }
 
 std::vector<std::pair<std::string, at::Tensor>> trained_leaves(const models::EncoderModelImpl& model) {

@@ -48,7 +48,8 @@ class EncoderTask final : public training::Task {
 
  private:
   const std::vector<std::int64_t>& examples(std::int64_t step, std::int64_t part);
-  TrainingBatch batch(std::int64_t step, std::int64_t part);
+  std::vector<TokenRow> show(TrainingBatch& batch, std::int64_t step, std::int64_t part);
+  at::Tensor loss_of_rows(std::int64_t step, std::int64_t part);
 
   std::shared_ptr<Objective> objective_;
   models::EncoderModel model_;

@@ -11,6 +11,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/fine_tuning/scoring.h"
+#include "weft/tasks/embedding/sentence_limits.h"
 #include "weft/training/processes/process_group.h"
 #include "weft/training/resumption.h"
 #include "weft/training/run/run_of_model.h"
@@ -28,8 +29,14 @@ constexpr std::array<std::string_view, 4> kChangeable = {"train_data", "eval_dat
 Setup setup_of(const checkpoint::OpenedModel& directory, const RunSettings& settings) {
   tasks::TaskModelOptions options;
   options.max_length = settings.data.max_length;
-  return {tasks::describe_task_model(directory, options), directory.encoder_config(), settings.task, settings.data,
-          settings.trainer.label_smoothing};
+  tasks::TaskModel model = tasks::describe_task_model(directory, options);
+  const auto sentence = is_retrieval_task(settings.task.task) ? checkpoint::read_sentence_directory(directory.root())
+                                                              : std::optional<checkpoint::SentenceDirectory>();
+  if (sentence) {
+    tasks::take_sentence_limits(model, *sentence, settings.data.max_length);
+  }
+  return {directory.root(), std::move(model),   directory.encoder_config(),      settings.task,
+          settings.data,    settings.retrieval, settings.trainer.label_smoothing};
 }
 
 // The objective knows the head that it needs, and config.json may leave open which one the directory has.
@@ -53,7 +60,8 @@ std::int64_t longest_row(const Objective& objective, const training::TrainerConf
   }
   std::int64_t longest = 0;
   for (std::int64_t example = 0; example < objective.examples(Split::kTraining); ++example) {
-    longest = std::max(longest, objective.length(Split::kTraining, example) / objective.rows_per_example());
+    const Objective::RowRange range = objective.row_range(Split::kTraining, example);
+    longest = std::max(longest, objective.length(Split::kTraining, example) / (range.end - range.begin));
   }
   return longest;
 }
@@ -144,6 +152,7 @@ Prepared prepare_resumption(const fs::path& run, const Json& given) {
   settings.trainer = training::resumed_trainer(training::config_from_json(stands, where), rest, where);
   settings.task = training::resumed_settings<FineTuningConfig>(stands, rest, kChangeable, where);
   settings.data = training::resumed_settings<DataSettings>(stands, rest, kChangeable, where);
+  settings.retrieval = training::resumed_settings<RetrievalConfig>(stands, rest, kChangeable, where);
   settings.distillation = training::resumed_distillation(stands, rest, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
   choose_length(settings, given);
@@ -158,11 +167,14 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   RunSettings settings;
   settings.task.task = measurement.task;
   settings.data = measurement.settings;
+  settings.retrieval = measurement.retrieval;
   check_folds(settings.data, "weft eval");
   const checkpoint::OpenedModel opened = checkpoint::open_model(measurement.directory);
   const std::shared_ptr<Objective> objective = objective_for(opened, settings, static_cast<bool>(write_prediction));
   tasks::TaskModelOptions open;
-  open.head = objective->head();
+  if (objective->head() != models::Head::kNone) {  // else any head will do
+    open.head = objective->head();
+  }
   tasks::TaskModel task = tasks::open_task_model(opened, open);
   objective->choose_head();
   Measured measured;

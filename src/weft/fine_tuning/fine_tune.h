@@ -46,6 +46,7 @@ struct Measurement {
   std::filesystem::path directory;
   std::vector<std::string> data;
   DataSettings settings;
+  RetrievalConfig retrieval = {};  ///< of embed and rerank: prompts, and the sizes that are measured besides
   std::int64_t batch_tokens = 16384;
   std::string dtype = "auto";                                                ///< see training::dtype_of_model()
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< in batches; may throw to stop

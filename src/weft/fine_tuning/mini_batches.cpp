@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the paper calls a gradient cache is activation checkpointing of whole mini-batches: the loss's gradient for each
-// mini-batch's logits is what its replay begins with. Gradients of all mini-batches meet before a parameter has its own.
+// mini-batch's logits is what its replay begins with. Gradients of all mini-batches meet before a parameter has its
+// own.
 #include "weft/fine_tuning/mini_batches.h"
 
 #include <ATen/ops/cat.h>

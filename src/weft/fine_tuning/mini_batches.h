@@ -17,8 +17,8 @@ struct MiniBatchOptions {
   Padding padding;
   std::int64_t tokens = 0;  ///< of a mini-batch with its padding; one row always fits
   std::uint64_t seed = 0;   ///< of all dropout: a mini-batch's follows from it and its number
-  bool replay = true;       ///< of several mini-batches none keeps its graph, each runs again in the backward pass, with
-                            ///< the same dropout; false: all keep theirs. The numbers are the same
+  bool replay = true;  ///< of several mini-batches none keeps its graph, each runs again in the backward pass, with
+                       ///< the same dropout; false: all keep theirs. The numbers are the same
 };
 
 /// The rows of each mini-batch: neighbours in length, so that little is padding, the shortest first.

@@ -15,6 +15,8 @@
 #include "weft/fine_tuning/objectives/classify.h"
 #include "weft/fine_tuning/objectives/multilabel.h"
 #include "weft/fine_tuning/objectives/tag.h"
+#include "weft/fine_tuning/retrieval/embed_objective.h"
+#include "weft/fine_tuning/retrieval/rerank_objective.h"
 #include "weft/fine_tuning/review.h"
 #include "weft/training/processes/process_group.h"
 
@@ -112,17 +114,18 @@ std::string Objective::row_text(Split split, std::int64_t row) const {
 
 std::int64_t Objective::length(Split split, std::int64_t example) const {
   std::int64_t longest = 0;
-  for (std::int64_t row = example * rows_per_example(); row < (example + 1) * rows_per_example(); ++row) {
+  const RowRange range = row_range(split, example);
+  for (std::int64_t row = range.begin; row < range.end; ++row) {
     longest = std::max(longest, rows(split).length(row));
   }
-  return longest * rows_per_example();
+  return longest * (range.end - range.begin);
 }
 
 std::vector<TokenRow> Objective::token_rows(Split split, std::span<const std::int64_t> examples) const {
-  const std::int64_t each = rows_per_example();
   std::vector<TokenRow> result;
   for (const std::int64_t example : examples) {
-    for (std::int64_t row = example * each; row < (example + 1) * each; ++row) {
+    const RowRange range = row_range(split, example);
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
       result.push_back(rows(split).row(row));
     }
   }
@@ -142,11 +145,14 @@ models::EncoderInput Objective::input(std::span<const TokenRow> rows, const Padd
 
 std::span<const TaskEntry> task_table() {
   static constexpr std::string_view kTexts = "auto csv tsv jsonl json text lines fasta";
-  static constexpr std::array<TaskEntry, 5> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
+  static constexpr std::string_view kRecords = "auto csv tsv jsonl json";
+  static constexpr std::array<TaskEntry, 7> kTable = {{{"classify", kTexts, make_one<ClassifyObjective>},
                                                        {"multilabel", kTexts, make_one<MultilabelObjective>},
                                                        {"tag", "auto conll", make_one<TagObjective>},
                                                        {"answer", "auto squad", make_one<AnswerObjective>},
-                                                       {"choose", "auto jsonl json", make_one<ChooseObjective>}}};
+                                                       {"choose", "auto jsonl json", make_one<ChooseObjective>},
+                                                       {"embed", kRecords, make_one<EmbedObjective>},
+                                                       {"rerank", kRecords, make_one<RerankObjective>}}};
   return kTable;
 }
 

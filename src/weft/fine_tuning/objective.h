@@ -5,12 +5,14 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/core/progress.h"
@@ -30,10 +32,12 @@ enum class Split { kTraining, kHeldOut };
 
 /// What an objective is made of. `model` has a tokeniser and a length, but no weights yet.
 struct Setup {
+  std::filesystem::path directory;  ///< of the model
   tasks::TaskModel model;
   models::EncoderConfig config;
   FineTuningConfig task;
   DataSettings data;
+  RetrievalConfig retrieval;
   double label_smoothing = 0.0;
   bool keeps_origins = false;  ///< of held-out records, for write_predictions()
 };
@@ -48,7 +52,7 @@ struct ReadSummary {
 
 /// The order of calls: read(training), choose_head(), the model is opened with that head, read(held out), then losses
 /// and figures. To evaluate a finished model: choose_head(), read(held out). An example is what a batch is made of: a
-/// text, one window of a long text, or the choices of a question.
+/// text, one window of a long text, the choices of a question, or a query with its texts.
 class Objective {
  public:
   /// What keep() has written of all held-out examples, one behind the other.
@@ -66,6 +70,23 @@ class Objective {
   ReadSummary read(Split split, const std::vector<std::string>& paths);
   /// Decides the head from the model's config and the training data read so far.
   virtual HeadChoice choose_head() = 0;
+  /// Lines about what was decided that a user did not say, for people: name and text.
+  virtual std::vector<std::pair<std::string, std::string>> remarks() const { return {}; }
+  /// What the model gives for rows that input() laid out: what its head says, unless the objective makes something of
+  /// its hidden states.
+  virtual models::EncoderOutput run(models::EncoderModelImpl& model, const models::EncoderInput& input) const {
+    return model.forward(input);
+  }
+  /// 0: a batch is one input of the model. Above: each row is read by itself, so that a batch goes through run() in
+  /// mini-batches of at most so many tokens (mini_batches.h), and loss() and keep() see `logits` [rows, numbers] alone.
+  virtual std::int64_t tokens_at_once() const { return 0; }
+  /// Whether loss() compares the examples of a batch with each other: a batch has at least two then, of any lengths.
+  virtual bool compares_examples() const { return false; }
+  /// Leaves that learn beside those of the model, and what a directory holds of them and of everything else that is not
+  /// the model's: save() writes it, load() takes the leaves' values from it. Errors: as reading and writing files.
+  virtual std::vector<std::pair<std::string, at::Tensor>> parameters() const { return {}; }
+  virtual void save(const std::filesystem::path& /*directory*/) const {}
+  virtual void load(const std::filesystem::path& /*directory*/) {}
   /// Loss of what a model of `config` gave for examples of the training split, a scalar with its graph.
   virtual at::Tensor loss(const models::EncoderConfig& config, const models::EncoderOutput& output,
                           const TrainingBatch& batch) const = 0;
@@ -99,9 +120,18 @@ class Objective {
 
   /// Rows that make an example, which a model is given together.
   virtual std::int64_t rows_per_example() const { return 1; }
+  /// Rows of an example: those behind each other from `begin` to `end`, which is none of them. Where examples have
+  /// different numbers of rows, each row is read by itself, and rows_per_example() is 1.
+  struct RowRange {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  virtual RowRange row_range(Split /*split*/, std::int64_t example) const {
+    return {example * rows_per_example(), (example + 1) * rows_per_example()};
+  }
+  virtual std::int64_t examples(Split split) const { return rows(split).size() / rows_per_example(); }
 
   const EncodedRows& rows(Split split) const noexcept { return rows_[static_cast<std::size_t>(split)]; }
-  std::int64_t examples(Split split) const { return rows(split).size() / rows_per_example(); }
   /// Tokens of an example as it takes room in a batch: its rows, each as long as the longest.
   std::int64_t length(Split split, std::int64_t example) const;
   /// The rows of examples, one behind the other.

@@ -42,18 +42,21 @@ std::vector<double> score_examples(const Objective& objective, models::EncoderMo
   const at::Tensor table = at::zeros({begins.back()}, at::kDouble);
   const std::span<double> numbers(table.data_ptr<double>(), static_cast<std::size_t>(begins.back()));
   const auto batches = batches_of(objective, options);
+  // Numbers of a row are laid out as those of its classes.
+  const models::Head shape = objective.tokens_at_once() > 0 ? models::Head::kSequenceClassification : model->head();
   for (std::size_t number = 0; number < batches.size(); ++number) {
     if (static_cast<std::int64_t>(number) % group.size() != group.rank()) {
       continue;
     }
     const std::vector<std::int64_t> batch(batches[number].begin(), batches[number].end());
     const std::vector<TokenRow> rows = objective.token_rows(Split::kHeldOut, batch);
-    const models::EncoderOutput output = model->forward(objective.input(rows, options.padding));
+    const models::EncoderOutput output = objective.run(*model, objective.input(rows, options.padding));
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      const std::int64_t tokens = objective.rows(Split::kHeldOut).length(batch[i] * objective.rows_per_example());
+      const Objective::RowRange range = objective.row_range(Split::kHeldOut, batch[i]);
+      const std::int64_t tokens = objective.rows(Split::kHeldOut).length(range.begin);
       const auto begin = static_cast<std::size_t>(begins[static_cast<std::size_t>(batch[i])]);
       const auto end = static_cast<std::size_t>(begins[static_cast<std::size_t>(batch[i]) + 1]);
-      objective.keep(tasks::row_of_output(output, model->head(), static_cast<std::int64_t>(i), tokens), batch[i],
+      objective.keep(tasks::row_of_output(output, shape, static_cast<std::int64_t>(i), tokens), batch[i],
                      numbers.subspan(begin, end - begin));
     }
     if (options.progress) {

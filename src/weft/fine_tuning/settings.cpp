@@ -47,6 +47,11 @@ void check_settings(const RunSettings& settings, std::string_view where) {
           settings.trainer.steps, " and minutes ", settings.trainer.minutes);
   check_format(task.task, settings.data);
   check_folds(settings.data, where);
+  check_config(settings.retrieval, task.task, where);
+  require(!is_retrieval_task(task.task) || !distills(settings.distillation), where,
+          ": distill is for tasks that choose among labels, and ", task.task, " gives a number; leave it out");
+  require(!is_retrieval_task(task.task) || settings.trainer.label_smoothing == 0.0, where,
+          ": label_smoothing is for tasks with labels, and ", task.task, " has none; leave it out");
   require(settings.data.folds == 0 || task.eval_data.empty(), where, ": folds hold out a part of train_data, but ",
           "eval_data was given, too");
   require(task.attention.size() <= 1, where, ": attention is one expression for all layers, found ",
@@ -89,7 +94,9 @@ RunSettings make_settings(const Json& fields, std::string_view where) {
   RunSettings settings;
   formats::update_from_json(settings.task, formats::only_fields_of<FineTuningConfig>(all), where);
   formats::update_from_json(settings.data, formats::only_fields_of<DataSettings>(all), where);
-  for (const auto& name : {formats::to_json(settings.task), formats::to_json(settings.data)}) {
+  formats::update_from_json(settings.retrieval, formats::only_fields_of<RetrievalConfig>(all), where);
+  for (const auto& name :
+       {formats::to_json(settings.task), formats::to_json(settings.data), formats::to_json(settings.retrieval)}) {
     for (const auto& [key, value] : name.items()) {
       all.erase(key);
     }

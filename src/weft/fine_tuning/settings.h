@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/core/fields.h"
+#include "weft/fine_tuning/retrieval/config.h"
 #include "weft/formats/config_json.h"
 #include "weft/training/distillation/config.h"
 #include "weft/training/trainer_config.h"
@@ -27,6 +28,8 @@ struct DataSettings {
   std::string text_field;
   std::string pair_field;
   std::vector<std::string> label_field;
+  std::vector<std::string> negative_field;
+  double score_max = 1.0;
   bool header = true;
   std::string on_error = "fail";
   std::int64_t max_length = 0;
@@ -53,6 +56,12 @@ struct DataSettings {
     visit(Field{"label_field", &C::label_field,
                 "column or JSON field of the label; for several labels one column with commas between them, or several "
                 "columns of 0 and 1, also as name*; without it label, labels or class"});
+    visit(Field{"negative_field", &C::negative_field,
+                "columns or JSON fields of texts that do not go with the first, also as name* (embed, rerank); without "
+                "it negative, negatives, neg and those that begin with negative_"});
+    visit(Field{"score_max", &C::score_max,
+                "the score of two texts that mean the same: scores are divided by it (embed, rerank)"}
+              .range(1e-9, 1e9));
     visit(Field{"header", &C::header, "the first row of a table names its columns; otherwise they are 1, 2, ..."});
     visit(Field{"on_error", &C::on_error, "what to do with a malformed record; skip counts it and goes on"}.one_of(
         {"fail", "skip"}));
@@ -126,6 +135,7 @@ struct RunSettings {
   FineTuningConfig task;
   DataSettings data;
   training::DistillationConfig distillation = {};
+  RetrievalConfig retrieval = {};
 };
 
 /// Whether `task` is one of those here; lm and mlm are the training room's.

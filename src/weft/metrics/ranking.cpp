@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "weft/core/error.h"
 #include "weft/metrics/sums.h"
@@ -39,7 +40,7 @@ double discounted(std::span<const double> ranked) {
 
 }  // namespace
 
-std::vector<double> ranked_relevance(std::vector<RankedText> texts) {
+std::vector<RankedText> ranked(std::vector<RankedText> texts) {
   for (const RankedText& text : texts) {
     require(!std::isnan(text.score), "a score to rank by must be a number, found NaN");
     require(std::isfinite(text.relevance), "a relevance must be finite, found ", text.relevance);
@@ -47,12 +48,16 @@ std::vector<double> ranked_relevance(std::vector<RankedText> texts) {
   std::stable_sort(texts.begin(), texts.end(), [](const RankedText& a, const RankedText& b) {
     return a.score > b.score || (a.score == b.score && a.id > b.id);
   });
-  std::vector<double> ranked;
-  ranked.reserve(texts.size());
-  for (const RankedText& text : texts) {
-    ranked.push_back(text.relevance);
+  return texts;
+}
+
+std::vector<double> ranked_relevance(std::vector<RankedText> texts) {
+  std::vector<double> relevance;
+  relevance.reserve(texts.size());
+  for (const RankedText& text : ranked(std::move(texts))) {
+    relevance.push_back(text.relevance);
   }
-  return ranked;
+  return relevance;
 }
 
 std::optional<double> ndcg(std::span<const double> ranked, std::size_t depth) {

@@ -19,8 +19,10 @@ struct RankedText {
   std::string_view id;
 };
 
-/// The relevances of texts in the order of their rank: scores descending, and of equal scores the ids descending by
-/// their bytes, as trec_eval has it. Errors: kArgument for a score that is NaN or a relevance that is not finite.
+/// The texts in the order of their rank: scores descending, and of equal scores the ids descending by their bytes, as
+/// trec_eval has it. Errors: kArgument for a score that is NaN or a relevance that is not finite.
+std::vector<RankedText> ranked(std::vector<RankedText> texts);
+/// Their relevances in this order.
 std::vector<double> ranked_relevance(std::vector<RankedText> texts);
 
 // Of one query: relevances in the order of rank, with those of all its relevant texts among them. Nothing where no text

@@ -25,13 +25,14 @@ namespace {
 
 using formats::Json;
 
-// How a run's examples were read, but for what `given` says anew. Later errors name the file of such a field, too.
-fine_tuning::DataSettings settings_of(const std::string& run, const Json& given) {
+// Settings of a run, but for what `given` says anew. Later errors name the file of such a field, too.
+template <typename Settings>
+Settings settings_of(const std::string& run, const Json& given) {
   const std::filesystem::path trained = training::run_of(run);
   const ModelFile file(trained, "training.json");
-  fine_tuning::DataSettings settings;
+  Settings settings;
   if (!trained.empty() && file.exists()) {
-    Json stored = formats::only_fields_of<fine_tuning::DataSettings>(formats::read_json_object(file));
+    Json stored = formats::only_fields_of<Settings>(formats::read_json_object(file));
     for (const auto& [name, value] : given.items()) {
       stored.erase(name);
     }
@@ -90,7 +91,8 @@ void eval_task(const EvalTaskOptions& options) {
   measurement.directory = options.run;
   measurement.data = options.data;
   measurement.dtype = options.dtype;
-  measurement.settings = settings_of(options.run, options.examples);
+  measurement.settings = settings_of<fine_tuning::DataSettings>(options.run, options.examples);
+  measurement.retrieval = settings_of<fine_tuning::RetrievalConfig>(options.run, Json::object());
   WatchedProgress progress("evaluating", "batches");
   measurement.progress = progress.callback();
   std::unique_ptr<AtomicFile> out;

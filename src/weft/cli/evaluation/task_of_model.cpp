@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/training/task_flags.h"
 #include "weft/core/error.h"
@@ -57,7 +58,10 @@ std::string task_of_model(const std::string& run) {
     throw UsageError(concat(name, " holds an encoder-decoder, and does not say what it was trained for"),
                      "give --task translate or --task summarize");
   }
-  const std::string task = model.is_encoder() ? task_of_head(model) : std::string();
+  std::string task = model.is_encoder() ? task_of_head(model) : std::string();
+  if (const auto sentence = checkpoint::read_sentence_directory(run)) {
+    task = sentence->model_type == "CrossEncoder" ? "rerank" : "embed";
+  }
   if (task.empty()) {
     throw UsageError(concat(name, " holds a model with no head for labelled examples"),
                      concat("score plain text: weft eval ", name, " --text PATH; or train it: weft train --task TASK ",

@@ -168,6 +168,7 @@ std::string command_to_repeat(const RunFigures& run) {
     left_out.insert(left_out.end(), by_epochs ? 1 : 0, "steps");
     command += " --task " + task + changed_flags<fine_tuning::FineTuningConfig>(run.training, left_out) +
                changed_flags<fine_tuning::DataSettings>(run.training, {}) +
+               changed_flags<fine_tuning::RetrievalConfig>(run.training, {}) +
                changed_flags<training::TextConfig>(run.training, {}) + distillation_flags(run);
     return command +
            changed_flags<training::TrainerConfig>(run.training, left_out, fine_tuning::fine_tuning_defaults()) + out;
@@ -199,10 +200,18 @@ struct FieldOfTasks {
   std::string_view field;
   std::string_view tasks;
 };
-constexpr std::array kFieldsOfTasks = {FieldOfTasks{"text_field", "classify multilabel"},
-                                       FieldOfTasks{"pair_field", "classify multilabel"},
-                                       FieldOfTasks{"label_field", "classify multilabel"},
-                                       FieldOfTasks{"header", "classify multilabel"},
+constexpr std::array kFieldsOfTasks = {FieldOfTasks{"text_field", "classify multilabel embed rerank"},
+                                       FieldOfTasks{"pair_field", "classify multilabel embed rerank"},
+                                       FieldOfTasks{"label_field", "classify multilabel embed rerank"},
+                                       FieldOfTasks{"negative_field", "embed rerank"},
+                                       FieldOfTasks{"score_max", "embed rerank"},
+                                       FieldOfTasks{"similarity_scale", "embed"},
+                                       FieldOfTasks{"symmetric", "embed"},
+                                       FieldOfTasks{"matryoshka_dims", "embed"},
+                                       FieldOfTasks{"matryoshka_weights", "embed"},
+                                       FieldOfTasks{"query_prompt", "embed"},
+                                       FieldOfTasks{"document_prompt", "embed"},
+                                       FieldOfTasks{"header", "classify multilabel embed rerank"},
                                        FieldOfTasks{"label_groups", "multilabel"},
                                        FieldOfTasks{"stride", "tag answer"},
                                        FieldOfTasks{"max_answer_length", "answer"},

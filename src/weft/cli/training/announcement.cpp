@@ -210,8 +210,13 @@ void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
   const training::TrainerConfig& trainer = prepared.settings.trainer;
   const fine_tuning::Objective& objective = prepared.task->objective();
   Rows rows = {{"task", prepared.settings.task.task},
-               {"model", concat(objective.setup().config.model_type, ", ", parameters_text(*prepared.task))},
-               {"head", head_text(prepared)}};
+               {"model", concat(objective.setup().config.model_type, ", ", parameters_text(*prepared.task))}};
+  if (objective.head() != models::Head::kNone) {
+    rows.emplace_back("head", head_text(prepared));
+  }
+  for (const auto& remark : objective.remarks()) {
+    rows.push_back(remark);
+  }
   if (!prepared.new_tensors.empty()) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }

@@ -37,11 +37,11 @@ Json merged_fields(const std::string& file, const Json& flags) {
   if (!file.empty()) {
     fields = formats::read_json(named_by_user(file));
     std::vector<std::string_view> known;
-    for (const auto& names :
-         {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
-          field_names<models::TransformerConfig>(), field_names<fine_tuning::FineTuningConfig>(),
-          field_names<fine_tuning::DataSettings>(), field_names<fine_tuning::PairConfig>(),
-          field_names<training::DistillationConfig>(), field_names<models::EncoderDecoderConfig>()}) {
+    for (const auto& names : {field_names<training::TrainerConfig>(), field_names<training::TextConfig>(),
+                              field_names<models::TransformerConfig>(), field_names<fine_tuning::FineTuningConfig>(),
+                              field_names<fine_tuning::DataSettings>(), field_names<fine_tuning::PairConfig>(),
+                              field_names<fine_tuning::RetrievalConfig>(), field_names<training::DistillationConfig>(),
+                              field_names<models::EncoderDecoderConfig>()}) {
       known.insert(known.end(), names.begin(), names.end());
     }
     // What a run's own files hold besides fields: they are taken as config files, too.

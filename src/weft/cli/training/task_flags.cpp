@@ -19,6 +19,7 @@ namespace {
 using fine_tuning::DataSettings;
 using fine_tuning::FineTuningConfig;
 using fine_tuning::PairConfig;
+using fine_tuning::RetrievalConfig;
 
 bool is_field(const std::vector<std::string_view>& fields, std::string_view name) {
   return std::find(fields.begin(), fields.end(), name) != fields.end();
@@ -113,6 +114,7 @@ void note_stored_settings(const ModelFile& file, const formats::Json& given) {
   note(formats::to_json(training::TextConfig()));
   note(formats::to_json(FineTuningConfig()));
   note(formats::to_json(DataSettings()));
+  note(formats::to_json(RetrievalConfig()));
   note(formats::to_json(PairConfig()));
   note(formats::to_json(training::DistillationConfig()));
   note_config_file(file.path().string(), names);
@@ -125,6 +127,7 @@ void add_fine_tuning_flags(CLI::App& app, formats::Json& given) {
        .left_out = kOwnFlags},
       given);
   add_fields<DataSettings>(app, {.title = "Examples (all tasks except lm and mlm)"}, given);
+  add_fields<RetrievalConfig>(app, {.title = "Embedding and reranking (embed, rerank)"}, given);
 }
 
 void add_pair_flags(CLI::App& app, formats::Json& given) {
@@ -167,6 +170,7 @@ void check_flags_of_task(const std::string& task, const formats::Json& given) {
     return;
   }
   const bool fine = fine_tuning::is_fine_tuning_task(task);
+  const std::vector<std::string_view> retrieval = field_names<RetrievalConfig>();
   const std::vector<std::string_view> model = field_names<models::TransformerConfig>();
   std::vector<std::string_view> tuning = field_names<FineTuningConfig>();
   const std::vector<std::string_view> data = field_names<DataSettings>();
@@ -175,6 +179,10 @@ void check_flags_of_task(const std::string& task, const formats::Json& given) {
   for (const auto& [name, value] : given.items()) {
     if (is_field(kOwnFlags, name) || name == "model") {
       continue;
+    }
+    if (is_field(retrieval, name) && !fine_tuning::is_retrieval_task(task)) {
+      throw UsageError(concat(flag_name(name), " is for embed and rerank, and not for --task ", task),
+                       "weft train --help-all lists the flags by task");
     }
     if (!fine && goes_on && is_field(model, name)) {
       throw UsageError(flag_name(name) + " is for a new model, and --model names one that exists",
@@ -186,7 +194,7 @@ void check_flags_of_task(const std::string& task, const formats::Json& given) {
     }
     if (!fine && is_field(tuning, name)) {
       throw UsageError(concat(flag_name(name), " is for fine-tuning, and not for --task ", task),
-                       "--task classify, multilabel, tag, answer and choose fine-tune");
+                       "--task classify, multilabel, tag, answer, choose, embed and rerank fine-tune");
     }
   }
 }

@@ -74,6 +74,23 @@ void show_tasks_of_labels(CLI::App& app) {
                                     "--eval-data dev.jsonl --epochs 3 --out run\n"));
 }
 
+void show_tasks_of_queries(CLI::App& app) {
+  const Flags texts = {"--text-field", "--pair-field", "--negative-field", "--label-field",
+                       "--score-max",  "--loss",       "--format",         "--mini-batch-tokens"};
+  show_first_where(
+      app, "--task", "embed",
+      fine_tuning_help(joined_flags(texts, {"--similarity-scale", "--symmetric", "--matryoshka-dims",
+                                            "--matryoshka-weights", "--query-prompt", "--document-prompt"}),
+                       "  weft train --task embed --model all-MiniLM-L6-v2 --train-data questions.jsonl --eval-data "
+                       "dev.jsonl --batch-size 256 --epochs 1 --best-metric ndcg_at_10 --out run\n"
+                       "  weft train --task embed --model bert-base-uncased --train-data sts-train.tsv --eval-data "
+                       "sts-dev.tsv --score-max 5 --epochs 4 --out run\n"));
+  show_first_where(app, "--task", "rerank",
+                   fine_tuning_help(texts,
+                                    "  weft train --task rerank --model bert-base-uncased --train-data train.jsonl "
+                                    "--eval-data dev.jsonl --epochs 1 --best-metric ndcg_at_10 --out run\n"));
+}
+
 void show_pair_task(CLI::App& app, const std::string& task, std::string examples) {
   show_first_where(app, "--task", task,
                    {.flags = joined_flags(joined_flags(kEveryRun, kShape),
@@ -100,6 +117,8 @@ void show_train_help(CLI::App& app) {
                 {"--task answer, choose",
                  "answers in documents, or among choices, from --model and "
                  "--train-data FILE.json"},
+                {"--task embed, rerank",
+                 "vectors of texts, or scores of pairs, from --model and --train-data FILE.jsonl"},
                 {"--task translate, summarize", "texts from texts, from --train-source and --train-target"}},
        .examples = "  weft train --train-text books/train --eval-text books/val --minutes 5 --out run\n"
                    "  weft train --task classify --model bert-base-uncased --train-data train.csv "
@@ -109,6 +128,7 @@ void show_train_help(CLI::App& app) {
                    "  weft train --resume --out run\n"});
   show_text_tasks(app);
   show_tasks_of_labels(app);
+  show_tasks_of_queries(app);
   show_pair_task(app, "translate",
                  "  weft train --task translate --train-source train.de --train-target train.en --eval-source val.de "
                  "--eval-target val.en --minutes 20 --out run\n");

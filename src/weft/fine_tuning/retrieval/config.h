@@ -28,11 +28,12 @@ struct RetrievalConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = RetrievalConfig;
-    visit(Field{"loss", &C::loss,
-                "embed: in-batch (every other text of the batch is a negative), or of pairs with scores cosine (squared "
-                "error) or cosent (their order); rerank: binary (a label a pair) or softmax (over the texts of a query). "
-                "auto: of data with scores cosine or binary, else in-batch or softmax"}
-              .one_of({"auto", "in-batch", "cosine", "cosent", "binary", "softmax"}));
+    visit(
+        Field{"loss", &C::loss,
+              "embed: in-batch (every other text of the batch is a negative), or of pairs with scores cosine (squared "
+              "error) or cosent (their order); rerank: binary (a label a pair) or softmax (over the texts of a query). "
+              "auto: of data with scores cosine or binary, else in-batch or softmax"}
+            .one_of({"auto", "in-batch", "cosine", "cosent", "binary", "softmax"}));
     visit(Field{"similarity_scale", &C::similarity_scale,
                 "what cosines are multiplied with in the losses in-batch and cosent (embed)"}
               .range(1e-6, 1e6));

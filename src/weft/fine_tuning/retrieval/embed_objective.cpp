@@ -214,9 +214,8 @@ at::Tensor EmbedObjective::of_scores(const at::Tensor& rows, const TrainingBatch
   const RetrievalConfig& config = setup().retrieval;
   const auto loss_at = [&](const at::Tensor& vectors) {
     const at::Tensor pairs = vectors.view({-1, 2, vectors.size(1)});
-    return loss_ == Loss::kCosent
-               ? cosent_loss(pairs.select(1, 0), pairs.select(1, 1), scores, config.similarity_scale)
-               : cosine_loss(pairs.select(1, 0), pairs.select(1, 1), scores);
+    return loss_ == Loss::kCosent ? cosent_loss(pairs.select(1, 0), pairs.select(1, 1), scores, config.similarity_scale)
+                                  : cosine_loss(pairs.select(1, 0), pairs.select(1, 1), scores);
   };
   return config.matryoshka_dims.empty() ? loss_at(rows)
                                         : matryoshka_loss(rows, config.matryoshka_dims, weights_of(config), loss_at);

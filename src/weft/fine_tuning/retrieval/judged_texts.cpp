@@ -137,9 +137,8 @@ std::vector<double> JudgedTexts::scores_of_pairs() const {
   return scores;
 }
 
-void JudgedTexts::visit_rankings(
-    std::span<const double> vectors, std::int64_t width,
-    const std::function<void(std::int64_t query, const Ranking& ranking)>& visit) const {
+void JudgedTexts::visit_rankings(std::span<const double> vectors, std::int64_t width,
+                                 const std::function<void(std::int64_t query, const Ranking& ranking)>& visit) const {
   const at::Tensor unit = unit_rows(vectors, size(), width);
   for (const std::int64_t query : queries()) {
     const at::Tensor cosines = unit.mv(unit.select(0, query));

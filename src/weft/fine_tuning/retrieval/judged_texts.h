@@ -31,7 +31,8 @@ class JudgedTexts {
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(texts_.size()); }
 
   /// `vectors` has a vector for each text, one behind the other; of each only the first `width` numbers count where
-  /// that is above 0. Where there are pairs with scores {"pearson", "spearman"} of their cosines; where there are queries
+  /// that is above 0. Where there are pairs with scores {"pearson", "spearman"} of their cosines; where there are
+  /// queries
   /// {"ndcg_at_10", "mrr_at_10", "map", "recall_at_1", "recall_at_10", "recall_at_100"}: each query ranks by cosine all
   /// texts that are no queries, without those equal to it. An undefined figure is null.
   formats::Json figures(std::span<const double> vectors, std::int64_t width = 0) const;

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 using checkpoint::SentenceDirectory;
 using checkpoint::SentenceModule;
 
-constexpr const char* kQuery = "query";
-constexpr const char* kDocument = "document";
+constexpr const char* kQueryPrompt = "query";
+constexpr const char* kDocumentPrompt = "document";
 
 SentenceDirectory plain_encoder(std::int64_t width) {
   SentenceDirectory sentence;
@@ -78,13 +78,13 @@ LearnedModules::LearnedModules(const fs::path& directory, std::int64_t width, co
   require(sentence_.model_type != "CrossEncoder", where,
           ": is a cross-encoder, which gives a pair of texts a score and no text a vector; --task rerank trains it");
   for (const auto& [name, given] :
-       {std::pair{kQuery, &config.query_prompt}, std::pair{kDocument, &config.document_prompt}}) {
+       {std::pair{kQueryPrompt, &config.query_prompt}, std::pair{kDocumentPrompt, &config.document_prompt}}) {
     if (!given->empty()) {
       sentence_.prompts[name] = *given;
     }
   }
-  query_prompt_ = prompt_of(config.query_prompt, sentence_, kQuery);
-  document_prompt_ = prompt_of(config.document_prompt, sentence_, kDocument);
+  query_prompt_ = prompt_of(config.query_prompt, sentence_, kQueryPrompt);
+  document_prompt_ = prompt_of(config.document_prompt, sentence_, kDocumentPrompt);
   recipe_ = tasks::make_recipe(sentence_, width, {}, where);
   if (!recipe_.pooling.include_prompt && !(query_prompt_.empty() && document_prompt_.empty())) {
     fail(ErrorKind::kUnsupported, where,
@@ -100,8 +100,8 @@ LearnedModules::LearnedModules(const fs::path& directory, std::int64_t width, co
   whole_ = recipe_;  // which shares the tensors
   whole_.dimensions = 0;
   const std::int64_t most = tasks::width(whole_);
-  require(config.matryoshka_dims.empty() || config.matryoshka_dims.front() <= most,
-          "matryoshka_dims must be at most ", most, ", the numbers of a vector of ", where, ", found ",
+  require(config.matryoshka_dims.empty() || config.matryoshka_dims.front() <= most, "matryoshka_dims must be at most ",
+          most, ", the numbers of a vector of ", where, ", found ",
           config.matryoshka_dims.empty() ? 0 : config.matryoshka_dims.front());
 }
 

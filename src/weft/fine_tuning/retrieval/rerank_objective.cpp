@@ -162,7 +162,8 @@ Objective::RowRange RerankObjective::row_range(Split split, std::int64_t example
 }
 
 std::int64_t RerankObjective::examples(Split split) const {
-  return split == Split::kHeldOut || !softmax_ ? rows(split).size() : std::max<std::int64_t>(std::ssize(begins_) - 1, 0);
+  return split == Split::kHeldOut || !softmax_ ? rows(split).size()
+                                               : std::max<std::int64_t>(std::ssize(begins_) - 1, 0);
 }
 
 at::Tensor RerankObjective::loss(const models::EncoderConfig& /*config*/, const models::EncoderOutput& output,
@@ -268,10 +269,10 @@ std::string RerankObjective::doubt(Kept kept) const {
   const auto [least, most] = std::minmax_element(kept.begin(), kept.end());
   const auto [low, high] = std::minmax_element(truth.begin(), truth.end());
   const bool one_number = kept.size() > 1 && *most - *least <= 1e-6 * std::max(std::abs(*least), std::abs(*most));
-  return one_number && *high > *low ? concat("the model gives the score ", score(*least), " for each of the ",
-                                             kept.size(), " held-out pairs, whose labels go from ", *low, " to ",
-                                             *high, kMore)
-                                    : std::string();
+  return one_number && *high > *low
+             ? concat("the model gives the score ", score(*least), " for each of the ", kept.size(),
+                      " held-out pairs, whose labels go from ", *low, " to ", *high, kMore)
+             : std::string();
 }
 
 std::uint64_t RerankObjective::fingerprint() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cross-encoder: how well a text answers a query, of a label for each pair (Nogueira and Cho 2019), or by softmax over
-// the texts of a query.
+// A cross-encoder: how well a text answers a query, of a label for each pair (Nogueira and Cho 2019), or by softmax
+// over the texts of a query.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,9 @@ class RerankObjective final : public Objective {
  private:
   /// What people say of the rows of a split.
   struct Labels {
-    std::vector<double> values;          // of each row, from 0 to 1
-    std::vector<std::int64_t> queries;   // of each row, a number by its letters
-    std::vector<std::string> texts;      // of each query number
+    std::vector<double> values;         // of each row, from 0 to 1
+    std::vector<std::int64_t> queries;  // of each row, a number by its letters
+    std::vector<std::string> texts;     // of each query number
     std::unordered_map<std::string, std::int64_t> numbers;
     bool scored = false;  // whether a record said a score
   };

@@ -26,15 +26,15 @@ namespace {
 namespace fs = std::filesystem;
 using formats::Json;
 
-constexpr std::string_view kRead = "csv tsv jsonl json";
-constexpr std::array<std::string_view, 8> kQueries = {"anchor",    "query",   "question", "sentence1",
+constexpr std::string_view kRecordFormats = "csv tsv jsonl json";
+constexpr std::array<std::string_view, 8> kQueries = {"anchor",     "query",   "question", "sentence1",
                                                       "sentence_A", "premise", "text1",    "sentence"};
-constexpr std::array<std::string_view, 13> kTexts = {"positive",  "positives",  "pos",  "answer",   "passage",
-                                                     "document",  "sentence2",  "text", "response", "sentence_B",
-                                                     "hypothesis", "text2",      "docs"};
+constexpr std::array<std::string_view, 13> kTexts = {"positive",   "positives", "pos",  "answer",   "passage",
+                                                     "document",   "sentence2", "text", "response", "sentence_B",
+                                                     "hypothesis", "text2",     "docs"};
 constexpr std::array<std::string_view, 4> kNegatives = {"negative", "negatives", "neg", "negative_*"};
-constexpr std::array<std::string_view, 6> kScores = {"score",     "similarity_score", "relevance_score",
-                                                     "relevance", "label",            "labels"};
+constexpr std::array<std::string_view, 6> kScores = {
+    "score", "similarity_score", "relevance_score", "relevance", "label", "labels"};
 
 std::string names_in(const Json& object) {
   std::vector<std::string> names;
@@ -103,11 +103,11 @@ std::vector<std::string> fields_like(const Json& object, const Patterns& pattern
 
 GroupFields choose_fields(const Json& object, const DataSettings& settings, const std::string& place) {
   GroupFields fields;
-  fields.query = find_field(object, {"first text", "text_field", settings.text_field}, kQueries, settings.pair_field,
-                            place);
+  fields.query =
+      find_field(object, {"first text", "text_field", settings.text_field}, kQueries, settings.pair_field, place);
   fields.text = find_field(object, {"second text", "pair_field", settings.pair_field}, kTexts, fields.query, place);
-  fields.negatives = settings.negative_field.empty() ? fields_like(object, kNegatives)
-                                                     : fields_like(object, settings.negative_field);
+  fields.negatives =
+      settings.negative_field.empty() ? fields_like(object, kNegatives) : fields_like(object, settings.negative_field);
   if (!settings.negative_field.empty() && fields.negatives.empty()) {
     readers::malformed(place, ": negative_field names nothing that is there: ", names_in(object));
   }
@@ -194,7 +194,7 @@ class GroupReading {
       : settings_(settings), options_(read_options(settings)), visit_(visit) {}
 
   void read(const fs::path& file) {
-    const readers::FileKind kind = kind_for(file, settings_, kRead);
+    const readers::FileKind kind = kind_for(file, settings_, kRecordFormats);
     ++report_.kinds[readers::kind_text(kind)];
     if (kind.format == "csv" || kind.format == "tsv") {
       read_table(file, kind.format);
@@ -268,7 +268,8 @@ double scaled_score(const TextGroup& group, const DataSettings& settings, double
   const double score = group.score.value_or(0.0) / settings.score_max;
   if (score < least || score > 1.0) {
     readers::malformed(group.place, ": the score ", *group.score, " is ", score, " of score_max ", settings.score_max,
-                       ", which must be from ", least, " to 1; --score-max N divides scores by N (5 for those of STS-B)");
+                       ", which must be from ", least,
+                       " to 1; --score-max N divides scores by N (5 for those of STS-B)");
   }
   return score;
 }

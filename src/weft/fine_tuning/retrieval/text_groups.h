@@ -17,12 +17,12 @@ namespace weft::fine_tuning {
 
 /// A record. No text is empty.
 struct TextGroup {
-  std::string query;                     ///< anchor, query, question, sentence1, ...
-  std::vector<std::string> positives;    ///< at least one; just one where there is a score
-  std::vector<std::string> negatives;    ///< those there are
-  std::optional<double> score;           ///< of the query and the text, as the file has it: not divided by score_max
-  std::string place;                     ///< file and line, for messages
-  formats::Json origin = nullptr;        ///< {"file", "line", "id" where it has one}
+  std::string query;                   ///< anchor, query, question, sentence1, ...
+  std::vector<std::string> positives;  ///< at least one; just one where there is a score
+  std::vector<std::string> negatives;  ///< those there are
+  std::optional<double> score;         ///< of the query and the text, as the file has it: not divided by score_max
+  std::string place;                   ///< file and line, for messages
+  formats::Json origin = nullptr;      ///< {"file", "line", "id" where it has one}
 };
 
 /// Calls visit(group) for every record of `paths`, in their order. Columns and fields are those that `settings` name
