@@ -25,14 +25,16 @@ class EveryCommandTest(EncoderCase):
     """What holds for each command that runs a checkpoint."""
 
     HEADS = {"fill-mask": "masked-lm", "embed": "none", "classify": "sequence-classification", "tag": "token-classification",
-             "answer": "question-answering", "choose": "multiple-choice"}
+             "answer": "question-answering", "choose": "multiple-choice", "rerank": "sequence-classification"}
     # Longer than the (5 + 2) blocks of 4 tokens up to which BigBird is computed in full, also at other sizes of a block.
     LONG_ENOUGH = "the loom said [MASK] hello world we see " + " ".join(["the loom"] * 7)
 
     def arguments(self, command):
         text = self.LONG_ENOUGH
-        texts = {"answer": ("--question", "who?", text), "choose": ("--prompt", text, "--choice", "we", "--choice", "see")}
-        return (command, self.model(self.HEADS[command], "big_bird"), *texts.get(command, (text,)))
+        texts = {"answer": ("--question", "who?", text), "choose": ("--prompt", text, "--choice", "we", "--choice", "see"),
+                 "rerank": ("we see", text)}
+        labels = ("--labels", "score") if command == "rerank" else ()
+        return (command, self.model(self.HEADS[command], "big_bird", *labels), *texts.get(command, (text,)))
 
     def metadata(self, command, *flags):
         return results(*self.arguments(command), *flags)[0]["metadata"]
@@ -273,7 +275,89 @@ class ChooseTest(EncoderCase):
         self.assert_fails(weft("choose", model, "--file", "-", input="no\n"), 1, "line 1")
 
 
+class RerankTest(EncoderCase):
+    """The library's scores are in tests/fixtures and tests/parity; here the command."""
+
+    TEXTS = ["the loom said hello", "we", "she said it, and we see"]
+
+    def cross_encoder(self):
+        return self.model("sequence-classification", "bert", "--labels", "score")
+
+    def test_texts_from_arguments_lines_records_and_queries(self):
+        model = self.cross_encoder()
+        (found,) = results("rerank", model, "we see", *self.TEXTS)
+        self.assertEqual({entry["index"] for entry in found["result"]}, {0, 1, 2})
+        scores = [entry["score"] for entry in found["result"]]
+        self.assertEqual(scores, sorted(scores, reverse=True))
+        self.assertEqual((found["metadata"]["tokens"], found["metadata"]["windows"], found["metadata"]["activation"]), ([9, 6, 12], [1, 1, 1], "Sigmoid"))
+        self.assertEqual(results("rerank", model, "we see", input="\n".join(self.TEXTS) + "\n"), [found])
+        records = self.folder / "passages.jsonl"
+        records.write_text("".join(json.dumps({"id": f"p{place}", "passage": text}) + "\n" for place, text in enumerate(self.TEXTS)))
+        from_records = ("rerank", model, "we see", "--file", records, "--text-field", "passage")
+        (named,) = results(*from_records, "--return-text", "--top-k", "2")
+        best = found["result"][0]["index"]
+        self.assertEqual(len(named["result"]), 2)
+        self.assertEqual(named["result"][0], {**found["result"][0], "text": self.TEXTS[best], "fields": {"id": f"p{best}"}})
+        out = self.folder / "ranked.jsonl"
+        self.assertEqual(weft(*from_records, "--out", out).returncode, 0)
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertEqual([(row["id"], row["predicted_rank"]) for row in rows], [(f"p{entry['index']}", rank + 1) for rank, entry in enumerate(found["result"])])
+        queries = self.folder / "queries.json"
+        queries.write_text(json.dumps([{"qid": 7, "query": "we see", "texts": self.TEXTS}, {"query": "we see", "documents": self.TEXTS[:1]}]))
+        several = results("rerank", model, "--queries", queries)
+        self.assertEqual(several[0], {**found, "fields": {"qid": 7}})
+        self.assertEqual([entry["index"] for entry in several[1]["result"]], [0])
+        lines = weft("rerank", model, "we see", *self.TEXTS, "--raw-scores", "--top-k", "1").stdout
+        self.assertRegex(lines, rf"^-?\d+\.\d+  {best}  {self.TEXTS[best]}\n$")
+
+    def test_long_texts_and_records_that_fail(self):
+        model = self.cross_encoder()
+        self.assert_fails(weft("rerank", model, "we see", "the", LONG), 1, "text 2", "tokens", "at most 62", "--windows")
+        (windows,) = results("rerank", model, "we see", "the", LONG, "--windows")
+        self.assertGreater(windows["metadata"]["windows"][1], 2)
+        process = weft("rerank", model, "we see", "the", LONG, "--truncate", "--json")
+        self.assertGreater(json.loads(process.stdout)["metadata"]["truncated"][1], 0)
+        process = weft("rerank", model, "we see", "the", LONG, "we", "--on-error", "skip", "--json")
+        self.assertEqual(process.returncode, 1)
+        skipped = json.loads(process.stdout)
+        self.assertEqual(sorted(entry["index"] for entry in skipped["result"]), [0, 2])
+        self.assertEqual([error["index"] for error in skipped["errors"]], [1])
+
+    def test_mistakes(self):
+        model = self.cross_encoder()
+        self.assert_fails(weft("rerank", model), 2, "needs a query")
+        self.assert_fails(weft("rerank", model, "we", "--queries", "q.json"), 2, "--queries")
+        self.assert_fails(weft("rerank", model, "we", "the", "--windows", "--truncate"), 2, "--windows and --truncate")
+        self.assert_fails(weft("rerank", model, "--queries", "-", input='{"query": "we", "texts": []}\n'), 1, "line 1", "texts")
+        self.assert_fails(weft("rerank", self.model("none"), "we", "the"), 1, "cross-encoder", "no head", "weft embed")
+        self.assert_fails(weft("rerank", self.model("sequence-classification", "roberta"), "we", "the"), 1, "2 labels", "weft classify --pairs")
+        config = json.loads((model / "config.json").read_text())
+        (model / "config.json").write_text(json.dumps({**config, "sentence_transformers": {"activation_fn": "mine.Squash"}}))
+        self.assert_fails(weft("rerank", model, "we", "the", "--on-error", "skip"), 1, "activation_fn", "mine.Squash", "Sigmoid", "--raw-scores")
+        self.assertIn("reranks", weft("info", model).stdout)
+
+
 class EmbedTest(EncoderCase):
+    def test_chunks_as_lines_and_in_a_file(self):
+        model = self.model("none")
+        text = "the loom said hello. We see the thread! " + LONG
+        process = weft("embed", model, text, "--chunks", "sentences")
+        self.assertRegex(process.stdout.splitlines()[0], r"^0-20  5 tokens, 32 numbers: -?\d\.\d{4} ")
+        self.assertIn("windows", process.stderr)
+        found = [entry["result"] for entry in results("embed", model, text, "we", "--chunks", "sentences")]
+        self.assertEqual([chunk["text"] for chunk in found[0][:2]], ["the loom said hello.", "We see the thread!"])
+        path = self.folder / "chunks.safetensors"
+        self.assertEqual(weft("embed", model, text, "we", "--chunks", "sentences", "--out", path).returncode, 0)
+        tensors, metadata = read_safetensors(path)
+        chunks = [*found[0], *found[1]]
+        self.assertEqual(tensors["embeddings"], ([len(chunks), 32], struct.pack(f"<{32 * len(chunks)}f", *[value for chunk in chunks for value in chunk["embedding"]])))
+        self.assertEqual(tensors["text"][1], struct.pack(f"<{len(chunks)}q", *[0] * len(found[0]), 1))
+        self.assertEqual(tensors["byte_end"][1], struct.pack(f"<{len(chunks)}q", *[chunk["byte_end"] for chunk in chunks]))
+        self.assertEqual(metadata["chunks"], "sentences")
+        self.assert_fails(weft("embed", model, "we", "--chunks", "0"), 2, "--chunks", "sentences")
+        self.assert_fails(weft("embed", model, "we", "--chunks", "4", "--out", "x.npy"), 2, ".safetensors")
+        self.assert_fails(weft("embed", model, "we", "--chunks", "4", "--pooling", "cls"), 1, "first token", "--pooling mean")
+
     def test_files_and_lines_agree(self):
         model = self.model("masked-lm")
         texts = [TEXT, "the", "hello world"]

@@ -8,6 +8,7 @@
 #include <ATen/ops/isfinite.h>
 
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/table.h"
 #include "weft/cli/output.h"
@@ -208,6 +209,10 @@ Json encoder_summary(const checkpoint::OpenedModel& directory) {
                   {"vocabulary", config.vocab_size},
                   {"labels", has_labels(head) ? Json(config.id2label) : Json::array()},
                   {"tokenizer", text::HuggingFaceTokenizer::present_in(directory.path())}};
+  if (checkpoint::is_cross_encoder(directory)) {
+    const checkpoint::CrossEncoderSettings settings = checkpoint::read_cross_encoder(directory);
+    summary["rerank"] = {{"activation", settings.activation}, {"prompt", settings.prompt}};
+  }
   for (const auto& [name, value] : model->computed()) {
     summary[name] = value;
   }
@@ -229,6 +234,11 @@ Rows encoder_rows(const Json& summary) {
                             summary.at("tokenizer").get<bool>() ? "with a tokeniser" : "no tokeniser's files")}};
   if (!summary.at("labels").empty()) {
     rows.emplace_back("labels", labels_text(summary["labels"]));
+  }
+  if (const auto rerank = summary.find("rerank"); rerank != summary.end()) {
+    const auto activation = rerank->at("activation").get<std::string>();
+    rows.emplace_back("reranks", concat("texts for a query (weft rerank); ",
+                                        activation.substr(activation.rfind('.') + 1), " makes scores of logits"));
   }
   // What the model would compute comes last, under the names that results have.
   for (const auto& [name, value] : summary.items()) {
