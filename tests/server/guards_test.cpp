@@ -104,8 +104,10 @@ TEST(Router, PathsAndMethods) {
   router.add("POST", "/a", handler, {});
   router.open("/a");
   EXPECT_NO_THROW(router.find("GET", "/a"));
-  EXPECT_TRUE(router.is_open("/a"));
-  EXPECT_FALSE(router.is_open("/b"));
+  EXPECT_TRUE(router.is_open("GET", "/a"));
+  EXPECT_TRUE(router.is_open("HEAD", "/a"));
+  EXPECT_FALSE(router.is_open("POST", "/a")) << "what is posted to an open path needs a key";
+  EXPECT_FALSE(router.is_open("GET", "/b"));
   EXPECT_EQ(router.methods("/a"), "GET, HEAD, POST") << "what answers GET answers HEAD";
   EXPECT_EQ(&router.find("HEAD", "/a"), &router.find("GET", "/a"));
   router.add("POST", "/b", handler, {});

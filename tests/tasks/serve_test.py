@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`weft serve` with tiny models: answers equal the command line's; keys, limits, draining, and what cannot be served."""
 
+import base64
 import concurrent.futures
 import http.client
 import json
+import math
 import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,7 +19,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from encoder_program import TEXT, make_model, results  # noqa: E402
 from sequence_tasks_test import make_marian  # noqa: E402
-from weft_program import BINARY, Case, environment, weft  # noqa: E402
+from weft_program import BINARY, Case, environment, weft, weft_json  # noqa: E402
 
 class Server:
     """A running `weft serve`; `stop` gives its exit code and what it wrote to standard error."""
@@ -205,8 +208,8 @@ class ServeTest(Case):
         self.assertEqual((status, "masks, again" in several["error"]), (404, True))
         (vector,) = server.ask("POST", "/v1/models/masks/embed", {"inputs": TEXT})[1]
         self.assert_close(vector, results("embed", models["masked-lm"], "--normalize", TEXT)[0]["result"])
-        for members, part in (({"truncation_direction": "Left", "truncate": True}, "cuts the end"), ({"prompt_name": "query"}, "'prompt_name'"),
-                              ({"dimensions": 8}, "'dimensions'"), ({"truncation": True}, "'truncation'")):
+        for members, part in (({"truncation_direction": "Left", "truncate": True}, "cuts the end"), ({"prompt_name": "query"}, "'query'"),
+                              ({"dimensions": 33}, "'dimensions'"), ({"truncation": True}, "'truncation'")):
             status, found, _ = server.ask("POST", "/v1/models/masks/embed", {"inputs": "long " * 200, **members})
             self.assertEqual((status, part in found["error"], "--" in found["error"]), (400, True, False), found)
         status, found, _ = server.ask("POST", "/classify", {"inputs": "long " * 200})
@@ -220,11 +223,164 @@ class ServeTest(Case):
             self.assertEqual(server.ask("POST", path, body)[0], 400, path)
         self.assertEqual(server.stop()[0], 0)
 
+    def sentence_directory(self, name):
+        """An encoder whose directory says like those of sentence-transformers how its tokens become a vector."""
+        model = make_model(self.folder / name, "bert", "masked-lm")
+        (model / "1_Pooling").mkdir()
+        (model / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 32, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}))
+        kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+        (model / "modules.json").write_text(json.dumps([{"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+                                                        for index, (path, kind) in enumerate(kinds.items())]))
+        (model / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "hello "}, "similarity_fn_name": "dot"}))
+        return model
+
+    def test_shapes_of_other_servers(self):
+        """One sitting: vectors, rerankers and classifiers as OpenAI's, text-embeddings-inference's, Cohere's and Jina's clients ask for them."""
+        models = [self.sentence_directory("sentences"), make_model(self.folder / "reranker", "bert", "sequence-classification", "--labels", "relevant"),
+                  make_model(self.folder / "labels", "bert", "sequence-classification"), make_model(self.folder / "masks", "bert", "masked-lm")]
+        server = self.serve(*models, "--allowed-origins", "https://pages.example")
+        listed = {entry["id"]: entry["tasks"] for entry in server.ask("GET", "/v1/models")[1]["data"]}
+        self.assertEqual(listed, {"sentences": ["embed", "fill-mask"], "reranker": ["classify", "rerank"], "labels": ["classify", "embed"], "masks": ["embed", "fill-mask"]})
+        self.embeddings(server, models[0])
+        self.vectors_of_tei(server, models[0])
+        self.rerankers(server, models[1])
+        self.predictions(server)
+        self.pages_of_other_origins(server)
+        self.assertEqual(server.stop()[0], 0)
+
+    def embeddings(self, server, model):
+        path = "/v1/embeddings"
+        wanted = [line["result"] for line in results("embed", model, "--normalize", TEXT, "hello")]
+        status, found, headers = server.ask("POST", path, {"input": [TEXT, "hello"], "model": "sentences"})
+        self.assertEqual((status, found["object"], found["model"], headers["X-Truncated-Tokens"]), (200, "list", "sentences", None), found)
+        self.assertEqual([(one["object"], one["index"]) for one in found["data"]], [("embedding", 0), ("embedding", 1)])
+        self.assert_close([one["embedding"] for one in found["data"]], wanted)
+        ids, more = ([window["input_ids"] for window in weft_json("tokenize", model, text)["result"]][0] for text in (TEXT, "hello"))
+        tokens = [len(ids), len(more)]
+        self.assertEqual(found["usage"], {"prompt_tokens": sum(tokens), "total_tokens": sum(tokens)})
+        self.assertEqual(headers["X-Compute-Tokens"], str(sum(tokens)))
+        packed = server.ask("POST", path, {"input": TEXT, "model": "sentences", "encoding_format": "base64", "user": "me"})[1]["data"][0]["embedding"]
+        self.assert_close(list(struct.unpack("<32f", base64.b64decode(packed))), wanted[0])
+        # Fewer numbers, and then the norm.
+        (short,) = server.ask("POST", "/embeddings", {"input": [TEXT], "model": "sentences", "dimensions": 5})[1]["data"]
+        size = math.hypot(*wanted[0][:5])
+        self.assert_close(short["embedding"], [number / size for number in wanted[0][:5]])
+        # Ids of the model's own tokens, with and without the special ones; others are refused, and not read as something else.
+        for given in (ids, ids[1:-1], [ids[1:-1]]):
+            self.assert_close(server.ask("POST", path, {"input": given, "model": "sentences"})[1]["data"][0]["embedding"], wanted[0])
+        self.assertEqual(len(server.ask("POST", path, {"input": [ids, ids[:3]], "model": "sentences"})[1]["data"]), 2)
+        # A path that names the model needs no `model`, and looks at none.
+        for body in ({"input": TEXT}, {"input": TEXT, "model": "text-embedding-3-small"}):
+            self.assert_close(server.ask("POST", "/v1/models/sentences/embeddings", body)[1]["data"][0]["embedding"], wanted[0])
+        for body, status, param, code in (({"input": TEXT, "model": "text-embedding-3-small"}, 404, "model", "model_not_found"),
+                                          ({"input": TEXT, "model": "reranker"}, 404, "model", "model_not_found"), ({"input": TEXT}, 400, None, "validation"),
+                                          ({"model": "sentences"}, 400, "input", "validation"), ({"input": [10 ** 9], "model": "sentences"}, 400, "input", "validation"),
+                                          ({"input": TEXT, "model": "sentences", "dimensions": 33}, 400, "dimensions", "validation"),
+                                          ({"input": TEXT, "model": "sentences", "stream": True}, 400, None, "validation"), ("{", 400, None, "validation"),
+                                          ({"input": ["a"] * 5000, "model": "sentences"}, 413, None, "too_large"), ("x" * (1 << 22), 413, None, "too_large")):
+            found_status, found, _ = server.ask("POST", path, body)
+            self.assertEqual((found_status, found["error"]["param"], found["error"]["code"]), (status, param, code), found)
+            self.assertEqual(set(found["error"]), {"message", "type", "param", "code"})
+            self.assertEqual(found["error"]["type"], "invalid_request_error")
+        self.assertIn("sentences", server.ask("POST", path, {"input": TEXT, "model": "x"})[1]["error"]["message"])
+        self.assertEqual(server.ask("GET", path)[1]["error"]["code"], "method_not_allowed")
+        backwards = {"input": [ids[-2:0:-1]], "model": "sentences"}
+        self.assertIn(server.ask("POST", path, backwards)[0], (200, 400))
+
+    def vectors_of_tei(self, server, model):
+        base = "/v1/models/sentences"
+        (plain,) = server.ask("POST", f"{base}/embed", {"inputs": TEXT})[1]
+        self.assert_close(plain, results("embed", model, TEXT)[0]["result"])  # the directory's own norm
+        (asked,) = server.ask("POST", f"{base}/embed", {"inputs": TEXT, "prompt_name": "query"})[1]
+        self.assert_close(asked, results("embed", model, "hello " + TEXT)[0]["result"])
+        (bare,) = server.ask("POST", f"{base}/embed", {"inputs": TEXT, "normalize": False})[1]
+        self.assertGreater(abs(math.hypot(*bare) - 1), 0.01)
+        (states,) = server.ask("POST", f"{base}/embed_all", {"inputs": TEXT})[1]
+        self.assertEqual((len(states), len(states[0])), (len(weft_json("tokenize", model, TEXT)["result"][0]["input_ids"]), 32))
+        self.assert_close(states[0], bare)  # the first token's, which the pooling takes
+        # A long text is read whole, and cut only where the request says so, and the answer how much.
+        status, whole, headers = server.ask("POST", f"{base}/embed", {"inputs": "long " * 200, "truncate": None})
+        self.assertEqual((status, headers["X-Truncated-Tokens"]), (200, None))
+        status, cut, headers = server.ask("POST", f"{base}/embed", {"inputs": "long " * 200, "truncate": True})
+        self.assertGreater(int(headers["X-Truncated-Tokens"]), 100)
+        self.assertEqual(int(headers["X-Compute-Tokens"]), 62)
+        sentences = {"source_sentence": TEXT, "sentences": ["hello", TEXT]}
+        found = server.ask("POST", f"{base}/similarity", {"inputs": sentences, "parameters": {"truncate": True}})[1]
+        (hello,) = server.ask("POST", f"{base}/embed", {"inputs": "hello"})[1]
+        self.assert_close(found, [sum(a * b for a, b in zip(plain, hello)), 1.0])
+        for path, body, part in ((f"{base}/similarity", {"inputs": TEXT}, "source_sentence"), (f"{base}/similarity", {"inputs": {**sentences, "sentences": []}}, "sentences"),
+                                 (f"{base}/embed", {"inputs": TEXT, "prompt_name": "document"}, "'document'"), (f"{base}/embed_all", {"inputs": TEXT, "normalize": True}, "'normalize'")):
+            status, found, _ = server.ask("POST", path, body)
+            self.assertEqual((status, found["error_type"], part in found["error"]), (400, "validation", True), found)
+
+    def rerankers(self, server, model):
+        texts = ["hello", TEXT, "hello"]
+        scores = {entry["index"]: entry["score"] for entry in results("rerank", model, "who weaves?", *texts)[0]["result"]}
+        order = sorted(range(3), key=lambda index: -scores[index])
+        body = {"query": "who weaves?", "texts": texts}
+        found = server.ask("POST", "/rerank", {**body, "return_text": True})[1]
+        self.assertEqual([(entry["index"], entry["text"]) for entry in found], [(index, texts[index]) for index in order])
+        self.assert_close([entry["score"] for entry in found], [scores[index] for index in order])
+        raw = server.ask("POST", "/rerank", {**body, "raw_scores": True, "truncate": True})[1]
+        self.assert_close([1 / (1 + math.exp(-entry["score"])) for entry in raw], [scores[index] for index in order])
+        asked = {"model": "reranker", "query": "who weaves?", "documents": ["hello", {"text": TEXT}, "hello"], "top_n": 2, "return_documents": True}
+        for path in ("/v1/rerank", "/v2/rerank", "/rerank", "/v1/models/reranker/rerank"):
+            status, found, _ = server.ask("POST", path, asked)
+            self.assertEqual((status, [entry["index"] for entry in found["results"]]), (200, order[:2]), found)
+            self.assertEqual([entry["document"] for entry in found["results"]], [{"text": texts[index]} for index in order[:2]])
+            self.assert_close([entry["relevance_score"] for entry in found["results"]], [scores[index] for index in order[:2]])
+        self.assertEqual(server.ask("POST", "/v1/rerank", {**asked, "top_n": None, "model": None})[0], 200)
+        for changes, status in (({"model": "rerank-v3.5"}, 404), ({"documents": []}, 400), ({"max_tokens_per_doc": 100}, 400), ({"top_n": 0}, 400)):
+            found_status, found, _ = server.ask("POST", "/v1/rerank", asked | changes)
+            self.assertEqual((found_status, set(found), found["message"]), (status, {"message", "detail"}, found["detail"]))
+        # A reranker has no vectors, and says so in one line.
+        status, found, _ = server.ask("POST", "/v1/models/reranker/embed", {"inputs": TEXT})
+        self.assertEqual((status, found["error_type"]), (404, "not_found"))
+
+    def predictions(self, server):
+        base = "/v1/models/labels"
+        wanted = server.ask("POST", f"{base}/classify", {"inputs": TEXT, "parameters": {"function_to_apply": "softmax"}})[1]
+        pair = server.ask("POST", f"{base}/classify", {"inputs": {"text": TEXT, "text_pair": "hello"}, "parameters": {"function_to_apply": "softmax"}})[1]
+        self.assert_close(server.ask("POST", f"{base}/predict", {"inputs": TEXT})[1], wanted)
+        self.assert_close(server.ask("POST", f"{base}/predict", {"inputs": [TEXT, "hello"]})[1], pair)
+        self.assert_close(server.ask("POST", f"{base}/predict", {"inputs": [[TEXT], [TEXT, "hello"]]})[1], [wanted, pair])
+        raw = server.ask("POST", f"{base}/predict", {"inputs": TEXT, "raw_scores": True})[1]
+        whole = sum(math.exp(entry["score"]) for entry in raw)
+        self.assert_close([math.exp(entry["score"]) / whole for entry in raw], [entry["score"] for entry in wanted])
+        (one,) = server.ask("POST", "/v1/models/reranker/predict", {"inputs": ["who weaves?", TEXT]})[1]
+        (ranked,) = server.ask("POST", "/rerank", {"query": "who weaves?", "texts": [TEXT]})[1]
+        self.assert_close((one["label"], one["score"]), ("relevant", ranked["score"]))
+        self.assertEqual(server.ask("POST", f"{base}/predict", {"inputs": "long " * 200})[0], 413)
+        self.assertEqual(server.ask("POST", "/predict", {"inputs": TEXT})[0], 404)  # two have it
+
+    def pages_of_other_origins(self, server):
+        page, other = {"Origin": "https://pages.example"}, {"Origin": "https://evil.example"}
+        asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type,x-stainless-lang"}
+        names = ("Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Allow-Credentials", "Vary")
+        for path in ("/v1/embeddings", "/nothing"):
+            status, said, headers = server.ask("OPTIONS", path, None, page | asks)
+            self.assertEqual((status, said, *(headers[name] for name in names)), (204, "", page["Origin"], "GET, HEAD, POST", asks["Access-Control-Request-Headers"], None, "Origin"))
+        for body, status in (({"input": "hello", "model": "sentences"}, 200), ({"input": "hello"}, 400), ({"input": "hello", "model": "x"}, 404)):
+            found, _, headers = server.ask("POST", "/v1/embeddings", body, page)
+            self.assertEqual((found, *(headers[name] for name in names)), (status, page["Origin"], None, None, None, "Origin"))
+        for origin in (other, {"Origin": "null"}, {"Origin": "http://pages.example"}):
+            for method, headers in (("OPTIONS", asks), ("POST", {})):
+                status, found, answered = server.ask(method, "/v1/embeddings", "{}", origin | headers)
+                self.assertEqual((status, *(answered[name] for name in names)), (403, None, None, None, None, "Origin"))
+        self.assertEqual(server.ask("OPTIONS", "/v1/embeddings")[0], 405)  # asks for nothing
+        self.assertEqual(server.ask("GET", "/health")[2]["Vary"], "Origin")
+
     def test_keys_limits_and_draining(self):
         model = make_marian(self.folder / "marian")
         keys = self.folder / "keys.txt"
         keys.write_text("# mine\nopen sesame\n")
-        server = self.serve(model, "--api-key-file", keys, "--max-in-flight", "1")
+        server = self.serve(model, "--api-key-file", keys, "--max-in-flight", "1", "--allowed-origins", "https://pages.example")
+        for path, member in (("/v1/embeddings", "error"), ("/v1/models/any/embeddings", "error"), ("/v2/rerank", "detail")):
+            status, found, headers = server.ask("POST", path, {}, {"Origin": "https://pages.example"})
+            self.assertEqual((status, headers["Access-Control-Allow-Origin"], member in found), (401, "https://pages.example", True))
+            self.assertEqual(found["error"]["code"] if member == "error" else found["message"][:12], "invalid_api_key" if member == "error" else "no valid key")
+        self.assertEqual(server.ask("OPTIONS", "/translate", None, {"Origin": "https://pages.example", "Access-Control-Request-Method": "POST"})[0], 204)
+        self.assertEqual(server.ask("POST", "/")[0], 401)  # the page is open, what is posted to its path is not
         body, key = {"text": "a man", "target_lang": "de"}, {"Authorization": "Bearer open sesame"}
         for headers in ({}, {"Authorization": "Bearer open"}, {"Authorization": "Basic open sesame"}):
             for path in ("/translate", "/v1/models", "/nothing"):
@@ -258,6 +414,8 @@ class ServeTest(Case):
         self.assert_fails(weft("serve", model, "--port", "65536"), 2, "--port")
         self.assert_fails(weft("serve", model, "--address", "localhost"), 1, "'localhost'", "127.0.0.1")
         self.assert_fails(weft("serve", model, "--api-key-file", "/nonexistent"), 1, "/nonexistent")
+        for origin in ("*", "https://example.org/"):
+            self.assert_fails(weft("serve", model, "--allowed-origins", origin), 1, f"'{origin}'", "https://example.org")
         # What a link leads to would be in /v1/models/marian, or in an answer.
         (self.folder / "secret").write_text("secret")
         linked = self.folder / "linked"

@@ -20,6 +20,7 @@
 
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/server/cross_origin.h"
 #include "weft/server/head_fields.h"
 #include "weft/server/http_error.h"
 #include "weft/server/response.h"
@@ -52,6 +53,13 @@ std::optional<Reply> reply_to(const error_code& error, const ServerConfig& confi
     return std::nullopt;
   }
   return error_reply(status::kBadRequest, "bad_request", concat("this is no request of HTTP: ", error.message()));
+}
+
+// What a preflight is answered with: all that it asks for is in the head.
+const Route& preflight_route() {
+  static const Route route{.handle = [](const Request&) -> Answer { return Reply{.status = status::kNoContent}; },
+                           .operation = {}};
+  return route;
 }
 
 }  // namespace
@@ -93,6 +101,8 @@ asio::awaitable<bool> Connection::exchange() {
   stream_.expires_after(time_of(config.header_seconds));
   error_code error;
   reading_ = true;
+  cross_origin_.clear();
+  shape_ = ErrorShape::kPlain;
   co_await http::async_read_header(stream_, buffer_, parser, redirect_error(use_awaitable, error));
   reading_ = false;
   head_only_ = !error && parser.get().method() == http::verb::head;
@@ -127,18 +137,23 @@ asio::awaitable<bool> Connection::exchange() {
 }
 
 // The route of a head that passes every check; otherwise null, and why.
-const Route* Connection::admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal) const {
+const Route* Connection::admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal) {
   try {
     const Head head = head_of(parser.get());
     check_framing(head);
-    check_sender(head, service_.config);
     request.method = std::string(view(parser.get().method_string()));
+    cross_origin_ = cross_origin_fields(request.method, head, service_.config);
     request.path = path_of(head.target);
+    shape_ = service_.router.error_shape(request.path);
+    check_sender(head, service_.config);
+    if (is_preflight(request.method, head, service_.config)) {
+      return &preflight_route();
+    }
     request.takes_events = takes_events(head);
     // Without a key nobody learns which paths there are.
     request.key_in_body =
         head.keys.empty() && request.method == "POST" && service_.router.takes_key_in_body(request.path);
-    if (!service_.router.is_open(request.path) && !request.key_in_body) {
+    if (!service_.router.is_open(request.method, request.path) && !request.key_in_body) {
       service_.keys.check(head);
     }
     return &service_.router.find(request.method, request.path);
@@ -196,7 +211,8 @@ bool Connection::has_room(const RequestParser& parser, std::int64_t& counted) {
 
 asio::awaitable<bool> Connection::write(Reply reply, bool keep, unsigned version) {
   http::response<http::string_body> response(static_cast<http::status>(reply.status), version == 10 ? 10 : kHttp11);
-  set_common_fields(response, reply.type);
+  shape_error(reply, shape_);
+  set_common_fields(response, reply.type, cross_origin_);
   if (reply.status == status::kTooMany || reply.status == status::kUnavailable) {
     response.set(http::field::retry_after, "1");
   }
@@ -212,6 +228,10 @@ asio::awaitable<bool> Connection::write(Reply reply, bool keep, unsigned version
   response.keep_alive(keep);
   response.body() = std::move(reply.body);
   response.prepare_payload();
+  if (reply.status == status::kNoContent) {
+    response.erase(http::field::content_length);
+    response.erase(http::field::content_type);
+  }
   stream_.expires_after(time_of(service_.config.body_seconds));
   error_code error;
   http::response_serializer<http::string_body> serializer(response);

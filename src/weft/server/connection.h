@@ -64,7 +64,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   boost::asio::awaitable<bool> exchange();
-  const Route* admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal) const;
+  const Route* admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal);
   boost::asio::awaitable<bool> read_body(RequestParser& parser, bool asked);
   bool has_room(const RequestParser& parser, std::int64_t& counted);
   boost::asio::awaitable<std::optional<Reply>> answer(const Route& route, Request& request, Framing& framing);
@@ -84,8 +84,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::basic_stream<boost::asio::generic::stream_protocol> stream_;
   boost::beast::flat_buffer buffer_;
   std::list<Connection*>::iterator place_;
-  bool reading_ = false;    // the head of a request
-  bool head_only_ = false;  // the request is HEAD: the answer has no body, but its length
+  bool reading_ = false;                   // the head of a request
+  bool head_only_ = false;                 // the request is HEAD: the answer has no body, but its length
+  Fields cross_origin_;                    // fields of the answer for pages of other origins
+  ErrorShape shape_ = ErrorShape::kPlain;  // of errors at the request's path
 };
 
 }  // namespace weft::server

@@ -182,6 +182,7 @@ asio::awaitable<std::optional<Reply>> Connection::computed(Work work, Framing& f
     co_return std::nullopt;
   }
   Reply reply = reply_of(*pending);
+  shape_error(reply, shape_);
   if (framing.begun || (streams && reply.status == kGood)) {
     const std::string last = concat(pending->events.take(), last_event(reply));
     co_await end_events(last, framing);
@@ -198,7 +199,7 @@ asio::awaitable<bool> Connection::write_events(const std::string& events, Framin
     framing.begun = true;
     framing.keep = framing.keep && chunked;
     http::response<http::empty_body> head(http::status::ok, chunked ? kHttp11 : kHttp10);
-    set_common_fields(head, "text/event-stream");
+    set_common_fields(head, "text/event-stream", cross_origin_);
     head.keep_alive(framing.keep && !service_.draining);
     if (chunked) {
       head.chunked(true);

@@ -120,9 +120,13 @@ void check_sender(const Head& head, const ServerConfig& config) {
     return;
   }
   const std::string_view origin = head.origins.front();
-  if (!equal_letters(origin, concat("http://", host)) && !has(config.allowed_origins, origin)) {
+  if (!equal_letters(origin, concat("http://", host)) && !is_allowed_origin(origin, config)) {
     refuse(status::kForbidden, concat("Origin is ", quote(origin), ", another server; --allowed-origins adds one"));
   }
+}
+
+bool is_allowed_origin(std::string_view origin, const ServerConfig& config) {
+  return has(config.allowed_origins, origin);
 }
 
 bool takes_events(const Head& head) {

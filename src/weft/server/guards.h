@@ -24,6 +24,8 @@ struct Head {
   std::vector<std::string_view> keys;
   std::vector<std::string_view> accepts;
   std::vector<std::string_view> expects;
+  std::vector<std::string_view> asked_methods = {};  ///< of a preflight (cross_origin.h): Access-Control-Request-Method
+  std::vector<std::string_view> asked_fields = {};   ///< and Access-Control-Request-Headers
 };
 
 /// Throws HttpError 400, 415, 417, 501 or 505 for a message whose end or content is not plain.
@@ -32,6 +34,9 @@ void check_framing(const Head& head);
 /// Throws HttpError 400 or 403 unless Host is an address in digits, localhost or one of `config`, and Origin, if there
 /// is one, the same server or one of `config`.
 void check_sender(const Head& head, const ServerConfig& config);
+
+/// Whether --allowed-origins names this origin.
+bool is_allowed_origin(std::string_view origin, const ServerConfig& config);
 
 /// Whether a client says that it takes server-sent events. A list that has only */* does not say so.
 bool takes_events(const Head& head);

@@ -68,7 +68,9 @@ Head head_of(const Fields& fields) {
           .encodings = values(Name::content_encoding),
           .keys = values(Name::authorization),
           .accepts = values(Name::accept),
-          .expects = values(Name::expect)};
+          .expects = values(Name::expect),
+          .asked_methods = values(Name::access_control_request_method),
+          .asked_fields = values(Name::access_control_request_headers)};
 }
 
 }  // namespace weft::server

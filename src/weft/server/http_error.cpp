@@ -8,6 +8,7 @@
 
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
+#include "weft/server/forms/error_shape.h"
 #include "weft/server/forms/form_body.h"
 
 namespace weft::server {
@@ -82,15 +83,19 @@ std::string key_of(const Request& request) {
   }
 }
 
+Reply error_reply(int status, Failure failure) {
+  Reply reply{.status = status, .failure = std::move(failure)};
+  shape_error(reply, ErrorShape::kPlain);
+  return reply;
+}
+
 Reply error_reply(int status, const std::string& type, const std::string& message) {
-  // Foreign bytes may stand in a message; those that are no UTF-8 become U+FFFD.
-  const formats::Json json = {{"error", message}, {"error_type", type}};
-  return {.status = status, .body = json.dump(-1, ' ', false, formats::Json::error_handler_t::replace) + "\n"};
+  return error_reply(status, {.type = type, .message = message});
 }
 
 Reply error_reply(const std::exception& failure) {
   if (const auto* http = dynamic_cast<const HttpError*>(&failure)) {
-    return error_reply(http->status(), http->type(), http->what());
+    return error_reply(http->status(), http->failure());
   }
   if (const auto* error = dynamic_cast<const Error*>(&failure)) {
     const Row& row = row_of(error->kind());

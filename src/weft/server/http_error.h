@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures as a client sees them: a status and {"error", "error_type"}. One table turns the kinds of weft::Error into
-// statuses.
+// Failures as a client sees them: a status and {"error", "error_type"}, which a route of another API puts into its own
+// shape (forms/error_shape.h). One table turns the kinds of weft::Error into statuses.
 #pragma once
 
 #include <exception>
@@ -13,6 +13,7 @@ namespace weft::server {
 
 /// Statuses of HTTP that the server itself gives.
 namespace status {
+inline constexpr int kNoContent = 204;
 inline constexpr int kBadRequest = 400;
 inline constexpr int kUnauthorized = 401;
 inline constexpr int kForbidden = 403;
@@ -33,17 +34,21 @@ inline constexpr int kVersion = 505;
 class HttpError : public std::runtime_error {
  public:
   HttpError(int status, std::string type, const std::string& message)
-      : std::runtime_error(message), status_(status), type_(std::move(type)) {}
+      : HttpError(status, Failure{.type = std::move(type), .message = message}) {}
+  HttpError(int status, Failure failure)
+      : std::runtime_error(failure.message), status_(status), failure_(std::move(failure)) {}
   int status() const noexcept { return status_; }
-  const std::string& type() const noexcept { return type_; }
+  const std::string& type() const noexcept { return failure_.type; }
+  const Failure& failure() const noexcept { return failure_; }
 
  private:
   int status_;
-  std::string type_;
+  Failure failure_;
 };
 
 /// {"error": message, "error_type": type}; 429 and 503 say when to come again.
 Reply error_reply(int status, const std::string& type, const std::string& message);
+Reply error_reply(int status, Failure failure);
 
 /// The reply for any failure. What is no Error or HttpError, and errors of the kind kIo, are logged and say nothing
 /// about their reason: it may name files of this machine.

@@ -44,7 +44,7 @@ struct ServerConfig {
     visit(Field{"allowed_hosts", &C::allowed_hosts,
                 "names that a request's Host may have beside localhost and addresses in digits"});
     visit(Field{"allowed_origins", &C::allowed_origins,
-                "pages of other servers that browsers may send requests from, such as https://example.org"});
+                "origins of pages that may send requests and read answers in browsers, such as https://example.org"});
     visit(Field{"api_key_file", &C::api_key_file,
                 "file with a key a line; requests must then have the header 'Authorization: Bearer KEY'"});
     visit(Field{"max_header_bytes", &C::max_header_bytes, "longest head of a request"}.range(256, 1 << 20));

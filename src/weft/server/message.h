@@ -24,12 +24,24 @@ struct Request {
   bool key_in_body = false;   ///< no header has a key: the body must have one where keys are asked for
 };
 
+/// A failure as every API says it in a shape of its own (forms/error_shape.h).
+struct Failure {
+  std::string type;        ///< a word that a program may look at: "validation"
+  std::string message;     ///< one line for people
+  std::string param = {};  ///< the member of the request that is wrong; empty where nobody knows
+  std::string code = {};   ///< a word of the API that the route belongs to; empty: `type`
+};
+
+/// Names and values of fields of a head.
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
 struct Reply {
   int status = 200;
   std::string body = {};
   std::string type = "application/json";
-  std::string allow = {};                                         ///< methods, with status 405
-  std::vector<std::pair<std::string, std::string>> headers = {};  ///< names and values beside those of every reply
+  std::string allow = {};               ///< methods, with status 405
+  Fields headers = {};                  ///< beside those of every reply
+  std::optional<Failure> failure = {};  ///< of an error: `body` says it, in the shape of its route
 };
 
 /// A text for a model, or two that it sees together.
@@ -65,6 +77,7 @@ struct Work {
   std::vector<Text> texts;
   std::function<std::vector<formats::Json>(std::span<const Text>)> compute = {};
   std::function<formats::Json(std::vector<formats::Json>)> finish = {};  ///< the body, from the results of `texts`
+  std::function<Fields(std::span<const formats::Json>)> headers = {};    ///< of the answer, from the same results
   /// In place of both: makes the body piece by piece, for this request alone, and looks at the listener between pieces.
   std::function<formats::Json(const Listener& listener)> run = {};
   Cost cost = {};        ///< with at least as many tokens as `texts` have bytes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One path item a path, one operation a method. All errors have one shape.
+// One path item a path, one operation a method. The errors of a path have one shape.
 #include "weft/server/openapi.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/version.h"
+#include "weft/server/forms/error_shape.h"
 #include "weft/server/http_error.h"
 #include "weft/server/schemas.h"
 
@@ -36,9 +37,9 @@ constexpr StatusLine kErrors[] = {
     {status::kUnavailable, "the server is stopping, memory is short, or the answer took too long", false},
 };
 
-Json error_response(const char* meaning) {
-  return {{"description", meaning},
-          {"content", {{"application/json", {{"schema", {{"$ref", "#/components/schemas/Error"}}}}}}}};
+Json error_response(const std::string& meaning, ErrorShape shape) {
+  const std::string schema = concat("#/components/schemas/", error_schema_name(shape));
+  return {{"description", meaning}, {"content", {{"application/json", {{"schema", {{"$ref", schema}}}}}}}};
 }
 
 Json good_response(const Operation& operation) {
@@ -53,30 +54,33 @@ Json good_response(const Operation& operation) {
   return {{"description", "the answer"}, {"content", content}};
 }
 
-Json responses_of(const Operation& operation, bool needs_key) {
+Json responses_of(const Operation& operation, bool needs_key, ErrorShape shape) {
   Json responses = Json::object();
   if (operation.status == kOk) {
     responses[std::to_string(kOk)] = good_response(operation);
   } else {
-    responses[std::to_string(operation.status)] = error_response("always");
+    responses[std::to_string(operation.status)] = error_response("always", shape);
   }
   for (const StatusLine& line : kErrors) {
     if (!line.computed || !operation.body.is_null()) {
-      responses[std::to_string(line.status)] = error_response(line.meaning);
+      responses[std::to_string(line.status)] = error_response(line.meaning, shape);
     }
   }
+  if (!operation.not_found.empty()) {
+    responses[std::to_string(status::kNotFound)] = error_response(operation.not_found, shape);
+  }
   if (needs_key) {
-    responses[std::to_string(status::kUnauthorized)] = error_response("there is no valid key");
+    responses[std::to_string(status::kUnauthorized)] = error_response("there is no valid key", shape);
   }
   return responses;
 }
 
-Json operation_json(const std::string& name, const Operation& operation, bool needs_key) {
+Json operation_json(const std::string& name, const Operation& operation, bool needs_key, ErrorShape shape) {
   Json json = {{"operationId", name}, {"summary", operation.summary}};
   if (!operation.body.is_null()) {
     json["requestBody"] = {{"required", true}, {"content", {{"application/json", {{"schema", operation.body}}}}}};
   }
-  json["responses"] = responses_of(operation, needs_key);
+  json["responses"] = responses_of(operation, needs_key, shape);
   if (needs_key) {
     json["security"] = Json::array({Json{{kKey, Json::array()}}});
   }
@@ -97,14 +101,14 @@ Json openapi(const Router& router, bool keys) {
       if (route.operation.summary.empty()) {
         continue;  // a file of a page
       }
-      paths[path][lower_case(method)] =
-          operation_json(concat(method, " ", path), route.operation, keys && !router.is_open(path));
+      paths[path][lower_case(method)] = operation_json(concat(method, " ", path), route.operation,
+                                                       keys && !router.is_open(method, path), router.error_shape(path));
     }
   }
-  Json components = {{"schemas",
-                      {{"Error", object_schema({{"error", string_schema("what is wrong, in one line")},
-                                                {"error_type", string_schema("a word that a program may look at")}},
-                                               {"error", "error_type"})}}}};
+  Json components = {{"schemas", Json::object()}};
+  for (const ErrorShape shape : kErrorShapes) {
+    components["schemas"][error_schema_name(shape)] = error_schema(shape);
+  }
   if (keys) {
     components["securitySchemes"] = {{kKey, {{"type", "http"}, {"scheme", "bearer"}}}};
   }

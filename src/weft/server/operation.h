@@ -16,6 +16,7 @@ struct Operation {
   std::string type = "application/json";  ///< of the answer
   formats::Json piece = nullptr;          ///< JSON Schema of an event of the answer, where it may come in pieces
   int status = 200;                       ///< of the answer when all is well
+  std::string not_found = {};             ///< when it is 404 though the path has a route; empty: never
 };
 
 }  // namespace weft::server

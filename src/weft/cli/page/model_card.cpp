@@ -137,8 +137,8 @@ void add_readme(Json& card, const std::filesystem::path& directory) {
 
 }  // namespace
 
-Json model_card(const std::filesystem::path& directory) {
-  const Json config = object_of_file(ModelFile(directory, "config.json"));
+Json model_card(const std::filesystem::path& directory, const std::filesystem::path& model) {
+  const Json config = object_of_file(ModelFile(model, "config.json"));
   Json card = Json::object();
   if (const auto type = config.find("model_type"); type != config.end() && type->is_string()) {
     card["model_type"] = plain_text(type->get<std::string>(), kLongestWord);
@@ -149,7 +149,7 @@ Json model_card(const std::filesystem::path& directory) {
   add_number(card, "vocabulary", config, {"vocab_size", "vocabulary"});
   add_number(card, "maximum_length", config, {"max_position_embeddings", "n_positions", "context"});
   add_labels(card, config);
-  add_weights(card, directory);
+  add_weights(card, model);
   add_readme(card, directory);
   return card;
 }

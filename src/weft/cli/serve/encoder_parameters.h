@@ -70,24 +70,11 @@ struct FillMaskParameters {
   }
 };
 
-struct EmbedMembers {
-  bool normalize = true;
-  bool truncate = false;
-
-  template <typename Visitor>
-  static void fields(Visitor&& visit) {
-    using C = EmbedMembers;
-    visit(Field{"normalize", &C::normalize, "vectors of length 1"});
-    visit(Field{"truncate", &C::truncate, "cut texts that are too long"});
-  }
-};
-
 server::Operation classify_operation();
 server::Operation tag_operation();
 server::Operation answer_operation();
 server::Operation fill_mask_operation();
 server::Operation choose_operation();
 server::Operation restore_operation();
-server::Operation embed_operation();
 
 }  // namespace weft::cli

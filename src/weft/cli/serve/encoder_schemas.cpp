@@ -83,17 +83,4 @@ server::Operation restore_operation() {
           .answer = server::any_schema({restored, server::array_schema(restored)})};
 }
 
-server::Operation embed_operation() {
-  Json members = {{"inputs", server::one_or_list_schema(text_schema())}};
-  members.update(server::properties_of<EmbedMembers>());
-  members["truncate"]["type"] = Json::array({"boolean", "null"});
-  members["truncation_direction"] = {{"enum", Json::array({"right", "Right", nullptr})},
-                                     {"description", "which end of a text is cut"}};
-  members["prompt_name"] = {{"type", "null"}, {"description", "prompts are part of the texts"}};
-  members["dimensions"] = {{"type", "null"}, {"description", "vectors are whole"}};
-  return {.summary = "A vector for each text, as text-embeddings-inference gives it.",
-          .body = server::object_schema(members, {"inputs"}),
-          .answer = server::array_schema(server::array_schema(number_schema()))};
-}
-
 }  // namespace weft::cli

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks of encoders, in the shapes of huggingface_hub: {"inputs", "parameters"} in, what the command prints as "result"
-// out; and {"inputs", "normalize", "truncate"} for vectors.
+// out. Vectors and rerankers have files of their own: embedding_tasks.cpp, rerank_tasks.cpp.
 #include <algorithm>
-#include <initializer_list>
 #include <memory>
 #include <utility>
 
 #include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/sentence/cross_encoder.h"
+#include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/cli/serve/encoder_parameters.h"
 #include "weft/cli/serve/request_cost.h"
 #include "weft/cli/serve/served_model.h"
@@ -15,7 +16,6 @@
 #include "weft/tasks/answer.h"
 #include "weft/tasks/choose.h"
 #include "weft/tasks/classify.h"
-#include "weft/tasks/embed.h"
 #include "weft/tasks/fill_mask.h"
 #include "weft/tasks/restore.h"
 #include "weft/tasks/tag.h"
@@ -164,43 +164,6 @@ server::Work restore_work(const SharedEncoder& task, const std::string& name, co
                    [task](Documents documents) { return tasks::restore(task->model, documents, task->run); });
 }
 
-// Members of text-embeddings-inference that change nothing here, out of `body`; what would change vectors is refused.
-void drop_tei_members(formats::Json& body) {
-  const auto is = [&](const char* member, std::initializer_list<const char*> values) {
-    return std::ranges::any_of(values, [&](const char* value) { return body[member] == value; });
-  };
-  for (const char* member : {"truncate", "truncation_direction", "prompt_name", "dimensions"}) {
-    if (body.contains(member) && body[member].is_null()) {
-      body.erase(member);
-    }
-  }
-  if (body.contains("truncation_direction")) {
-    require(is("truncation_direction", {"right", "Right"}), "'truncation_direction' is ",
-            quote(body["truncation_direction"].dump(-1, ' ', true)),
-            "; expected \"right\": Weft cuts the end of a text");
-    body.erase("truncation_direction");
-  }
-  require(!body.contains("prompt_name"),
-          "'prompt_name' must be null: Weft reads no prompts of a model's directory; put "
-          "the prompt before each text");
-  require(!body.contains("dimensions"), "'dimensions' must be null: Weft gives whole vectors");
-}
-
-// As text-embeddings-inference: a list of vectors, also for one text.
-server::Work embed_work(const SharedEncoder& task, const std::string& name, const server::Request& request) {
-  formats::Json body = server::json_object(request);
-  drop_tei_members(body);
-  EmbedMembers members;
-  formats::update_from_json(members, body, "the request", {"inputs"});
-  tasks::EmbedOptions options{.normalize = members.normalize, .run = task->run};
-  options.run.truncate = members.truncate;
-  TextInputs inputs = read_texts(body, "inputs");
-  inputs.list = true;
-  const server::Cost cost = embed_cost(inputs.texts, task->model.model->config().output_size());
-  return task_work(concat(name, "/embed", formats::to_json(members).dump()), std::move(inputs), cost,
-                   [task, options](Documents documents) { return tasks::embed(task->model, documents, options); });
-}
-
 using MakeWork = server::Work (*)(const SharedEncoder&, const std::string&, const server::Request&);
 using MakeOperation = server::Operation (*)();
 
@@ -222,7 +185,8 @@ constexpr TaskOfHead kTasks[] = {
 }  // namespace
 
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
-  const models::Head head = checkpoint::open_model(flags.directory).head();
+  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.directory);
+  const models::Head head = directory.head();
   const auto task = std::make_shared<OpenTask>(open_task(flags, std::nullopt, "weft serve"));
   task->model.name = quote(name);  // in errors, which clients read
   const auto served = [&](MakeWork make, MakeOperation describe) -> ServedTask {
@@ -238,7 +202,16 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   if (head == models::Head::kTokenClassification && tasks::restores(task->model)) {
     model.tasks["restore"] = served(restore_work, restore_operation);
   }
-  model.tasks["embed"] = served(embed_work, embed_operation);
+  if (head == models::Head::kSequenceClassification) {
+    add_predict_task(model, task);
+  }
+  const auto sentence = checkpoint::read_sentence_directory(directory.root());
+  const bool scores_pairs = sentence ? sentence->model_type == "CrossEncoder" : checkpoint::is_cross_encoder(directory);
+  if (!scores_pairs) {
+    add_embedding_tasks(model, *task, directory);
+  } else if (checkpoint::is_cross_encoder(directory)) {
+    add_rerank_task(model, task, directory);
+  }
   model.attention = attention_task(*task->model.model, name, SecondText::kMayBe,
                                    [task](const tasks::Document& document, const tasks::ViewOptions& options) {
                                      return tasks::view_document(task->model, document, options);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/cli/memory_size.h"
 #include "weft/cli/output.h"
 #include "weft/cli/serve/served_model.h"
@@ -42,6 +43,24 @@ FileSizes sizes_of_files(const std::filesystem::path& directory, std::int64_t el
     sizes.largest = std::max(sizes.largest, bytes);
   }
   return sizes;
+}
+
+// The tensors of modules behind the transformer, which are always in float32.
+std::int64_t sizes_of_modules(const std::filesystem::path& directory) {
+  std::int64_t bytes = 0;
+  const auto add = [&](const at::Tensor& tensor) {
+    bytes += tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
+  };
+  if (const auto sentence = checkpoint::read_sentence_directory(directory)) {
+    for (const checkpoint::SentenceModule& module : sentence->modules) {
+      if (const auto* dense = std::get_if<checkpoint::DenseModule>(&module)) {
+        add(dense->weight);
+        add(dense->bias);
+        add(dense->residual);
+      }
+    }
+  }
+  return bytes;
 }
 
 // What is alive at once while a layer computes `tokens` tokens, and a masked-language-model head its chunk.
@@ -191,7 +210,7 @@ MemoryAccount memory_account(const std::string& name, const SequenceFlags& flags
   const FileSizes sizes = sizes_of_files(directory.path(), element_bytes);
   const Work work = work_of(directory, limits, element_bytes);
   return {.model = name,
-          .weights = sizes.weights,
+          .weights = sizes.weights + sizes_of_modules(directory.root()),
           .packed = sizes.weights,
           .work = std::max(work.bytes, sizes.largest),  // a tensor is read before it is converted
           .how = work.how};

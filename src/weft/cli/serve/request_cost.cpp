@@ -94,6 +94,26 @@ server::Cost embed_cost(Texts texts, std::int64_t width) {
   return {.tokens = bytes_of(texts), .answer_bytes = times(texts_of(texts), times(width, kNumber))};
 }
 
+server::Cost base64_cost(Texts texts, std::int64_t width) {
+  constexpr std::int64_t kPacked = 6;  // of a number: 4 bytes, as 16 letters for 12 of them
+  return {.tokens = bytes_of(texts), .answer_bytes = times(texts_of(texts), kEntry + times(width, kPacked))};
+}
+
+server::Cost token_vectors_cost(Texts texts, std::int64_t width) {
+  constexpr std::int64_t kAround = 4;  // special tokens beside those of a text
+  const std::int64_t tokens = bytes_of(texts) + times(texts_of(texts), kAround);
+  return {.tokens = bytes_of(texts), .answer_bytes = times(tokens, times(width, kNumber))};
+}
+
+server::Cost pair_cost(Texts pairs, bool second) {
+  constexpr std::int64_t kEscaped = 6;  // bytes of a letter that JSON writes as \u0001
+  std::int64_t texts = 0;
+  for (const server::Text& pair : pairs) {
+    texts += second && pair.second ? size_of(*pair.second) : 0;
+  }
+  return {.tokens = bytes_of(pairs), .answer_bytes = times(texts_of(pairs), kEntry) + times(texts, kEscaped)};
+}
+
 server::Cost translate_cost(Texts texts) {
   const std::int64_t bytes = bytes_of(texts);
   const std::int64_t written = bytes / kTokenText + kTokenText * texts_of(texts);

@@ -31,6 +31,12 @@ server::Cost choice_cost(std::int64_t choices, std::int64_t bytes, std::int64_t 
 server::Cost restore_cost(Texts texts);
 /// A vector of `width` numbers for each text.
 server::Cost embed_cost(Texts texts, std::int64_t width);
+/// The same as bytes of float32 in base64.
+server::Cost base64_cost(Texts texts, std::int64_t width);
+/// A vector of `width` numbers for each token of each text.
+server::Cost token_vectors_cost(Texts texts, std::int64_t width);
+/// A score for each pair, and with `second` its second text.
+server::Cost pair_cost(Texts pairs, bool second);
 /// A translation about as long as each text, its sentences among what is computed.
 server::Cost translate_cost(Texts texts);
 /// `returned` texts of up to `tokens` tokens for each.

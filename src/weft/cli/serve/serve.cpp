@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weft serve`: models behind HTTP. This file opens them and says which path is which task; server/ knows HTTP.
+// `weft serve`: models behind HTTP. This file opens them, served_routes.h says which path is which task, and server/
+// knows HTTP.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -20,16 +21,15 @@
 #include "weft/cli/page/page_routes.h"
 #include "weft/cli/serve/memory_account.h"
 #include "weft/cli/serve/served_model.h"
+#include "weft/cli/serve/served_routes.h"
 #include "weft/cli/short_help.h"
 #include "weft/core/error.h"
-#include "weft/core/joined.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/machine_memory.h"
 #include "weft/core/system/message_output.h"
 #include "weft/hub/models.h"
-#include "weft/server/http_error.h"
-#include "weft/server/schemas.h"
+#include "weft/server/cross_origin.h"
 #include "weft/server/server.h"
 
 namespace weft::cli {
@@ -96,109 +96,6 @@ std::vector<NamedDirectory> named_directories(const std::vector<std::string>& ar
     }
   }
   return models;
-}
-
-formats::Json model_list(const std::vector<ServedModel>& models) {
-  formats::Json data = formats::Json::array();
-  for (const ServedModel& model : models) {
-    formats::Json tasks = formats::Json::array();
-    for (const auto& [task, served] : model.tasks) {
-      tasks.push_back(task);
-    }
-    data.push_back({{"id", model.name},
-                    {"object", "model"},
-                    {"kind", model.kind},
-                    {"tasks", tasks},
-                    {"attention", model.attention.has_value()},
-                    {"memory", model.memory}});
-  }
-  return {{"object", "list"}, {"data", data}};
-}
-
-// A task's own path where one model has it; where several do, it says which.
-ServedTask short_path(const std::string& task, const std::vector<std::string>& names, const ServedTask& only) {
-  if (names.size() == 1) {
-    return only;
-  }
-  const std::string message =
-      concat("several models can ", task, ": post to /v1/models/NAME/", task, ", NAME one of ", joined(names, ", "));
-  const auto refuse = [message](const server::Request&) -> server::Answer {
-    throw server::HttpError(server::status::kNotFound, "not_found", message);
-  };
-  return {refuse, {.summary = message, .body = formats::Json::object(), .status = server::status::kNotFound}};
-}
-
-formats::Json account_schema() {
-  const formats::Json bytes = {{"type", "integer"}, {"minimum", 0}};
-  return server::object_schema({{"weights", bytes},
-                                {"packed", bytes},
-                                {"work", bytes},
-                                {"total", bytes},
-                                {"how", server::string_schema("what 'work' is counted for")}},
-                               {"weights", "packed", "work", "total", "how"});
-}
-
-server::Operation model_list_operation() {
-  const formats::Json model = server::object_schema({{"id", server::string_schema("the model's name in paths")},
-                                                     {"object", {{"const", "model"}}},
-                                                     {"kind", {{"type", "string"}}},
-                                                     {"tasks", server::array_schema({{"type", "string"}})},
-                                                     {"attention", {{"type", "boolean"}}},
-                                                     {"memory", account_schema()}},
-                                                    {"id", "object", "kind", "tasks", "attention", "memory"});
-  return {.summary = "The models and their tasks.",
-          .answer = server::object_schema({{"object", {{"const", "list"}}}, {"data", server::array_schema(model)}},
-                                          {"object", "data"})};
-}
-
-// LibreTranslate's list, where /translate is one model's, and its key in the body.
-void add_languages(server::Router& router, const std::vector<ServedModel>& models) {
-  std::vector<formats::Json> found;
-  for (const ServedModel& model : models) {
-    if (!model.languages.is_null()) {
-      found.push_back(model.languages);
-      router.take_key_in_body(concat("/v1/models/", model.name, "/translate"));
-      router.take_key_in_body("/translate");
-    }
-  }
-  if (found.size() != 1) {
-    return;
-  }
-  const formats::Json text = {{"type", "string"}};
-  const formats::Json language = server::object_schema(
-      {{"code", text}, {"name", text}, {"targets", server::array_schema(text)}}, {"code", "name", "targets"});
-  router.add(
-      "GET", "/languages",
-      [languages = found.front()](const server::Request&) -> server::Answer { return server::json_reply(languages); },
-      {.summary = "Languages of /translate, as LibreTranslate lists them.", .answer = server::array_schema(language)});
-  router.open("/languages");
-}
-
-server::Router routes_of(const std::vector<ServedModel>& models) {
-  server::Router router;
-  std::map<std::string, std::vector<std::string>> names;
-  for (const ServedModel& model : models) {
-    for (const auto& [task, served] : model.tasks) {
-      names[task].push_back(model.name);
-      router.add("POST", concat("/v1/models/", model.name, "/", task), served.handle, served.operation);
-    }
-    if (model.attention) {
-      router.add("POST", concat("/v1/models/", model.name, "/attention"), model.attention->handle,
-                 model.attention->operation);
-    }
-  }
-  for (const ServedModel& model : models) {
-    for (const auto& [task, served] : model.tasks) {
-      const ServedTask found = short_path(task, names[task], served);
-      router.add("POST", "/" + task, found.handle, found.operation);
-    }
-  }
-  add_languages(router, models);
-  router.add(
-      "GET", "/v1/models",
-      [list = model_list(models)](const server::Request&) -> server::Answer { return server::json_reply(list); },
-      model_list_operation());
-  return router;
 }
 
 // A model that is to be served, its files on this machine.
@@ -270,6 +167,7 @@ void run_serve(const ServeCommand& command) {
   bound_caches_of_shapes();
   server::ServerConfig config;
   formats::update_from_json(config, command.given, "weft serve");
+  server::check_origins(config);
   SequenceFlags flags = command.flags;
   flags.task.run = {{"batch_size", config.max_batch_texts}};
   const AccountLimits limits = account_limits(command, config);
@@ -282,14 +180,14 @@ void run_serve(const ServeCommand& command) {
     flags.task.directory = directory;
     models.push_back(open_served_model(name, flags));
     models.back().memory = account_json(accounts[i]);
-    cards[name] = model_card(directory);
+    cards[name] = model_card(directory, checkpoint::open_model(directory).path());
     if (!models.back().mask_token.empty()) {
       cards[name]["mask_token"] = models.back().mask_token;
     }
   }
   // Many clients wait for many requests at a time: /metrics shows them, and bars of single ones would fill the log.
   silence_progress();
-  server::Router router = routes_of(models);
+  server::Router router = routes_of(models, config);
   add_card_routes(router, cards);
   add_page_routes(router, at::get_num_threads());
   server::run_server(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tasks read requests: types are checked here, so that a client's mistake is one line with status 400.
+// Texts to documents, results to answers, and what errors call a model and its texts.
 #include "weft/cli/serve/served_model.h"
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 
 #include "weft/cli/serve/memory_account.h"
 #include "weft/core/error.h"
-#include "weft/core/quote.h"
 #include "weft/server/http_error.h"
 
 namespace weft::cli {
@@ -39,9 +38,12 @@ Result as_served(const std::function<Result()>& work, const std::string& directo
   }
 }
 
-server::Handler with_served_name(server::Handler handle, const std::string& directory, const std::string& name) {
-  return [handle = std::move(handle), directory, name](const server::Request& request) {
-    auto answer = as_served<server::Answer>([&] { return handle(request); }, directory, name);
+// For handlers of requests, and for those of their bodies.
+template <typename Asked>
+std::function<server::Answer(const Asked&)> with_served_name(std::function<server::Answer(const Asked&)> handle,
+                                                             const std::string& directory, const std::string& name) {
+  return [handle = std::move(handle), directory, name](const Asked& asked) {
+    auto answer = as_served<server::Answer>([&] { return handle(asked); }, directory, name);
     if (auto* work = std::get_if<server::Work>(&answer); work != nullptr && work->compute) {
       work->compute = [compute = std::move(work->compute), directory, name](std::span<const server::Text> texts) {
         return as_served<std::vector<formats::Json>>([&] { return compute(texts); }, directory, name);
@@ -55,68 +57,7 @@ server::Handler with_served_name(server::Handler handle, const std::string& dire
   };
 }
 
-std::string string_of(const formats::Json& value, const std::string& where) {
-  require(value.is_string(), where, " must be a string, found ", value.type_name());
-  return value.get<std::string>();
-}
-
-server::Text read_text(const formats::Json& value, const std::string& where, const std::string& first,
-                       const std::string& second) {
-  if (first.empty() || !value.is_object()) {
-    return {.first = string_of(value, where)};
-  }
-  server::Text text;
-  bool found_first = false;
-  for (const auto& [key, member] : value.items()) {
-    require(key == first || key == second, where, " has the member ", quote(key), "; expected '", first, "' and '",
-            second, "'");
-    if (key == first) {
-      text.first = string_of(member, concat(where, ".", key));
-      found_first = true;
-    } else {
-      text.second = string_of(member, concat(where, ".", key));
-    }
-  }
-  require(found_first, where, " has no '", first, "'");
-  return text;
-}
-
 }  // namespace
-
-TextInputs read_texts(const formats::Json& body, const std::string& key, const std::string& first,
-                      const std::string& second) {
-  const auto found = body.find(key);
-  require(found != body.end(), "the request has no '", key, "'");
-  TextInputs inputs;
-  inputs.list = found->is_array();
-  if (!inputs.list) {
-    inputs.texts.push_back(read_text(*found, "'" + key + "'", first, second));
-    return inputs;
-  }
-  require(!found->empty(), "'", key, "' is an empty list; expected at least one text");
-  for (const formats::Json& value : *found) {
-    inputs.texts.push_back(read_text(value, concat(key, "[", inputs.texts.size(), "]"), first, second));
-  }
-  return inputs;
-}
-
-void require_known_members(const formats::Json& body, const std::vector<std::string_view>& known) {
-  for (const auto& [key, member] : body.items()) {
-    require(std::ranges::find(known, key) != known.end(), "the request has the unknown member ", quote(key), " ",
-            did_you_mean(key, known));
-  }
-}
-
-bool wants_pieces(const formats::Json& body) {
-  const auto found = body.find("stream");
-  require(found == body.end() || found->is_boolean(), "'stream' must be true or false");
-  return found != body.end() && found->get<bool>();
-}
-
-std::string string_member(const formats::Json& body, const std::string& key) {
-  const auto found = body.find(key);
-  return found == body.end() ? "" : string_of(*found, "'" + key + "'");
-}
 
 std::vector<tasks::Document> named_documents(std::span<const server::Text> texts) {
   std::vector<tasks::Document> documents;
@@ -127,6 +68,10 @@ std::vector<tasks::Document> named_documents(std::span<const server::Text> texts
                          .name = texts.size() == 1 ? "the text" : concat("text ", documents.size() + 1)});
   }
   return documents;
+}
+
+server::Handler reads_body(BodyHandler answer) {
+  return [answer = std::move(answer)](const server::Request& request) { return answer(server::json_object(request)); };
 }
 
 std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results) {
@@ -189,11 +134,19 @@ ServedModel opened_model(const checkpoint::OpenedModel& directory, const std::st
 ServedModel open_served_model(const std::string& name, const SequenceFlags& flags) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
   ServedModel model = opened_model(directory, name, flags);
-  for (auto& [task, served] : model.tasks) {
-    served.handle = with_served_name(std::move(served.handle), directory.path().native(), name);
+  const std::string path = directory.root().native();
+  for (std::map<std::string, ServedTask>* tasks : {&model.tasks, &model.shapes}) {
+    for (auto& [task, served] : *tasks) {
+      served.handle = with_served_name(std::move(served.handle), path, name);
+    }
   }
-  if (model.attention) {
-    model.attention->handle = with_served_name(std::move(model.attention->handle), directory.path().native(), name);
+  for (auto& [task, chosen] : model.chosen) {
+    chosen.answer = with_served_name(std::move(chosen.answer), path, name);
+  }
+  for (std::optional<ServedTask>* served : {&model.attention, &model.root}) {
+    if (*served) {
+      (*served)->handle = with_served_name(std::move((*served)->handle), path, name);
+    }
   }
   return model;
 }

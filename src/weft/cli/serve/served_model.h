@@ -9,12 +9,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <torch/nn/module.h>
 
 #include "weft/checkpoint/open_model.h"
+#include "weft/cli/serve/request_body.h"
 #include "weft/cli/tasks/sequence_command.h"
 #include "weft/server/message.h"
 #include "weft/server/operation.h"
@@ -29,10 +29,21 @@ struct ServedTask {
   server::Operation operation;
 };
 
+/// The same for a path where the body's member "model" may say which model is meant: the body is read there.
+using BodyHandler = std::function<server::Answer(const formats::Json& body)>;
+struct ChosenTask {
+  BodyHandler answer;
+  server::Operation operation;
+};
+
 struct ServedModel {
   std::string name;  ///< in paths
   std::string kind;  ///< "encoder", "encoder-decoder" or "decoder"
   std::map<std::string, ServedTask> tasks;
+  std::map<std::string, ServedTask> shapes = {};  ///< tasks in shapes of other servers, by the last part of their paths
+  std::map<std::string, ChosenTask> chosen = {};  ///< "embeddings" as OpenAI has it, "rerank" as Cohere does
+  std::optional<ServedTask> root = {};            ///< what a client of text-embeddings-inference means by POST /
+  formats::Json info = nullptr;              ///< for its GET /info: "model_type", "model_dtype", "max_input_length"
   std::string mask_token = {};               ///< of a tokeniser that has one
   std::optional<ServedTask> attention = {};  ///< shows where the model looks; absent where no layer can
   formats::Json languages = nullptr;         ///< of `translate`, as LibreTranslate lists them
@@ -48,6 +59,14 @@ ServedModel open_served_model(const std::string& name, const SequenceFlags& flag
 
 /// The tasks of an encoder's head, and `embed`.
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags);
+/// `embed` in all shapes of vectors: `embed_all`, `similarity` and `embeddings`; by the modules of `directory`, where
+/// it has some. The weights are those of `task`.
+void add_embedding_tasks(ServedModel& model, const OpenTask& task, const checkpoint::OpenedModel& directory);
+/// `predict`: the labels of `classify`, in another shape.
+void add_predict_task(ServedModel& model, const std::shared_ptr<OpenTask>& task);
+/// `rerank`, of a cross-encoder.
+void add_rerank_task(ServedModel& model, const std::shared_ptr<OpenTask>& task,
+                     const checkpoint::OpenedModel& directory);
 /// `generate`.
 ServedModel serve_decoder(const std::string& name, const TaskFlags& flags);
 /// `translate`, `summarize` and `align`.
@@ -68,43 +87,11 @@ using ViewOfText = std::function<tasks::AttentionView(const tasks::Document&, co
 std::optional<ServedTask> attention_task(const torch::nn::Module& model, const std::string& name, SecondText second,
                                          ViewOfText view_of);
 
-/// The texts of a request, and whether they came as a list, so that results go back as one.
-struct TextInputs {
-  std::vector<server::Text> texts;
-  bool list = false;
-};
-
-/// The members of a text that is read with another, as an object.
-inline constexpr const char* kText = "text";
-inline constexpr const char* kTextPair = "text_pair";
-
-/// The texts of member `key`: a string, or a list of strings; where the task reads two texts together also an object
-/// with the members `first` and `second`. Errors: kArgument for anything else, and for no text at all.
-TextInputs read_texts(const formats::Json& body, const std::string& key, const std::string& first = {},
-                      const std::string& second = {});
-
-/// Errors: kArgument naming a member of `body` that is none of `known`.
-void require_known_members(const formats::Json& body, const std::vector<std::string_view>& known);
-
-/// The member `key`, a string, or "" where there is none. Errors: kArgument for another type.
-std::string string_member(const formats::Json& body, const std::string& key);
-
-/// Whether the request asks for its answer piece by piece: "stream". Errors: kArgument for no true or false.
-bool wants_pieces(const formats::Json& body);
-
-/// The member "parameters" as `Config`. Errors: those of update_from_json; kArgument where it is no object.
-template <typename Config>
-Config read_parameters(const formats::Json& body) {
-  Config config;
-  if (const auto found = body.find("parameters"); found != body.end()) {
-    require(found->is_object(), "'parameters' must be an object, found ", found->type_name());
-    formats::update_from_json(config, *found, "parameters");
-  }
-  return config;
-}
-
 /// The texts as documents, named by their places.
 std::vector<tasks::Document> named_documents(std::span<const server::Text> texts);
+
+/// A handler that reads the body of its request as a JSON object.
+server::Handler reads_body(BodyHandler answer);
 
 /// The results without their metadata.
 std::vector<formats::Json> plain_results(std::vector<tasks::TaskResult> results);

@@ -43,10 +43,12 @@ std::vector<Reply> replies(std::span<const Work* const> works) {
     fail(ErrorKind::kUnsupported, "a model gave ", results.size(), " results for ", texts.size(), " texts");
   }
   std::vector<Reply> all;
-  auto begin = std::make_move_iterator(results.begin());
+  auto begin = results.begin();
   for (const Work* work : works) {
     const auto end = begin + static_cast<std::ptrdiff_t>(work->texts.size());
-    all.push_back(json_reply(work->finish({begin, end})));
+    Fields headers = work->headers ? work->headers({begin, end}) : Fields();
+    all.push_back(json_reply(work->finish({std::make_move_iterator(begin), std::make_move_iterator(end)})));
+    all.back().headers = std::move(headers);
     begin = end;
   }
   return all;

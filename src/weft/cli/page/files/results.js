@@ -220,6 +220,7 @@ function unknown(result) {
 export function resultOf(task, result, given) {
   switch (task) {
     case "classify": return classes(result);
+    case "rerank": return classes(result.map(({ index, score }) => ({ label: given.texts[index], score })));
     case "tag": return entities(result, given);
     case "answer": return answers(result, given);
     case "align": return aligned(result);

@@ -11,6 +11,9 @@ const TASKS = new Map(Object.entries({
   summarize: { title: "Summarise", about: "The model reads a text and writes a shorter one.", pieces: true,
     fields: ["text"], example: { text: LOOM }, body: ({ text }) => ({ inputs: text }),
     settings: [{ name: "truncation", label: "Cut a text that is too long", note: "Without it, such a text is refused." }] },
+  rerank: { title: "Rank texts", about: "The model says how well each text answers a query, the best first.",
+    fields: ["query", "lines"], example: { query: "Who made the cloth?", lines: "The weaver sat at the loom all day.\nInterest rates rose again.\nCloth is made of threads." },
+    body: ({ query, lines }) => ({ query, texts: linesOf(lines) }) },
   classify: { title: "Classify", about: "The model says how well each of its labels fits a text.",
     fields: ["text"], example: { text: "The plot is thin, but the weaving scenes are a delight." }, body: ({ text }) => ({ inputs: text }),
     settings: [{ name: "truncation", label: "Cut a text that is too long", note: "Without it, such a text is refused." }] },
@@ -48,7 +51,7 @@ const TASKS = new Map(Object.entries({
     body: ({ lines }) => ({ inputs: linesOf(lines) }) },
 }));
 
-/// Fields of a form by name. Those with 0 rows are lines; small ones stand beside each other.
+/// Fields of a form by name. Those with 0 rows are lines; small ones stand beside each other; `file` names a control that fills one from a file.
 export const FIELDS = {
   text: { label: "Text", rows: 7 },
   beginning: { label: "Beginning", rows: 3 },
@@ -57,7 +60,8 @@ export const FIELDS = {
   choices: { label: "Endings", rows: 4, note: "Two at least, one a line." },
   question: { label: "Question", rows: 0 },
   gapped: { label: "Text with gaps", rows: 4, note: "Write ___ where a word is missing." },
-  lines: { label: "Texts", rows: 5, note: "One a line." },
+  query: { label: "Query", rows: 0 },
+  lines: { label: "Texts", rows: 5, note: "One a line.", file: "Texts from a file" },
   source: { label: "From", rows: 0, placeholder: "the model's own", note: "The code of a language, such as en.", small: true },
   target: { label: "To", rows: 0, placeholder: "the model's own", note: "Such as de.", small: true },
 };

@@ -13,6 +13,14 @@ function controlOf(name) {
   return { control, field: labelled(label, control, note) };
 }
 
+// Fills `control` with the text of a file, which stays on this machine until the form is sent.
+function fromFile(label, control) {
+  const file = element("input", { type: "file", accept: "text/*", onchange: async () => {
+    if (file.files.length > 0) control.value = await file.files[0].text();
+  } });
+  return labelled(label, file);
+}
+
 class Trial {
   constructor(model, task, card, settings) {
     Object.assign(this, { model, task, card, settings, about: taskOf(task), running: null, controls: {} });
@@ -27,6 +35,7 @@ class Trial {
       const { control, field } = controlOf(name);
       this.controls[name] = control;
       (FIELDS[name].small ? small : large).push(field);
+      if (FIELDS[name].file) large.push(fromFile(FIELDS[name].file, control));
     }
     const example = element("button", { type: "button", class: "quiet", onclick: () => {
       for (const [name, text] of Object.entries(this.about.example)) this.controls[name].value = text;
