@@ -12,6 +12,7 @@
 
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/sentence/mean_modules.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
@@ -99,12 +100,14 @@ void write_graphs(const fs::path& directory, const fs::path& out) {
 
 }  // namespace
 
-void average_models(std::span<const fs::path> directories, const fs::path& out) {
-  require(!directories.empty(), "a mean needs at least one model");
+void average_models(std::span<const fs::path> given, const fs::path& out) {
+  require(!given.empty(), "a mean needs at least one model");
   require(!fs::exists(out), quoted_path(out), " exists: the mean is written to a new directory");
-  for (const fs::path& directory : directories) {
-    open_model(directory);  // its error says what a model is
+  std::vector<fs::path> directories;
+  for (const fs::path& directory : given) {
+    directories.push_back(open_model(directory).path());  // its error says what a model is
   }
+  const std::optional<SentenceDirectory> modules = mean_of_modules(given);
   check_configs(directories);
   Files files;
   for (const fs::path& directory : directories) {
@@ -127,6 +130,9 @@ void average_models(std::span<const fs::path> directories, const fs::path& out) 
     }
     write_graphs(directories.front(), fresh);
     save_tensors(fresh / "model.safetensors", means, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
+    if (modules) {
+      write_sentence_directory(fresh, *modules);
+    }
   });
 }
 

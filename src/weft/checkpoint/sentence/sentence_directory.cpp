@@ -313,8 +313,11 @@ void write_sentence_directory(const fs::path& directory, const SentenceDirectory
     list.push_back(listed_json(list.size(), kind_name(module), folder));
   }
   const std::int64_t longest = sentence.max_seq_length;
-  const Json transformer{{"max_seq_length", longest > 0 ? Json(longest) : Json(nullptr)},
-                         {"do_lower_case", sentence.do_lower_case}};
+  Json transformer{{"max_seq_length", longest > 0 ? Json(longest) : Json(nullptr)},
+                   {"do_lower_case", sentence.do_lower_case}};
+  if (sentence.model_type == kCrossEncoder) {
+    transformer["transformer_task"] = "sequence-classification";
+  }
   const auto write = [&](const char* name, const Json& json) {
     write_file_atomically(directory / name, formats::print_json(json, 2) + "\n");
   };

@@ -15,6 +15,7 @@
 #include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/commands/pair_summary.h"
 #include "weft/cli/commands/run_summary.h"
+#include "weft/cli/commands/sentence_summary.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
@@ -68,10 +69,10 @@ void print_info_json(const InfoOptions& options, const models::TransformerConfig
   print_json(json);
 }
 
-// What a directory's own summary and rows say, with its run and its tensors.
-void print_described(const InfoOptions& options, Json summary, Rows rows) {
+// What a directory's own summary and rows say, with its run and its tensors, which lie in `folder`.
+void print_described(const InfoOptions& options, const std::filesystem::path& folder, Json summary, Rows rows) {
   const std::optional<Json> run = run_json(options.directory);
-  const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(options.directory);
+  const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(folder);
   if (options.json) {
     if (run) {
       summary["training"] = *run;
@@ -89,8 +90,14 @@ void print_described(const InfoOptions& options, Json summary, Rows rows) {
 
 // A directory of Hugging Face: the config as it stands there is the user's own file.
 void print_encoder(const InfoOptions& options, const checkpoint::OpenedModel& directory) {
-  const Json summary = encoder_summary(directory);
-  print_described(options, summary, encoder_rows(summary));
+  Json summary = encoder_summary(directory);
+  Rows rows = encoder_rows(summary);
+  if (const std::optional<Json> sentence = sentence_summary(directory)) {
+    summary["sentence_transformers"] = *sentence;
+    const Rows more = sentence_rows(*sentence);
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  print_described(options, directory.path(), summary, rows);
 }
 
 void print_info(const InfoOptions& options) {
@@ -103,7 +110,7 @@ void print_info(const InfoOptions& options) {
     const models::EncoderDecoderConfig& pair = directory.encoder_decoder_config();
     const PairAttentionSummary attention = summarize_attention(pair);
     const Json summary = encoder_decoder_summary(directory, attention);
-    print_described(options, summary, encoder_decoder_rows(summary, attention_rows(attention, pair)));
+    print_described(options, directory.path(), summary, encoder_decoder_rows(summary, attention_rows(attention, pair)));
     return;
   }
   const models::TransformerConfig& config = directory.own_config();

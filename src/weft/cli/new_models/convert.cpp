@@ -14,6 +14,7 @@
 #include "weft/checkpoint/patterns/encoder_decoder_with_attention.h"
 #include "weft/checkpoint/patterns/encoder_with_attention.h"
 #include "weft/checkpoint/published_decoders.h"
+#include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -129,6 +130,16 @@ void convert_pair_attention(const ConvertCommand& command, const AttentionFile& 
   print_new_model(command.out, model, command.json);
 }
 
+// What sentence-transformers put beside an encoder comes along. `length`: of the longest text that the new model takes,
+// where that is longer than the old one's.
+void write_modules(const ConvertCommand& command, std::optional<checkpoint::SentenceDirectory> sentence,
+                   std::int64_t length) {
+  if (sentence) {
+    sentence->max_seq_length = length > 0 ? length : sentence->max_seq_length;
+    checkpoint::write_sentence_directory(command.out, *sentence);
+  }
+}
+
 // An encoder of any family with the patterns of weft prune or weft propose.
 void convert_attention(const ConvertCommand& command, const AttentionFile& file,
                        const checkpoint::OpenedModel& directory) {
@@ -144,10 +155,12 @@ void convert_attention(const ConvertCommand& command, const AttentionFile& file,
   }
   const models::EncoderConfig& config = directory.encoder_config();
   const auto& patterns = file.of_stack(config.num_hidden_layers, config.num_attention_heads);
+  const auto sentence = checkpoint::read_sentence_directory(directory.root());
   std::optional<BusyBar> bar("converting");
   const models::EncoderModel model =
       checkpoint::encoder_with_attention(checkpoint::load_encoder(directory), patterns, file.patterns.directory);
-  checkpoint::save_encoder(command.out, model, command.directory);
+  checkpoint::save_encoder(command.out, model, directory.path());
+  write_modules(command, sentence, 0);
   bar.reset();
   print_new_model(command.out, model, command.json);
 }
@@ -183,14 +196,16 @@ void convert_short_encoder(const ConvertCommand& command, const ConvertConfig& c
   options.latents = config.latents;
   options.attention = config.attention;
   if (config.to == "etc") {
-    options.sentence_end_ids = text::sentence_end_ids(text::HuggingFaceTokenizer(command.directory));
+    options.sentence_end_ids = text::sentence_end_ids(text::HuggingFaceTokenizer(directory.path()));
   }
+  const auto sentence = checkpoint::read_sentence_directory(directory.root());
   std::optional<BusyBar> bar("converting");
   const models::EncoderModel source = checkpoint::load_encoder(directory);
   const models::EncoderModel model = checkpoint::convert_encoder(source, options);
   warn_of_attention_left(source->config(), model->config(), command.directory);
   warn_without_order(model->config());
-  checkpoint::save_encoder(command.out, model, command.directory);
+  checkpoint::save_encoder(command.out, model, directory.path());
+  write_modules(command, sentence, config.length);
   fit_tokenizer(command.out, config.length, source->config().model_type);
   bar.reset();
   print_new_model(command.out, model, command.json);
