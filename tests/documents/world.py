@@ -96,9 +96,20 @@ def program(*arguments):
 def encoder(family, head, *more):
     tokenizer, positions = SHAPES[family]
     own = ["--block-size", "16"] if family == "big_bird" else ["--attention-window", "16"] if family == "longformer" else []
-    labels = ["--labels", *LABELS] if head == "sequence-classification" else []
+    labels = ["--labels", *LABELS] if head == "sequence-classification" and "--labels" not in more else []
     return lambda path: program("init", "--family", family, "--head", head, "--tokenizer", TOKENIZERS / tokenizer, *ENCODER, *own, *labels,
                                 "--max-position-embeddings", positions, "--out", path, *more)
+
+
+def sentence_encoder(path):
+    """As sentence-transformers has them: the modules of all-MiniLM-L6-v2 behind a small encoder."""
+    encoder("bert", "none")(path)
+    kinds = (("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize"))
+    modules = [{"idx": place, "name": str(place), "path": folder, "type": f"sentence_transformers.models.{kind}"} for place, (kind, folder) in enumerate(kinds)]
+    (path / "modules.json").write_text(json.dumps(modules))
+    (path / "1_Pooling").mkdir()
+    (path / "1_Pooling/config.json").write_text(json.dumps({"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True}))
+    (path / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 256, "do_lower_case": False}))
 
 
 def pair_model(family, tokenizer, *more):
@@ -188,6 +199,7 @@ NAMES = {
     "longformer-squad": encoder("longformer", "question-answering"), "squad2": encoder("bert", "question-answering"),
     "sentiment": encoder("bert", "sequence-classification"), "nli": encoder("bert", "sequence-classification"),
     "ner": encoder("bert", "token-classification", "--labels", "O", "B-PER", "I-PER"), "swag": encoder("bert", "multiple-choice"),
+    "all-MiniLM-L6-v2": sentence_encoder, "ms-marco-MiniLM-L6-v2": encoder("bert", "sequence-classification", "--labels", "score"),
     "small": encoder("roberta", "none"), "long": encoder("longformer", "none"),
     "reviews-dense": encoder("roberta", "sequence-classification"), "tokenizer": lambda path: shutil.copytree(TOKENIZERS / "roberta", path),
     # encoder-decoders
