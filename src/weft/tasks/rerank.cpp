@@ -2,6 +2,7 @@
 // One logit a pair, or one a window of it.
 #include "weft/tasks/rerank.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace {
 using formats::Json;
 using models::Head;
 
+constexpr const char* kBestWindow = "best_window";
 constexpr const char* kTooLong =
     "--truncate cuts the longer of the two there, and says so; --windows reads the whole text in windows, of which the "
     "best one counts";
@@ -124,6 +126,17 @@ std::vector<Scored> ranked_scores(std::span<const TaskResult> scores, std::int64
   return ranked;
 }
 
+// The members of `metadata` that `joined` does not have.
+Json kept_members(const Json& metadata, const Json& joined) {
+  Json kept = Json::object();
+  for (const auto& [name, value] : metadata.items()) {
+    if (!joined.contains(name) && name != kBestWindow) {
+      kept[name] = value;
+    }
+  }
+  return kept;
+}
+
 // Numbers that differ from text to text as lists; what is the same for all once.
 Json joined_metadata(std::span<const TaskResult> scores) {
   Json joined = Json::object();
@@ -132,13 +145,16 @@ Json joined_metadata(std::span<const TaskResult> scores) {
       joined[name].push_back(score.metadata.is_object() ? score.metadata.value(name, Json()) : Json());
     }
   }
+  const bool windows = std::ranges::any_of(scores, [](const TaskResult& score) {
+    return score.metadata.is_object() && score.metadata.contains(kBestWindow);
+  });
+  for (std::size_t i = 0; windows && i < scores.size(); ++i) {
+    joined[kBestWindow].push_back(scores[i].metadata.is_object() ? scores[i].metadata.value(kBestWindow, Json())
+                                                                 : Json());
+  }
   for (const TaskResult& score : scores) {
     if (score.metadata.is_object()) {
-      for (const auto& [name, value] : score.metadata.items()) {
-        if (!joined.contains(name) && name != "best_window") {
-          joined[name] = value;
-        }
-      }
+      joined.update(kept_members(score.metadata, joined));
     }
   }
   return joined;
@@ -190,7 +206,7 @@ std::vector<TaskResult> score_pairs(TaskModel& task, std::span<const Document> p
     results[i].metadata = encoded.metadata(i);
     results[i].metadata["activation"] = activation != nullptr ? activation->name : "none";
     if (encoded[i].windows.size() > 1) {
-      results[i].metadata["best_window"] = place_of_text(encoded.encoding({i, best_windows[i].window}));
+      results[i].metadata[kBestWindow] = place_of_text(encoded.encoding({i, best_windows[i].window}));
     }
   }
   return results;

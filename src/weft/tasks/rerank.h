@@ -42,8 +42,9 @@ std::vector<TaskResult> score_pairs(TaskModel& task, std::span<const Document> p
 
 /// What score_pairs() gave for `texts` (`first` of each), in their order, as one result: [{"index", "score"}], with
 /// return_text "text" too, best first, equal scores in the order of the texts, at most top_k. A text whose result is
-/// null has no score and is not listed. The metadata has "tokens", "windows" and "truncated" as lists in the order of
-/// the texts. Errors: kArgument for another number of scores than texts.
+/// null has no score and is not listed. The metadata has "tokens", "windows", "truncated" and, where a text had several
+/// windows, "best_window" as lists in the order of the texts. Errors: kArgument for another number of scores than
+/// texts.
 TaskResult ranking(std::span<const TaskResult> scores, std::span<const Document> texts, const RerankOptions& options);
 
 /// ranking() of texts (`first` of each) by how well they answer `query`. Errors: as score_pairs(), naming the text;

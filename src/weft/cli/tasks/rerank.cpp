@@ -219,6 +219,9 @@ void check_rerank_command(const RerankCommand& command, const RerankConfig& conf
     throw UsageError(
         "--queries FILE has the queries and their texts; QUERY, TEXT, --file and --out cannot be given with it");
   }
+  if (!config.windows && command.flags.run.contains("stride")) {
+    throw UsageError("--stride is of the windows that --windows reads a long text in");
+  }
   if (config.windows && command.flags.run.value("truncate", Json(false)) == true) {
     throw UsageError("--windows and --truncate cannot both be given: one reads a long text whole, the other cuts it");
   }
