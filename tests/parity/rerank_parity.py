@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`weft rerank` against CrossEncoder of sentence-transformers, on 40 random cross-encoders: BERT and RoBERTa, of odd sizes, saved by
+the library or as older versions wrote them, with several activations and prompts; pairs of odd lengths, one token, none, and
+too long ones, which both cut. Scores agree to 1e-5.
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import warnings
+
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+warnings.filterwarnings("ignore")
+import torch  # noqa: E402
+from sentence_transformers import CrossEncoder  # noqa: E402
+from transformers import BertConfig, BertForSequenceClassification, BertTokenizer, RobertaConfig, RobertaForSequenceClassification, RobertaTokenizer  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WEFT = os.environ.get("WEFT_BINARY", str(ROOT / "build/release/bin/weft"))
+TOLERANCE = 1e-5
+COUNT = 40
+ACTIVATIONS = [torch.nn.Sigmoid, torch.nn.Identity, torch.nn.Tanh, torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.ELU, torch.nn.Softplus, torch.nn.Softsign, torch.nn.LogSigmoid]
+TOKENIZERS = {"bert": BertTokenizer, "roberta": RobertaTokenizer}
+WORDS = "the loom thread hello world weaves said it she we see and well 12 é 中 , . ! ? : ; ' - ( ) Ünder looms' 😀 a b".split()
+
+
+def write_model(draw, folder, family):
+    """A random directory of transformers, and how many tokens it takes."""
+    tokenizer = TOKENIZERS[family].from_pretrained(ROOT / "tests/fixtures/tokenizers" / family)
+    heads, length = draw.choice([1, 2, 3]), draw.choice([9, 17, 64, 130])
+    shape = {"vocab_size": len(tokenizer), "hidden_size": 4 * heads * draw.randint(1, 5), "num_hidden_layers": draw.randint(1, 3), "num_attention_heads": heads,
+             "intermediate_size": draw.randint(3, 40), "pad_token_id": tokenizer.pad_token_id, "num_labels": 1, "initializer_range": 0.4}
+    torch.manual_seed(draw.randrange(1 << 30))
+    if family == "bert":
+        model = BertForSequenceClassification(BertConfig(max_position_embeddings=length, **shape))
+    else:
+        model = RobertaForSequenceClassification(RobertaConfig(max_position_embeddings=length + 2, **shape))
+    model.eval().save_pretrained(folder)
+    tokenizer.model_max_length = length
+    tokenizer.save_pretrained(folder)
+
+
+def make_directory(draw, root, number):
+    """A directory as some version of the library has it."""
+    plain = root / f"plain{number}"
+    write_model(draw, plain, ["bert", "roberta"][number % 2])
+    activation = draw.choice(ACTIVATIONS)
+    kind = draw.choice(["saved", "saved", "old", "newer config", "none"])
+    if kind == "saved":
+        prompts = {"prompts": {"query": "we see: ", "document": ""}, "default_prompt_name": "query"} if draw.random() < 0.5 else {}
+        CrossEncoder(str(plain), activation_fn=activation(), device="cpu", **prompts).save_pretrained(str(root / f"saved{number}"), create_model_card=False)
+        return root / f"saved{number}", f"{kind} {activation.__name__} {bool(prompts)}"
+    config = json.loads((plain / "config.json").read_text())
+    path = f"{activation.__module__}.{activation.__name__}"
+    if kind == "old":
+        config["sbert_ce_default_activation_function"] = path
+    elif kind == "newer config":
+        config["sentence_transformers"] = {"activation_fn": path, "version": "4.1.0"}
+    (plain / "config.json").write_text(json.dumps(config))
+    return plain, f"{kind} {activation.__name__}"
+
+
+def texts(draw):
+    return [" ".join(draw.choice(WORDS) for _ in range(draw.choice([0, 1, 2, 5, 7, 13, 31, 150]))) for _ in range(9)] + ["", "we", " ", "the loom\nsaid\thello "]
+
+
+def compare(draw, directory):
+    """The largest difference over two queries, and whether the orders agree but for scores as close as that."""
+    model = CrossEncoder(str(directory), device="cpu")
+    queries = [{"query": draw.choice(["we see the loom", "", "who?", "the thread " * 20]), "texts": texts(draw)} for _ in range(2)]
+    lines = "".join(json.dumps(query) + "\n" for query in queries)
+    process = subprocess.run([WEFT, "rerank", directory, "--queries", "-", "--truncate", "--json"], input=lines, capture_output=True, text=True, check=False)
+    if process.returncode != 0:
+        return process.stderr
+    largest = 0.0
+    for query, line in zip(queries, process.stdout.splitlines()):
+        theirs = model.predict([(query["query"], text) for text in query["texts"]]).tolist()
+        found = json.loads(line)["result"]
+        if sorted(entry["index"] for entry in found) != list(range(len(theirs))):
+            return f"indices {[entry['index'] for entry in found]}"
+        largest = max(largest, max(abs(entry["score"] - theirs[entry["index"]]) for entry in found))
+    return largest
+
+
+def main():
+    failed, largest = 0, 0.0
+    with tempfile.TemporaryDirectory() as name:
+        for number in range(COUNT):
+            draw = random.Random(number)
+            directory, what = make_directory(draw, pathlib.Path(name), number)
+            found = compare(draw, directory)
+            if isinstance(found, str) or found > TOLERANCE:
+                failed += 1
+                print(f"cross-encoder {number} ({what}): {found}")
+            else:
+                largest = max(largest, found)
+    print(f"{COUNT - failed} of {COUNT} cross-encoders agree with CrossEncoder; largest difference {largest:.1e}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
