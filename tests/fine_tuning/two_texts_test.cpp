@@ -10,7 +10,7 @@
 #include "support/expect_error.h"
 #include "weft/tasks/answer.h"
 #include "weft/tasks/choose.h"
-#include "weft/tasks/embed.h"
+#include "weft/tasks/embedding/embedder.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -64,11 +64,11 @@ TEST_F(TwoTexts, OneTextNeedsNoSecondForItsVector) {
     for (const Head head : {Head::kQuestionAnswering, Head::kMultipleChoice}) {
       SCOPED_TRACE(std::string(family) + ' ' + std::string(models::to_string(head)));
       const std::string directory = encoder(family, head);
-      tasks::TaskModel headed = tasks::open_task_model(directory, {});
+      tasks::Embedder headed = tasks::open_embedder(directory, {});
       checkpoint::EncoderLoadOptions bare;
       bare.head = Head::kNone;
-      tasks::TaskModel without = tasks::open_task_model(directory, {});
-      without.model = checkpoint::load_encoder(directory, bare);
+      tasks::Embedder without = tasks::open_embedder(directory, {});
+      without.model.model = checkpoint::load_encoder(directory, bare);
       const auto found = tasks::embed(headed, texts, {});
       const auto expected = tasks::embed(without, texts, {});
       ASSERT_EQ(found.size(), 2U);

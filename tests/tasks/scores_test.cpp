@@ -13,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
-#include "weft/tasks/decode/pooling.h"
 #include "weft/tasks/documents.h"
 #include "weft/tasks/encoder_runner.h"
 
@@ -72,29 +71,6 @@ TEST(ScoreFunctions, Names) {
   EXPECT_EQ(to_string(score_function("default", "regression", 1)), "none");
   EXPECT_EQ(to_string(score_function("default", "", 2)), "softmax");
   expect_error(ErrorKind::kArgument, {"'relu'"}, [] { score_function("relu", "", 2); });
-}
-
-TEST(Pooling, MeanClsAndLength) {
-  const std::vector<float> hidden = {3, 4, 0, 0, 3, -4};
-  EXPECT_EQ(pool(hidden, 2, Pooling::kMean, false), (std::vector<float>{2, 0}));
-  const std::vector<float> window = {9, 9, 1, 2, 3, 4};
-  const std::vector<PooledPart> parts = {pool_part(hidden, 2, Pooling::kMean, 0, 1),
-                                         pool_part(window, 2, Pooling::kMean, 1, 3)};
-  EXPECT_EQ(pool_parts(parts, false), (std::vector<float>{7.0F / 3, 10.0F / 3}));
-  const std::vector<PooledPart> firsts = {pool_part(hidden, 2, Pooling::kCls, 1, 2),
-                                          pool_part(window, 2, Pooling::kCls, 1, 3)};
-  EXPECT_EQ(pool_parts(firsts, false), (std::vector<float>{6, 6.5F}));
-  EXPECT_EQ(pool(hidden, 2, Pooling::kCls, false), (std::vector<float>{3, 4}));
-  EXPECT_EQ(pool(hidden, 2, Pooling::kCls, true), (std::vector<float>{0.6F, 0.8F}));
-  const std::vector<float> zeros(4, 0.0F);
-  EXPECT_EQ(pool(zeros, 2, Pooling::kMean, true), (std::vector<float>{0, 0}));
-}
-
-TEST(Pooling, Refuses) {
-  const std::vector<float> hidden = {1, 2, 3};
-  expect_error(ErrorKind::kArgument, {"rows of 2", "3"}, [&] { pool(hidden, 2, Pooling::kMean, false); });
-  expect_error(ErrorKind::kArgument, {"rows"}, [] { pool({}, 2, Pooling::kCls, false); });
-  expect_error(ErrorKind::kArgument, {"mean or cls", "'max'"}, [] { parse_pooling("max"); });
 }
 
 TEST(Batches, LikeLengthsTogetherLongestFirst) {
