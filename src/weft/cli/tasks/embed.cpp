@@ -178,7 +178,8 @@ void say_what_is_applied(const tasks::Embedder& embedder, const formats::Json& g
 
 formats::Metadata file_metadata(const tasks::Embedder& embedder) {
   formats::Metadata metadata;
-  for (const auto& [name, value] : tasks::applied(embedder).items()) {
+  const formats::Json applied = tasks::applied(embedder);
+  for (const auto& [name, value] : applied.items()) {
     metadata[name] = value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', true);
   }
   metadata["normalize"] = tasks::is_normalized(embedder.recipe) ? "true" : "false";
