@@ -166,9 +166,9 @@ void require_cross_encoder(const checkpoint::OpenedModel& directory) {
   directory.prefer(Head::kSequenceClassification);
   const models::EncoderConfig& config = directory.encoder_config();
   const Head head = directory.head();
-  const std::string name = quote(directory.path().native(), 4096);
+  const std::string name = quote(directory.root().native(), 4096);
   if (head != Head::kSequenceClassification) {
-    const bool embedder = head == Head::kNone && checkpoint::is_sentence_directory(directory.path());
+    const bool embedder = head == Head::kNone && checkpoint::is_sentence_directory(directory.root());
     throw Error(
         ErrorKind::kArgument,
         concat(name, ": reranking needs a cross-encoder, with a sequence-classification head of one label, but ",

@@ -90,7 +90,7 @@ bool is_cross_encoder(const OpenedModel& directory) {
 
 CrossEncoderSettings read_cross_encoder(const OpenedModel& directory) {
   CrossEncoderSettings settings;
-  take_library_settings(settings, directory.path());
+  take_library_settings(settings, directory.root());
   const std::string where = (directory.path() / "config.json").string();
   const Json* const library = object_at(directory.json(), "sentence_transformers", where);
   if (library != nullptr && library->contains("activation_fn")) {

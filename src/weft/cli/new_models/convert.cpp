@@ -15,6 +15,7 @@
 #include "weft/checkpoint/patterns/encoder_with_attention.h"
 #include "weft/checkpoint/published_decoders.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
+#include "weft/checkpoint/sentence/write_cross_encoder.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
@@ -130,10 +131,16 @@ void convert_pair_attention(const ConvertCommand& command, const AttentionFile& 
   print_new_model(command.out, model, command.json);
 }
 
-// What sentence-transformers put beside an encoder comes along. `length`: of the longest text that the new model takes,
-// where that is longer than the old one's.
-void write_modules(const ConvertCommand& command, std::optional<checkpoint::SentenceDirectory> sentence,
-                   std::int64_t length) {
+// What sentence-transformers put beside an encoder comes along, and what makes a cross-encoder's scores. `length`: of
+// the longest text that the new model takes, where that is longer than the old one's.
+void write_modules(const ConvertCommand& command, const checkpoint::OpenedModel& directory,
+                   std::optional<checkpoint::SentenceDirectory> sentence, std::int64_t length) {
+  if (checkpoint::is_cross_encoder(directory)) {
+    const checkpoint::CrossEncoderSettings settings = checkpoint::read_cross_encoder(directory);
+    if (!settings.where.empty()) {
+      checkpoint::write_cross_encoder(command.out, settings);
+    }
+  }
   if (sentence) {
     sentence->max_seq_length = length > 0 ? length : sentence->max_seq_length;
     checkpoint::write_sentence_directory(command.out, *sentence);
@@ -160,7 +167,7 @@ void convert_attention(const ConvertCommand& command, const AttentionFile& file,
   const models::EncoderModel model =
       checkpoint::encoder_with_attention(checkpoint::load_encoder(directory), patterns, file.patterns.directory);
   checkpoint::save_encoder(command.out, model, directory.path());
-  write_modules(command, sentence, 0);
+  write_modules(command, directory, sentence, 0);
   bar.reset();
   print_new_model(command.out, model, command.json);
 }
@@ -205,7 +212,7 @@ void convert_short_encoder(const ConvertCommand& command, const ConvertConfig& c
   warn_of_attention_left(source->config(), model->config(), command.directory);
   warn_without_order(model->config());
   checkpoint::save_encoder(command.out, model, directory.path());
-  write_modules(command, sentence, config.length);
+  write_modules(command, directory, sentence, config.length);
   fit_tokenizer(command.out, config.length, source->config().model_type);
   bar.reset();
   print_new_model(command.out, model, command.json);

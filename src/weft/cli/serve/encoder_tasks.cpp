@@ -16,6 +16,7 @@
 #include "weft/tasks/answer.h"
 #include "weft/tasks/choose.h"
 #include "weft/tasks/classify.h"
+#include "weft/tasks/embedding/sentence_limits.h"
 #include "weft/tasks/fill_mask.h"
 #include "weft/tasks/restore.h"
 #include "weft/tasks/tag.h"
@@ -207,6 +208,9 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   }
   const auto sentence = checkpoint::read_sentence_directory(directory.root());
   const bool scores_pairs = sentence ? sentence->model_type == "CrossEncoder" : checkpoint::is_cross_encoder(directory);
+  if (scores_pairs && sentence) {
+    tasks::take_sentence_limits(task->model, *sentence, flags.run.value("max_length", std::int64_t{0}));
+  }
   if (!scores_pairs) {
     add_embedding_tasks(model, *task, directory);
   } else if (checkpoint::is_cross_encoder(directory)) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/field_flags.h"
@@ -16,6 +17,7 @@
 #include "weft/cli/tasks/task_command.h"
 #include "weft/core/joined.h"
 #include "weft/core/one_line.h"
+#include "weft/tasks/embedding/sentence_limits.h"
 
 namespace weft::cli {
 namespace {
@@ -239,6 +241,9 @@ void run_rerank(const RerankCommand& command) {
                                .top_k = config.top_k,
                                .return_text = config.return_text};
   OpenTask task = open_task(command.flags, models::Head::kSequenceClassification, "weft rerank");
+  if (const auto sentence = checkpoint::read_sentence_directory(opened.root())) {
+    tasks::take_sentence_limits(task.model, *sentence, command.flags.run.value("max_length", std::int64_t{0}));
+  }
   options.run = task.run;
   tasks::check_rerank(task.model, options);
   if (command.queries.empty()) {
