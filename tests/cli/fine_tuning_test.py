@@ -34,6 +34,48 @@ class FineTuningCase(Case):
                 "--eval-data", self.table, *FAST, "--out", out, *more]
 
 
+class RetrievalTest(FineTuningCase):
+    def test_from_pairs_to_vectors_and_to_scores(self):
+        """Texts that share a word belong together: an embedder learns it, and a reranker."""
+        draw = random.Random(7)
+        records = []
+        for word in WORDS * 4:
+            other = draw.choice([one for one in WORDS if one != word])
+            records.append({"query": f"{word} {word}", "positive": f"{word} {draw.choice(WORDS)} {word}", "negative": f"{other} {other}"})
+        data = self.folder / "pairs.jsonl"
+        data.write_text("".join(json.dumps(record) + "\n" for record in records))
+        process = weft("train", "--task", "embed", "--model", self.model(), "--train-data", data, "--eval-data", data, *FAST, "--epochs", "6",
+                       "--matryoshka-dims", "16", "8", "--mini-batch-tokens", "64", "--best-metric", "ndcg_at_10", "--eval-every", "10",
+                       "--out", self.run_directory)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        for part in ("mean pooling, Normalize: new", "in-batch negatives, scale 20", "40 examples"):
+            self.assertIn(part, process.stderr)
+        found = weft_json("eval", self.run_directory / "best", "--data", data, "--predictions", self.folder / "ranks.jsonl")
+        best = json.loads((self.run_directory / "best/best.json").read_text())
+        self.assertEqual((found["task"], found["ndcg_at_10"]), ("embed", best["value"]))
+        self.assertGreater(found["mrr_at_10"], 0.5)
+        self.assertIn("ndcg_at_10_at_8", found)
+        # The embedder's own command gives the cosine of the predictions.
+        ranks = [json.loads(line) for line in (self.folder / "ranks.jsonl").read_text().splitlines()]
+        vectors = [json.loads(line)["result"] for line in weft("embed", self.run_directory / "best", records[0]["query"],
+                                                               records[0]["positive"], "--json").stdout.splitlines()]
+        cosine = sum(a * b for a, b in zip(*vectors, strict=True))
+        self.assertAlmostEqual(cosine, ranks[0]["scores"][0], places=5)
+        scored = weft_json("train", "--task", "rerank", "--model", self.model(), "--train-data", data, "--eval-data", data, *FAST, "--epochs",
+                           "2", "--out", self.folder / "reranker")
+        self.assertIn("ndcg_at_10", scored["evaluation"])
+        compared = weft("compare", self.run_directory, self.folder / "reranker")
+        self.assertIn("ndcg_at_10", compared.stdout, compared.stderr)
+        report = weft("report", self.run_directory)
+        self.assertIn("ndcg_at_10", report.stdout, report.stderr)
+        for more, words in ((["--task", "classify", "--symmetric"], ["--symmetric", "embed and rerank"]),
+                            (["--task", "embed", "--train-data", self.table], ["first text", "text_field", "'label'"])):
+            refused = weft("train", "--model", self.model(), "--train-data", data, "--epochs", "1", "--out", self.folder / "none", *more)
+            self.assertNotEqual(refused.returncode, 0)
+            for word in words:
+                self.assertIn(word, refused.stderr)
+
+
 class ClassifyTest(FineTuningCase):
     def test_a_run_from_texts_to_a_model_that_classifies(self):
         process = weft(*self.arguments(self.run_directory, "--epochs", "12"))

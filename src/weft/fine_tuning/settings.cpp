@@ -140,7 +140,7 @@ struct Preset {
   std::string_view fields;
 };
 
-constexpr std::array<Preset, 15> kPresets = {{
+constexpr std::array<Preset, 17> kPresets = {{
     // Devlin et al. 2019, section 4.1: every task of GLUE; the best of 5e-5 to 2e-5 was chosen for each.
     {"bert-glue", "classify", R"({"batch_size": 32, "epochs": 3, "learning_rate": 3e-5})"},
     // Devlin et al. 2019, section 4.2; windows as in the released run_squad.py.
@@ -173,6 +173,13 @@ constexpr std::array<Preset, 15> kPresets = {{
     // The released command for TriviaQA in scripts/cheatsheet.txt of Longformer's code.
     {"longformer-triviaqa", "answer",
      R"({"batch_size": 8, "epochs": 4, "warmup_steps": 1000, "learning_rate": 3e-5, "max_length": 4096})"},
+    // Reimers and Gurevych 2019, section 4.2: the STS benchmark, whose scores go from 0 to 5.
+    {"sbert-sts", "embed",
+     R"({"batch_size": 16, "epochs": 4, "learning_rate": 2e-5, "warmup_ratio": 0.1, "loss": "cosine", "score_max": 5})"},
+    // The model card of all-MiniLM-L6-v2: pairs of texts from many places, 100,000 steps of 1,024.
+    {"minilm-pairs", "embed",
+     R"({"batch_size": 1024, "steps": 100000, "warmup_steps": 500, "learning_rate": 2e-5, "max_length": 128,
+         "truncate": true, "loss": "in-batch"})"},
     // Vaswani et al. 2017, table 3 and section 5: 25,000 tokens a side and 4,000 of 100,000 steps of warm-up.
     {"transformer-base", "translate summarize",
      R"({"d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
