@@ -7,6 +7,7 @@
 
 #include "fine_tuning/small_task.h"
 #include "support/expect_error.h"
+#include "support/torch_memory.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/core/files.h"
 #include "weft/fine_tuning/mini_batches.h"
@@ -150,6 +151,28 @@ TEST_F(Embed, MiniBatchesThatReplayHaveTheGradientsOfOneGraph) {
     }
     EXPECT_FALSE(same_as_whole) << "dropout is on, and that of a mini-batch is its own";
   }
+}
+
+TEST_F(Embed, MemoryDoesNotFollowTheBatch) {
+  const Prepared run = prepared(pairs());
+  run.task->set_training(true);
+  const Objective& objective = run.task->objective();
+  const std::vector<std::int64_t> all = {0, 1, 2, 3, 4};
+  const std::vector<TokenRow> few = objective.token_rows(Split::kTraining, all);
+  const auto peak = [&](int times, bool replay) {
+    std::vector<TokenRow> rows;
+    for (int i = 0; i < times; ++i) {
+      rows.insert(rows.end(), few.begin(), few.end());
+    }
+    MiniBatchOptions options;
+    options.tokens = 100;
+    options.replay = replay;
+    return static_cast<double>(testing::peak_tensor_bytes(
+        [&] { run_in_mini_batches(objective, run.task->model(), rows, options).sum().backward(); }));
+  };
+  peak(2, true);  // the parameters have gradients from here on
+  EXPECT_LT(peak(40, true), 1.5 * peak(10, true));
+  EXPECT_GT(peak(40, false), 3.0 * peak(10, false));
 }
 
 TEST_F(Embed, RowsOfAMiniBatchAreNeighboursInLength) {

@@ -117,6 +117,7 @@ std::string_view kind_of_text(std::string_view field) {
       {"text_field", "NAME"},
       {"pair_field", "NAME"},
       {"label_field", "NAME..."},
+      {"negative_field", "NAME..."},
       {"best_metric", "NAME"},
       {"labels", "NAME..."},
       {"freeze", "NAME..."},

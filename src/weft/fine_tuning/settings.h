@@ -51,8 +51,10 @@ struct DataSettings {
             .one_of({"auto", "csv", "tsv", "jsonl", "json", "text", "lines", "fasta", "conll", "squad"}));
     visit(Field{"text_field", &C::text_field,
                 "column or JSON field of the text; without it text, sentence, sequence, review or content"});
-    visit(Field{"pair_field", &C::pair_field,
-                "column or JSON field of a second text, which the model reads after the first"});
+    visit(Field{
+        "pair_field", &C::pair_field,
+        "column or JSON field of a second text, which the model reads after the first (classify, multilabel), or which "
+        "answers it (embed, rerank)"});
     visit(Field{"label_field", &C::label_field,
                 "column or JSON field of the label; for several labels one column with commas between them, or several "
                 "columns of 0 and 1, also as name*; without it label, labels or class"});
