@@ -25,7 +25,7 @@ set(WEFT_PUBLIC_TORCH_HEADERS
     generation/generate.h generation/pair_decoder.h generation/settings/read_settings.h
     training/optimizers/optimizer.h training/optimizers/parameter_groups.h training/processes/process_group.h training/run_directory.h
     training/trainer.h training/train_language_model.h
-    tasks/answer.h tasks/choose.h tasks/classify.h tasks/embed.h tasks/fill_mask.h tasks/tag.h tasks/task_run.h
+    tasks/answer.h tasks/choose.h tasks/classify.h tasks/embedding/embedder.h tasks/fill_mask.h tasks/rerank.h tasks/tag.h tasks/task_run.h
     fine_tuning/fine_tune.h fine_tuning/objective.h)
 
 # Writes into `result` the given headers and every header of Weft that they include, as paths below src/weft, sorted.
