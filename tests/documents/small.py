@@ -30,6 +30,8 @@ def train(flags):
     for length in ("--minutes", "--epochs"):
         if flags.pop(length, None):
             flags["--steps"] = ["2"]
+    if task == "embed":  # whose examples are each other's negatives
+        flags["--batch-size"] = ["4"]
     if "--vocabulary-cutoffs" in flags:
         flags["--vocabulary-cutoffs"] = ["3", "6"]
     if task in ("lm", "mlm") and "--resume" not in flags:
