@@ -28,6 +28,7 @@ function(weft_fuzzers)
   set(rooms ${PROJECT_SOURCE_DIR}/src/weft)
   target_sources(fuzz_model_config PRIVATE ${rooms}/checkpoint/model_kind.cpp ${rooms}/training/run_directory.cpp
                  ${rooms}/training/run/checkpoint_manifest.cpp)
+  target_sources(fuzz_sentence PRIVATE ${rooms}/checkpoint/sentence/sentence_settings.cpp)
   target_sources(fuzz_processes PRIVATE ${rooms}/training/processes/environment.cpp)
   file(GLOB shapes CONFIGURE_DEPENDS ${rooms}/cli/serve/shapes/*.cpp)
   target_sources(fuzz_shapes PRIVATE ${rooms}/cli/serve/request_body.cpp ${shapes})

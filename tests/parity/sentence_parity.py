@@ -25,6 +25,7 @@ warnings.filterwarnings("ignore")
 import numpy  # noqa: E402
 import scipy.stats  # noqa: E402
 import torch  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 from sentence_transformers import SentenceTransformer, models  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -87,6 +88,27 @@ def random_modules(draw, transformer):
     return [*modules, *behind_pooling(draw, width * len(modes))]
 
 
+def age_pooling(folder):
+    """The flags of old versions, where they can say the modes in their order."""
+    config = json.loads((folder / "config.json").read_text())
+    modes = config.pop("pooling_mode")
+    modes = [modes] if isinstance(modes, str) else modes
+    if modes == [mode for mode in MODES if mode in modes]:
+        config |= {flag: mode in modes for flag, mode in zip(FLAGS, MODES)}
+    else:
+        config["pooling_mode"] = modes
+    config["word_embedding_dimension"] = config.pop("embedding_dimension")
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def move_transformer(directory):
+    inner = directory / "0_Transformer"
+    inner.mkdir()
+    for path in list(directory.iterdir()):
+        if path.is_file() and path.name not in ("modules.json", "config_sentence_transformers.json", "README.md"):
+            path.rename(inner / path.name)
+
+
 def age(directory, draw):
     """The directory as versions before 6 wrote it, as far as they could say it."""
     listed = json.loads((directory / "modules.json").read_text())
@@ -97,31 +119,14 @@ def age(directory, draw):
         if kind == "Normalize":
             shutil.rmtree(folder)
         elif kind == "Pooling":
-            config = json.loads((folder / "config.json").read_text())
-            modes = config.pop("pooling_mode")
-            modes = [modes] if isinstance(modes, str) else modes
-            if modes != [mode for mode in MODES if mode in modes]:
-                config["pooling_mode"] = modes
-            else:
-                config |= {flag: mode in modes for flag, mode in zip(FLAGS, MODES)}
-            config["word_embedding_dimension"] = config.pop("embedding_dimension")
-            (folder / "config.json").write_text(json.dumps(config))
+            age_pooling(folder)
         elif kind in ("Dense", "LayerNorm") and draw.random() < .5:
             torch.save({name: value.clone() for name, value in load_file(folder / "model.safetensors").items()}, folder / "pytorch_model.bin")
             (folder / "model.safetensors").unlink()
     if draw.random() < .3:
-        inner = directory / "0_Transformer"
-        inner.mkdir()
-        for path in list(directory.iterdir()):
-            if path.is_file() and path.name not in ("modules.json", "config_sentence_transformers.json", "README.md"):
-                path.rename(inner / path.name)
+        move_transformer(directory)
         listed[0]["path"] = "0_Transformer"
     (directory / "modules.json").write_text(json.dumps(listed))
-
-
-def load_file(path):
-    from safetensors.torch import load_file as load
-    return load(path)
 
 
 def random_directory(draw, base, directory):

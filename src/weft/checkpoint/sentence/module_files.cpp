@@ -307,8 +307,6 @@ std::pair<std::int64_t, std::int64_t> widths(const SentenceModule& module) {
 
 }  // namespace
 
-std::string quoted_place(const fs::path& path) { return quote(path.native(), 4096); }
-
 bool is_module_kind(std::string_view kind) {
   return std::ranges::find(kReaders, kind, &std::pair<std::string_view, ReadModule>::first) != kReaders.end();
 }

@@ -7,18 +7,9 @@
 #include <string_view>
 
 #include "weft/checkpoint/sentence/sentence_modules.h"
+#include "weft/checkpoint/sentence/sentence_settings.h"
 
 namespace weft::checkpoint {
-
-/// A module as modules.json lists it.
-struct ListedModule {
-  std::string kind;            ///< the last component of its type
-  std::filesystem::path path;  ///< its folder, below the directory; may be empty
-  std::string where;           ///< "DIR/modules.json: module 2 (Dense in '2_Dense')", for errors
-};
-
-/// A path in quotes, for messages.
-std::string quoted_place(const std::filesystem::path& path);
 
 /// Whether Weft has modules of that kind behind a transformer.
 bool is_module_kind(std::string_view kind);
