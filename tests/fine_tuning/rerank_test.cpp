@@ -101,6 +101,22 @@ TEST_F(Rerank, AResumedRunEqualsOneNeverStopped) {
   EXPECT_EQ(read_file(folder_ / "run/config.json"), read_file(folder_ / "whole/config.json"));
 }
 
+TEST_F(Rerank, WhatTheLibrarySaysOfACrossEncoderStays) {
+  train(task("labels.csv", kLabelled, {{"steps", 1}}), "start");
+  checkpoint::SentenceDirectory said;
+  said.model_type = "CrossEncoder";
+  said.prompts = {{"ask", "hello "}};
+  said.default_prompt_name = "ask";
+  said.activation_fn = "torch.nn.modules.linear.Identity";
+  said.max_seq_length = 20;
+  checkpoint::write_sentence_directory(folder_ / "start", said);
+  train(task("labels.csv", kLabelled, {{"steps", 2}, {"model", (folder_ / "start").string()}}));
+  const auto settings = checkpoint::read_cross_encoder(checkpoint::open_model(folder_ / "run"));
+  EXPECT_EQ(settings.prompt, "hello ");
+  EXPECT_EQ(settings.activation, "torch.nn.modules.linear.Identity");
+  EXPECT_EQ(checkpoint::read_sentence_directory(folder_ / "run")->max_seq_length, 20);
+}
+
 TEST_F(Rerank, SaysWhatIsWrong) {
   const auto refuse = [&](const std::string& content, const Json& changes,
                           std::initializer_list<std::string_view> words) {

@@ -37,10 +37,9 @@ RerankObjective::RerankObjective(Setup given) : Objective(std::move(given)) {
   if (setup().config.head() == head() && setup().config.num_labels() == 1) {
     cross_ = checkpoint::read_cross_encoder(checkpoint::open_model(setup().directory));
   }
-  if (!cross_.prompt.empty()) {
-    fail(ErrorKind::kUnsupported, setup().model.name, ": its default prompt ", quote(cross_.prompt),
-         " goes before each query, and Weft trains cross-encoders without prompts; take default_prompt_name out of "
-         "config_sentence_transformers.json and put the prompt into the data");
+  sentence_ = checkpoint::read_sentence_directory(setup().directory);
+  if (sentence_ && sentence_->model_type != "CrossEncoder") {
+    sentence_.reset();  // an embedder, of which the transformer is taken
   }
   softmax_ = setup().retrieval.loss == "softmax";
   settled_ = setup().retrieval.loss != "auto";
@@ -51,11 +50,11 @@ void RerankObjective::add(Split split, const TextGroup& group, ReadSummary& summ
   std::vector<tasks::Document> pairs;
   std::vector<double> values;
   for (const std::string& text : group.positives) {
-    pairs.push_back({group.query, text, group.place});
+    pairs.push_back({cross_.prompt + group.query, text, group.place});
     values.push_back(score);
   }
   for (const std::string& text : group.negatives) {
-    pairs.push_back({group.query, text, group.place});
+    pairs.push_back({cross_.prompt + group.query, text, group.place});
     values.push_back(0.0);
   }
   add_rows(split, pairs, summary);  // all of the record or nothing
@@ -151,6 +150,11 @@ std::vector<std::pair<std::string, std::string>> RerankObjective::remarks() cons
 
 void RerankObjective::save(const std::filesystem::path& directory) const {
   checkpoint::write_cross_encoder(directory, cross_);
+  if (sentence_) {
+    checkpoint::SentenceDirectory written = *sentence_;
+    written.max_seq_length = setup().model.maximum;
+    checkpoint::write_sentence_directory(directory, written);
+  }
 }
 
 Objective::RowRange RerankObjective::row_range(Split split, std::int64_t example) const {

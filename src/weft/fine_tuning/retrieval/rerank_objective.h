@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "weft/checkpoint/sentence/cross_encoder.h"
+#include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/fine_tuning/objective.h"
 #include "weft/fine_tuning/retrieval/text_groups.h"
 
@@ -62,6 +64,7 @@ class RerankObjective final : public Objective {
   const Labels& labels(Split split) const { return labels_[static_cast<std::size_t>(split)]; }
 
   checkpoint::CrossEncoderSettings cross_;
+  std::optional<checkpoint::SentenceDirectory> sentence_;  // what the library wrote of a cross-encoder, or nothing
   bool softmax_ = false;
   bool settled_ = false;  // whether softmax_ is
   std::array<Labels, 2> labels_;
