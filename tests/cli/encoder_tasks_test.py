@@ -33,7 +33,7 @@ class EveryCommandTest(EncoderCase):
         text = self.LONG_ENOUGH
         texts = {"answer": ("--question", "who?", text), "choose": ("--prompt", text, "--choice", "we", "--choice", "see"),
                  "rerank": ("we see", text)}
-        labels = ("--labels", "score") if command == "rerank" else ()
+        labels = ("--labels", "score") if command in ("classify", "rerank") else ()
         return (command, self.model(self.HEADS[command], "big_bird", *labels), *texts.get(command, (text,)))
 
     def metadata(self, command, *flags):
