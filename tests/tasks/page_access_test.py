@@ -49,6 +49,7 @@ class PageAccessTest(Case):
         heads = {"names": "token-classification", "sentiment": "sequence-classification", "reader": "question-answering", "gaps": "masked-lm", "chooser": "multiple-choice"}
         models = [make_model(self.folder / name, "bert", head) for name, head in heads.items()]
         (models[0] / "README.md").write_text("---\nlicense: mit\n---\n# Names\n\n- finds **names**\n\n| a | b |\n|---|---|\n| " + "wide " * 60 + "| `code` |\n")
+        models.append(make_model(self.folder / "ranker", "bert", "sequence-classification", "--labels", "relevant"))
         self.train("--steps", "1")
         server = Server(*models, make_marian(self.folder / "pair"), f"books={self.run_directory}")
         self.addCleanup(server.end)
@@ -59,9 +60,9 @@ class PageAccessTest(Case):
     def places(self, server, browser):
         """Each view of the page, with an answer in it."""
         browser.open(server.where + "/#/")
-        browser.wait_for("return document.querySelectorAll('.models > li').length === 7")
+        browser.wait_for("return document.querySelectorAll('.models > li').length === 8")
         yield "models"
-        for model, task in (("names", "tag"), ("sentiment", "classify"), ("reader", "answer"), ("gaps", "fill-mask"), ("gaps", "embed"), ("chooser", "choose"), ("books", "generate")):
+        for model, task in (("names", "tag"), ("sentiment", "classify"), ("reader", "answer"), ("gaps", "fill-mask"), ("gaps", "embed"), ("chooser", "choose"), ("ranker", "rerank"), ("books", "generate")):
             browser.run("location.hash = arguments[0]", f"#/models/{model}/{task}")
             browser.wait_for(f"return document.title.startsWith('{model}') && document.querySelector('main form') !== null && !document.querySelector('.result')")
             browser.run(RUN)

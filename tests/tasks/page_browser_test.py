@@ -63,16 +63,18 @@ class PageBrowserTest(Case):
         (names / "README.md").write_text(f"# Names\n\n{HOSTILE}\n")
         heads = {"sentiment": "sequence-classification", "reader": "question-answering", "gaps": "masked-lm", "chooser": "multiple-choice"}
         others = [make_model(self.folder / name, "bert", head) for name, head in heads.items()]
+        others.append(make_model(self.folder / "ranker", "bert", "sequence-classification", "--labels", "relevant"))
         server, browser = self.start(names, *others, make_marian(self.folder / "pair"))
         self.go(browser, server, "/", ".models > li")
-        self.assertEqual(browser.run("return document.querySelectorAll('.models > li').length"), 6)
+        self.assertEqual(browser.run("return document.querySelectorAll('.models > li').length"), 7)
         self.assertEqual(browser.run(UNNAMED), [])
         for model, task, seen in (("names", "tag", ".boxed mark"), ("sentiment", "classify", ".bars li"), ("reader", "answer", ".boxed"), ("gaps", "fill-mask", ".bars code"),
-                                  ("gaps", "embed", ".grid-table td"), ("chooser", "choose", ".bars li:nth-child(3)")):
+                                  ("gaps", "embed", ".grid-table td"), ("chooser", "choose", ".bars li:nth-child(3)"), ("ranker", "rerank", ".bars li:nth-child(3)")):
             self.go(browser, server, f"/#/models/{model}/{task}", "main form")
             browser.run(EXAMPLE)
             browser.wait_for(f"return document.querySelector('.result {seen}') !== null")
             self.assertEqual(browser.run(UNNAMED), [])
+        self.assert_ranked(browser, server)
         self.go(browser, server, "/#/models/pair/translate", "main form")
         browser.run("document.querySelector('main form button.quiet').click(); document.querySelectorAll('main form input')[1].value = 'de'")
         browser.keys("main form textarea", CONTROL + ENTER)
@@ -97,6 +99,16 @@ class PageBrowserTest(Case):
         browser.run("document.querySelector('main form').requestSubmit()")
         browser.wait_for("return document.querySelector('main [role=alert]')?.textContent === 'The server does not answer. Is weft serve still running?'")
         self.assert_quiet(browser, "400 (Bad Request)", "ERR_CONNECTION_REFUSED")
+
+    def assert_ranked(self, browser, server):
+        """The texts of the example as the server sorts them; others come from a file."""
+        query, lines = browser.run("return ['input[name=query]', 'textarea'].map((one) => document.querySelector('main form ' + one).value)")
+        wanted = server.ask("POST", "/rerank", {"query": query, "texts": lines.split("\n"), "return_text": True})[1]
+        shown = "return [...document.querySelectorAll('.result .bars li > span:first-child')].map((one) => one.textContent)"
+        self.assertEqual(browser.run(shown), [entry["text"] for entry in wanted])
+        browser.run("""const file = document.querySelector('main form input[type=file]'); const given = new DataTransfer();
+given.items.add(new File(['one loom\\ntwo looms\\n'], 'texts.txt', { type: 'text/plain' })); file.files = given.files; file.dispatchEvent(new Event('change'));""")
+        browser.wait_for("return document.querySelector('main textarea').value === 'one loom\\ntwo looms\\n'")
 
     def running(self, server):
         return "weft_requests_running 1" in server.ask("GET", "/metrics")[1]

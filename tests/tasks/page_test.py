@@ -70,7 +70,17 @@ class PageTest(Case):
             answer = server.send(request(path, method=b"HEAD", head=b"Connection: close\r\n"))
             self.assertRegex(answer, rf"^HTTP/1\.1 {status} ")
             self.assertTrue(answer.endswith("\r\n\r\n"), answer)
-        self.assertEqual(server.ask("POST", "/", {})[2]["Allow"], "GET, HEAD")
+        self.assertEqual(server.ask("PUT", "/", {})[2]["Allow"], "GET, HEAD, POST")
+        self.assert_root(server)
+
+    def assert_root(self, server):
+        """What clients of text-embeddings-inference ask of a server of one model: Chroma and InferenceClient post to its address."""
+        vectors = server.ask("POST", "/", {"inputs": [TEXT, "hello"]})[1]
+        self.assertEqual(vectors, server.ask("POST", "/embed", {"inputs": [TEXT, "hello"]})[1])
+        inputs = {"source_sentence": TEXT, "sentences": ["hello"]}
+        self.assertEqual(server.ask("POST", "/", {"inputs": inputs})[1], server.ask("POST", "/similarity", {"inputs": inputs})[1])
+        status, info, _ = server.ask("GET", "/info")
+        self.assertEqual((status, info["model_id"], info["model_type"], info["max_input_length"], info["auto_truncate"]), (200, "names", {"embedding": {"pooling": "mean"}}, 62, False))
 
     def test_keys(self):
         keys = self.folder / "keys"

@@ -34,6 +34,10 @@ HOSTILE = {
     "/choose": {"inputs": [{"prompt": "a", "choices": ["hello"] * 64}] * 100},
     "/restore": {"inputs": [WORDS * 400] * 10},
     "/v1/models/labels/embed": {"inputs": ["a man"] * 4096},
+    "/v1/models/labels/embeddings": {"input": ["a man"] * 4096, "encoding_format": "base64"},
+    "/v1/models/labels/embed_all": {"inputs": WORDS * 500},
+    "/v1/models/labels/predict": {"inputs": [["a man", "hello"]] * 4096},
+    "/rerank": {"query": "who?", "texts": ["a man"] * 4096},
     "/generate": {"inputs": [PROMPT, "a"], "parameters": {"max_new_tokens": 10_000_000, "num_beams": 32, "num_return_sequences": 32}},
     "/translate": {"text": "a man . \n" * 20000, "target_lang": "de"},
     "/summarize": {"inputs": ["a man"] * 4096},
@@ -52,6 +56,8 @@ REFUSED = (
     ("/translate", {"text": "a" * 1_900_000, "target_lang": "de"}, "max_text_bytes"), ("/summarize", {"inputs": "a " * 900_000}, "max_text_bytes"),
     ("/choose", {"inputs": {"prompt": "a" * 1_900_000, "choices": ["a", "b"]}}, "max_text_bytes"), ("/generate", {"inputs": "a " * 260_000}, "max_batch_texts"),
     ("/v1/models/run/attention", {"inputs": "a" * 200_000}, "131072"),
+    ("/v1/models/labels/embed_all", {"inputs": WORDS * 1000}, "max_answer_bytes"), ("/rerank", {"query": "a" * 100_000, "texts": ["a"] * 4097}, "max_request_texts"),
+    ("/rerank", {"query": "a" * 600_000, "texts": ["a"]}, "max_text_bytes"),
 )
 
 
@@ -59,7 +65,8 @@ def models(case):
     words = make_model(case.folder / "words", "bert", "token-classification", "--labels", "O", "S-Title", "S-.", "S-UPPER?")
     heads = {"labels": "sequence-classification", "reader": "question-answering", "masks": "masked-lm", "choices": "multiple-choice"}
     case.train("--steps", "1")
-    return [f"run={case.run_directory}", make_marian(case.folder / "marian"), words, *(make_model(case.folder / name, "bert", head) for name, head in heads.items())]
+    ranker = make_model(case.folder / "ranker", "bert", "sequence-classification", "--labels", "relevant")
+    return [f"run={case.run_directory}", make_marian(case.folder / "marian"), words, ranker, *(make_model(case.folder / name, "bert", head) for name, head in heads.items())]
 
 
 def bytes_of_texts(value):
@@ -113,7 +120,7 @@ class CostTest(Case):
         looks, admitted = gauge(server, "weft_looks_total"), gauge(server, "weft_admitted_tokens_total")
         with send(server, path, body) as client:
             self.until(lambda: gauge(server, "weft_admitted_tokens_total") > admitted)
-            self.assertGreaterEqual(gauge(server, "weft_admitted_tokens_total") - admitted, bytes_of_texts(body.get("inputs", body.get("text"))))
+            self.assertGreaterEqual(gauge(server, "weft_admitted_tokens_total") - admitted, bytes_of_texts(body.get("inputs", body.get("text", body.get("input", body.get("texts"))))))
             status, _, _ = server.ask("POST", "/v1/models/labels/classify", {"inputs": "a man"})
             self.assertEqual(status, 200)
             # Bytes behind the request hide nothing: the client is seen to leave.

@@ -17,7 +17,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from encoder_program import TEXT, make_model, results  # noqa: E402
+from encoder_program import FIXTURES, TEXT, make_model, results  # noqa: E402
 from sequence_tasks_test import make_marian  # noqa: E402
 from weft_program import BINARY, Case, environment, weft, weft_json  # noqa: E402
 
@@ -246,6 +246,29 @@ class ServeTest(Case):
         self.rerankers(server, models[1])
         self.predictions(server)
         self.pages_of_other_origins(server)
+        self.assertEqual(server.stop()[0], 0)
+
+    def test_requests_of_clients(self):
+        """What the clients of tests/parity/clients/clients_parity.py were seen to send, answered as it was there."""
+        embedder = make_model(self.folder / "embedder", "bert", "none")
+        server = self.serve(embedder, make_model(self.folder / "reranker", "bert", "sequence-classification", "--labels", "relevant"))
+        recorded = json.loads((FIXTURES / "clients" / "requests.json").read_text())
+        self.assertGreater(len(recorded), 7)
+        known = {}
+        for client, requests in recorded.items():
+            for sent in requests:
+                with self.subTest(client=client, body=sent["body"]):
+                    path = "/embed" if sent["path"] == "/" else sent["path"]  # `/` is the task of a server's only model
+                    status, found, _ = server.ask("POST", path, sent["body"], sent["headers"])
+                    self.assertEqual(status, sent["status"], found)
+                    texts = json.loads(sent["body"]).get("input", json.loads(sent["body"]).get("inputs"))
+                    if status == 200 and isinstance(texts, list):
+                        vectors = found if isinstance(found, list) else [one["embedding"] for one in found["data"]]
+                        if isinstance(vectors[0], str):
+                            vectors = [struct.unpack(f"<{len(base64.b64decode(text)) // 4}f", base64.b64decode(text)) for text in vectors]
+                        asked = ("--dimensions", len(vectors[0]), *texts)
+                        known[asked] = known.get(asked) or [line["result"] for line in results("embed", embedder, "--normalize", *asked)]
+                        self.assert_close([list(vector) for vector in vectors], known[asked])
         self.assertEqual(server.stop()[0], 0)
 
     def embeddings(self, server, model):

@@ -111,6 +111,9 @@ asio::awaitable<bool> Connection::exchange() {
   Request request;
   Framing framing;
   if (error) {
+    if (error == http::error::body_limit) {  // as its head says: all of it was read
+      look_at(head_of(parser.get()), view(parser.get().method_string()));
+    }
     reply = reply_to(error, config);
   } else if (const Route* route = admit(parser, request, reply); route != nullptr) {
     const bool whole = co_await read_body(parser, parser.get().count(http::field::expect) > 0);
@@ -136,15 +139,22 @@ asio::awaitable<bool> Connection::exchange() {
   co_return co_await write(std::move(*reply), framing.keep && !service_.draining, version);
 }
 
+// Takes note of what belongs to every answer to a request with this head, whether or not it passes a check.
+void Connection::look_at(const Head& head, std::string_view method) {
+  cross_origin_ = cross_origin_fields(method, head, service_.config);
+  std::string_view path = head.target.substr(0, head.target.find('?'));
+  path.remove_suffix(path.size() > 1 && path.ends_with('/') ? 1 : 0);
+  shape_ = service_.router.error_shape(std::string(path));
+}
+
 // The route of a head that passes every check; otherwise null, and why.
 const Route* Connection::admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal) {
   try {
     const Head head = head_of(parser.get());
     check_framing(head);
     request.method = std::string(view(parser.get().method_string()));
-    cross_origin_ = cross_origin_fields(request.method, head, service_.config);
+    look_at(head, request.method);
     request.path = path_of(head.target);
-    shape_ = service_.router.error_shape(request.path);
     check_sender(head, service_.config);
     if (is_preflight(request.method, head, service_.config)) {
       return &preflight_route();

@@ -64,6 +64,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   boost::asio::awaitable<bool> exchange();
+  void look_at(const Head& head, std::string_view method);
   const Route* admit(const RequestParser& parser, Request& request, std::optional<Reply>& refusal);
   boost::asio::awaitable<bool> read_body(RequestParser& parser, bool asked);
   bool has_room(const RequestParser& parser, std::int64_t& counted);
