@@ -40,6 +40,23 @@ def encoder(family, head, commands):
                 lambda directory, out: [["info", directory / "model", "--check-tensors"], *commands(directory / "model", out)])
 
 
+def make_sentence(directory, run):
+    """An embedder of sentence-transformers: two poolings, a Dense and a norm."""
+    model = directory / "model"
+    run(encoder_arguments(model, "bert", "none"))
+    kinds = ("Transformer", "Pooling", "Dense", "Normalize")
+    (model / "modules.json").write_text(json.dumps([{"idx": idx, "name": str(idx), "path": f"{idx}_{kind}" if idx else "",
+                                                     "type": f"sentence_transformers.models.{kind}"} for idx, kind in enumerate(kinds)]))
+    (model / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 16, "do_lower_case": True}))
+    (model / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "the "}, "default_prompt_name": "query", "truncate_dim": 2}))
+    for folder, config in (("1_Pooling", {"word_embedding_dimension": 32, "pooling_mode_cls_token": True, "pooling_mode_max_tokens": True, "include_prompt": False}),
+                           ("2_Dense", {"in_features": 64, "out_features": 3, "bias": False, "activation_function": "torch.nn.modules.activation.Tanh"})):
+        (model / folder).mkdir()
+        (model / folder / "config.json").write_text(json.dumps(config))
+    header = json.dumps({"linear.weight": {"dtype": "F32", "shape": [3, 64], "data_offsets": [0, 768]}}).encode()
+    (model / "2_Dense" / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<192f", *(n % 7 - 3 for n in range(192))))
+
+
 def make_shards(directory, run):
     """A masked language model whose weights lie in two shards under an index."""
     run(encoder_arguments(directory / "model", "bert", "masked-lm"))
@@ -181,6 +198,7 @@ def tensor_commands(directory, out):
 SEEDS = {
     "fill-mask": encoder("bert", "masked-lm", lambda model, out: [["fill-mask", model, "the [MASK] weaves"], ["tokenize", model, TEXT]]),
     "embed": encoder("longformer", "none", lambda model, out: [["embed", model, TEXT, "--json"]]),
+    "sentence": Seed(make_sentence, lambda directory, out: [["info", directory / "model"], ["embed", directory / "model", TEXT, "--json"]]),
     "classify": encoder("big_bird", "sequence-classification", lambda model, out: [["classify", model, TEXT]]),
     "classify-star": encoder("star_transformer", "sequence-classification", lambda model, out: [["classify", model, TEXT]]),
     "tag": encoder("roberta", "token-classification", lambda model, out: [["tag", model, TEXT]]),
