@@ -29,13 +29,14 @@ PreparedText prepared_with(const fs::path& directory, const training::TextRun& m
   load.seed = static_cast<std::uint64_t>(made.trainer.seed);
   load.new_tensors = &prepared.new_tensors;
   load.encoder.attention = config.attention.empty() ? "" : config.attention.front();
-  models::EncoderModel model = checkpoint::load_encoder(directory, load);
+  const checkpoint::OpenedModel opened = checkpoint::open_model(directory);
+  models::EncoderModel model = checkpoint::load_encoder(opened, load);
   prepared.trainer = training::resolved(made.trainer);
   prepared.text = training::resolved(made.text);
   prepared.text.context = made.text.context == 0 ? model->config().maximum_length() : made.text.context;
   prepared.config = config;
   prepared.distillation = made.distillation;
-  const auto tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory);
+  const auto tokenizer = std::make_shared<text::HuggingFaceTokenizer>(opened.path());
   std::shared_ptr<training::VocabularyTeacher> teacher;
   if (distills(made.distillation)) {  // before the text is read, which may take long
     const models::EncoderConfig& shape = model->config();
@@ -45,6 +46,7 @@ PreparedText prepared_with(const fs::path& directory, const training::TextRun& m
   }
   prepared.task =
       std::make_shared<MaskedTextTask>(std::move(model), tokenizer, prepared.trainer, prepared.text, config);
+  prepared.task->keep_modules(checkpoint::read_sentence_directory(opened.root()));
   prepared.task->learn_from(std::move(teacher), made.distillation);
   return prepared;
 }

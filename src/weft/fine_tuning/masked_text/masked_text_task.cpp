@@ -217,6 +217,9 @@ Json MaskedTextTask::settings() const {
 
 void MaskedTextTask::save(const std::filesystem::path& directory) const {
   tokenizer_->save(directory);
+  if (modules_) {
+    checkpoint::write_sentence_directory(directory, *modules_);
+  }
   checkpoint::save_encoder(directory, model_);
 }
 

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "weft/attention/mechanisms/linear/redrawn_features.h"
+#include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/core/fields.h"
 #include "weft/data/masking.h"
 #include "weft/data/text_corpus.h"
@@ -86,6 +88,9 @@ class MaskedTextTask final : public training::Task {
   /// with a contrastive loss beside it.
   void learn_from(std::shared_ptr<training::VocabularyTeacher> teacher, const training::DistillationConfig& config);
 
+  /// What sentence-transformers put beside the encoder, which save() writes again: an embedder stays one.
+  void keep_modules(std::optional<checkpoint::SentenceDirectory> modules) { modules_ = std::move(modules); }
+
   std::vector<std::pair<std::string, at::Tensor>> parameters() const override;
   at::Tensor loss(std::int64_t step, std::int64_t part) override;
   void after_step(std::int64_t done, std::uint64_t seed) override { attention::redraw_features(*model_, done, seed); }
@@ -124,6 +129,7 @@ class MaskedTextTask final : public training::Task {
   std::shared_ptr<const data::TextCorpus> held_out_;      // or none
   std::shared_ptr<training::VocabularyTeacher> teacher_;  // or none
   training::DistillationConfig distillation_;
+  std::optional<checkpoint::SentenceDirectory> modules_;
   LossSums sums_;
 };
 
