@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts for a model out of lines, JSON lines, tables and FASTA, by name and by first line, and what is wrong with them.
 #include "weft/readers/input/input_texts.h"
+#include "weft/readers/input/group_columns.h"
 
 #include <string>
 #include <vector>
@@ -110,6 +111,19 @@ TEST_F(InputTextsTest, FilesSayWhatTheyHold) {
   EXPECT_EQ(format("lines.json", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n"), "jsonl");
   EXPECT_EQ(format("a.conll", "word O\n"), "conll");
   EXPECT_EQ(format_of_name("x/a.csv.gz"), "csv");
+}
+
+TEST(GroupColumns, NoColumnIsFoundTwice) {
+  const GroupColumns triplets = usual_group_columns({"id", "query", "positive", "negative_1", "negative_2"});
+  EXPECT_EQ(triplets.query, "query");
+  EXPECT_EQ(triplets.text, "positive");
+  EXPECT_EQ(triplets.negatives, (std::vector<std::string>{"negative_1", "negative_2"}));
+  EXPECT_EQ(triplets.score, "");
+  const GroupColumns scored = usual_group_columns({"sentence2", "sentence1", "label"});
+  EXPECT_EQ(scored.query, "sentence1");
+  EXPECT_EQ(scored.text, "sentence2");
+  EXPECT_EQ(scored.score, "label");
+  EXPECT_EQ(usual_group_columns({"text", "label"}).query, "");
 }
 
 }  // namespace

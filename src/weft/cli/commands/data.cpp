@@ -27,6 +27,7 @@
 #include "weft/readers/genome_documents.h"
 #include "weft/readers/input/columns.h"
 #include "weft/readers/input/file_kind.h"
+#include "weft/readers/input/group_columns.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/squad_reader.h"
@@ -163,6 +164,17 @@ std::string found_or_flag(const std::vector<std::string>& columns, const std::ar
   return found.empty() ? concat(flag, " NAME (none is called ", joined(usual, ", "), ")") : quote(found);
 }
 
+// What embed and rerank read of them, where they are texts that belong together.
+std::string groups_text(const std::vector<std::string>& columns) {
+  const readers::GroupColumns found = readers::usual_group_columns(columns);
+  if (found.query.empty() || found.text.empty()) {
+    return {};
+  }
+  const std::string negatives = found.negatives.empty() ? "" : ", negatives " + quoted_list(found.negatives, 12);
+  const std::string score = found.score.empty() ? "" : ", score " + quote(found.score);
+  return concat("; embed, rerank: query ", quote(found.query), ", text ", quote(found.text), negatives, score);
+}
+
 // What a training reads of such columns.
 std::string training_text(const std::vector<std::string>& columns) {
   const std::string source = readers::usual_column(columns, readers::kSourceFields);
@@ -170,7 +182,7 @@ std::string training_text(const std::vector<std::string>& columns) {
   const std::string pairs =
       target.empty() ? "" : concat("; translate, summarize: source ", quote(source), ", target ", quote(target));
   return concat("classify: text ", found_or_flag(columns, readers::kTextFields, "--text-field"), ", label ",
-                found_or_flag(columns, readers::kLabelFields, "--label-field"), pairs);
+                found_or_flag(columns, readers::kLabelFields, "--label-field"), pairs, groups_text(columns));
 }
 
 Json file_columns_json(const Check& check) {

@@ -16,6 +16,7 @@
 #include "weft/fine_tuning/record_fields.h"
 #include "weft/fine_tuning/record_reading.h"
 #include "weft/readers/file_list.h"
+#include "weft/readers/input/group_columns.h"
 #include "weft/readers/json_document_reader.h"
 #include "weft/readers/json_lines_reader.h"
 #include "weft/readers/table_reader.h"
@@ -27,14 +28,6 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 constexpr std::string_view kRecordFormats = "csv tsv jsonl json";
-constexpr std::array<std::string_view, 8> kQueries = {"anchor",     "query",   "question", "sentence1",
-                                                      "sentence_A", "premise", "text1",    "sentence"};
-constexpr std::array<std::string_view, 13> kTexts = {"positive",   "positives", "pos",  "answer",   "passage",
-                                                     "document",   "sentence2", "text", "response", "sentence_B",
-                                                     "hypothesis", "text2",     "docs"};
-constexpr std::array<std::string_view, 4> kNegatives = {"negative", "negatives", "neg", "negative_*"};
-constexpr std::array<std::string_view, 6> kScores = {
-    "score", "similarity_score", "relevance_score", "relevance", "label", "labels"};
 
 std::string names_in(const Json& object) {
   std::vector<std::string> names;
@@ -103,20 +96,22 @@ std::vector<std::string> fields_like(const Json& object, const Patterns& pattern
 
 GroupFields choose_fields(const Json& object, const DataSettings& settings, const std::string& place) {
   GroupFields fields;
-  fields.query =
-      find_field(object, {"first text", "text_field", settings.text_field}, kQueries, settings.pair_field, place);
-  fields.text = find_field(object, {"second text", "pair_field", settings.pair_field}, kTexts, fields.query, place);
-  fields.negatives =
-      settings.negative_field.empty() ? fields_like(object, kNegatives) : fields_like(object, settings.negative_field);
+  fields.query = find_field(object, {"first text", "text_field", settings.text_field}, readers::kQueryFields,
+                            settings.pair_field, place);
+  fields.text = find_field(object, {"second text", "pair_field", settings.pair_field}, readers::kPositiveFields,
+                           fields.query, place);
+  fields.negatives = settings.negative_field.empty() ? fields_like(object, readers::kNegativeFields)
+                                                     : fields_like(object, settings.negative_field);
   if (!settings.negative_field.empty() && fields.negatives.empty()) {
     readers::malformed(place, ": negative_field names nothing that is there: ", names_in(object));
   }
   require(settings.label_field.size() < 2, "label_field must name one column of scores, found ",
           settings.label_field.size());
   if (!settings.label_field.empty()) {
-    fields.score = find_field(object, {"score", "label_field", settings.label_field.front()}, kScores, {}, place);
+    fields.score =
+        find_field(object, {"score", "label_field", settings.label_field.front()}, readers::kScoreFields, {}, place);
   } else {
-    fields.score = usual_field(object, kScores, fields.text);
+    fields.score = usual_field(object, readers::kScoreFields, fields.text);
   }
   return fields;
 }
