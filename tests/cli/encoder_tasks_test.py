@@ -335,6 +335,9 @@ class RerankTest(EncoderCase):
         (model / "config.json").write_text(json.dumps({**config, "sentence_transformers": {"activation_fn": "mine.Squash"}}))
         self.assert_fails(weft("rerank", model, "we", "the", "--on-error", "skip"), 1, "activation_fn", "mine.Squash", "Sigmoid", "--raw-scores")
         self.assertIn("reranks", weft("info", model).stdout)
+        longer = self.folder / "longer"
+        self.assertEqual(weft("convert", model, "--to", "longformer", "--length", "128", "--out", longer).returncode, 0)
+        self.assertEqual(json.loads((longer / "config.json").read_text())["sentence_transformers"]["activation_fn"], "mine.Squash")
 
 
 class EmbedTest(EncoderCase):
