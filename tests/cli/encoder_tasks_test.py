@@ -335,9 +335,14 @@ class RerankTest(EncoderCase):
         (model / "config.json").write_text(json.dumps({**config, "sentence_transformers": {"activation_fn": "mine.Squash"}}))
         self.assert_fails(weft("rerank", model, "we", "the", "--on-error", "skip"), 1, "activation_fn", "mine.Squash", "Sigmoid", "--raw-scores")
         self.assertIn("reranks", weft("info", model).stdout)
-        longer = self.folder / "longer"
-        self.assertEqual(weft("convert", model, "--to", "longformer", "--length", "128", "--out", longer).returncode, 0)
-        self.assertEqual(json.loads((longer / "config.json").read_text())["sentence_transformers"]["activation_fn"], "mine.Squash")
+
+    def test_a_model_for_longer_texts_keeps_what_makes_its_scores(self):
+        model, longer = make_model(self.folder / "short", "roberta", "sequence-classification", "--labels", "score"), self.folder / "longer"
+        config = json.loads((model / "config.json").read_text())
+        (model / "config.json").write_text(json.dumps({**config, "sbert_ce_default_activation_function": "torch.nn.modules.activation.Tanh"}))
+        process = weft("convert", model, "--to", "longformer", "--length", "128", "--out", longer)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(json.loads((longer / "config.json").read_text())["sentence_transformers"], {"activation_fn": "torch.nn.modules.activation.Tanh"})
 
 
 class EmbedTest(EncoderCase):
