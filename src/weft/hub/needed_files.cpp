@@ -133,11 +133,12 @@ bool has_weights(const fs::path& snapshot) {
   return false;
 }
 
-// Those of a folder's files, with their whole paths: small ones, and the weights of one form.
-void take_needed(const std::string& folder, const std::vector<HubFile>& named, const WeightForm* form,
-                 std::vector<HubFile>& needed) {
+// Files of a folder, with their whole paths, behind those that are needed already.
+template <typename Wanted>
+void take_files(const std::string& folder, const std::vector<HubFile>& named, std::vector<HubFile>& needed,
+                const Wanted& wanted) {
   for (const HubFile& file : named) {
-    if (is_small_file(file.path) || (form != nullptr && (file.path == form->file || is_shard(*form, file.path)))) {
+    if (wanted(file.path)) {
       needed.push_back(file);
       needed.back().path = folder.empty() ? file.path : concat(folder, "/", file.path);
     }
@@ -179,11 +180,16 @@ bool has_modules(const std::vector<HubFile>& files) {
 
 std::vector<HubFile> needed_files(const std::vector<HubFile>& files, Need need, const std::string& model) {
   std::vector<HubFile> needed;
+  std::vector<HubFile> large;
   bool config = false;
   bool weights = false;
   for (const auto& [folder, named] : by_module(files)) {
     const WeightForm* const form = need == Need::kModel ? form_of(named) : nullptr;
-    take_needed(folder, named, form, needed);
+    take_files(folder, named, needed, is_small_file);
+    if (form != nullptr) {
+      take_files(folder, named, large,
+                 [&](std::string_view name) { return name == form->file || is_shard(*form, name); });
+    }
     const bool is_model = folder.empty() || folder == kTransformer;
     config = config || (is_model && std::ranges::find(named, "config.json", &HubFile::path) != named.end());
     weights = weights || (is_model && form != nullptr);
@@ -194,6 +200,7 @@ std::vector<HubFile> needed_files(const std::vector<HubFile>& files, Need need, 
   if (need == Need::kModel && !weights) {
     fail_without("weights that Weft reads (model.safetensors, pytorch_model.bin)", files, model);
   }
+  std::ranges::move(large, std::back_inserter(needed));
   // An interrupted download leaves little to do, and a full disk shows with the large ones.
   std::ranges::stable_sort(needed, {}, &HubFile::size);
   return needed;
