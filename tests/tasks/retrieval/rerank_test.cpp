@@ -207,6 +207,25 @@ TEST_F(Rerank, AnActivationThatIsNoneIsAnErrorUnlessScoresAreRaw) {
   expect_error(ErrorKind::kFormat, {"sentence_transformers: expected an object"}, [&] { settings(); });
 }
 
+// Directories that CrossEncoder saved, with its scores: tests/fixtures/make/cross_encoders.py.
+TEST(LibraryCrossEncoders, GiveTheScoresOfTheLibrary) {
+  const std::filesystem::path folder = std::filesystem::path(WEFT_TEST_DATA_DIR) / "rerank";
+  const Json cases = formats::read_json(folder / "scores.json");
+  const auto query = cases["query"].get<std::string>();
+  const auto texts = cases["texts"].get<std::vector<std::string>>();
+  for (const char* name : {"saved", "older"}) {
+    SCOPED_TRACE(name);
+    const checkpoint::OpenedModel opened = checkpoint::open_model(folder / name);
+    EXPECT_NO_THROW(require_cross_encoder(opened));
+    TaskModel task = open_task_model(opened, {.head = Head::kSequenceClassification});
+    const RerankOptions options{.settings = checkpoint::read_cross_encoder(opened), .run = {.truncate = true}};
+    const std::vector<TaskResult> found = score_pairs(task, pairs_with(query, texts), options);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_NEAR(found[i].result.get<double>(), cases[name][i].get<double>(), 1e-5) << texts[i];
+    }
+  }
+}
+
 TEST(ScoreActivation, IsThatOfTorchAndNeverFalls) {
   const auto at = [](const std::string& name, double x) {
     return score_activation("torch.nn.modules.activation." + name, "here").apply(x);
