@@ -52,13 +52,16 @@ Embedder make_embedder(TaskModel model, const std::optional<SentenceDirectory>& 
 }
 
 // Tokens that the prompt brings, and those before it, as the library counts them: the prompt alone, without what the
-// tokeniser puts behind it.
-std::int64_t count_prompt_tokens(const TaskModel& model, const std::string& prompt) {
+// tokeniser puts behind it. `truncate`: cut as the texts are, so that what stands behind them still counts.
+std::int64_t count_prompt_tokens(const TaskModel& model, const std::string& prompt, bool truncate) {
   if (prompt.empty()) {
     return 0;
   }
   const text::Encoding encoding = model.tokenizer->encode_windows(prompt).front();
-  const auto tokens = static_cast<std::int64_t>(encoding.ids.size());
+  auto tokens = static_cast<std::int64_t>(encoding.ids.size());
+  if (truncate && model.maximum > 0) {
+    tokens = std::min(tokens, model.maximum);
+  }
   return tokens > 0 && encoding.special_mask.back() == 1 ? tokens - 1 : tokens;
 }
 
@@ -102,7 +105,7 @@ std::vector<formats::Json> visit_states(TaskModel& model, const EmbedRecipe& rec
       recipe.prompt.empty() ? std::vector<Document>() : prompted_documents(documents, recipe.prompt);
   const LengthRule rule = windowed_texts(model, run, text::Truncation::kOnlyFirst);
   EncodedBatch encoded(model, prompted.empty() ? documents : std::span<const Document>(prompted), rule);
-  const std::int64_t prompt_tokens = count_prompt_tokens(model, recipe.prompt);
+  const std::int64_t prompt_tokens = count_prompt_tokens(model, recipe.prompt, run.truncate);
   std::vector<std::vector<std::int64_t>> places;
   places.reserve(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) {
