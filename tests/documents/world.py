@@ -186,6 +186,8 @@ NAMES = {
     "train.csv": columns("text", "label"), "test.csv": columns("text", "label"), "reviews.tsv": columns("review", "label"),
     "reviews.csv": columns("id", "text", "label", "body"), "pairs.csv": columns("de", "en"), "papers.jsonl": records("article", "abstract"),
     "articles.jsonl": records("document", "summary"), "summaries.jsonl": records("summary"), "references.jsonl": records("summary"),
+    "reports.jsonl": records("text"), "passages.jsonl": records("passage"),
+    "queries.jsonl": lambda path: lines_of_json(path, [{"query": "who weaves", "texts": ["the loom", "an old man"]}] * 2),
     "questions.jsonl": lambda path: lines_of_json(path, [{"prompt": "the loom", "choices": ["weaves", "walks"], "label": 0}] * 3),
     "premises-and-hypotheses.tsv": lambda path: path.write_text("the loom weaves\tit weaves\n" * 3), "dev-v2.0.json": question,
     "reviews": folder_of_classes, "movie_reviews": folder_of_classes, "pairs.safetensors": pair_tensors,
@@ -195,7 +197,7 @@ NAMES = {
     # encoders
     "bert-base-uncased": encoder("bert", "masked-lm"), "roberta-base": encoder("roberta", "masked-lm"), "bert": encoder("bert", "none"),
     "bigbird-roberta-base": encoder("big_bird", "masked-lm"), "google/bigbird-roberta-base": encoder("big_bird", "masked-lm"),
-    "allenai/longformer-base-4096": encoder("longformer", "masked-lm"), "longformer": encoder("longformer", "none", "--num-hidden-layers", "12"),
+    "allenai/longformer-base-4096": encoder("longformer", "masked-lm"), "longformer-base-4096": encoder("longformer", "masked-lm"), "longformer": encoder("longformer", "none", "--num-hidden-layers", "12"),
     "longformer-squad": encoder("longformer", "question-answering"), "squad2": encoder("bert", "question-answering"),
     "sentiment": encoder("bert", "sequence-classification"), "nli": encoder("bert", "sequence-classification"),
     "ner": encoder("bert", "token-classification", "--labels", "O", "B-PER", "I-PER"), "swag": encoder("bert", "multiple-choice"),

@@ -63,8 +63,11 @@ TextInputs read_texts(const formats::Json& body, const std::string& key, const s
 
 void require_known_members(const formats::Json& body, const std::vector<std::string_view>& known) {
   for (const auto& [key, member] : body.items()) {
-    require(std::ranges::find(known, key) != known.end(), "the request has the unknown member ", quote(key), " ",
-            did_you_mean(key, known));
+    if (std::ranges::find(known, key) == known.end()) {
+      const std::string nearest = did_you_mean(key, known);
+      fail(ErrorKind::kArgument, "the request has the unknown member ", quote(key), nearest.empty() ? "" : "; ",
+           nearest);
+    }
   }
 }
 

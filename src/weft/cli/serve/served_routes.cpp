@@ -131,18 +131,18 @@ void add_short_routes(server::Router& router, const std::vector<ServedModel>& mo
 }
 
 // The model that a body names, or the only one.
-BodyHandler chosen_of(std::map<std::string, BodyHandler> models, const std::string& task) {
-  return [models = std::move(models), task](const formats::Json& body) -> server::Answer {
+BodyHandler chosen_of(std::map<std::string, BodyHandler> models) {
+  return [models = std::move(models)](const formats::Json& body) -> server::Answer {
     const std::optional<std::string> model = optional_text(body, "model");
-    require(model.has_value() || models.size() == 1, "the request has no 'model', and several can ", task);
+    const std::string served = joined(models, ", ", [](const auto& entry) { return entry.first; });
+    require(model.has_value() || models.size() == 1,
+            "the request has no 'model', which says which of several: ", served);
     const auto found = model ? models.find(*model) : models.begin();
     if (found == models.end()) {
-      const std::string served = joined(models, ", ", [](const auto& entry) { return entry.first; });
       throw server::HttpError(server::status::kNotFound,
                               {.type = "not_found",
-                               .message = concat("the model ", quote(*model), " is not served here, or cannot ", task,
-                                                 "; there is ", served.empty() ? "none that can" : served,
-                                                 " (weft serve NAME=DIR gives a model its name)"),
+                               .message = concat("no model that answers here is called ", quote(*model), "; there is ",
+                                                 served, " (weft serve NAME=DIR gives a model its name)"),
                                .param = "model",
                                .code = "model_not_found"});
     }
@@ -169,7 +169,7 @@ void add_chosen_routes(server::Router& router, const std::vector<ServedModel>& m
     operation.body["properties"]["model"]["type"] = "string";
   }
   operation.not_found = "'model' is the name of none that can";
-  const server::Handler handle = reads_body(chosen_of(std::move(handlers), task));
+  const server::Handler handle = reads_body(chosen_of(std::move(handlers)));
   for (const char* path : paths) {
     router.add("POST", path, handle, operation);
   }
