@@ -224,5 +224,40 @@ TEST_F(EmbedderOf, ACrossEncoderIsRefusedWithoutModulesToo) {
   EXPECT_EQ(width(open_embedder(folder_ / "cross", {}, {.pooling = {PoolingMode::kMean}})), 16);
 }
 
+// What sentence-transformers made (tests/fixtures/make/sentence_directories.py); texts beyond max_seq_length are cut
+// there, as the library cuts them.
+TEST(SentenceFixtures, HaveTheVectorsOfTheLibrary) {
+  const fs::path fixtures = fs::path(WEFT_TEST_DATA_DIR) / "sentence";
+  for (const char* name : {"mean", "old", "every_mode", "prompt", "named_prompt"}) {
+    SCOPED_TRACE(name);
+    const test::TemporaryDirectory folder;
+    const fs::path directory = folder / "model";
+    fs::copy(fixtures / name, directory, fs::copy_options::recursive);
+    const fs::path inner = directory / "0_Transformer";
+    fs::copy(fixtures / "transformer", fs::exists(inner) ? inner : directory, fs::copy_options::recursive);
+    const Json expected = formats::read_json(fixtures / name / "expected.json");
+    EmbedRun run{.run = {.truncate = true}};
+    const Json& said = expected["encode"];
+    if (!said.empty()) {
+      run.request = {.normalize = said["normalize_embeddings"].get<bool>(),
+                     .dimensions = said["truncate_dim"].get<std::int64_t>(),
+                     .prompt_name = said["prompt_name"].get<std::string>()};
+    }
+    std::vector<Document> documents;
+    for (const Json& text : expected["texts"]) {
+      documents.push_back({text.get<std::string>()});
+    }
+    Embedder embedder = open_embedder(directory, {});
+    const std::vector<TextVector> found = embed_texts(embedder, documents, run);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const auto vector = expected["vectors"][i].get<std::vector<float>>();
+      ASSERT_EQ(found[i].vector.size(), vector.size());
+      for (std::size_t number = 0; number < vector.size(); ++number) {
+        EXPECT_NEAR(found[i].vector[number], vector[number], 1e-5) << i << ' ' << number;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::tasks
