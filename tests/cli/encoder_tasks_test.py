@@ -335,6 +335,13 @@ class RerankTest(EncoderCase):
         (model / "config.json").write_text(json.dumps({**config, "sentence_transformers": {"activation_fn": "mine.Squash"}}))
         self.assert_fails(weft("rerank", model, "we", "the", "--on-error", "skip"), 1, "activation_fn", "mine.Squash", "Sigmoid", "--raw-scores")
         self.assertIn("reranks", weft("info", model).stdout)
+        # What the library writes about the whole directory comes first, its longest text too.
+        for name, content in (("modules.json", [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]),
+                              ("sentence_bert_config.json", {"max_seq_length": 8}),
+                              ("config_sentence_transformers.json", {"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.linear.Identity"})):
+            (model / name).write_text(json.dumps(content))
+        self.assert_fails(weft("rerank", model, "we", "the loom said hello to the world"), 1, "text 1", "at most 8")
+        self.assertEqual(results("rerank", model, "we", "the loom")[0]["metadata"]["activation"], "Identity")
 
     def test_a_model_for_longer_texts_keeps_what_makes_its_scores(self):
         model, longer = make_model(self.folder / "short", "roberta", "sequence-classification", "--labels", "score"), self.folder / "longer"
