@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses of vectors by their equations, worked over plain numbers here.
+// Losses of vectors by their equations, worked over plain numbers here, and beside those of sentence-transformers
+// (tests/fixtures/make/sentence_losses.py).
 #include "weft/fine_tuning/retrieval/losses.h"
 
 #include <torch/types.h>
 
 #include <cmath>
+#include <filesystem>
 #include <functional>
 
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "weft/formats/config_json.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -108,6 +111,43 @@ TEST(RetrievalLosses, LabelsOfPairsAndOfLists) {
   const double total = std::log(std::exp(2.0) + std::exp(0.25) + std::exp(-0.5));
   const double second = (0.5 * (total - 2.0) + 1.0 * (total + 0.5)) / 1.5;
   EXPECT_NEAR(value(list_loss(logits, labels, std::vector<std::int64_t>{2, 3})), (first + second) / 2, 1e-12);
+}
+
+TEST(RetrievalLosses, EqualSentenceTransformers) {
+  const std::filesystem::path file = std::filesystem::path(WEFT_TEST_DATA_DIR) / "fine_tuning/sentence_losses.json";
+  const formats::Json cases = formats::read_json(file).at("cases");
+  ASSERT_GE(cases.size(), 6U);
+  for (const formats::Json& one : cases) {
+    const auto rows = [&](const char* name) {
+      const auto list = one.at(name).get<std::vector<std::vector<double>>>();
+      std::vector<at::Tensor> all;
+      for (const std::vector<double>& row : list) {
+        all.push_back(torch::tensor(row, torch::kDouble));
+      }
+      return torch::stack(all);
+    };
+    const auto loss = one.at("loss").get<std::string>();
+    const double scale = one.value("scale", 20.0);
+    at::Tensor found;
+    if (loss == "in-batch" || loss == "symmetric") {
+      found = in_batch_loss(rows("queries"), rows("texts"), {.scale = scale, .symmetric = loss == "symmetric"});
+    } else if (loss == "matryoshka") {
+      const at::Tensor queries = rows("queries");
+      const auto dims = one.at("dims").get<std::vector<std::int64_t>>();
+      const auto weights = one.at("weights").get<std::vector<double>>();
+      found = matryoshka_loss(torch::cat({queries, rows("texts")}), dims, weights, [&](const at::Tensor& cut) {
+        return in_batch_loss(cut.narrow(0, 0, queries.size(0)), cut.narrow(0, queries.size(0), queries.size(0)),
+                             {.scale = scale});
+      });
+    } else {
+      const at::Tensor scores = torch::tensor(one.at("scores").get<std::vector<double>>(), torch::kDouble);
+      found = loss == "cosine" ? cosine_loss(rows("queries"), rows("texts"), scores)
+              : loss == "cosent"
+                  ? cosent_loss(rows("queries"), rows("texts"), scores, scale)
+                  : binary_loss(torch::tensor(one.at("logits").get<std::vector<double>>(), torch::kDouble), scores);
+    }
+    EXPECT_NEAR(value(found), one.at("value").get<double>(), 1e-9) << loss;
+  }
 }
 
 }  // namespace

@@ -23,6 +23,28 @@ TEST(Ranking, PutsHighScoresFirstAndOfEqualOnesTheIdThatIsLast) {
   EXPECT_EQ(order({{-0.0, 1, "10"}, {0.0, 2, "9"}}), (std::vector<double>{2, 1}));  // by bytes, and -0 is 0
 }
 
+TEST(Ranking, EqualsTrecEval) {
+  const Json cases = test::metric_cases("ranking");
+  ASSERT_EQ(cases.size(), 8U);
+  for (const Json& test : cases) {
+    const auto ids = test::values<std::string>(test.at("ids"));
+    const auto scores = test::values<double>(test.at("scores"));
+    const auto relevance = test::values<double>(test.at("relevance"));
+    std::vector<RankedText> texts;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      texts.push_back({scores[i], relevance[i], ids[i]});
+    }
+    const std::vector<double> found = order(texts);
+    const auto figure = [&](const char* name) { return test.at(name).get<double>(); };
+    EXPECT_EQ(ndcg(found, 10), figure("ndcg"));
+    EXPECT_EQ(reciprocal_rank(found, 10), figure("reciprocal"));
+    EXPECT_EQ(average_precision(found), figure("precision"));
+    EXPECT_EQ(recall(found, 1), figure("recall_1"));
+    EXPECT_EQ(recall(found, 10), figure("recall_10"));
+    EXPECT_EQ(recall(found, 100), figure("recall_100"));
+  }
+}
+
 TEST(Ranking, FiguresByTheirEquations) {
   const std::vector<double> found = {0, 2, 0, 1, 0, 3};
   const double got = 2 / std::log2(3.0) + 1 / std::log2(5.0) + 3 / std::log2(7.0);

@@ -12,15 +12,17 @@ import tempfile
 import warnings
 
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = os.environ["TQDM_DISABLE"] = "1"
 warnings.filterwarnings("ignore")
 import torch  # noqa: E402
-from sentence_transformers import CrossEncoder, SentenceTransformer, losses  # noqa: E402
-from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator, InformationRetrievalEvaluator  # noqa: E402
+from sentence_transformers import CrossEncoder, SentenceTransformer  # noqa: E402
+from sentence_transformers.sentence_transformer import losses  # noqa: E402
+from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator, InformationRetrievalEvaluator  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/cli"))
 from encoder_program import make_model  # noqa: E402
-from weft_program import weft_json  # noqa: E402
+from weft_program import weft, weft_json  # noqa: E402
 
 WORDS = ("the", "loom", "thread", "hello", "world", "said", "it", "she", "we", "see")
 RUN = ("--dtype", "float32", "--threads", "1", "--learning-rate", "0.003", "--schedule", "constant", "--warmup-ratio", "0")
@@ -52,17 +54,11 @@ class Findings:
 
 def check_vectors(findings, run, texts):
     library = SentenceTransformer(str(run), device="cpu")
-    ours = torch.tensor(weft_json("embed", run, *texts, "--json")) if len(texts) == 1 else torch.tensor(
-        [json.loads(line)["result"] for line in embed_lines(run, texts)])
+    lines = weft("embed", run, *texts, "--json").stdout.splitlines()
+    ours = torch.tensor([json.loads(line)["result"] for line in lines])
     theirs = torch.tensor(library.encode(texts))
     findings.near(f"vectors of {run.name}", float((ours - theirs).abs().max()), 0.0, 1e-5)
     return library
-
-
-def embed_lines(run, texts):
-    from weft_program import weft
-
-    return weft("embed", run, *texts, "--json").stdout.splitlines()
 
 
 def columns(library, texts):
@@ -95,8 +91,9 @@ def embed_pairs(findings, folder, draw):
     figures = weft_json("eval", nested, "--data", data)
     corpus = {f"{i:06d}": text for i, text in enumerate(dict.fromkeys(table[1] + table[2]))}
     numbers = {text: number for number, text in corpus.items()}
-    queries = {str(i): "hello " + record["query"] for i, record in enumerate(records)}
+    queries = {str(i): record["query"] for i, record in enumerate(records)}
     relevant = {str(i): {numbers[record["positive"]]} for i, record in enumerate(records)}
+    # The library puts the prompt called query before each query by itself.
     theirs = InformationRetrievalEvaluator(queries, corpus, relevant, map_at_k=[len(corpus)], show_progress_bar=False)(library)
     for ours, name in (("ndcg_at_10", "cosine_ndcg@10"), ("mrr_at_10", "cosine_mrr@10"), ("map", f"cosine_map@{len(corpus)}"),
                        ("recall_at_1", "cosine_recall@1"), ("recall_at_10", "cosine_recall@10")):
