@@ -50,19 +50,33 @@ class CountingAllocator : public c10::Allocator {
   std::int64_t peak_ = 0;
 };
 
+// Sees what is allocated on one thread, because how the buffers of several lie in time differs from run to run. What
+// was before comes back also where the work throws.
+class Counting {
+ public:
+  explicit Counting(c10::Allocator* allocator) {
+    at::set_num_threads(1);
+    c10::SetCPUAllocator(allocator, 255);
+  }
+  ~Counting() {
+    c10::SetCPUAllocator(before_, 255);
+    at::set_num_threads(threads_);
+  }
+  Counting(const Counting&) = delete;
+  Counting& operator=(const Counting&) = delete;
+
+ private:
+  c10::Allocator* before_ = c10::GetCPUAllocator();
+  int threads_ = at::get_num_threads();
+};
+
 }  // namespace
 
 std::int64_t peak_tensor_bytes(const std::function<void()>& work) {
-  c10::Allocator* inner = c10::GetCPUAllocator();
   // Never freed: a tensor made meanwhile may outlive the measurement.
-  auto* counting = new CountingAllocator(inner);
-  // On one thread: how the buffers of several lie in time differs from run to run.
-  const int threads = at::get_num_threads();
-  at::set_num_threads(1);
-  c10::SetCPUAllocator(counting, 255);
+  auto* counting = new CountingAllocator(c10::GetCPUAllocator());
+  const Counting scope(counting);
   work();
-  c10::SetCPUAllocator(inner, 255);
-  at::set_num_threads(threads);
   return counting->peak();
 }
 
