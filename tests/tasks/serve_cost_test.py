@@ -27,7 +27,7 @@ READ_TOGETHER = 1024  # tokens of a piece: a batch, or one text
 PROMPT = "a thread " * 200
 # Requests that take long for their size, by path: what they ask for is admitted, and their texts have so many bytes.
 HOSTILE = {
-    "/classify": {"inputs": ["a"] * 4096},
+    "/v1/models/labels/classify": {"inputs": ["a"] * 4096},
     "/tag": {"inputs": WORDS * 4000, "parameters": {"aggregation_strategy": "none", "ignore_labels": []}},
     "/answer": {"inputs": {"question": "who?", "context": WORDS * 4000}, "parameters": {"top_k": 512, "max_answer_len": 1000}},
     "/fill-mask": {"inputs": [MASKS] * 50, "parameters": {"top_k": MANY}},
@@ -47,7 +47,7 @@ HOSTILE = {
 }
 # What is too much, and the limit that says so.
 REFUSED = (
-    ("/classify", {"inputs": ["a"] * 400_000}, "max_request_texts"), ("/v1/models/labels/embed", {"inputs": ["a"] * 100_000}, "max_request_texts"),
+    ("/v1/models/labels/classify", {"inputs": ["a"] * 400_000}, "max_request_texts"), ("/v1/models/labels/embed", {"inputs": ["a"] * 100_000}, "max_request_texts"),
     ("/summarize", {"inputs": [""] * 5000}, "max_request_texts"), ("/align", {"inputs": [PAIR] * 5000, "parameters": {"tgt_lang": "de"}}, "max_request_texts"),
     ("/fill-mask", {"inputs": MASKS * 1000, "parameters": {"top_k": MANY}}, "max_answer_bytes"), ("/tag", {"inputs": [WORDS * 1000] * 60}, "max_answer_bytes"),
     ("/answer", {"inputs": [{"question": "a", "context": LONG}] * 4000, "parameters": {"top_k": 4096}}, "max_answer_bytes"),
