@@ -75,7 +75,8 @@ void read_all(const formats::Json& body) {
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that fuzzing engines call
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const server::Request request{.body = std::string(reinterpret_cast<const char*>(data), size)};
+  const server::Request request{
+      .method = "POST", .path = "/v1/embeddings", .body = std::string(reinterpret_cast<const char*>(data), size)};
   one_line_or([&] { read_all(server::json_object(request)); });
   return 0;
 }
