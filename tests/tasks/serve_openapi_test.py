@@ -41,6 +41,7 @@ REQUESTS = {
     "embed_all": ({"inputs": TEXT}, {"inputs": [TEXT, "hello"], "truncate": True, "truncation_direction": "Right"}),
     "similarity": ({"inputs": {"source_sentence": TEXT, "sentences": ["hello", TEXT]}}, {"inputs": {"source_sentence": "", "sentences": [""]}, "parameters": {"truncate": None}}),
     "predict": ({"inputs": TEXT}, {"inputs": [TEXT, "hello"], "raw_scores": True}, {"inputs": [[TEXT], [TEXT, "hello"]], "truncate": True}),
+    "embedding": ({"content": TEXT}, {"content": [TEXT, "hello"]}),
     "embeddings": ({"input": TEXT, "model": "labels"}, {"input": [TEXT, "hello"], "model": "labels", "encoding_format": "base64", "dimensions": 8, "user": "me"}),
     "rerank": ({"query": "who?", "texts": [TEXT, "hello"]}, {"query": "who?", "texts": [TEXT], "raw_scores": True, "return_text": True, "truncate": True},
                {"query": "who?", "documents": [TEXT, {"text": "hello"}], "top_n": 1}),
@@ -52,7 +53,7 @@ ONE_TEXT = ({"inputs": TEXT}, {"inputs": TEXT, "parameters": {"layers": [1], "to
 SOURCE_AND_TARGET = ({"inputs": {"text": "a man", "text_pair": "the loom"}}, {"inputs": {"text": "a", "text_pair": "b"}, "parameters": {"heads": [1]}})
 OTHERS = {"/v1/models/run/attention": ONE_TEXT, "/v1/models/marian/attention": SOURCE_AND_TARGET, "/v1/rerank": DOCUMENTS, "/v2/rerank": DOCUMENTS}
 # Shapes of other servers, which are read alike for every model.
-SHAPES = {"embed_all", "similarity", "predict", "embeddings"}
+SHAPES = {"embed_all", "embedding", "similarity", "predict", "embeddings"}
 # Requests that are refused, by the schema too.
 WRONG = ({}, {"inputs": 1}, {"inputs": []}, {"inputs": TEXT, "inptus": 1}, {"text": [3]}, {"q": {}})
 # What somebody may put where something else is wanted. The schema says which of it is right, and the server must agree.

@@ -295,6 +295,8 @@ class ServeTest(Case):
         # A path that names the model needs no `model`, and looks at none.
         for body in ({"input": TEXT}, {"input": TEXT, "model": "text-embedding-3-small"}):
             self.assert_close(server.ask("POST", "/v1/models/sentences/embeddings", body)[1]["data"][0]["embedding"], wanted[0])
+        (one,) = server.ask("POST", "/v1/models/sentences/embedding", {"content": TEXT})[1]  # as llama.cpp
+        self.assert_close(one, {"index": 0, "embedding": [wanted[0]]})
         for body, status, param, code in (({"input": TEXT, "model": "text-embedding-3-small"}, 404, "model", "model_not_found"),
                                           ({"input": TEXT, "model": "reranker"}, 404, "model", "model_not_found"), ({"input": TEXT}, 400, None, "validation"),
                                           ({"model": "sentences"}, 400, "input", "validation"), ({"input": [10 ** 9], "model": "sentences"}, 400, "input", "validation"),

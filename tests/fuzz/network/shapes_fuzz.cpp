@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/cli/serve/shapes/embeddings_shape.h"
+#include "weft/cli/serve/shapes/llama_shape.h"
 #include "weft/cli/serve/shapes/rerank_shapes.h"
 #include "weft/cli/serve/shapes/tei_shapes.h"
 #include "weft/cli/serve/shapes/vector_result.h"
@@ -59,6 +60,7 @@ void read_all(const formats::Json& body) {
   });
   one_line_or([&] { check_inputs(cli::read_embed_body(body, kFacts).inputs); });
   one_line_or([&] { check_inputs(cli::read_embed_all_body(body, kFacts).inputs); });
+  one_line_or([&] { check_inputs(cli::read_content(body, kFacts)); });
   one_line_or([&] {
     const std::size_t texts = cli::read_similarity_body(body, kFacts).texts.size();
     must(cli::similarities(vectors(texts), "cosine").size() + 1 == texts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors in the shapes of text-embeddings-inference and of OpenAI. All of them are one kind of work, so that requests
-// of different clients are computed together; each makes its own answer of the vectors.
+// Vectors in the shapes of text-embeddings-inference, of OpenAI and of llama.cpp. All of them are one kind of work, so
+// that requests of different clients are computed together; each makes its own answer of the vectors.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -14,6 +14,7 @@
 #include "weft/cli/serve/request_cost.h"
 #include "weft/cli/serve/served_model.h"
 #include "weft/cli/serve/shapes/embeddings_shape.h"
+#include "weft/cli/serve/shapes/llama_shape.h"
 #include "weft/cli/serve/shapes/tei_shapes.h"
 #include "weft/cli/serve/shapes/vector_result.h"
 #include "weft/core/error.h"
@@ -162,6 +163,17 @@ server::Work embeddings_work(const SharedEmbedder& served, const Json& body) {
   return work;
 }
 
+server::Work content_work(const SharedEmbedder& served, const Json& body) {
+  EmbedInputs inputs = read_content(body, served->facts);
+  VectorsWanted wanted = wanted_of(*served, inputs, {});
+  wanted.run.request.normalize = true;
+  const server::Cost cost = embed_cost(inputs.texts, served->facts.width);
+  server::Work work = vectors_work(served, std::move(inputs.texts), wanted);
+  work.cost = cost;
+  work.finish = [](const std::vector<Json>& results) { return content_answer(results); };
+  return work;
+}
+
 server::Work similarity_work(const SharedEmbedder& served, const Json& body) {
   SimilarityBody read = read_similarity_body(body, served->facts);
   const VectorsWanted wanted = wanted_of(*served, {}, read.options);
@@ -237,6 +249,7 @@ void add_embedding_tasks(ServedModel& model, const OpenTask& task, const checkpo
   model.tasks["embed"] = {reads_body(answers(embed_work)), embed_operation(facts)};
   model.shapes["embed_all"] = {reads_body(answers(embed_all_work)), embed_all_operation(facts)};
   model.shapes["similarity"] = {reads_body(answers(similarity_work)), similarity_operation(facts)};
+  model.shapes["embedding"] = {reads_body(answers(content_work)), content_operation(facts)};
   model.chosen["embeddings"] = {answers(embeddings_work), embeddings_operation(facts)};
   if (!model.root) {
     server::Operation operation = embed_operation(facts);

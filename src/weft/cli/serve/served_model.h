@@ -59,8 +59,8 @@ ServedModel open_served_model(const std::string& name, const SequenceFlags& flag
 
 /// The tasks of an encoder's head, and `embed`.
 ServedModel serve_encoder(const std::string& name, const TaskFlags& flags);
-/// `embed` in all shapes of vectors: `embed_all`, `similarity` and `embeddings`; by the modules of `directory`, where
-/// it has some. The weights are those of `task`.
+/// `embed` in all shapes of vectors: `embed_all`, `similarity`, `embedding` and `embeddings`; by the modules of
+/// `directory`, where it has some. The weights are those of `task`.
 void add_embedding_tasks(ServedModel& model, const OpenTask& task, const checkpoint::OpenedModel& directory);
 /// `predict`: the labels of `classify`, in another shape.
 void add_predict_task(ServedModel& model, const std::shared_ptr<OpenTask>& task);
