@@ -65,6 +65,9 @@ class RetrievalTest(FineTuningCase):
         scored = weft_json("train", "--task", "rerank", "--model", self.model(), "--train-data", data, "--eval-data", data, *FAST, "--epochs",
                            "2", "--out", self.folder / "reranker")
         self.assertIn("ndcg_at_10", scored["evaluation"])
+        (self.folder / "reranker/training.json").rename(self.folder / "reranker.json")  # a model of other people with one label
+        self.assertEqual(weft_json("eval", self.folder / "reranker", "--data", data)["task"], "rerank")
+        (self.folder / "reranker.json").rename(self.folder / "reranker/training.json")
         compared = weft("compare", self.run_directory, self.folder / "reranker")
         self.assertIn("ndcg_at_10", compared.stdout, compared.stderr)
         report = weft("report", self.run_directory)

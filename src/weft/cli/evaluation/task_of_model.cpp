@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "weft/checkpoint/open_model.h"
+#include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/cli/failure.h"
 #include "weft/cli/training/task_flags.h"
@@ -17,11 +18,20 @@
 namespace weft::cli {
 namespace {
 
+// One label is a score, unless the model says that it learned to predict numbers.
+std::string task_of_labels(const checkpoint::OpenedModel& model) {
+  const std::string& type = model.encoder_config().problem_type;
+  if (type == "multi_label_classification") {
+    return "multilabel";
+  }
+  return type != "regression" && checkpoint::is_cross_encoder(model) ? "rerank" : "classify";
+}
+
 // Empty for a head of no task.
 std::string task_of_head(const checkpoint::OpenedModel& model) {
   switch (model.head()) {
     case models::Head::kSequenceClassification:
-      return model.encoder_config().problem_type == "multi_label_classification" ? "multilabel" : "classify";
+      return task_of_labels(model);
     case models::Head::kTokenClassification:
       return "tag";
     case models::Head::kQuestionAnswering:

@@ -75,7 +75,7 @@ std::string find_field(const Json& object, const Wanted& wanted, const std::arra
   std::string found = usual_field(object, usual, other);
   if (found.empty()) {
     readers::malformed(place, ": no column or field has a name that Weft looks for as the ", wanted.what,
-                       "; name it with ", wanted.flag, ": ", names_in(object));
+                       "; there are ", names_in(object), ", and ", wanted.flag, " names another");
   }
   return found;
 }
@@ -176,9 +176,10 @@ TextGroup group_of(const Json& object, const GroupFields& fields, std::string pl
   }
   group.score = number_in(object.at(fields.score), fields.score, group.place);
   if (!group.negatives.empty() || group.positives.size() != 1) {
-    readers::malformed(group.place, ": ", quote(fields.score), " is the score of two texts, but there are ",
-                       group.positives.size(), " and ", group.negatives.size(),
-                       " negatives; take the column out, or name what is meant with label_field and negative_field");
+    readers::malformed(group.place, ": ", quote(fields.score), " is the score of two texts, but the query has ",
+                       group.positives.size() + group.negatives.size(), " texts, ", group.negatives.size(),
+                       " of them negatives; take the column out, or name what is meant with label_field and ",
+                       "negative_field");
   }
   return group;
 }
