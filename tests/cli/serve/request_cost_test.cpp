@@ -24,7 +24,8 @@ TEST(RequestCost, TokensAreAtLeastTheBytesOfTexts) {
   const std::vector<std::string> labels = {"a", "b"};
   for (const Cost& cost :
        {label_cost(pair, labels, 0), tag_cost(pair), answer_cost(pair, 1, 15), mask_cost(pair, "[MASK]", 5, 512),
-        restore_cost(pair), embed_cost(pair, 8), translate_cost(pair), summarize_cost(pair, 1, 10), align_cost(pair),
+        restore_cost(pair), embed_cost(pair, 8), base64_cost(pair, 8), token_vectors_cost(pair, 8),
+        pair_cost(pair, true), translate_cost(pair), summarize_cost(pair, 1, 10), align_cost(pair),
         generate_cost(pair, 1, 10, false), view_cost(pair.front(), 4, 64, 8, kMany)}) {
     EXPECT_GE(cost.tokens, 15);
     EXPECT_GE(cost.answer_bytes, 0);
@@ -51,6 +52,16 @@ TEST(RequestCost, LabelsThatAreAskedFor) {
   EXPECT_GT(label_cost(texts(1, "a"), labels, 0).answer_bytes, 50'000);
   EXPECT_LT(label_cost(texts(1, "a"), labels, 1).answer_bytes, 100);
   EXPECT_EQ(label_cost(texts(1, "a"), labels, kMany).answer_bytes, label_cost(texts(1, "a"), labels, 0).answer_bytes);
+}
+
+// A number in base64 is 16/3 bytes; a token is a byte at least, and has a vector; a control character is six bytes.
+TEST(RequestCost, Vectors) {
+  EXPECT_GT(base64_cost(texts(2048, "a"), 1024).answer_bytes, 2048LL * 1024 * 16 / 3);
+  EXPECT_LT(base64_cost(texts(2048, "a"), 1024).answer_bytes, embed_cost(texts(2048, "a"), 1024).answer_bytes / 3);
+  EXPECT_GT(token_vectors_cost(texts(2, "a b c"), 384).answer_bytes, 2 * (3 + 2) * 384 * 20);
+  const std::vector<Text> pairs(10, {.first = "query", .second = std::string(100, '\x01')});
+  EXPECT_GT(pair_cost(pairs, true).answer_bytes, 10 * 600);
+  EXPECT_LT(pair_cost(pairs, false).answer_bytes, 1000);
 }
 
 TEST(RequestCost, WhatAModelWrites) {
