@@ -103,6 +103,10 @@ TEST_F(EmbedderOf, ADirectoryFollowsItsModules) {
   expect_near(vector_of(embedder, "the loom weaves"), vector.detach().squeeze(0));
   vector.sum().backward();
   EXPECT_TRUE(leaf.grad().defined());
+  sentence.max_seq_length = 2;
+  write(sentence);
+  expect_error(ErrorKind::kFormat, {"max_seq_length must be more than the 2 special tokens", "found 2"},
+               [&] { open(); });
 }
 
 TEST_F(EmbedderOf, FlagsGoOverTheDirectory) {

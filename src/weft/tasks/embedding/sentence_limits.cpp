@@ -3,13 +3,21 @@
 #include "weft/tasks/embedding/sentence_limits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+
+#include "weft/core/error.h"
 
 namespace weft::tasks {
 
 void take_sentence_limits(TaskModel& model, const checkpoint::SentenceDirectory& sentence, std::int64_t max_length) {
   if (max_length == 0 && sentence.max_seq_length > 0) {
     model.maximum = std::min(sentence.max_seq_length, model.longest);
+  }
+  const std::int64_t special = std::ssize(model.tokenizer->encode_windows("").front().ids);
+  if (model.maximum == sentence.max_seq_length && model.maximum <= special) {
+    fail(ErrorKind::kFormat, model.name, ": max_seq_length must be more than the ", special,
+         " special tokens around a text, found ", sentence.max_seq_length);
   }
   if (sentence.do_lower_case) {
     model.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(sentence.transformer,
