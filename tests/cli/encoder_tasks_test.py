@@ -8,7 +8,7 @@ import struct
 import unittest
 
 from encoder_program import FAMILIES, TEXT, make_model, read_safetensors, results, spoil
-from weft_program import Case, weft
+from weft_program import Case, weft, weft_json
 
 MASKS = {"bert": "[MASK]", "roberta": "<mask>", "longformer": "<mask>", "big_bird": "[MASK]", "nystromformer": "[MASK]", "littlebird": "[MASK]", "etc": "[MASK]",
          "star_transformer": "[MASK]"}
@@ -398,6 +398,40 @@ class EmbedTest(EncoderCase):
         self.assertEqual(said[0], f"{len(numbers)} numbers of length {length:.4f}: " + " ".join(f"{value:.4f}" for value in numbers[:6]) + " ...")
         self.assert_fails(weft("embed", model, TEXT, "--out", "x.txt"), 2, ".npy")
         self.assertFalse(pathlib.Path("x.txt").exists())
+
+    def sentence_directory(self):
+        """A bert with two poolings and a norm, a prompt and limits, as sentence-transformers 2 wrote them; a Normalize has no folder."""
+        model = self.model("none", "bert")
+        kinds = ("Transformer", "Pooling", "Normalize")
+        (model / "1_Pooling").mkdir()
+        for name, content in (("modules.json", [{"idx": idx, "name": str(idx), "path": f"{idx}_{kind}" if idx else "", "type": f"sentence_transformers.models.{kind}"}
+                                                for idx, kind in enumerate(kinds)]),
+                              ("1_Pooling/config.json", {"word_embedding_dimension": 32, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}),
+                              ("sentence_bert_config.json", {"max_seq_length": 20, "do_lower_case": True}),
+                              ("config_sentence_transformers.json", {"prompts": {"query": "we see "}})):
+            (model / name).write_text(json.dumps(content))
+        return model
+
+    def test_a_directory_of_sentence_transformers_is_followed_and_kept(self):
+        model = self.sentence_directory()
+        (found,) = results("embed", model, "the loom")
+        self.assertAlmostEqual(sum(value * value for value in found["result"]), 1, places=5)
+        self.assertEqual(found["metadata"]["embedding"], {"pooling": ["cls", "mean"], "normalized": True, "modules": "Normalize", "dimensions": 64, "max_length": 20})
+        out = self.folder / "v.safetensors"
+        process = weft("embed", model, "the loom", "--pooling", "max", "--no-normalize", "--dimensions", "8", "--prompt-name", "query", "--out", out)
+        self.assertEqual((process.returncode, process.stderr), (0, "max pooling, the prompt 'we see ': 8 numbers a text; at most 20 tokens at once\n"))
+        tensors, metadata = read_safetensors(out)
+        self.assertEqual(tensors["embeddings"][0], [1, 8])
+        self.assertEqual((metadata["pooling"], metadata["normalize"], metadata["prompt"]), ("max", "false", "we see "))
+        self.assert_fails(weft("embed", model, "a", "--pooling", "mean,median"), 2, "--pooling", "'median'")
+        self.assert_fails(weft("embed", model, "a", "--dimensions", "65"), 1, "dimensions must be 1 to 64", "found 65")
+        said = weft_json("info", model)["sentence_transformers"]
+        self.assertEqual((said["modules"], said["max_length"], said["prompts"]), ("Transformer, cls, mean pooling, Normalize", 20, {"query": "we see "}))
+        long = self.folder / "long"
+        weft_json("convert", model, "--to", "longformer", "--length", "128", "--attention-window", "8", "--out", long)
+        self.assertEqual(weft_json("info", long)["sentence_transformers"], {**said, "max_length": 128})
+        weft_json("average", model, model, "--out", self.folder / "mean")
+        self.assertEqual(results("embed", self.folder / "mean", "the loom")[0]["metadata"], found["metadata"])
 
 
 if __name__ == "__main__":
