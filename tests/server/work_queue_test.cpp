@@ -76,6 +76,22 @@ TEST_F(WorkQueueTest, LikeWorksAreComputedTogether) {
   EXPECT_THROW(submit(6, work("a", {"6"})), HttpError);
 }
 
+TEST_F(WorkQueueTest, HeadersAreThoseOfTheRequestsOwnResults) {
+  for (int id = 0; id < 2; ++id) {
+    Work made = work("a", std::vector<std::string>(static_cast<std::size_t>(id) + 1, "text"));
+    made.headers = [](std::span<const formats::Json> results) {
+      return Fields{{"X-Texts", std::to_string(results.size())}};
+    };
+    submit(id, std::move(made));
+  }
+  submit(2, work("b", {"end"}));
+  queue_.run();
+  EXPECT_EQ(batches_.front(), 3U);
+  EXPECT_EQ(replies_[0].headers, (Fields{{"X-Texts", "1"}}));
+  EXPECT_EQ(replies_[1].headers, (Fields{{"X-Texts", "2"}}));
+  EXPECT_TRUE(replies_[2].headers.empty());
+}
+
 TEST_F(WorkQueueTest, ErrorsStayWithTheirRequest) {
   submit(0, work("a", {"0"}));
   submit(1, work("a", {"bad"}));

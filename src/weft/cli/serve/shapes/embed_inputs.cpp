@@ -100,7 +100,7 @@ Json embed_inputs_schema(const EmbedderFacts& facts) {
 Json prompt_name_schema(const EmbedderFacts& facts) {
   Json names = facts.prompts;
   names.push_back(nullptr);
-  return {{"enum", names}, {"description", "which of the prompts of the model's directory stands before each text"}};
+  return {{"enum", names}, {"description", "which of the prompts of the model's directory is put before each text"}};
 }
 
 Json dimensions_schema(const EmbedderFacts& facts) {
