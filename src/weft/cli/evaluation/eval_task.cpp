@@ -25,7 +25,8 @@ namespace {
 
 using formats::Json;
 
-// Settings of a run, but for what `given` says anew. Later errors name the file of such a field, too.
+// Settings of a run, but for what `given` says anew: fields of these settings and of others. Later errors name the file
+// of a field that is not given.
 template <typename Settings>
 Settings settings_of(const std::string& run, const Json& given) {
   const std::filesystem::path trained = training::run_of(run);
@@ -39,7 +40,7 @@ Settings settings_of(const std::string& run, const Json& given) {
     note_stored_settings(file, given);
     formats::update_from_json(settings, stored, quote(file.path().native(), 4096));
   }
-  formats::update_from_json(settings, given, "weft eval");
+  formats::update_from_json(settings, formats::only_fields_of<Settings>(given), "weft eval");
   return settings;
 }
 
@@ -92,7 +93,7 @@ void eval_task(const EvalTaskOptions& options) {
   measurement.data = options.data;
   measurement.dtype = options.dtype;
   measurement.settings = settings_of<fine_tuning::DataSettings>(options.run, options.examples);
-  measurement.retrieval = settings_of<fine_tuning::RetrievalConfig>(options.run, Json::object());
+  measurement.retrieval = settings_of<fine_tuning::RetrievalConfig>(options.run, options.examples);
   WatchedProgress progress("evaluating", "batches");
   measurement.progress = progress.callback();
   std::unique_ptr<AtomicFile> out;
