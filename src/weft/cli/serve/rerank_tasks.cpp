@@ -29,9 +29,9 @@ server::Work rerank_work(const SharedClassifier& task, const std::string& name,
   tasks::RerankOptions options{
       .settings = settings, .raw_scores = body.raw_scores, .windows = !body.truncate, .run = task->run};
   options.run.truncate = body.truncate;
-  server::Work work{.group = concat(name, "/rerank ", body.raw_scores, body.truncate),
-                    .texts = body.pairs,
-                    .cost = pair_cost(body.pairs, body.return_text)};
+  server::Work work{.group = concat(name, "/rerank ", body.raw_scores, body.truncate), .texts = {}};
+  work.cost = pair_cost(body.pairs, body.return_text);
+  work.texts = body.return_text ? body.pairs : std::exchange(body.pairs, {});  // the answer has the texts, or not
   work.compute = [task, options](std::span<const server::Text> pairs) {
     const c10::InferenceMode plain_state(false);  // other work may go on behind this
     std::vector<Json> results;
