@@ -68,10 +68,12 @@ class Embed : public test::SmallTask {
   static at::Tensor embedded(const fs::path& directory, const std::vector<std::string>& texts) {
     tasks::Embedder embedder = tasks::open_embedder(directory, {});
     std::vector<tasks::Document> documents;
+    documents.reserve(texts.size());
     for (const std::string& text : texts) {
       documents.push_back({text});
     }
     std::vector<at::Tensor> rows;
+    rows.reserve(texts.size());
     for (const tasks::TextVector& one : tasks::embed_texts(embedder, documents)) {
       rows.push_back(torch::tensor(one.vector, torch::kFloat).to(torch::kDouble));
     }
@@ -82,6 +84,7 @@ class Embed : public test::SmallTask {
   static std::vector<at::Tensor> gradients(const Prepared& run, bool replay, std::int64_t tokens) {
     const Objective& objective = run.task->objective();
     std::vector<std::int64_t> examples;
+    examples.reserve(static_cast<std::size_t>(objective.examples(Split::kTraining)));
     for (std::int64_t example = 0; example < objective.examples(Split::kTraining); ++example) {
       examples.push_back(example);
     }

@@ -121,6 +121,7 @@ TEST(RetrievalLosses, EqualSentenceTransformers) {
     const auto rows = [&](const char* name) {
       const auto list = one.at(name).get<std::vector<std::vector<double>>>();
       std::vector<at::Tensor> all;
+      all.reserve(list.size());
       for (const std::vector<double>& row : list) {
         all.push_back(torch::tensor(row, torch::kDouble));
       }

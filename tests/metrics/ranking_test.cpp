@@ -31,6 +31,7 @@ TEST(Ranking, EqualsTrecEval) {
     const auto scores = test::values<double>(test.at("scores"));
     const auto relevance = test::values<double>(test.at("relevance"));
     std::vector<RankedText> texts;
+    texts.reserve(ids.size());
     for (std::size_t i = 0; i < ids.size(); ++i) {
       texts.push_back({scores[i], relevance[i], ids[i]});
     }

@@ -28,6 +28,7 @@ std::vector<double> weights_of(const RetrievalConfig& config) {
     return std::vector<double>(config.matryoshka_dims.size(), 1.0);
   }
   std::vector<double> weights;
+  weights.reserve(config.matryoshka_weights.size());
   for (const std::string& word : config.matryoshka_weights) {
     const std::optional<double> weight = real_of(word);
     require(weight && std::isfinite(*weight) && *weight > 0, "matryoshka_weights must be numbers above 0, found ",

@@ -207,6 +207,7 @@ at::Tensor EmbedObjective::in_batch(const at::Tensor& rows, const TrainingBatch&
 
 at::Tensor EmbedObjective::of_scores(const at::Tensor& rows, const TrainingBatch& batch) const {
   std::vector<double> wanted;
+  wanted.reserve(batch.examples.size());
   for (const std::int64_t example : batch.examples) {
     wanted.push_back(scores_[static_cast<std::size_t>(example)]);
   }

@@ -72,6 +72,7 @@ void JudgedTexts::add(const TextGroup& group) {
   }
   Item item;
   item.query = find(group.query, true).value();
+  item.positives.reserve(group.positives.size());
   for (const std::string& text : group.positives) {
     item.positives.push_back(find(text, false).value());
   }
@@ -122,16 +123,20 @@ double JudgedTexts::cosine(std::span<const double> vectors, std::int64_t width, 
 }
 
 std::vector<double> JudgedTexts::cosines_of_pairs(std::span<const double> vectors, std::int64_t width) const {
+  const std::vector<const Item*> all = pairs();
   std::vector<double> cosines;
-  for (const Item* pair : pairs()) {
+  cosines.reserve(all.size());
+  for (const Item* pair : all) {
     cosines.push_back(cosine(vectors, width, pair->query, pair->positives.front()));
   }
   return cosines;
 }
 
 std::vector<double> JudgedTexts::scores_of_pairs() const {
+  const std::vector<const Item*> all = pairs();
   std::vector<double> scores;
-  for (const Item* pair : pairs()) {
+  scores.reserve(all.size());
+  for (const Item* pair : all) {
     scores.push_back(*pair->score);
   }
   return scores;
@@ -194,6 +199,7 @@ Json JudgedTexts::errors(std::span<const double> vectors, std::size_t most) cons
   const std::vector<double> truth = metrics::average_ranks(scores_of_pairs());
   const std::vector<double> found = metrics::average_ranks(cosines);
   std::vector<double> distances;
+  distances.reserve(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     distances.push_back(std::abs(truth[i] - found[i]));
   }

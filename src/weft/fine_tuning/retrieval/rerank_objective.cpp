@@ -222,6 +222,8 @@ Json RerankObjective::figures(Kept kept) const {
     for (const std::vector<std::size_t>& rows : by_query) {
       std::vector<std::string> ids;
       std::vector<metrics::RankedText> texts;
+      ids.reserve(rows.size());
+      texts.reserve(rows.size());
       for (const std::size_t row : rows) {
         ids.push_back(concat(1000000000000ULL + row));  // as long as each other: bytes compare as numbers
       }
@@ -252,6 +254,7 @@ Json RerankObjective::figures(Kept kept) const {
 Json RerankObjective::review(Kept kept) const {
   const Labels& held = labels(Split::kHeldOut);
   std::vector<double> losses;
+  losses.reserve(kept.size());
   for (std::size_t row = 0; row < kept.size(); ++row) {
     losses.push_back(binary_cross_entropy(kept[row], held.values[row]));
   }

@@ -31,6 +31,7 @@ constexpr std::string_view kRecordFormats = "csv tsv jsonl json";
 
 std::string names_in(const Json& object) {
   std::vector<std::string> names;
+  names.reserve(object.size());
   for (const auto& [name, value] : object.items()) {
     names.push_back(name);
   }
