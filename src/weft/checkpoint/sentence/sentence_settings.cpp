@@ -67,8 +67,11 @@ std::vector<ListedModule> read_sentence_list(const fs::path& directory) {
   const Json json = formats::read_json(file);
   constexpr std::size_t kMost = 64;
   const std::string where = quoted_place(file.path());
-  if (!json.is_array() || json.empty()) {
+  if (!json.is_array()) {
     formats::wrong_type(concat(where, ": the content"), "a list of modules", json);
+  }
+  if (json.empty()) {
+    fail(ErrorKind::kFormat, where, ": expected a list of modules, found an empty list");
   }
   if (json.size() > kMost) {
     fail(ErrorKind::kFormat, where, ": expected at most ", kMost, " modules, found ", json.size());
