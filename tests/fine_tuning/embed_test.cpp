@@ -178,8 +178,11 @@ TEST_F(Embed, MemoryDoesNotFollowTheBatch) {
         [&] { run_in_mini_batches(objective, run.task->model(), rows, options).sum().backward(); }));
   };
   peak(2, true);  // the parameters have gradients from here on
-  EXPECT_LT(peak(40, true), 1.5 * peak(10, true));
-  EXPECT_GT(peak(40, false), 3.0 * peak(10, false));
+  // Ids and vectors are there for all rows, graphs for those of one mini-batch.
+  const double replayed = peak(40, true) - peak(10, true);
+  const double kept = peak(40, false) - peak(10, false);
+  EXPECT_LT(5.0 * replayed, kept);
+  EXPECT_LT(3.0 * peak(40, true), peak(40, false));
 }
 
 TEST_F(Embed, RowsOfAMiniBatchAreNeighboursInLength) {
