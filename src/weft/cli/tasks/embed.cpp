@@ -44,10 +44,11 @@ struct EmbedConfig {
   template <typename Visitor>
   static void fields(Visitor&& visit) {
     using C = EmbedConfig;
-    visit(Field{"pooling", &C::pooling,
-                "how the vectors of a text's tokens become one: cls, max, mean, mean_sqrt_len_tokens, weightedmean or "
-                "lasttoken, or several with commas, which stand beside each other; model follows the directory, and is "
-                "mean where that says nothing"});
+    visit(Field{
+        "pooling", &C::pooling,
+        "how the vectors of a text's tokens become one: cls, max, mean, mean_sqrt_len_tokens, weightedmean or "
+        "lasttoken, or several with commas, whose vectors come one behind the other; model follows the directory, "
+        "and is mean where that says nothing"});
     visit(Field{"normalize", &C::normalize,
                 "scale each vector to length 1 at the end; --no-normalize leaves out the norm with which the "
                 "directory's modules end; without either the directory decides"});

@@ -262,7 +262,7 @@ void add_rerank(CLI::App& parent) {
   app.add_option("QUERY", command->query, "what the texts are to answer");
   add_text_arguments(app, command->source, false);
   app.add_option("--queries", command->queries,
-                 "file of several queries, each with texts of its own, as JSON lines or an array; - is standard input")
+                 "file of several queries, each with its texts, as JSON lines or an array; - is standard input")
       ->option_text("FILE");
   add_result_file(app, command->flags);
   add_fields<RerankConfig>(app, {.title = "Options"}, command->given);
