@@ -5,7 +5,7 @@
 The programs take turns; each is tuned: batches by length, the best of several batch sizes. Start-up is what the same command takes for one
 text. Nothing is reported unless all vectors are those of sentence-transformers in float32: within 1e-5 in float32, cosine above 0.999 in bfloat16.
 
-    bench/embeddings/embeddings.py --model DIR --file SENTENCES.txt --peer-python .venv-parity/bin/python3 [--lines 2000] [--threads 2] [--rounds 3]
+    bench/embeddings/embeddings.py --model DIR --file SENTENCES.txt --peer-python .venv-parity/bin/python3 [--lines 2000] [--threads 2] [--rounds 2]
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import programs  # noqa: E402
 
 PEERS = pathlib.Path(__file__).resolve().parent / "peers.py"
-BATCHES = (16, 32, 64)
+BATCHES = (32, 64)
 SAME = {"float32": 1e-5}
 ALIKE = 0.999  # cosine of bfloat16, whose numbers have 8 bits
 
@@ -35,7 +35,7 @@ def options():
     parser.add_argument("--file", required=True, type=pathlib.Path, help="a sentence a line")
     parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     return parser.parse_args()
 
 

@@ -12,8 +12,8 @@ import time
 import numpy
 import torch
 
-BATCH_SIZES = (16, 32, 64, 128)
-ROUNDS = 3
+BATCH_SIZES = (32, 64)
+ROUNDS = 2
 
 
 def sentence_transformer(dtype, directory, lines):
