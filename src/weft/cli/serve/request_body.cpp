@@ -37,9 +37,9 @@ server::Text read_text(const formats::Json& value, const std::string& where, con
 
 // The member, or null where there is none.
 const formats::Json& member_of(const formats::Json& body, const std::string& key) {
-  static const formats::Json kNone;
+  static const formats::Json none;
   const auto found = body.find(key);
-  return found == body.end() ? kNone : *found;
+  return found == body.end() ? none : *found;
 }
 
 }  // namespace
