@@ -47,6 +47,15 @@ void order_windows(std::vector<text::Encoding>& windows) {
 
 }  // namespace
 
+std::vector<Document> with_prompt(std::span<const Document> documents, const std::string& prompt) {
+  std::vector<Document> prompted;
+  prompted.reserve(documents.size());
+  for (const Document& document : documents) {
+    prompted.push_back({.first = prompt + document.first, .second = document.second, .name = document.name});
+  }
+  return prompted;
+}
+
 EncodedDocument encode_document(const text::HuggingFaceTokenizer& tokenizer, const Document& document,
                                 const LengthRule& rule) {
   EncodedDocument encoded;

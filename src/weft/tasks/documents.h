@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Document {
   formats::Json fields = nullptr;  ///< of the record that it comes from, its texts too; null where it is no record
   std::vector<std::string> names_of_texts = {};  ///< which of the fields the texts are
 };
+
+/// The documents with `prompt` before the first text of each, without their records.
+std::vector<Document> with_prompt(std::span<const Document> documents, const std::string& prompt);
 
 /// What happens to a text that is longer than the model can take.
 enum class Overflow {

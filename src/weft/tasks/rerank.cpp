@@ -42,16 +42,6 @@ const char* command_for(Head head) {
   return "weft embed";
 }
 
-std::vector<Document> with_prompt(std::span<const Document> pairs, const std::string& prompt) {
-  std::vector<Document> prompted;
-  prompted.reserve(pairs.size());
-  for (const Document& pair : pairs) {
-    require(pair.second.has_value(), pair.name, ": needs two texts, a query and a text, found one");
-    prompted.push_back({prompt + pair.first, pair.second, pair.name});
-  }
-  return prompted;
-}
-
 // Nothing for raw scores.
 const ScoreActivation* activation_of(const TaskModel& task, const RerankOptions& options) {
   require(task.model->head() == Head::kSequenceClassification && task.model->config().num_labels() == 1, task.name,
@@ -191,6 +181,9 @@ void check_rerank(const TaskModel& task, const RerankOptions& options) { activat
 
 std::vector<TaskResult> score_pairs(TaskModel& task, std::span<const Document> pairs, const RerankOptions& options) {
   const ScoreActivation* const activation = activation_of(task, options);
+  for (const Document& pair : pairs) {
+    require(pair.second.has_value(), pair.name, ": needs two texts, a query and a text, found one");
+  }
   const std::vector<Document> prompted = with_prompt(pairs, options.settings.prompt);
   EncodedBatch encoded(task, prompted, rule_of(task, options));
   std::vector<BestWindow> best_windows(pairs.size());

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,6 +17,7 @@
 #include "weft/core/quote.h"
 #include "weft/core/work/pieces.h"
 #include "weft/tasks/decode/scores.h"
+#include "weft/tasks/embedding/window_pooling.h"
 #include "weft/text/sentences/sentences.h"
 #include "weft/text/utf8.h"
 
@@ -137,103 +136,50 @@ ChunkedText chunk_text(const EncodedDocument& document, const Document& prompted
   return text;
 }
 
-// What the tokens of a chunk add up to, for every mode.
-class ChunkSum {
- public:
-  void add(std::span<const float> state, std::int64_t place) {
-    sum_.resize(state.size(), 0.0);
-    weighted_.resize(state.size(), 0.0);
-    const auto weight = static_cast<double>(place + 1);
-    for (std::size_t i = 0; i < state.size(); ++i) {
-      sum_[i] += static_cast<double>(state[i]);
-      weighted_[i] += weight * static_cast<double>(state[i]);
-    }
-    if (count_ == 0) {
-      largest_.assign(state.begin(), state.end());
-    }
-    std::transform(largest_.begin(), largest_.end(), state.begin(), largest_.begin(),
-                   [](float left, float right) { return std::max(left, right); });
-    last_.assign(state.begin(), state.end());
-    weight_ += weight;
-    ++count_;
-  }
+// What the tokens of a chunk in one window add up to, by mode of the recipe; by chunk.
+using WindowChunks = std::map<std::size_t, std::vector<WindowPart>>;
 
-  // `later` stands behind this one in the text.
-  void join(const ChunkSum& later) {
-    if (count_ == 0) {
-      *this = later;
-      return;
-    }
-    std::transform(sum_.begin(), sum_.end(), later.sum_.begin(), sum_.begin(), std::plus<>());
-    std::transform(weighted_.begin(), weighted_.end(), later.weighted_.begin(), weighted_.begin(), std::plus<>());
-    std::transform(largest_.begin(), largest_.end(), later.largest_.begin(), largest_.begin(),
-                   [](float left, float right) { return std::max(left, right); });
-    last_ = later.last_;
-    weight_ += later.weight_;
-    count_ += later.count_;
-  }
-
-  // The vector of one mode, to `out`.
-  void write(PoolingMode mode, float* out) const {
-    for (std::size_t i = 0; i < sum_.size(); ++i) {
-      out[i] = value(mode, i);
-    }
-  }
-
- private:
-  float value(PoolingMode mode, std::size_t i) const {
-    switch (mode) {
-      case PoolingMode::kMeanSqrtLength:
-        return static_cast<float>(sum_[i] / std::sqrt(static_cast<double>(count_)));
-      case PoolingMode::kWeightedMean:
-        return static_cast<float>(weighted_[i] / weight_);
-      case PoolingMode::kMax:
-        return largest_[i];
-      case PoolingMode::kLastToken:
-        return last_[i];
-      case PoolingMode::kMean:
-      case PoolingMode::kCls:
-        break;
-    }
-    return static_cast<float>(sum_[i] / static_cast<double>(count_));
-  }
-
-  std::vector<double> sum_;
-  std::vector<double> weighted_;
-  std::vector<float> largest_;
-  std::vector<float> last_;
-  double weight_ = 0;
-  std::int64_t count_ = 0;
-};
-
-using ChunkSums = std::map<std::size_t, ChunkSum>;  // by chunk
-
-ChunkSums window_sums(std::span<const float> hidden, std::size_t width, const std::vector<ChunkToken>& tokens) {
-  ChunkSums sums;
+WindowChunks window_chunks(std::span<const float> hidden, std::size_t width, const std::vector<ChunkToken>& tokens,
+                           const std::vector<PoolingMode>& modes) {
+  WindowChunks chunks;
   for (const ChunkToken& token : tokens) {
-    sums[token.chunk].add(hidden.subspan(token.row * width, width), token.place);
+    std::vector<WindowPart>& parts = chunks[token.chunk];
+    parts.resize(modes.size());
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+      add_row(parts[mode], hidden.subspan(token.row * width, width), modes[mode], token.place);
+    }
   }
-  return sums;
+  return chunks;
+}
+
+// One mode's vector of a chunk, from its windows; its last token is that of its last window.
+std::vector<double> joined_chunk(std::span<const WindowPart> parts, PoolingMode mode) {
+  return join_parts(mode == PoolingMode::kLastToken ? parts.last(1) : parts, mode);
 }
 
 // The vectors of all chunks that have tokens, in order: [chunks, width(recipe)]; undefined for none.
-at::Tensor chunk_vectors(const std::vector<ChunkSums>& windows, const EmbedRecipe& recipe, std::int64_t width) {
-  ChunkSums joined;
-  for (const ChunkSums& window : windows) {
-    for (const auto& [chunk, sum] : window) {
-      joined[chunk].join(sum);
+at::Tensor chunk_vectors(std::vector<WindowChunks>& windows, const EmbedRecipe& recipe, std::int64_t width) {
+  const std::vector<PoolingMode>& modes = recipe.pooling.modes;
+  std::map<std::size_t, std::vector<std::vector<WindowPart>>> chunks;  // [mode][window], by chunk
+  for (WindowChunks& window : windows) {
+    for (auto& [chunk, parts] : window) {
+      chunks[chunk].resize(modes.size());
+      for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+        chunks[chunk][mode].push_back(std::move(parts[mode]));
+      }
     }
   }
-  if (joined.empty()) {
+  if (chunks.empty()) {
     return {};
   }
-  const auto modes = static_cast<std::int64_t>(recipe.pooling.modes.size());
-  const at::Tensor pooled = at::empty({static_cast<std::int64_t>(joined.size()), modes * width}, at::kFloat);
+  const auto columns = static_cast<std::int64_t>(modes.size()) * width;
+  const at::Tensor pooled = at::empty({static_cast<std::int64_t>(chunks.size()), columns}, at::kFloat);
   float* out = pooled.mutable_data_ptr<float>();
-  for (const auto& [chunk, sum] : joined) {
-    for (const PoolingMode mode : recipe.pooling.modes) {
-      sum.write(mode, out);
-      out += width;
+  for (const auto& [chunk, parts] : chunks) {
+    for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+      for (const double value : joined_chunk(parts[mode], modes[mode])) {
+        *out++ = static_cast<float>(value);
+      }
     }
   }
   return after_pooling(recipe, pooled).to(at::kFloat).contiguous();
@@ -297,15 +243,6 @@ EmbedRecipe chunk_recipe(const Embedder& embedder, const ChunkRun& run) {
   return recipe;
 }
 
-std::vector<Document> behind_prompt(std::span<const Document> documents, const std::string& prompt) {
-  std::vector<Document> prompted;
-  prompted.reserve(documents.size());
-  for (const Document& document : documents) {
-    prompted.push_back({prompt + document.first, {}, document.name});
-  }
-  return prompted;
-}
-
 Json chunk_metadata(Json metadata, const ChunkedText& chunked, std::int64_t overlap) {
   const auto without = std::ranges::count(chunked.chunks, 0, &ChunkPlace::tokens);
   metadata["chunks"] = std::ssize(chunked.chunks) - without;
@@ -334,11 +271,11 @@ ChunkRule parse_chunk_rule(std::string_view rule) {
 
 std::vector<TaskResult> embed_chunks(Embedder& embedder, std::span<const Document> documents, const ChunkRun& run) {
   const EmbedRecipe recipe = chunk_recipe(embedder, run);
-  const std::vector<Document> prompted = behind_prompt(documents, recipe.prompt);
+  const std::vector<Document> prompted = with_prompt(documents, recipe.prompt);
   const LengthRule rule = windowed_texts(embedder.model, run.embed.run, text::Truncation::kOnlyFirst);
   EncodedBatch encoded(embedder.model, prompted, rule);
   std::vector<ChunkedText> chunked;
-  std::vector<std::vector<ChunkSums>> sums(documents.size());
+  std::vector<std::vector<WindowChunks>> sums(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) {
     chunked.push_back(chunk_text(encoded[i], prompted[i], recipe.prompt.size(), run.rule, rule.stride));
     sums[i].resize(encoded[i].windows.size());
@@ -349,13 +286,12 @@ std::vector<TaskResult> embed_chunks(Embedder& embedder, std::span<const Documen
     width = output.hidden.size(1);
     const std::span<const float> hidden = numbers(output.hidden);
     require_finite(hidden);
-    sums[place.document][place.window] =
-        window_sums(hidden, static_cast<std::size_t>(width), chunked[place.document].windows[place.window]);
+    sums[place.document][place.window] = window_chunks(
+        hidden, static_cast<std::size_t>(width), chunked[place.document].windows[place.window], recipe.pooling.modes);
   };
   encoded.run(embedder.model, run.embed.run.batch, true, add);
   const c10::InferenceMode no_graph;
-  Json said = applied(recipe);
-  said["max_length"] = embedder.model.maximum;
+  const Json said = applied(embedder.model, recipe);
   std::vector<TaskResult> results(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const at::Tensor vectors = chunk_vectors(sums[i], recipe, width);

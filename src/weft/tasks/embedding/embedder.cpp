@@ -65,15 +65,6 @@ std::int64_t count_prompt_tokens(const TaskModel& model, const std::string& prom
   return tokens > 0 && encoding.special_mask.back() == 1 ? tokens - 1 : tokens;
 }
 
-std::vector<Document> prompted_documents(std::span<const Document> documents, const std::string& prompt) {
-  std::vector<Document> prompted;
-  prompted.reserve(documents.size());
-  for (const Document& document : documents) {
-    prompted.push_back({.first = prompt + document.first, .second = document.second, .name = document.name});
-  }
-  return prompted;
-}
-
 // The rows of a window that it answers for: its own half of what it shares with its neighbours, and the special tokens
 // before the first window's and behind the last one's.
 std::pair<std::int64_t, std::int64_t> rows_of_its_own(const EncodedDocument& document, std::size_t window,
@@ -102,7 +93,7 @@ std::vector<formats::Json> visit_states(TaskModel& model, const EmbedRecipe& rec
                                         std::span<const Document> documents, const RunOptions& run,
                                         const TakeStates& take) {
   const std::vector<Document> prompted =
-      recipe.prompt.empty() ? std::vector<Document>() : prompted_documents(documents, recipe.prompt);
+      recipe.prompt.empty() ? std::vector<Document>() : with_prompt(documents, recipe.prompt);
   const LengthRule rule = windowed_texts(model, run, text::Truncation::kOnlyFirst);
   EncodedBatch encoded(model, prompted.empty() ? documents : std::span<const Document>(prompted), rule);
   const std::int64_t prompt_tokens = count_prompt_tokens(model, recipe.prompt, run.truncate);
@@ -199,9 +190,11 @@ Embedder embedder_of(const TaskModel& model, const OpenedModel& directory, std::
 
 std::int64_t width(const Embedder& embedder) { return width(embedder.recipe); }
 
-formats::Json applied(const Embedder& embedder) {
-  formats::Json said = applied(embedder.recipe);
-  said["max_length"] = embedder.model.maximum;
+formats::Json applied(const Embedder& embedder) { return applied(embedder.model, embedder.recipe); }
+
+formats::Json applied(const TaskModel& model, const EmbedRecipe& recipe) {
+  formats::Json said = applied(recipe);
+  said["max_length"] = model.maximum;
   return said;
 }
 
@@ -217,8 +210,7 @@ std::vector<TextVector> embed_texts(Embedder& embedder, std::span<const Document
   std::vector<formats::Json> metadata =
       visit_states(embedder.model, recipe, documents, run.run,
                    [&](const TokenStates& states) { take_window(parts[states.document], recipe.pooling, states); });
-  formats::Json said = applied(recipe);
-  said["max_length"] = embedder.model.maximum;
+  const formats::Json said = applied(embedder.model, recipe);
   const c10::InferenceMode no_graph;
   const at::Tensor vectors = after_pooling(recipe, joined(parts, recipe, documents)).to(at::kFloat).contiguous();
   const std::span<const float> all = numbers(vectors);

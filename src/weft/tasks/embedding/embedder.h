@@ -40,6 +40,7 @@ std::int64_t width(const Embedder& embedder);
 
 /// What is applied to every text: applied(recipe) and {"max_length"}, for results and for people.
 formats::Json applied(const Embedder& embedder);
+formats::Json applied(const TaskModel& model, const EmbedRecipe& recipe);
 
 /// What one run, or one request, says.
 struct EmbedRun {

@@ -19,45 +19,47 @@ std::span<const float> pooled_row(const WindowRows& rows, std::int64_t row) {
   return rows.hidden.subspan(static_cast<std::size_t>(row) * width, width);
 }
 
-void add_row(WindowPart& part, std::span<const float> row, double weight) {
+bool is_of_one_row(PoolingMode mode) { return mode == PoolingMode::kCls || mode == PoolingMode::kLastToken; }
+
+}  // namespace
+
+void add_row(WindowPart& part, std::span<const float> row, PoolingMode mode, std::int64_t place) {
+  if (part.values.empty() || mode == PoolingMode::kLastToken) {
+    part.weight = 0.0;
+    part.values.assign(row.size(), mode == PoolingMode::kMax ? -std::numeric_limits<double>::infinity() : 0.0);
+  }
+  if (mode == PoolingMode::kMax) {
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      part.values[column] = std::max(part.values[column], static_cast<double>(row[column]));
+    }
+    part.weight = 1.0;
+    return;
+  }
+  if (mode == PoolingMode::kCls && part.weight > 0) {
+    return;
+  }
+  const double weight = mode == PoolingMode::kWeightedMean ? static_cast<double>(place + 1) : 1.0;
   for (std::size_t column = 0; column < row.size(); ++column) {
     part.values[column] += weight * static_cast<double>(row[column]);
   }
   part.weight += weight;
 }
 
-void take_largest(WindowPart& part, std::span<const float> row) {
-  for (std::size_t column = 0; column < row.size(); ++column) {
-    part.values[column] = std::max(part.values[column], static_cast<double>(row[column]));
-  }
-  part.weight = 1.0;
-}
-
-bool is_of_one_row(PoolingMode mode) { return mode == PoolingMode::kCls || mode == PoolingMode::kLastToken; }
-
-}  // namespace
-
 WindowPart window_part(const WindowRows& rows, PoolingMode mode) {
   const auto width = static_cast<std::size_t>(rows.width);
   require(rows.width >= 1 && !rows.hidden.empty() && rows.hidden.size() % width == 0, "pooling needs rows of ",
           rows.width, " numbers, found ", rows.hidden.size(), " in all");
   const auto tokens = static_cast<std::int64_t>(rows.hidden.size() / width);
-  const bool largest = mode == PoolingMode::kMax;
-  WindowPart part{std::vector<double>(width, largest ? -std::numeric_limits<double>::infinity() : 0.0)};
+  WindowPart part;
   if (is_of_one_row(mode)) {
     const std::int64_t row = mode == PoolingMode::kCls ? rows.first : tokens - 1;
     if (row >= rows.first && row < tokens) {
-      add_row(part, pooled_row(rows, row), 1.0);
+      add_row(part, pooled_row(rows, row), mode, rows.place + row);
     }
     return part;
   }
   for (std::int64_t row = std::max(rows.begin, rows.first); row < rows.end; ++row) {
-    if (largest) {
-      take_largest(part, pooled_row(rows, row));
-    } else {
-      add_row(part, pooled_row(rows, row),
-              mode == PoolingMode::kWeightedMean ? static_cast<double>(rows.place + row + 1) : 1.0);
-    }
+    add_row(part, pooled_row(rows, row), mode, rows.place + row);
   }
   return part;
 }

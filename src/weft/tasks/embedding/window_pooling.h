@@ -27,6 +27,10 @@ struct WindowPart {
   double weight = 0.0;  ///< 0: none of its rows counts
 };
 
+/// Adds a row to a part, which is empty at first; `place` is the row's own in what is pooled, from 0. Of cls the first
+/// row stays, of lasttoken the last one.
+void add_row(WindowPart& part, std::span<const float> row, checkpoint::PoolingMode mode, std::int64_t place);
+
 /// Of max, mean, mean_sqrt_len_tokens and weightedmean the rows [begin, end), the first `first` left out; of cls the
 /// row `first`; of lasttoken the last row. Errors: kArgument for `hidden` without a whole row.
 WindowPart window_part(const WindowRows& rows, checkpoint::PoolingMode mode);
