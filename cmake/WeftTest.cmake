@@ -9,6 +9,8 @@ file(GLOB weft_support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.c
 set(weft_support_torch ${weft_support})
 list(FILTER weft_support EXCLUDE REGEX "/torch_[^/]*\\.cpp$")
 list(FILTER weft_support_torch INCLUDE REGEX "/torch_[^/]*\\.cpp$")
+# References that are made of layers: compiled once, for the rooms that see layers.
+file(GLOB weft_support_layers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/layers/*.cpp)
 
 # Gives a test target the includes, definitions and flags that all tests have.
 function(weft_test_settings target torch)
@@ -27,6 +29,13 @@ function(weft_test_settings target torch)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
 
+if(WEFT_TORCH)
+  add_library(weft_support_layers STATIC EXCLUDE_FROM_ALL ${weft_support_layers})
+  target_include_directories(weft_support_layers PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(weft_support_layers PRIVATE weft_torch)
+  weft_test_settings(weft_support_layers ON)
+endif()
+
 function(weft_room_tests room)
   get_property(torch_rooms GLOBAL PROPERTY WEFT_TORCH_ROOMS)
   list(FIND torch_rooms ${room} torch)
@@ -41,6 +50,9 @@ function(weft_room_tests room)
       target_sources(test_${room} PRIVATE ${weft_support_torch})
     endif()
     target_link_libraries(test_${room} PRIVATE ${rooms})
+    if("weft_layers" IN_LIST rooms)
+      target_link_libraries(test_${room} PRIVATE weft_support_layers)
+    endif()
     weft_test_settings(test_${room} ${torch})
     gtest_discover_tests(test_${room} TEST_PREFIX ${room}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                          PROPERTIES LABELS ${room} TIMEOUT 300

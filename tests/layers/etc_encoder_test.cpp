@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The encoder of ETC: its layers against their sums, padding, recomputation, learning by the contrastive loss.
-#include "weft/layers/etc/etc_encoder.h"
+#include "support/layers/etc_encoder.h"
 
 #include <gtest/gtest.h>
 
@@ -25,10 +25,10 @@
 namespace weft::test {
 namespace {
 
-using layers::EtcConfig;
-using layers::EtcEncoder;
-using layers::EtcInput;
-using layers::GlobalLocalRows;
+using testing::EtcConfig;
+using testing::EtcEncoder;
+using testing::EtcInput;
+using testing::GlobalLocalRows;
 
 EtcConfig small_etc() {
   EtcConfig config;
@@ -84,7 +84,7 @@ TEST(EtcEncoder, ALayerIsAttentionAndASharedFeedForward) {
   };
   const GlobalLocalRows x{norm(start("tokens", input.ids, 1), "norm"),
                           norm(start("global_tokens", input.global_ids, 0), "global_norm")};
-  layers::GlobalLocalAttention attention(config.attention, at::TensorOptions(at::kDouble));
+  testing::GlobalLocalAttention attention(config.attention, at::TensorOptions(at::kDouble));
   const at::NoGradGuard without_gradients;
   for (auto& parameter : attention->named_parameters()) {
     parameter.value().copy_(parameters["layers.0.attention." + parameter.key()]);
@@ -106,7 +106,7 @@ TEST(EtcEncoder, ATextIsWhatItIsAlone) {
   EtcInput input = etc_input(2);
   input.structure.keep = at::ones({2, 20}, at::kBool);
   input.structure.keep[1].narrow(0, 13, 7).fill_(false);
-  const layers::GlobalLocalStructure cut =
+  const attention::GlobalLocalStructure cut =
       layers::sentence_structure(input.ids, input.structure.keep, {.ends = {3}, .longest = 6});
   input.structure = cut;
   input.global_ids = cut.global_keep.to(at::kLong);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ETC's attention against its equations, pair by pair in float64, over lengths, padding, rows of a batch and hard
 // edges; gradients; memory.
-#include "weft/layers/etc/global_local_attention.h"
+#include "support/layers/global_local_attention.h"
 
 #include <gtest/gtest.h>
 
@@ -26,10 +26,10 @@
 namespace weft::test {
 namespace {
 
-using layers::GlobalLocalAttention;
-using layers::GlobalLocalConfig;
-using layers::GlobalLocalRows;
-using layers::GlobalLocalStructure;
+using attention::GlobalLocalStructure;
+using testing::GlobalLocalAttention;
+using testing::GlobalLocalConfig;
+using testing::GlobalLocalRows;
 
 GlobalLocalConfig small_global_local() {
   GlobalLocalConfig config;
@@ -257,7 +257,7 @@ TEST(GlobalLocalAttention, EqualsTheEquationsWithThePublishedRadiusAndLabels) {
   for (const std::int64_t tokens : {83, 84, 85, 300}) {
     EXPECT_LT(gap_of(config, tokens, 15), 1e-9) << tokens;
   }
-  EXPECT_EQ(layers::relative_labels(12), 28);
+  EXPECT_EQ(attention::relative_labels(12), 28);
   EXPECT_LT(gap_of(config, 171, 5, at::kFloat), 1e-4);
 }
 

@@ -22,9 +22,9 @@
 #include "models/small_encoder.h"
 #include "models/small_model.h"
 #include "support/expect_error.h"
+#include "support/layers/etc_encoder.h"
 #include "support/torch_fixture.h"
 #include "weft/attention/mechanisms/etc/global_local_structure.h"
-#include "weft/layers/etc/etc_encoder.h"
 #include "weft/models/encoder/batch.h"
 
 namespace weft::models {
@@ -59,9 +59,9 @@ std::string name_in_model(std::string name) {
 
 /// The encoder of the equations with the numbers of `model`: both inputs have one table of segments there, whose row 1
 /// is that of a text and whose row 0 is that of global tokens.
-layers::EtcEncoder reference_of(const EncoderModel& model) {
+testing::EtcEncoder reference_of(const EncoderModel& model) {
   const EncoderConfig& config = model->config();
-  layers::EtcConfig etc;
+  testing::EtcConfig etc;
   etc.vocab_size = config.vocab_size;
   etc.global_vocab_size = config.global_vocab_size;
   etc.segment_types = 2;
@@ -76,7 +76,7 @@ layers::EtcEncoder reference_of(const EncoderModel& model) {
   etc.attention.hard_global_to_long = config.hard_edges == "g2l" || config.hard_edges == "both";
   etc.attention.hard_long_to_global = config.hard_edges == "l2g" || config.hard_edges == "both";
   etc.attention.dropout = 0.0;
-  layers::EtcEncoder reference(etc, at::TensorOptions(at::kDouble));
+  testing::EtcEncoder reference(etc, at::TensorOptions(at::kDouble));
   const at::NoGradGuard without_gradients;
   const auto numbers = model->named_parameters();
   for (auto& parameter : reference->named_parameters()) {
@@ -110,11 +110,11 @@ TEST(EtcModel, IsTheEncoderOfTheEquations) {
     EncoderConfig config = small_encoder_config("etc");
     config.hard_edges = hard;
     EncoderModel model = exact_model(config);
-    layers::EtcEncoder reference = reference_of(model);
+    testing::EtcEncoder reference = reference_of(model);
     const EncoderInput input = two_texts();
     const at::Tensor keep = input.attention_mask.ne(0);
     const layers::TextStructure text = layers::text_structure(input.input_ids, keep, {.ends = config.sentence_end_ids});
-    layers::EtcInput same;
+    testing::EtcInput same;
     same.ids = input.input_ids;
     same.global_ids = text.global_ids;
     same.structure = text.structure;
@@ -122,7 +122,7 @@ TEST(EtcModel, IsTheEncoderOfTheEquations) {
     const at::Tensor globals = text.structure.global_keep.unsqueeze(-1).to(at::kDouble);
     ASSERT_GT(text.global_ids.size(1), 3);
     const EncoderOutput found = model->forward(input);
-    const layers::GlobalLocalRows expected = reference->forward(same);
+    const testing::GlobalLocalRows expected = reference->forward(same);
     EXPECT_LT(gap(found.last_hidden_state * rows, expected.tokens * rows), 1e-10) << hard;
     EXPECT_LT(gap(found.global_hidden_state * globals, expected.globals * globals), 1e-10) << hard;
     const at::Tensor along = at::randn(found.last_hidden_state.sizes(), at::kDouble) * rows;

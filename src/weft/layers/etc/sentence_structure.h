@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/layers/etc/global_local_attention.h"
+#include "weft/attention/mechanisms/etc/global_local_structure.h"
 
 namespace weft::layers {
+
+using attention::GlobalLocalStructure;
 
 /// Ids of global tokens by what they stand for, as released for pre-training, WikiHop and HotpotQA; [CLS], whose id
 /// there is that of the vocabulary, has the next one here.

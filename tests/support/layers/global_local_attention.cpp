@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Projections around attention/mechanisms/etc/etc_rows.h.
-#include "weft/layers/etc/global_local_attention.h"
+#include "support/layers/global_local_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -10,11 +10,12 @@
 
 #include "weft/core/error.h"
 
-namespace weft::layers {
+namespace weft::testing {
 namespace {
 
 using attention::EtcPairs;
 using attention::EtcRows;
+using layers::Linear;
 
 constexpr double kLabelDeviation = 0.5;
 
@@ -66,7 +67,7 @@ GlobalLocalAttentionImpl::GlobalLocalAttentionImpl(const GlobalLocalConfig& conf
   if (!config.shared_output) {
     global_output = register_module("global_output", out());
   }
-  const std::int64_t count = relative_labels(config.max_distance);
+  const std::int64_t count = attention::relative_labels(config.max_distance);
   const auto table = [&](const char* name) {
     return register_parameter(name, at::empty({count, config.heads, config.head_dim}, options));
   };
@@ -103,4 +104,4 @@ GlobalLocalRows GlobalLocalAttentionImpl::forward(const GlobalLocalRows& x, cons
       joined(global_out, global_rows(tokens, globals, pairs, shape), x.globals.scalar_type(), structure.global_keep)};
 }
 
-}  // namespace weft::layers
+}  // namespace weft::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both inputs go through a layer as one tensor, so that recomputation keeps one.
-#include "weft/layers/etc/etc_encoder.h"
+#include "support/layers/etc_encoder.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
@@ -17,8 +17,13 @@
 #include "weft/layers/dropout.h"
 #include "weft/layers/replay/recompute.h"
 
-namespace weft::layers {
+namespace weft::testing {
 namespace {
+
+using layers::dropout_seed;
+using layers::FeedForward;
+using layers::LayerNorm;
+using layers::seeded_dropout;
 
 // Uses of dropout in a layer, see dropout_seed.
 constexpr std::int64_t kProbabilities = 1;
@@ -27,8 +32,8 @@ constexpr std::int64_t kGlobalAttention = 3;
 constexpr std::int64_t kFeedForward = 4;
 constexpr std::int64_t kGlobalFeedForward = 5;
 
-BlockConfig feed_forward_config(const EtcConfig& config) {
-  BlockConfig block;
+layers::BlockConfig feed_forward_config(const EtcConfig& config) {
+  layers::BlockConfig block;
   block.hidden_size = config.attention.hidden_size;
   block.intermediate_size = config.intermediate_size;
   block.activation = "gelu_new";
@@ -138,4 +143,4 @@ GlobalLocalRows EtcEncoderImpl::forward(const EtcInput& input, bool recompute) {
   return rows;
 }
 
-}  // namespace weft::layers
+}  // namespace weft::testing

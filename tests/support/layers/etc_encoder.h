@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The encoder of ETC (Ainslie et al. 2020; BigBird-ETC, Zaheer et al. 2020, without random blocks) with the settings as
-// released: a long input and a few global tokens with an embedding table of their own, no position embeddings.
+// A reference for models of the family `etc` (Ainslie et al. 2020; BigBird-ETC, Zaheer et al. 2020, without random
+// blocks), with the settings as released: a long input, and a few global tokens with a second embedding table; no
+// position embeddings.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,12 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "weft/layers/etc/global_local_attention.h"
+#include "support/layers/global_local_attention.h"
 #include "weft/layers/etc/sentence_structure.h"
 #include "weft/layers/feed_forward.h"
 #include "weft/layers/layer_norm.h"
 
-namespace weft::layers {
+namespace weft::testing {
 
 struct EtcConfig {
   std::int64_t vocab_size = 30522;
@@ -45,10 +46,10 @@ class EtcLayerImpl : public torch::nn::Module {
   GlobalLocalRows forward(const GlobalLocalRows& x, const GlobalLocalStructure& structure, std::uint64_t seed);
 
   GlobalLocalAttention attention{nullptr};
-  LayerNorm attention_norm{nullptr};
-  LayerNorm global_attention_norm{nullptr};
-  FeedForward feed_forward{nullptr};
-  LayerNorm feed_forward_norm{nullptr};
+  layers::LayerNorm attention_norm{nullptr};
+  layers::LayerNorm global_attention_norm{nullptr};
+  layers::FeedForward feed_forward{nullptr};
+  layers::LayerNorm feed_forward_norm{nullptr};
 
  private:
   at::Tensor dropped(const at::Tensor& rows, std::uint64_t seed, std::int64_t site) const;
@@ -71,16 +72,16 @@ class EtcEncoderImpl : public torch::nn::Module {
   at::Tensor tokens;         ///< [vocab, hidden]
   at::Tensor global_tokens;  ///< [global vocab, hidden]
   at::Tensor segments;       ///< [segment types, hidden], of both inputs
-  LayerNorm norm{nullptr};
-  LayerNorm global_norm{nullptr};
+  layers::LayerNorm norm{nullptr};
+  layers::LayerNorm global_norm{nullptr};
 
  private:
   /// What is behind a table: the norm of its input, and dropout.
-  at::Tensor embedded(const at::Tensor& rows, LayerNorm& its_norm, std::uint64_t seed, std::int64_t site);
+  at::Tensor embedded(const at::Tensor& rows, layers::LayerNorm& its_norm, std::uint64_t seed, std::int64_t site);
 
   double dropout_;
   std::vector<EtcLayer> layers_;
 };
 TORCH_MODULE(EtcEncoder);
 
-}  // namespace weft::layers
+}  // namespace weft::testing

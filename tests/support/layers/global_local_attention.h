@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of ETC (Ainslie et al. 2020, "ETC: Encoding Long and Structured Inputs in Transformers", sections 3.1 to
-// 3.3; BigBird-ETC, Zaheer et al. 2020, without random blocks): a long input sees a window and all global tokens,
-// global tokens see each other and the long input, and a label for each pair adds to its score.
+// The layer of ETC with projections (Ainslie et al. 2020, "ETC: Encoding Long and Structured Inputs in Transformers",
+// sections 3.1 to 3.3; BigBird-ETC, Zaheer et al. 2020, without random blocks): a long input sees a window and all
+// global tokens, global tokens see each other and the long input, and a label for each pair adds to its score.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "weft/attention/mechanisms/etc/etc_rows.h"
 #include "weft/layers/linear.h"
 
-namespace weft::layers {
+namespace weft::testing {
 
 struct GlobalLocalConfig {
   std::int64_t hidden_size = 768;
@@ -28,7 +28,6 @@ struct GlobalLocalConfig {
 };
 
 using attention::GlobalLocalStructure;
-using attention::relative_labels;
 
 /// Rows of both inputs: long [B, N, hidden], global [B, G, hidden].
 struct GlobalLocalRows {
@@ -51,13 +50,13 @@ class GlobalLocalAttentionImpl : public torch::nn::Module {
   /// Errors: kArgument for other shapes and dtypes.
   GlobalLocalRows forward(const GlobalLocalRows& x, const GlobalLocalStructure& structure = {}, std::uint64_t seed = 0);
 
-  Linear query_key_value{nullptr};         ///< hidden -> 3 H D
-  Linear global_query_key_value{nullptr};  ///< without shared_projections
-  Linear output{nullptr};                  ///< H D -> hidden
-  Linear global_output{nullptr};           ///< without shared_output
-  at::Tensor labels;                       ///< E of long rows [labels, H, D]
-  at::Tensor label_bias;                   ///< b of long rows [labels, H]
-  at::Tensor global_labels;                ///< of global rows
+  layers::Linear query_key_value{nullptr};         ///< hidden -> 3 H D
+  layers::Linear global_query_key_value{nullptr};  ///< without shared_projections
+  layers::Linear output{nullptr};                  ///< H D -> hidden
+  layers::Linear global_output{nullptr};           ///< without shared_output
+  at::Tensor labels;                               ///< E of long rows [labels, H, D]
+  at::Tensor label_bias;                           ///< b of long rows [labels, H]
+  at::Tensor global_labels;                        ///< of global rows
   at::Tensor global_label_bias;
 
  private:
@@ -65,4 +64,4 @@ class GlobalLocalAttentionImpl : public torch::nn::Module {
 };
 TORCH_MODULE(GlobalLocalAttention);
 
-}  // namespace weft::layers
+}  // namespace weft::testing
