@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "weft/checkpoint/name_rows.h"
 #include "weft/core/error.h"
 #include "weft/models/families/family.h"
+#include "weft/models/families/name_rows.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -45,11 +45,11 @@ bool starts_with_any(std::string_view name, const std::vector<std::string_view>&
 HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std::string_view parameter, bool prefixed) {
   const models::EncoderFamily& family = models::find_family(config.model_type);
   HuggingFaceNames names;
-  names.parts = names_by_rows(family.names, parameter, prefixed ? concat(family.base_prefix, ".") : "", head);
+  names.parts = models::names_by_rows(family.names, parameter, prefixed ? concat(family.base_prefix, ".") : "", head);
   if (names.parts.empty()) {
     throw std::logic_error(concat("no Hugging Face name for ", parameter));
   }
-  names.ones = ones_by_rows(family.names, parameter, head);
+  names.ones = models::ones_by_rows(family.names, parameter, head);
   add_others(names, config);
   return names;
 }

@@ -100,14 +100,6 @@ void check_parameter(Findings& findings, const formats::TensorFile& file, const 
 
 }  // namespace
 
-HuggingFaceNames WeightMap::names_of(const std::string& parameter) const {
-  return names ? names(parameter) : HuggingFaceNames{.parts = {parameter}};
-}
-
-bool WeightMap::is_asked(std::string_view parameter) const {
-  return !asked_attention.empty() && parameter.find(".mechanism.") != std::string_view::npos;
-}
-
 std::string name_that_is_there(const formats::TensorFile& file, std::string_view wanted,
                                const std::function<bool(const std::string& name)>& is_free) {
   const std::string* nearest = nullptr;

@@ -9,10 +9,10 @@
 #include <stdexcept>
 
 #include "weft/attention/sinusoids.h"
-#include "weft/checkpoint/name_rows.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/name_rows.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -77,7 +77,7 @@ std::vector<std::string> parts_of(const EncoderDecoderFamily& family, const Enco
   if (parameter == "head") {
     return {file.head};
   }
-  std::vector<std::string> parts = names_by_rows(family.names, parameter, file.prefix);
+  std::vector<std::string> parts = models::names_by_rows(family.names, parameter, file.prefix);
   if (parts.empty()) {
     throw std::logic_error(concat("no Hugging Face name for ", parameter));
   }

@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "weft/checkpoint/name_rows.h"
 #include "weft/checkpoint/reformer/config_json.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/core/files.h"
 #include "weft/core/version.h"
 #include "weft/models/families/family.h"
+#include "weft/models/families/name_rows.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -25,8 +25,8 @@ bool is_surplus(std::string_view name) {
 WeightMap reformer_map(const models::TransformerConfig&) {
   return {.names = [](const std::string& parameter) -> HuggingFaceNames {
             const std::string name = parameter.starts_with("head.") ? parameter : "encoder." + parameter;
-            return {.parts = names_by_rows(models::reformer_family().names, name, "reformer.",
-                                           models::Head::kMaskedLanguageModel)};
+            return {.parts = models::names_by_rows(models::reformer_family().names, name, "reformer.",
+                                                   models::Head::kMaskedLanguageModel)};
           },
           .may_be_surplus = is_surplus,
           .takes_float64 = true};

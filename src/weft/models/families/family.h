@@ -4,9 +4,7 @@
 // and a row in the table of family.cpp.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include "weft/layers/block_config.h"
 #include "weft/models/encoder_config.h"
 #include "weft/models/encoder_model.h"
+#include "weft/models/families/name_rows.h"
 
 namespace weft::models {
 
@@ -25,16 +24,6 @@ enum class Classifier {
   kPooled,      ///< the pooled first token, one projection (BERT)
   kFirstToken,  ///< the first token itself, a dense layer with activation, then the projection (RoBERTa)
   kRelay,  ///< half the sum of the relay and each column's largest number, two layers; tags have them, too (fastNLP)
-};
-
-/// Where a parameter of Weft's, or all those of a module, lie in a Hugging Face file. "#" is a layer's number, "~" the
-/// family's prefix; several parts (query, key, value) lie under each other in Weft's. Without a head the row is for
-/// all.
-struct NameRow {
-  std::string_view weft;
-  std::array<std::string_view, 3> parts;
-  std::optional<Head> head = std::nullopt;
-  std::vector<std::int64_t> ones = {};  ///< dimensions of size 1 that the file has and Weft has not
 };
 
 /// The rows below the heads, which all families have, and those of `own`.

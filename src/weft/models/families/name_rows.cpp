@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A family's rows with prefix and layer filled in.
-#include "weft/checkpoint/name_rows.h"
+#include "weft/models/families/name_rows.h"
 
 #include <algorithm>
 
 #include "weft/core/error.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
-
-using models::Head;
-using models::NameRow;
 
 /// A name with its layer's number taken out.
 struct Numbered {
@@ -83,4 +80,4 @@ std::vector<std::int64_t> ones_by_rows(const std::vector<NameRow>& rows, std::st
   return found == rows.end() ? std::vector<std::int64_t>() : found->ones;
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models
