@@ -104,8 +104,8 @@ TEST(Compressor, ReconstructionLossIsTheDifferenceOfWhatIsRead) {
     const auto seen = [&](const at::Tensor& rows) { return norm_first ? block->attention_norm(rows) : rows; };
     {
       const at::NoGradGuard without_gradients;
-      const at::Tensor& weight = block->attention->qkv->weight;
-      const at::Tensor& bias = block->attention->qkv->bias;
+      const at::Tensor weight = block->attention->qkv->rows().weight();
+      const at::Tensor bias = block->attention->qkv->rows().bias();
       const at::Tensor difference =
           read_by_hand(weight, bias, seen(x), seen(old)) - read_by_hand(weight, bias, seen(x), seen(fresh));
       EXPECT_NEAR(block->compression_loss(x, old, fresh).item<double>(), difference.square().mean().item<double>(),

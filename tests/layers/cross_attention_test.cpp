@@ -71,7 +71,7 @@ at::Tensor mixed_row(const at::Tensor& query, const at::Tensor& key, const at::T
 at::Tensor by_the_equations(CrossAttention layer, const pattern::Pattern& pattern, const at::Tensor& x,
                             const at::Tensor& source, const std::vector<std::int64_t>& keys) {
   const auto project = [](const Linear& linear, const at::Tensor& y) {
-    return at::matmul(y, linear->weight.t()) + linear->bias;
+    return at::matmul(y, linear->rows().weight().t()) + linear->rows().bias();
   };
   const at::Tensor queries = project(layer->query, x).view({x.size(0), x.size(1), 4, 3});
   const at::Tensor both = project(layer->key_value, source).view({x.size(0), source.size(1), 2, 2, 3});

@@ -67,6 +67,23 @@ TEST_F(Operators, LinearEqualsLibTorch) {
                      [&] { apply_linear(at::randn({2, 15}), weight, bias); });
 }
 
+TEST_F(Operators, RowsOfALinearLayerAreSomeOfItsOutputs) {
+  Linear linear(4, 6, true, float64());
+  for (at::Tensor& parameter : linear->parameters()) {
+    parameter.data().normal_();
+  }
+  const at::Tensor x = at::randn({3, 4}, float64());
+  EXPECT_TRUE(linear->rows()(x).equal(linear(x)));
+  EXPECT_TRUE(linear->rows(2, 3)(x).allclose(linear(x).narrow(1, 2, 3), 1e-12, 1e-12));
+  EXPECT_TRUE(linear->rows(2, 3).detached()(x).equal(linear->rows(2, 3)(x)));
+  EXPECT_FALSE(linear->rows().detached()(x).requires_grad());
+  linear->rows(2, 3)(x).sum().backward();
+  const at::Tensor gradient = linear->named_parameters()["bias"].grad();
+  EXPECT_TRUE(gradient.equal(at::tensor({0.0, 0.0, 3.0, 3.0, 3.0, 0.0}, float64())));
+  const Linear plain(4, 6, false, float64());
+  EXPECT_FALSE(plain->rows(1, 2).bias().defined());
+}
+
 TEST_F(Operators, SwigluHasTheRightGradients) {
   expect_gradients([](const auto& in) { return activate(in[0], Activation::kSwiglu); }, {leaf({3, 2, 8})});
   const at::Tensor x = at::randn({5, 8});

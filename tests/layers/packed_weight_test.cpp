@@ -20,8 +20,8 @@ class PackedLinear : public ::testing::TestWithParam<at::ScalarType> {
  protected:
   PackedLinear() {
     torch::manual_seed(3);
-    linear_->weight.data().normal_();
-    linear_->bias.data().normal_();
+    weight_.data().normal_();
+    bias_.data().normal_();
     linear_->eval();
   }
 
@@ -31,11 +31,13 @@ class PackedLinear : public ::testing::TestWithParam<at::ScalarType> {
   static double tolerance() { return GetParam() == at::kFloat ? 2e-5 : 0.3; }
 
   Linear linear_{24, 40, true, at::TensorOptions(GetParam())};
+  at::Tensor weight_ = linear_->named_parameters()["weight"];
+  at::Tensor bias_ = linear_->named_parameters()["bias"];
 };
 
 TEST_P(PackedLinear, AgreesWithTheProductAndItsActivation) {
   const at::Tensor x = input();
-  const at::Tensor expected = apply_linear(x, linear_->weight, linear_->bias).detach();
+  const at::Tensor expected = apply_linear(x, weight_, bias_).detach();
   const at::NoGradGuard without_gradients;
   EXPECT_LT(test::largest_difference(linear_(x), expected), tolerance());
   for (const Activation activation :
@@ -49,10 +51,10 @@ TEST_P(PackedLinear, FollowsItsWeight) {
   const at::Tensor x = input();
   const at::Tensor before = linear_(x);
   EXPECT_TRUE(linear_(x).equal(before));
-  linear_->weight.mul_(2);
-  linear_->bias.mul_(2);
+  weight_.mul_(2);
+  bias_.mul_(2);
   EXPECT_LT(test::largest_difference(linear_(x), before * 2), tolerance());
-  linear_->weight.set_data(linear_->weight * 2);
+  weight_.set_data(weight_ * 2);
   EXPECT_GT(test::largest_difference(linear_(x), before * 2), 1.0);
 }
 
@@ -65,11 +67,11 @@ TEST_P(PackedLinear, KnowsStoragesAndNotAddresses) {
   const auto at_the_same_address = [&] {
     return at::from_blob(memory.mutable_data_ptr(), memory.sizes(), memory.options());
   };
-  linear_->weight.set_data(at_the_same_address());
+  weight_.set_data(at_the_same_address());
   const at::Tensor before = linear_(x);
   memory.mul_(2);
-  linear_->weight.set_data(at_the_same_address());
-  linear_->bias.mul_(2);
+  weight_.set_data(at_the_same_address());
+  bias_.mul_(2);
   EXPECT_LT(test::largest_difference(linear_(x), before * 2), 2 * tolerance());
 }
 
@@ -80,26 +82,26 @@ TEST_P(PackedLinear, FollowsAModelToAnotherDtypeAndBack) {
   for (int round = 0; round < 20; ++round) {
     linear_(x);
     linear_->to(other);
-    linear_->weight.mul_(-1.5);  // as another checkpoint would be read into it
+    weight_.mul_(-1.5);  // as another checkpoint would be read into it
     linear_->to(GetParam());
-    const at::Tensor expected = at::linear(x, linear_->weight, linear_->bias);
+    const at::Tensor expected = at::linear(x, weight_, bias_);
     ASSERT_LT(test::largest_difference(linear_(x), expected) / (1 + expected.abs().max().item<double>()), tolerance())
         << round;
-    linear_->weight.mul_(1 / 1.5);
+    weight_.mul_(1 / 1.5);
   }
 }
 
 TEST_P(PackedLinear, ServesFewRowsOfSteps) {
   const at::NoGradGuard without_gradients;
   const at::Tensor x = input().flatten(0, 1).narrow(0, 0, 5);
-  const at::Tensor expected = apply_linear(x, linear_->weight, linear_->bias);
-  EXPECT_FALSE(PackedWeight::serves(x, linear_->weight, {}));
+  const at::Tensor expected = apply_linear(x, weight_, bias_);
+  EXPECT_FALSE(PackedWeight::serves(x, weight_, {}));
   for (const bool keeps_forms : {true, false}) {
     const PackingForSteps steps(keeps_forms);
-    EXPECT_EQ(PackedWeight::serves(x, linear_->weight, {}), PackedWeight::serves(input(), linear_->weight, {}));
-    EXPECT_FALSE(PackedWeight::serves(x.narrow(0, 0, 1), linear_->weight, {}));
+    EXPECT_EQ(PackedWeight::serves(x, weight_, {}), PackedWeight::serves(input(), weight_, {}));
+    EXPECT_FALSE(PackedWeight::serves(x.narrow(0, 0, 1), weight_, {}));
     EXPECT_LT(test::largest_difference(linear_(x), expected), tolerance());
-    linear_->weight.mul_(1);  // a form that was packed before is not looked at
+    weight_.mul_(1);  // a form that was packed before is not looked at
     EXPECT_LT(test::largest_difference(linear_(x), expected), tolerance());
   }
 }
@@ -107,12 +109,12 @@ TEST_P(PackedLinear, ServesFewRowsOfSteps) {
 TEST_P(PackedLinear, ManyRowsAgree) {
   const at::NoGradGuard without_gradients;
   const at::Tensor x = at::randn({1030, 24}).to(GetParam());
-  EXPECT_LT(test::largest_difference(linear_(x), apply_linear(x, linear_->weight, linear_->bias)), tolerance());
+  EXPECT_LT(test::largest_difference(linear_(x), apply_linear(x, weight_, bias_)), tolerance());
 }
 
 TEST_P(PackedLinear, LeavesGradientsAlone) {
   const at::Tensor x = input();
-  EXPECT_FALSE(PackedWeight::serves(x, linear_->weight, {}));
+  EXPECT_FALSE(PackedWeight::serves(x, weight_, {}));
   EXPECT_TRUE(linear_->activated(x, Activation::kGelu).requires_grad());
 }
 

@@ -160,7 +160,7 @@ TEST(ReversibleModel, BucketsAreThoseOfTheFirstPass) {
     {
       const at::NoGradGuard without_gradients;
       for (const layers::TransformerBlock& block : stack->blocks()) {
-        at::Tensor weight = block->attention->query_key->weight;
+        at::Tensor weight = block->attention->query_key->named_parameters()["weight"];
         weight.copy_(at::randn({weight.size(0), 1}, at::kDouble).expand_as(weight));
       }
     }

@@ -9,10 +9,12 @@
 namespace weft::training {
 namespace {
 
+at::Tensor parameter(const layers::Linear& linear, const char* name) { return linear->named_parameters()[name]; }
+
 layers::Linear filled(double value) {
   layers::Linear linear(3, 2, true, at::TensorOptions(at::kFloat));
-  linear->weight.detach().fill_(value);
-  linear->bias.detach().fill_(-value);
+  parameter(linear, "weight").detach().fill_(value);
+  parameter(linear, "bias").detach().fill_(-value);
   return linear;
 }
 
@@ -26,11 +28,11 @@ TEST(Leaves, HaveTheirNames) {
 TEST(Leaves, ValuesAreCopiedIntoTheTensorsThatAreThere) {
   const layers::Linear source = filled(2);
   layers::Linear target = filled(1);
-  const at::Tensor held = target->weight;
+  const at::Tensor held = parameter(target, "weight");
   copy_leaves(*source, *target);
-  EXPECT_TRUE(held.is_same(target->weight));
-  EXPECT_TRUE(held.equal(source->weight));
-  EXPECT_TRUE(target->bias.equal(source->bias));
+  EXPECT_TRUE(held.is_same(parameter(target, "weight")));
+  EXPECT_TRUE(held.equal(parameter(source, "weight")));
+  EXPECT_TRUE(parameter(target, "bias").equal(parameter(source, "bias")));
   EXPECT_TRUE(held.requires_grad());
 }
 

@@ -80,22 +80,28 @@ at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at:
   return LinearFunction::apply(x, weight, optional(bias));
 }
 
+LinearRows LinearRows::detached() const { return {weight_.detach(), bias_.defined() ? bias_.detach() : bias_}; }
+
 LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const at::TensorOptions& options)
-    : weight(register_parameter("weight", at::empty({out, in}, options))) {
+    : weight_(register_parameter("weight", at::empty({out, in}, options))) {
   if (with_bias) {
-    bias = register_parameter("bias", at::empty({out}, options));
+    bias_ = register_parameter("bias", at::empty({out}, options));
   }
 }
 
 at::Tensor LinearImpl::forward(const at::Tensor& x) {
-  return !is_training() && PackedWeight::serves(x, weight, {}) ? packed_->multiply(x, weight, bias, {})
-                                                               : apply_linear(x, weight, bias);
+  return !is_training() && PackedWeight::serves(x, weight_, {}) ? packed_->multiply(x, weight_, bias_, {})
+                                                                : apply_linear(x, weight_, bias_);
 }
 
 at::Tensor LinearImpl::activated(const at::Tensor& x, Activation activation) {
-  return !is_training() && PackedWeight::serves(x, weight, activation)
-             ? packed_->multiply(x, weight, bias, activation)
-             : activate(apply_linear(x, weight, bias), activation);
+  return !is_training() && PackedWeight::serves(x, weight_, activation)
+             ? packed_->multiply(x, weight_, bias_, activation)
+             : activate(apply_linear(x, weight_, bias_), activation);
+}
+
+LinearRows LinearImpl::rows(std::int64_t begin, std::int64_t count) const {
+  return {weight_.narrow(0, begin, count), bias_.defined() ? bias_.narrow(0, begin, count) : bias_};
 }
 
 }  // namespace weft::layers

@@ -47,13 +47,11 @@ Heads SelfAttentionImpl::keys_of(const at::Tensor& x) {
   }
   const std::int64_t queries = config_.heads * config_.head_dim();
   const std::int64_t rest = 2 * config_.key_value_heads * config_.head_dim();
-  const at::Tensor bias = qkv->bias.defined() ? qkv->bias.narrow(0, queries, rest) : at::Tensor();
-  return split_heads(apply_linear(x, qkv->weight.narrow(0, queries, rest), bias), {0, config_.key_value_heads}, {});
+  return split_heads(qkv->rows(queries, rest)(x), {0, config_.key_value_heads}, {});
 }
 
 Heads SelfAttentionImpl::heads_of_fixed(const at::Tensor& x) const {
-  const at::Tensor bias = qkv->bias.defined() ? qkv->bias.detach() : at::Tensor();
-  return split_heads(apply_linear(x, qkv->weight.detach(), bias), {config_.heads, config_.key_value_heads}, {});
+  return split_heads(qkv->rows().detached()(x), {config_.heads, config_.key_value_heads}, {});
 }
 
 void SelfAttentionImpl::remember(const at::Tensor& x, attention::AttentionState& state) {

@@ -33,8 +33,8 @@ at::Tensor LongformerAttention::attend(const layers::Heads& heads, const at::Ten
   }
   const auto part = [&](std::int64_t which) {
     const std::int64_t width = config().hidden_size;
-    return attention::LinearWeights{global_qkv->weight.narrow(0, which * width, width),
-                                    global_qkv->bias.narrow(0, which * width, width)};
+    const layers::LinearRows rows = global_qkv->rows(which * width, width);
+    return attention::LinearWeights{rows.weight(), rows.bias()};
   };
   const attention::GlobalProjection projection{part(0), part(1), part(2), config().heads};
   at::Tensor mixed;
