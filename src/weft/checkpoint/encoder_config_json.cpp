@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "weft/checkpoint/config/hugging_face_fields.h"
-#include "weft/checkpoint/config/labels.h"
 #include "weft/checkpoint/reformer/encoder_config_json.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
+#include "weft/models/families/json/hugging_face_fields.h"
+#include "weft/models/families/json/labels.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -57,7 +57,7 @@ void read_fields(EncoderConfig& config, const Json& json, std::string_view where
   EncoderConfig::fields([&](const auto& field) {
     const auto found = json.find(std::string(field.name));
     if (found != json.end() && family_has_field(config.model_type, field.name)) {
-      read_hugging_face_field(*found, concat(where, ": ", field.name), field.name, config.*field.member);
+      models::read_hugging_face_field(*found, concat(where, ": ", field.name), field.name, config.*field.member);
     }
   });
 }
@@ -92,7 +92,7 @@ EncoderConfig encoder_config_from_json(const Json& json, std::string_view where)
   refuse_what_changes_the_result(family, json, where);
   EncoderConfig config = family.defaults;
   read_fields(config, json, where);
-  read_labels(config, json, where);
+  models::read_labels(config, json, where);
   models::validate(config, where);
   return config;
 }
@@ -100,7 +100,7 @@ EncoderConfig encoder_config_from_json(const Json& json, std::string_view where)
 Json encoder_config_to_json(const models::EncoderModelImpl& model) {
   const EncoderConfig config = settled(model);
   const auto parameters = model.parameters();
-  const char* const dtype = dtype_text(parameters.empty() ? at::kFloat : parameters.front().scalar_type());
+  const char* const dtype = models::dtype_text(parameters.empty() ? at::kFloat : parameters.front().scalar_type());
   if (config.body) {
     Json json = reformer_encoder_to_json(config, model.head());
     json["dtype"] = dtype;
@@ -114,14 +114,14 @@ Json encoder_config_to_json(const models::EncoderModelImpl& model) {
       return;
     }
     json[name] = value;
-    if (may_be_null(name) && json[name] < 0) {
+    if (models::may_be_null(name) && json[name] < 0) {
       json[name] = nullptr;
     }
     if (name == "attention_window" && config.attention_window.size() == 1) {
       json[name] = config.attention_window.front();  // transformers takes a list only when it has one for each layer
     }
   });
-  write_labels(json, config, model.head());
+  models::write_labels(json, config, model.head());
   json["dtype"] = dtype;
   return json;
 }

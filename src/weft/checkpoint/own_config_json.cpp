@@ -2,8 +2,6 @@
 // config.json of Weft's own models: every field that changes what a model is must be there.
 #include "weft/checkpoint/own_config_json.h"
 
-#include <algorithm>
-
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
@@ -16,41 +14,8 @@ using models::TransformerConfig;
 
 constexpr std::string_view kModelType = "weft";
 
-/// Fields that change how a model runs and not what it is, or that earlier versions did as their defaults say: a config
-/// may leave them out.
-constexpr std::string_view kOptional[] = {"loss_chunk_size",
-                                          "gradient_checkpointing",
-                                          "memory_length",
-                                          "vocabulary_cutoffs",
-                                          "compressed_memory_length",
-                                          "compression",
-                                          "compression_rate",
-                                          "vocabulary_division",
-                                          "variant",
-                                          "chunk_size_feed_forward",
-                                          "attention_head_size",
-                                          "axial_pos_shape",
-                                          "axial_pos_embds_dim",
-                                          "attention_bias",
-                                          "lm_head_bias",
-                                          "residual",
-                                          "picture_shape",
-                                          "position_stride",
-                                          "learned_slopes",
-                                          "initialization"};
-
 std::string_view architecture_of(const TransformerConfig& config) {
   return config.is_decoder ? "WeftForCausalLM" : "WeftForMaskedLM";
-}
-
-// A config of another version may lack a field whose default has changed since: none is filled in silently.
-void check_present(const Json& json, const std::string& where) {
-  TransformerConfig::fields([&](const auto& field) {
-    const bool optional = std::find(std::begin(kOptional), std::end(kOptional), field.name) != std::end(kOptional);
-    if (!optional && !json.contains(std::string(field.name))) {
-      fail(ErrorKind::kFormat, where, ": ", field.name, " is missing (", field.help, ")");
-    }
-  });
 }
 
 void check_architectures(const Json& json, const TransformerConfig& config, const std::string& where) {
@@ -68,7 +33,7 @@ TransformerConfig own_config_from_json(const Json& json, const std::filesystem::
   const std::string where = (directory / "config.json").string();
   TransformerConfig config;
   formats::update_from_json(config, json, where, {"architectures", "model_type", "weft_version"});
-  check_present(json, where);
+  formats::check_complete<TransformerConfig>(json, where);
   check_architectures(json, config, where);
   config.directory = directory;
   models::validate(config, where);

@@ -31,6 +31,7 @@ struct Field {
   std::optional<double> minimum = std::nullopt;
   std::optional<double> maximum = std::nullopt;
   std::vector<std::string_view> choices = {};
+  std::string_view version = {};
 
   Field(std::string_view its_name, Value Config::* its_member, std::string_view its_help)
       : name(its_name), member(its_member), help(its_help) {}
@@ -44,6 +45,12 @@ struct Field {
   /// A lower end only; `low` belongs to the range.
   Field& at_least(double low) {
     minimum = low;
+    return *this;
+  }
+  /// The version that brought the field: a file from before may lack it, and the default says what that version did. A
+  /// field without one must be there (formats::check_complete).
+  Field& since(std::string_view its_version) {
+    version = its_version;
     return *this;
   }
   /// The strings that are allowed; any string is where there are none.

@@ -56,6 +56,17 @@ Json only_fields_of(const Json& json) {
   return mine;
 }
 
+/// Throws kFormat where `json` lacks a field that names no version which brought it (Field::since): nothing is filled
+/// in silently.
+template <class Config>
+void check_complete(const Json& json, std::string_view where) {
+  Config::fields([&](const auto& field) {
+    if (field.version.empty() && !json.contains(std::string(field.name))) {
+      fail(ErrorKind::kFormat, where, ": ", field.name, " is missing (", field.help, ")");
+    }
+  });
+}
+
 /// Sets the fields that `json` names and checks them all; `config` is unchanged when anything is wrong. A key that is
 /// neither a field nor `ignored` is an error. Errors: kFormat for keys and types, kArgument for values out of range.
 template <class Config>

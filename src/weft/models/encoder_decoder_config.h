@@ -154,15 +154,18 @@ struct EncoderDecoderConfig {
               .range(-1, 1 << 24));
     visit(Field{"loss_chunk_size", &C::loss_chunk_size,
                 "positions whose logits are in memory at once; 0 lets Weft choose"}
-              .at_least(0));
+              .at_least(0)
+              .since("0.1.0"));
     visit(Field{"gradient_checkpointing", &C::gradient_checkpointing,
-                "save memory: compute each layer again in the backward pass"});
+                "save memory: compute each layer again in the backward pass"}
+              .since("0.1.0"));
     visit(
         Field{"alignment_layer", &C::alignment_layer,
               "layer of the decoder, from 0, with the head of attention to the source that has learned alignments; -1 "
               "for none, or to learn them in the last but one"}
-            .range(-1, 4095));
-    visit(Field{"alignment_head", &C::alignment_head, "that head, from 0"}.range(0, 4095));
+            .range(-1, 4095)
+            .since("0.1.0"));
+    visit(Field{"alignment_head", &C::alignment_head, "that head, from 0"}.range(0, 4095).since("0.1.0"));
     visit(Field{"tokenizer_class", &C::tokenizer_class, "how text becomes ids"}.one_of(
         {"bytes", "sentencepiece", "huggingface"}));
   }

@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "weft/checkpoint/config/hugging_face_fields.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
 #include "weft/core/log.h"
@@ -18,6 +17,7 @@
 #include "weft/core/version.h"
 #include "weft/formats/tensor_file.h"
 #include "weft/models/families/encoder_decoder_family.h"
+#include "weft/models/families/json/hugging_face_fields.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -32,9 +32,6 @@ constexpr std::string_view kOwnClass = "WeftForConditionalGeneration";
 /// Fields that mean nothing in a model of Weft's own.
 constexpr std::array<std::string_view, 4> kFamilyFields{"attention_window", "attention_type", "block_size",
                                                         "num_random_blocks"};
-/// Fields that change how a model runs and not what it is: a config of Weft's may leave them out.
-constexpr std::array<std::string_view, 4> kMayLack{"loss_chunk_size", "gradient_checkpointing", "alignment_layer",
-                                                   "alignment_head"};
 /// Fields that a Hugging Face config.json has by the name that they have here, where Weft wrote them.
 constexpr std::array<std::string_view, 2> kOwnFields{"alignment_layer", "alignment_head"};
 /// Members of a Hugging Face config.json that Weft writes itself.
@@ -81,7 +78,7 @@ EncoderDecoderConfig own_from_json(const Json& json, const std::string& where) {
   }
   formats::update_from_json(config, fields, where);
   EncoderDecoderConfig::fields([&](const auto& field) {
-    const bool needed = !is_one_of(kFamilyFields, field.name) && !is_one_of(kMayLack, field.name);
+    const bool needed = field.version.empty() && !is_one_of(kFamilyFields, field.name);
     if (needed && !json.contains(std::string(field.name))) {
       fail(ErrorKind::kFormat, where, ": ", field.name, " is missing (", field.help, ")");
     }
@@ -229,7 +226,7 @@ EncoderDecoderConfig family_from_json(const Json& given, const EncoderDecoderFam
     const auto found = name.empty() ? json.end() : json.find(name);
     const bool silent = found == json.end() || (found->is_null() && name == "decoder_vocab_size");
     if (!silent) {
-      read_hugging_face_field(*found, concat(where, ": ", name), field.name, config.*field.member);
+      models::read_hugging_face_field(*found, concat(where, ": ", name), field.name, config.*field.member);
     }
   });
   if (config.decoder_vocab_size == config.vocab_size) {
@@ -256,7 +253,7 @@ Json family_to_json(const EncoderDecoderConfig& config, at::ScalarType dtype) {
       return;
     }
     json[name] = config.*field.member;
-    if (may_be_null(field.name) && json[name] < 0) {
+    if (models::may_be_null(field.name) && json[name] < 0) {
       json[name] = nullptr;
     }
   });
@@ -269,7 +266,7 @@ Json family_to_json(const EncoderDecoderConfig& config, at::ScalarType dtype) {
   if (!config.other_settings.empty()) {
     json.update(formats::parse_json(config.other_settings, "config.json"));
   }
-  json["dtype"] = dtype_text(dtype);
+  json["dtype"] = models::dtype_text(dtype);
   return json;
 }
 

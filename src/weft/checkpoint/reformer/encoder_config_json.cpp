@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "weft/checkpoint/config/hugging_face_fields.h"
-#include "weft/checkpoint/config/labels.h"
 #include "weft/checkpoint/reformer/config_json.h"
 #include "weft/core/error.h"
 #include "weft/models/families/family.h"
+#include "weft/models/families/json/hugging_face_fields.h"
+#include "weft/models/families/json/labels.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -21,7 +21,7 @@ using models::EncoderConfig;
 template <typename Value>
 void read_field(const Json& json, const std::string& where, const char* name, Value& value) {
   if (const auto found = json.find(name); found != json.end()) {
-    read_hugging_face_field(*found, where + ": " + name, name, value);
+    models::read_hugging_face_field(*found, where + ": " + name, name, value);
   }
 }
 
@@ -37,7 +37,7 @@ EncoderConfig reformer_encoder_from_json(const Json& json, const std::filesystem
   read_field(json, where, "bos_token_id", config.bos_token_id);
   read_field(json, where, "eos_token_id", config.eos_token_id);
   read_field(json, where, "classifier_dropout", config.classifier_dropout);
-  read_labels(config, json, where);
+  models::read_labels(config, json, where);
   models::validate(config, where);
   return config;
 }
@@ -51,7 +51,7 @@ Json reformer_encoder_to_json(const EncoderConfig& config, models::Head head) {
     json[name] = number_or_null(id);
   }
   json["classifier_dropout"] = config.classifier_dropout < 0.0 ? Json() : Json(config.classifier_dropout);
-  write_labels(json, config, head);
+  models::write_labels(json, config, head);
   return json;
 }
 

@@ -13,7 +13,7 @@
 
 #include "weft/formats/config_json.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 
 /// Whether a field may be null in JSON, which is -1 here.
 inline bool may_be_null(std::string_view field) {
@@ -56,4 +56,4 @@ inline const char* dtype_text(at::ScalarType dtype) {
   }
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

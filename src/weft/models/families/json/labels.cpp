@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels in both forms, and what goes with them.
-#include "weft/checkpoint/config/labels.h"
+#include "weft/models/families/json/labels.h"
 
 #include <algorithm>
 #include <string>
@@ -10,12 +10,10 @@
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
 
 using formats::Json;
-using models::EncoderConfig;
-using models::Head;
 
 /// A name that is a number or a boolean in JSON counts as it is written there; one that is null is none.
 std::string label_text(const Json& label, std::size_t id) {
@@ -84,4 +82,4 @@ void write_labels(Json& json, const EncoderConfig& config, Head head) {
   }
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models
