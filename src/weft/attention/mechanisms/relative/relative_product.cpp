@@ -313,6 +313,19 @@ at::Tensor computed_output(const RelativeCall& call) {
   return output;
 }
 
+/// What the backward pass needs of a call besides its tensors, which autograd keeps.
+struct RelativeState : torch::CustomClassHolder {
+  RelativeCall call;
+};
+
+RelativeCall without_tensors(RelativeCall call) {
+  for (at::Tensor* tensor : {&call.query, &call.key, &call.value, &call.distances, &call.content_bias,
+                             &call.distance_bias, &call.keep, &call.added.scores}) {
+    *tensor = at::Tensor();
+  }
+  return call;
+}
+
 struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
   /// `tensors` are those of the call, for autograd to find.
   static at::Tensor forward(AutogradContext* context, at::TensorList /*tensors*/, const RelativeCall& call) {
@@ -320,12 +333,10 @@ struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
         has_relative_kernel(call) ? relative_kernel_forward(call) : Forward{computed_output(call), at::Tensor()};
     context->save_for_backward({call.query, call.key, call.value, call.distances, call.content_bias, call.distance_bias,
                                 call.keep, found.output, found.log_sum_exp, call.added.scores});
-    context->saved_data["reaches"] = call.reaches;
-    context->saved_data["seen"] = call.seen;
-    context->saved_data["numbers"] = std::vector<std::int64_t>{
-        call.nearest,   call.query_offset, call.left, call.causal ? 1 : 0, static_cast<std::int64_t>(call.seed),
-        call.added.zero};
-    context->saved_data["dropout"] = call.dropout;
+    const auto state = c10::make_intrusive<RelativeState>();
+    state->call = without_tensors(call);
+    context->saved_data["state"] =
+        c10::IValue::make_capsule(c10::static_intrusive_pointer_cast<torch::CustomClassHolder>(state));
     return found.output;
   }
 
@@ -336,23 +347,16 @@ struct RelativeFunction : torch::autograd::Function<RelativeFunction> {
     }
     const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
     const variable_list saved = context->get_saved_variables();
-    const auto numbers = context->saved_data["numbers"].toIntVector();
-    const RelativeCall call{.query = saved[0],
-                            .key = saved[1],
-                            .value = saved[2],
-                            .distances = saved[3],
-                            .content_bias = saved[4],
-                            .distance_bias = saved[5],
-                            .keep = saved[6],
-                            .nearest = numbers[0],
-                            .query_offset = numbers[1],
-                            .left = numbers[2],
-                            .causal = numbers[3] == 1,
-                            .dropout = context->saved_data["dropout"].toDouble(),
-                            .seed = static_cast<std::uint64_t>(numbers[4]),
-                            .added = {saved[9], numbers[5]},
-                            .reaches = context->saved_data["reaches"].toIntVector(),
-                            .seen = context->saved_data["seen"].toStringRef()};
+    RelativeCall call =
+        c10::static_intrusive_pointer_cast<RelativeState>(context->saved_data["state"].toCapsule())->call;
+    call.query = saved[0];
+    call.key = saved[1];
+    call.value = saved[2];
+    call.distances = saved[3];
+    call.content_bias = saved[4];
+    call.distance_bias = saved[5];
+    call.keep = saved[6];
+    call.added.scores = saved[9];
     if (saved[8].defined()) {  // of the kernel
       const RelativeGradients found = relative_kernel_backward(call, {saved[7], saved[8]}, gradients[0]);
       return as_asked({found.query, found.key, found.value, found.distances, found.content_bias, found.distance_bias},
