@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace weft {
 
@@ -34,11 +35,19 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
-/// Joins anything that prints to a stream: `concat("head_dim must be ", expected, ", found ", found)`.
+/// Joins anything that prints to a stream: `concat("head_dim must be ", expected, ", found ", found)`. A part that is a
+/// function without arguments is what it returns.
 template <typename... Parts>
 std::string concat(const Parts&... parts) {
   std::ostringstream stream;
-  (stream << ... << parts);
+  const auto print = [&stream](const auto& part) {
+    if constexpr (std::is_invocable_v<decltype(part)>) {
+      stream << part();
+    } else {
+      stream << part;
+    }
+  };
+  (print(parts), ...);
   return stream.str();
 }
 
@@ -48,7 +57,8 @@ template <typename... Parts>
   throw Error(kind, concat(parts...));
 }
 
-/// Throws Error(kArgument) unless `condition` holds.
+/// Throws Error(kArgument) unless `condition` holds. Nothing is printed where it holds: a part that costs something to
+/// make is given as a function, `[&] { return joined(names, ", "); }`, and a text from elsewhere as Quoted (quote.h).
 template <typename... Parts>
 void require(bool condition, const Parts&... parts) {
   if (!condition) [[unlikely]] {
