@@ -2,6 +2,10 @@
 // What a directory turns out to be, told from one look at its config.json.
 #include "weft/checkpoint/open_model.h"
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "models/small_encoder.h"
@@ -9,6 +13,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/checkpoint/average.h"
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/core/files.h"
@@ -51,6 +56,45 @@ TEST(OpenModel, NamesTheFamiliesWhereItKnowsNone) {
   const OpenedModel opened = open_model(folder.path());
   test::expect_error(ErrorKind::kUnsupported, {"bert, roberta, longformer, big_bird", "'t5'"},
                      [&] { opened.is_encoder(); });
+}
+
+TEST(OpenModel, SaysWhatAModelCanDo) {
+  const test::TemporaryDirectory folder;
+  save_encoder(folder / "encoder", test::small_encoder(test::small_encoder_config("bert"), models::Head::kNone));
+  save_model(folder / "decoder", test::make_model(test::small_config()), *text::make_byte_tokenizer());
+  models::TransformerConfig masked = test::small_config();
+  masked.is_decoder = false;
+  save_model(folder / "masked", test::make_model(masked), *text::make_byte_tokenizer());
+  models::EncoderDecoderConfig pair;
+  pair.d_model = 16;
+  pair.encoder_layers = pair.decoder_layers = 1;
+  pair.encoder_ffn_dim = pair.decoder_ffn_dim = 16;
+  pair.eos_token_id = 1;
+  save_encoder_decoder(folder / "pair", models::EncoderDecoder(pair), *text::make_byte_tokenizer());
+  using enum Ability;
+  struct Row {
+    const char* name;
+    std::vector<Ability> has;
+  };
+  for (const auto& [name, has] : {Row{"encoder", {kRead}}, Row{"decoder", {kPredict, kContinue}},
+                                  Row{"masked", {kPredict}}, Row{"pair", {kWrite}}}) {
+    const OpenedModel opened = open_model(folder / name);
+    for (const Ability ability : {kRead, kWrite, kPredict, kContinue, kDraw}) {
+      const bool can = std::find(has.begin(), has.end(), ability) != has.end();
+      EXPECT_EQ(opened.can(ability), can) << name << " " << static_cast<int>(ability);
+      if (can) {
+        EXPECT_NO_THROW(opened.need(ability));
+        EXPECT_GT(opened.facts(ability).reads.vocabulary, 0);
+      } else {
+        EXPECT_THROW(opened.need(ability), Error) << name << " " << static_cast<int>(ability);
+      }
+    }
+  }
+  constexpr std::array kWays{Way<int>{kWrite, 1}, Way<int>{kContinue, 2}};
+  EXPECT_EQ(way_of(open_model(folder / "pair"), kWays), 1);
+  EXPECT_EQ(way_of(open_model(folder / "decoder"), kWays), 2);
+  test::expect_error(ErrorKind::kUnsupported, {"masked", "continues no prompt", "weft eval"},
+                     [&] { way_of(open_model(folder / "masked"), kWays); });
 }
 
 // Links out of the directory, as an archive of other people may hold them.

@@ -98,6 +98,8 @@ EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
   return open_model(directory).encoder_config();
 }
 
+EncoderConfig load_encoder_config(const OpenedModel& directory) { return directory.encoder_config(); }
+
 EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions& options) {
   const EncoderConfig& read = directory.encoder_config();
   const Head head = options.head ? *options.head : directory.head();

@@ -16,6 +16,8 @@ namespace weft::checkpoint {
 // open_model() for one answer alone.
 bool is_encoder_directory(const std::filesystem::path& directory);
 models::EncoderConfig load_encoder_config(const std::filesystem::path& directory);
+/// The config of what load_encoder() opens. Errors: as need(Ability::kRead).
+models::EncoderConfig load_encoder_config(const OpenedModel& directory);
 
 /// How load_encoder() reads a directory.
 struct EncoderLoadOptions {

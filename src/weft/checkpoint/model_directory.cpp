@@ -60,7 +60,15 @@ void check_tokenizer(const TransformerConfig& config, const text::Tokenizer& tok
           " is smaller than the tokeniser's ", tokenizer.vocabulary_size());
 }
 
-TransformerConfig load_config(const std::filesystem::path& directory) { return open_model(directory).own_config(); }
+TransformerConfig load_config(const std::filesystem::path& directory) { return load_config(open_model(directory)); }
+TransformerConfig load_config(const OpenedModel& directory) { return directory.own_config(); }
+
+std::unique_ptr<text::Tokenizer> load_tokenizer(const OpenedModel& directory) {
+  directory.need(Ability::kPredict);
+  std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(directory.path(), directory.json());
+  check_tokenizer(directory.own_config(), *tokenizer, quote(directory.path().native(), 4096));
+  return tokenizer;
+}
 
 void save_model(const std::filesystem::path& directory, const models::LanguageModel& model,
                 const text::Tokenizer& tokenizer) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +19,16 @@ namespace weft::checkpoint {
 
 /// open_model() for the config alone.
 models::TransformerConfig load_config(const std::filesystem::path& directory);
+/// The config of what load_model() opens. Errors: as need() of Ability::kPredict or kDraw.
+models::TransformerConfig load_config(const OpenedModel& directory);
 
 /// Errors: kArgument naming `where` for a tokeniser of another kind than config.json says, or with more ids than the
 /// model has rows.
 void check_tokenizer(const models::TransformerConfig& config, const text::Tokenizer& tokenizer, std::string_view where);
+
+/// The tokeniser of a model that predicts tokens of a text. Errors: as need(Ability::kPredict), text::load_tokenizer()
+/// and check_tokenizer().
+std::unique_ptr<text::Tokenizer> load_tokenizer(const OpenedModel& directory);
 
 /// Writes config.json, model.safetensors and the tokeniser's file. A new directory appears whole; in one that exists
 /// (which may hold other files) each file is replaced atomically, config.json last. Errors: kIo; kArgument when the

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "weft/checkpoint/ability.h"
+#include "weft/checkpoint/facts.h"
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_config.h"
 #include "weft/models/encoder_decoder_config.h"
@@ -26,6 +28,14 @@ class OpenedModel {
   const std::filesystem::path& root() const noexcept { return root_; }
   /// config.json as it was read: an object with a model_type.
   const formats::Json& json() const noexcept { return json_; }
+  /// Whether it has the ability, by a valid config. Errors: those of the config; kUnsupported for a model_type that
+  /// Weft does not open.
+  bool can(Ability ability) const;
+  /// Errors: as can(); kUnsupported or kFormat where it has not, naming the directory, what it holds and the commands
+  /// that open such a model.
+  void need(Ability ability) const;
+  /// What it is for whoever asks for `ability`. Errors: those of need().
+  Facts facts(Ability ability) const;
   /// Whether it is an encoder of a published family, with a valid config, and not a model of Weft's own (a decoder or
   /// encoder that `weft train` made of nothing). False for an encoder-decoder. Errors: kUnsupported for every other
   /// model, as encoder_config().

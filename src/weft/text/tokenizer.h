@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/core/disk/model_file.h"
+#include "weft/formats/config_json.h"
 
 namespace weft::text {
 
@@ -38,6 +39,8 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const FilePlace& model_file);
 /// bytes: from 2 on where its config.json says so (`tokenizer_class` "bytes+2", or `model_type` "reformer"). Both at
 /// once are a kFormat error.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
+/// The same for whoever has read the directory's config.json, an object.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory, const formats::Json& config);
 
 /// For each id whether it begins a word: its text behind another token begins with white space, or follows it. Errors:
 /// kFormat for more than 2^24 ids.

@@ -91,6 +91,10 @@ EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory, cons
   return load_encoder_decoder(open_model(directory), options);
 }
 
+EncoderDecoderConfig load_encoder_decoder_config(const OpenedModel& directory) {
+  return directory.encoder_decoder_config();
+}
+
 std::unique_ptr<text::PairTokenizer> load_pair_tokenizer(const OpenedModel& directory) {
   const EncoderDecoderConfig& config = directory.encoder_decoder_config();
   if (config.model_type != "weft") {

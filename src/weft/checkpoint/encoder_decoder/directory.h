@@ -31,6 +31,9 @@ models::EncoderDecoder load_encoder_decoder(const OpenedModel& directory,
 models::EncoderDecoder load_encoder_decoder(const std::filesystem::path& directory,
                                             const EncoderDecoderLoadOptions& options = {});
 
+/// The config of what load_encoder_decoder() opens. Errors: as need(Ability::kWrite).
+models::EncoderDecoderConfig load_encoder_decoder_config(const OpenedModel& directory);
+
 /// The tokeniser of such a directory: that of its family, or of a model of Weft's own, which reads a text as `weft
 /// train` did: eos_token_id behind it and nothing before it, whatever frame the tokeniser's files name. Errors: as
 /// text::load_pair_tokenizer and text::load_tokenizer; kArgument for an own model without eos_token_id.

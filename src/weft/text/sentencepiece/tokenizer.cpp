@@ -60,8 +60,7 @@ bool says(const formats::Json& config, const char* field, const formats::Json& v
 }
 
 // Bytes have no file of their own: config.json says where they begin.
-std::int64_t first_byte(const std::filesystem::path& directory) {
-  const formats::Json config = config_of(directory);
+std::int64_t first_byte(const std::filesystem::path& directory, const formats::Json& config) {
   const bool reformer = says(config, "model_type", "reformer");
   // An encoder may have the mask behind the bytes.
   const bool masked = says(config, "vocab_size", 259) && !says(config, "is_decoder", true);
@@ -80,13 +79,24 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const FilePlace& model_file) {
                                                   quote(model_file.path().native(), 4096));
 }
 
-bool has_reformer_pieces(const std::filesystem::path& directory) {
-  return ModelFile(directory, kReformerFileName).exists() && !ModelFile(directory, "tokenizer.json").exists() &&
-         says(config_of(directory), "model_type", "reformer");
+namespace {
+
+bool may_have_reformer_pieces(const std::filesystem::path& directory) {
+  return ModelFile(directory, kReformerFileName).exists() && !ModelFile(directory, "tokenizer.json").exists();
 }
 
-std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory) {
-  if (has_reformer_pieces(directory)) {
+}  // namespace
+
+bool has_reformer_pieces(const std::filesystem::path& directory) {
+  return may_have_reformer_pieces(directory) && says(config_of(directory), "model_type", "reformer");
+}
+
+namespace {
+
+// `config` gives config.json, which is read where it decides something.
+template <typename Config>
+std::unique_ptr<Tokenizer> load_from(const std::filesystem::path& directory, const Config& config) {
+  if (may_have_reformer_pieces(directory) && says(config(), "model_type", "reformer")) {
     return load_sentencepiece(ModelFile(directory, kReformerFileName));
   }
   const ModelFile file(directory, kFileName);
@@ -99,7 +109,17 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
   if (hugging_face) {
     return std::make_unique<HuggingFaceTokenizer>(directory);
   }
-  return present ? load_sentencepiece(file) : make_byte_tokenizer(first_byte(directory));
+  return present ? load_sentencepiece(file) : make_byte_tokenizer(first_byte(directory, config()));
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory) {
+  return load_from(directory, [&] { return config_of(directory); });
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory, const formats::Json& config) {
+  return load_from(directory, [&]() -> const formats::Json& { return config; });
 }
 
 }  // namespace weft::text

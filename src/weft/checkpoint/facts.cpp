@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The facts of each kind of config, and what a model needs for an ability.
+#include <algorithm>
+
+#include "weft/checkpoint/open_model.h"
+#include "weft/core/error.h"
+#include "weft/core/quote.h"
+#include "weft/models/families/family.h"
+
+namespace weft::checkpoint {
+namespace {
+
+constexpr std::int64_t kKeysAndValues = 2;
+
+inspect::ModelShape layer_shape(std::int64_t width, std::int64_t inner, std::int64_t vocabulary) {
+  inspect::ModelShape shape;
+  shape.layers = 1;
+  shape.heads = 1;
+  shape.width = width;
+  shape.feed_forward = inner;
+  shape.vocabulary = vocabulary;
+  return shape;
+}
+
+// Numbers that a token has inside of a layer. Of a star_transformer queries, the keys and values of the five things
+// that a token sees, and sums: 13 times the columns of its heads in float32, and as much as 17 times in bfloat16.
+std::int64_t inner_width(const models::EncoderConfig& config) {
+  constexpr std::int64_t kStarRows = 17;
+  const bool is_star = models::find_family(config.model_type).is_star;
+  const std::int64_t columns = is_star ? config.num_attention_heads * config.attention_head_size : 0;
+  return std::max(config.intermediate_size, kStarRows * columns);
+}
+
+Facts facts_of(const models::EncoderConfig& config, models::Head head) {
+  const std::int64_t vocabulary = head == models::Head::kMaskedLanguageModel ? config.vocab_size : 0;
+  return {.family = config.model_type,
+          .reads = {.stack = {config.num_hidden_layers, config.num_attention_heads},
+                    .vocabulary = config.vocab_size,
+                    .token_types = config.type_vocab_size,
+                    .passes_types = config.model_type == "bert",
+                    .longest = config.maximum_length(),
+                    .limit = config.maximum_length(),
+                    .width = config.output_size()},
+          .costs = {.layer = layer_shape(config.hidden_size, inner_width(config), vocabulary)}};
+}
+
+Facts facts_of(const models::EncoderDecoderConfig& config) {
+  const auto limit = [&](std::int64_t positions) {
+    return config.position_embedding == "learned" ? std::optional(positions) : std::nullopt;
+  };
+  const std::int64_t inner = std::max(config.encoder_ffn_dim, config.decoder_ffn_dim);
+  return {.family = config.model_type,
+          .reads = {.stack = {config.encoder_layers, config.encoder_attention_heads},
+                    .vocabulary = config.vocab_size,
+                    .longest = config.max_source_positions,
+                    .limit = limit(config.max_source_positions),
+                    .width = config.d_model},
+          .writes = WritingFacts{.stack = {config.decoder_layers, config.decoder_attention_heads},
+                                 .vocabulary = config.target_vocab_size(),
+                                 .longest = config.max_target_positions,
+                                 .limit = limit(config.max_target_positions)},
+          .costs = {.layer = layer_shape(config.d_model, inner, 0),
+                    .state = config.decoder_layers * kKeysAndValues * config.d_model,
+                    .scores = config.target_vocab_size()}};
+}
+
+Facts facts_of(const models::TransformerConfig& config, std::string family) {
+  const std::int64_t columns = config.key_value_heads() * config.head_dim();
+  return {.family = std::move(family),
+          .reads = {.stack = {config.num_hidden_layers, config.num_attention_heads},
+                    .vocabulary = config.vocab_size,
+                    .longest = config.max_position_embeddings,
+                    .limit = models::position_limit(config),
+                    .width = config.output_size(),
+                    .is_causal = config.is_decoder,
+                    .picture = config.picture_shape},
+          .costs = {.layer = layer_shape(config.hidden_size, config.feed_forward_size(), 0),
+                    .state = config.num_hidden_layers * kKeysAndValues * columns,
+                    .scores = config.vocab_size,
+                    .is_float32 = true}};
+}
+
+}  // namespace
+
+Facts OpenedModel::facts(Ability ability) const {
+  need(ability);
+  switch (ability) {
+    case Ability::kRead:
+      return facts_of(encoder_config(), head());
+    case Ability::kWrite:
+      return facts_of(encoder_decoder_config());
+    default:
+      return facts_of(own_config(), json_.at("model_type").get<std::string>());
+  }
+}
+
+}  // namespace weft::checkpoint
