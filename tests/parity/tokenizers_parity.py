@@ -13,13 +13,14 @@ import subprocess
 import sys
 import tempfile
 
-from transformers import BertTokenizer, BigBirdTokenizer, PreTrainedTokenizerFast, RobertaTokenizer
+from transformers import BertTokenizer, BigBirdTokenizer, CamembertTokenizer, DistilBertTokenizer, PreTrainedTokenizerFast, RobertaTokenizer, XLMRobertaTokenizer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("WEFT_TEST_TEXT", str(ROOT / "build/release/bin/test_text"))
 MASK = {"lstrip": True, "rstrip": False, "single_word": False, "normalized": False}
 ROBERTA_FILES = {"roberta-base-vocab.json": "vocab.json", "gpt2-roberta-merges.txt": "merges.txt"}
 BIG_BIRD_FILES = {"bigbird_gpt2.model": "spiece.model"}
+FAIRSEQ_FILES = {"spm_test_model.model": "sentencepiece.bpe.model"}
 CASES = {
     "bert-uncased": (BertTokenizer, {"bert-base-uncased-vocab.txt": "vocab.txt"}, {}),
     "bert-cased": (BertTokenizer, {"bert-base-cased-vocab.txt": "vocab.txt"}, {
@@ -38,6 +39,13 @@ CASES = {
     "big_bird": (BigBirdTokenizer, BIG_BIRD_FILES, {}),
     "big_bird-mask": (BigBirdTokenizer, BIG_BIRD_FILES, {
         "tokenizer_config.json": {"added_tokens_decoder": {"67": {"content": "[MASK]", "special": True, **MASK}}}}),
+    "xlm-roberta": (XLMRobertaTokenizer, FAIRSEQ_FILES, {
+        "tokenizer_config.json": {"tokenizer_class": "XLMRobertaTokenizer"},
+        "special_tokens_map.json": {"mask_token": {"content": "<mask>", **MASK}}}),
+    "camembert": (CamembertTokenizer, FAIRSEQ_FILES, {"tokenizer_config.json": {"tokenizer_class": "CamembertTokenizer"}}),
+    "camembert-config": (CamembertTokenizer, FAIRSEQ_FILES, {"config.json": {"model_type": "camembert"}}),
+    "distilbert": (DistilBertTokenizer, {"bert-base-cased-vocab.txt": "vocab.txt"}, {
+        "tokenizer_config.json": {"tokenizer_class": "DistilBertTokenizer", "do_lower_case": False}}),
     "t5": (PreTrainedTokenizerFast, {"t5-small-tokenizer.json": "tokenizer.json"}, {}),
 }
 PIECES = (

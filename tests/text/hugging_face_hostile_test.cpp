@@ -157,14 +157,18 @@ TEST_F(Hostile, TokensThatAreNotUtf8) {
 }
 
 TEST_F(Hostile, SentencePieceModels) {
-  copy("big_bird");
-  const std::string whole = read_file(kFixtures / "big_bird/spiece.model");
-  for (std::size_t size = 1; size < whole.size(); size += 37) {
-    write("spiece.model", whole.substr(0, size) + "\x0a\x7f");
+  for (const auto& [family, file] :
+       {std::pair{"big_bird", "spiece.model"}, std::pair{"camembert", "sentencepiece.bpe.model"}}) {
+    copy(family);
+    const std::string whole = read_file(kFixtures / family / file);
+    for (std::size_t size = 1; size < whole.size(); size += 37) {
+      write(file, whole.substr(0, size) + "\x0a\x7f");
+      expect_refused({"not a sound SentencePiece model"});
+    }
+    write(file, "text, and no model");
     expect_refused({"not a sound SentencePiece model"});
+    std::filesystem::remove(directory_ / file);
   }
-  write("spiece.model", "text, and no model");
-  expect_refused({"not a sound SentencePiece model"});
 }
 
 class LongText : public ::testing::TestWithParam<const char*> {};
@@ -179,7 +183,7 @@ TEST_P(LongText, AMegabyteOfOneThing) {
   EXPECT_FALSE(tokenizer.encode_windows(std::string(1 << 18, '\xFF'), options).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Hostile, LongText, ::testing::Values("bert", "roberta", "big_bird"),
+INSTANTIATE_TEST_SUITE_P(Hostile, LongText, ::testing::Values("bert", "roberta", "big_bird", "xlm_roberta"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -189,7 +189,8 @@ TEST_P(Family, ServesSeveralThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(HuggingFace, Family, ::testing::Values("bert", "roberta", "big_bird", "json"),
+INSTANTIATE_TEST_SUITE_P(HuggingFace, Family,
+                         ::testing::Values("bert", "roberta", "big_bird", "json", "xlm_roberta", "camembert"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Copies a fixture's tokeniser and lays tokenizer_config.json over it.
@@ -277,9 +278,40 @@ TEST(HuggingFace, ClassesOfOtherFamilies) {
   std::filesystem::copy_file(kHuggingFace / "bert/vocab.txt", directory / "vocab.txt");
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "BertTokenizerFast"})");
   EXPECT_EQ(HuggingFaceTokenizer(directory.path()).special(SpecialRole::kMask), 4);
+  EXPECT_EQ(HuggingFaceTokenizer(directory.path()).type_ids(), true);
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "DistilBertTokenizer"})");
+  EXPECT_EQ(HuggingFaceTokenizer(directory.path()).special(SpecialRole::kMask), 4);
+  EXPECT_EQ(HuggingFaceTokenizer(directory.path()).type_ids(), false);
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "MPNetTokenizer"})");
   expect_error(ErrorKind::kUnsupported, {"'MPNetTokenizer'", "tokenizer.json only"},
                [&] { HuggingFaceTokenizer(directory.path()); });
+}
+
+// XLM-RoBERTa and CamemBERT call the file alike and number its pieces differently.
+TEST(HuggingFace, PiecesThatTwoClassesRead) {
+  const TemporaryDirectory directory;
+  const std::string model = read_file(kHuggingFace / "camembert/sentencepiece.bpe.model");
+  write_file_atomically(directory / "sentencepiece.bpe.model", model);
+  const auto load = [&] { return HuggingFaceTokenizer(directory.path()).find("<ent>"); };
+  expect_error(ErrorKind::kFormat, {"sentencepiece.bpe.model", "tokenizer_class", "model_type"}, load);
+  write_file_atomically(directory / "config.json", R"({"model_type": "camembert"})");
+  EXPECT_EQ(load(), 7);
+  const TemporaryDirectory copy;
+  HuggingFaceTokenizer(directory.path()).save(copy.path());
+  EXPECT_EQ(HuggingFaceTokenizer(copy.path()).find("<ent>"), 7) << "without the config.json";
+  write_file_atomically(directory / "config.json", R"({"model_type": "xlm-roberta"})");
+  EXPECT_EQ(load(), 4);
+  EXPECT_EQ(HuggingFaceTokenizer(directory.path()).encode_windows("the <mask>").front().offsets.end()[-2].begin, 3)
+      << "a mask has the blank before it";
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "CamembertTokenizerFast"})");
+  EXPECT_EQ(load(), 7) << "the class goes first";
+  write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "MBartTokenizer"})");
+  expect_error(ErrorKind::kUnsupported, {"'MBartTokenizer'", "tokenizer.json only"}, load);
+  std::filesystem::remove(directory / "tokenizer_config.json");
+  std::string other = model;
+  other.replace(other.find("<s>"), 3, "<z>");
+  write_file_atomically(directory / "sentencepiece.bpe.model", other);
+  expect_error(ErrorKind::kFormat, {"sentencepiece.bpe.model", "<unk>, <s>, </s>", "piece 1 is '<z>'"}, load);
 }
 
 }  // namespace

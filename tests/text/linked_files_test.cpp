@@ -61,9 +61,9 @@ TEST_P(LinkedFiles, AreNotRead) {
 
 INSTANTIATE_TEST_SUITE_P(Families, LinkedFiles,
                          ::testing::Values(Case{"tokenizers/bert"}, Case{"tokenizers/roberta"}, Case{"tokenizers/json"},
-                                           Case{"tokenizers/big_bird"}, Case{"pairs/pegasus", true},
-                                           Case{"pairs/bigbird_pegasus", true}, Case{"pairs/marian-codes", true},
-                                           Case{"pairs/marian-separate", true}));
+                                           Case{"tokenizers/big_bird"}, Case{"tokenizers/camembert"},
+                                           Case{"pairs/pegasus", true}, Case{"pairs/bigbird_pegasus", true},
+                                           Case{"pairs/marian-codes", true}, Case{"pairs/marian-separate", true}));
 
 TEST(LinkedFiles, OfOlderVocabulariesAreNotRead) {
   const test::TemporaryDirectory temporary;

@@ -19,6 +19,7 @@ inline constexpr std::array kHuggingFaceTokenizerFiles{
     "vocab.json",
     "merges.txt",
     "spiece.model",
+    "sentencepiece.bpe.model",
 };
 
 /// Writes the file `name` of the directory `from` into the directory `to`, under the name `as` where that is given;

@@ -6,6 +6,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/text/hugging_face/tokenizer_classes.h"
 #include "weft/training/processes/process_group.h"
 
 namespace weft::tasks {
@@ -27,9 +28,10 @@ void require_head(const models::EncoderConfig& config, models::Head needed, cons
       "weft info shows what a directory holds");
 }
 
-// transformers passes types to BERT only, unless tokenizer_config.json says otherwise.
+// transformers passes types to the models whose tokeniser class has them, unless tokenizer_config.json says otherwise.
 bool passes_types(const models::EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer) {
-  return config.type_vocab_size > 1 && tokenizer.type_ids().value_or(config.model_type == "bert");
+  const text::TokenizerClass* const usual = text::tokenizer_class_of(config.model_type);
+  return config.type_vocab_size > 1 && tokenizer.type_ids().value_or(usual != nullptr && usual->token_types);
 }
 
 std::int64_t longest_input(const models::EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer,

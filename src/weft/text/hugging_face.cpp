@@ -25,7 +25,7 @@ std::optional<std::int64_t> usual_special(const HuggingFaceTokenizer& tokenizer,
 
 // The file that has the rules.
 std::string rules_file(const TokenizerFiles& files, const std::string& where) {
-  for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json", "spiece.model"}) {
+  for (const char* name : vocabulary_files()) {
     if (files.contains(name)) {
       return concat(where, ": ", name);
     }
@@ -56,10 +56,10 @@ HuggingFaceTokenizer::HuggingFaceTokenizer(const std::filesystem::path& director
   TokenizerSettings settings = read_tokenizer_settings(files_, where);
   maximum_length_ = settings.maximum_length;
   truncate_left_ = settings.truncate_left;
-  // BERT's class has token types, and no other family's.
+  const TokenizerClass* const named = find_tokenizer_class(settings.tokenizer_class);
   type_ids_ = settings.type_ids || settings.tokenizer_class.empty()
                   ? settings.type_ids
-                  : std::optional(without_fast(settings.tokenizer_class) == "BertTokenizer");
+                  : std::optional(named != nullptr && named->token_types);
   std::string text = tokenizer_json(files_, settings, where);
   if (options.lower_case_first) {
     text = lowercased_first(text, concat(where, ": tokenizer.json"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenisers of Hugging Face directories: tokenizer.json, vocab.txt (BERT), vocab.json with merges.txt (RoBERTa and
-// Longformer) and spiece.model (BigBird), through the `tokenizers` crate, with the ids and offsets of `transformers`.
+// Tokenisers of Hugging Face directories: tokenizer.json, or the older files that hugging_face/tokenizer_classes.h
+// lists, through the `tokenizers` crate, with the ids and offsets of `transformers`.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ struct TokenizerOptions {
 
 class HuggingFaceTokenizer final : public Tokenizer {
  public:
-  /// The tokeniser whose files lie in `directory`: tokenizer.json if it is there, else one of the other three. Reads
-  /// tokenizer_config.json, special_tokens_map.json and added_tokens.json too. Errors: kIo; kFormat naming the file and
-  /// what is wrong; kUnsupported for a tokeniser class without a tokenizer.json that is none of the three.
+  /// The tokeniser whose files lie in `directory`: tokenizer.json if it is there, else one of the older vocabularies.
+  /// Reads tokenizer_config.json, special_tokens_map.json and added_tokens.json too. Errors: kIo; kFormat naming the
+  /// file and what is wrong; kUnsupported for a tokeniser class that is read from tokenizer.json only.
   explicit HuggingFaceTokenizer(const std::filesystem::path& directory, const TokenizerOptions& options = {});
   ~HuggingFaceTokenizer() override;
   HuggingFaceTokenizer(const HuggingFaceTokenizer&) = delete;

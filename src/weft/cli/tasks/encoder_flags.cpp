@@ -13,6 +13,7 @@
 #include "weft/core/quote.h"
 #include "weft/formats/json_members.h"
 #include "weft/text/hugging_face.h"
+#include "weft/text/hugging_face/tokenizer_classes.h"
 #include "weft/training/run/run_of_model.h"
 
 namespace weft::cli {
@@ -77,8 +78,9 @@ void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, 
   }
   formats::Json settings = file.exists() ? formats::read_json_object(file) : formats::Json::object();
   settings["model_max_length"] = length;
-  if (!settings.contains("tokenizer_class") && !family.empty()) {
-    settings["tokenizer_class"] = family == "bert" ? "BertTokenizer" : "RobertaTokenizer";
+  const text::TokenizerClass* const usual = text::tokenizer_class_of(family);
+  if (!settings.contains("tokenizer_class") && usual != nullptr) {
+    settings["tokenizer_class"] = usual->name;
   }
   write_file_atomically(file.path(), formats::print_json(settings, 2) + "\n");
 }

@@ -89,7 +89,7 @@ at::ScalarType product_type(const EncoderSettings& settings);
 void require_no_model(const std::filesystem::path& out);
 
 /// Sets model_max_length of `directory`/tokenizer_config.json to `length`, and where no tokeniser class is named the
-/// one of `family` (bert, roberta; may be empty), for transformers to find it beside a config of another family. Does
+/// one of `family` (may be empty), for transformers to find it beside a config of another family. Does
 /// nothing in a directory without a tokeniser. Errors: kIo, kFormat.
 void fit_tokenizer(const std::filesystem::path& directory, std::int64_t length, const std::string& family);
 

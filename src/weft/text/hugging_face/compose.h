@@ -18,6 +18,9 @@ std::string compose_roberta(std::string_view vocabulary, std::string_view merges
 /// Transformer-XL's words: text split at white space, with `<eos>` for the end of each line, and no tokens around it.
 /// `vocabulary` is an object of words and ids.
 std::string compose_words(std::string_view vocabulary, TokenizerSettings& settings, std::string_view where);
+/// Of SentencePiece models. Errors: kUnsupported, too, for a model of another kind than unigram.
 std::string compose_big_bird(std::string_view model, TokenizerSettings& settings, std::string_view where);
+std::string compose_xlm_roberta(std::string_view model, TokenizerSettings& settings, std::string_view where);
+std::string compose_camembert(std::string_view model, TokenizerSettings& settings, std::string_view where);
 
 }  // namespace weft::text

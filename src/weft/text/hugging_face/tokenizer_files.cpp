@@ -6,9 +6,11 @@
 
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/formats/json_members.h"
 #include "weft/formats/pickle/pickled_words.h"
+#include "weft/formats/python_json.h"
 #include "weft/text/hugging_face/compose.h"
 #include "weft/text/hugging_face/vocabulary.h"
 
@@ -16,32 +18,45 @@ namespace weft::text {
 namespace {
 
 constexpr const char* kJson = "tokenizer.json";
-constexpr const char* kWordPiece = "vocab.txt";
 constexpr const char* kBytePairs = "vocab.json";
 constexpr const char* kMerges = "merges.txt";
-constexpr const char* kSentencePiece = "spiece.model";
+constexpr const char* kFairseqPieces = "sentencepiece.bpe.model";
+constexpr const char* kSettings = "tokenizer_config.json";
 // Files of which a directory has one, or tokenizer.json beside others; then all that are read and saved again.
-constexpr const char* kVocabularies[] = {kJson, kWordPiece, kBytePairs, kSentencePiece};
+constexpr const char* kVocabularies[] = {kJson, "vocab.txt", kBytePairs, "spiece.model", kFairseqPieces};
 // Transformer-XL's words as torch.save wrote them: a directory without any of those may have one.
 constexpr const char* kPickledWords[] = {"vocab.pkl", "vocab.bin"};
-constexpr const char* kFiles[] = {kJson,
-                                  kWordPiece,
-                                  kBytePairs,
-                                  kMerges,
-                                  kSentencePiece,
-                                  "tokenizer_config.json",
-                                  "special_tokens_map.json",
-                                  "added_tokens.json"};
+constexpr const char* kOthers[] = {kMerges, kSettings, "special_tokens_map.json", "added_tokens.json"};
 
-void require_class(const TokenizerSettings& settings, std::initializer_list<std::string_view> known,
-                   const std::string& where) {
-  const std::string_view name = without_fast(settings.tokenizer_class);
-  if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
-    throw Error(ErrorKind::kUnsupported,
-                concat(where, ": the tokeniser is a ", quote(settings.tokenizer_class), ", which Weft reads from ",
-                       kJson, " only"),
-                "save it once with transformers, which writes that file");
+/// The row of the class that the files name; where they name none, the only one that reads `vocabulary`, or the first
+/// of those that read it alike.
+const TokenizerClass& class_of(const TokenizerSettings& settings, std::string_view vocabulary,
+                               const std::string& where) {
+  const TokenizerClass* first = nullptr;
+  bool alike = true;
+  for (const TokenizerClass& row : tokenizer_classes()) {
+    if (row.vocabulary == vocabulary) {
+      first = first == nullptr ? &row : first;
+      alike = alike && row.compose == first->compose;
+    }
   }
+  if (settings.tokenizer_class.empty() && alike) {
+    return *first;
+  }
+  const TokenizerClass* const named = find_tokenizer_class(settings.tokenizer_class);
+  if (named != nullptr && named->vocabulary == vocabulary) {
+    return *named;
+  }
+  if (settings.tokenizer_class.empty()) {
+    throw Error(ErrorKind::kFormat,
+                concat(where, ": ", vocabulary, " is read by several tokeniser classes, and neither ", kSettings,
+                       " (tokenizer_class) nor config.json (model_type) says which one is meant"),
+                "put the model's config.json beside it");
+  }
+  throw Error(ErrorKind::kUnsupported,
+              concat(where, ": the tokeniser is a ", quote(settings.tokenizer_class), ", which Weft reads from ", kJson,
+                     " only"),
+              "save it once with transformers, which writes that file");
 }
 
 /// {"word":id,...} of words in the order of their ids.
@@ -62,6 +77,28 @@ bool has_words(const TokenizerFiles& files, const TokenizerSettings& settings) {
           (name.empty() && !files.contains(kMerges) && words->second.find(R"("<eos>")") != std::string::npos));
 }
 
+/// Puts the class that config.json says into the settings, where theirs is needed: a copy elsewhere has no config.json.
+void name_class(TokenizerFiles& files, const std::filesystem::path& directory) {
+  if (files.contains(kJson) || !files.contains(kFairseqPieces)) {
+    return;
+  }
+  using formats::Json;
+  const auto given = files.find(kSettings);
+  const std::string where = concat(quote(directory.native(), 4096), ": ", kSettings);
+  Json settings = given == files.end() ? Json::object() : formats::parse_python_json(given->second, where);
+  const ModelFile file(directory, "config.json");
+  if (!settings.is_object() || !settings.value("tokenizer_class", Json()).is_null() || !file.exists()) {
+    return;  // settings that are no object are refused by whoever reads them
+  }
+  const Json config = formats::read_json(file);
+  const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
+  const TokenizerClass* const row = type.is_string() ? tokenizer_class_of(type.get<std::string>()) : nullptr;
+  if (row != nullptr) {
+    settings["tokenizer_class"] = row->name;
+    files[kSettings] = formats::print_json(settings, 2) + "\n";
+  }
+}
+
 }  // namespace
 
 bool has_tokenizer_files(const std::filesystem::path& directory) {
@@ -70,16 +107,19 @@ bool has_tokenizer_files(const std::filesystem::path& directory) {
          std::any_of(std::begin(kPickledWords), std::end(kPickledWords), there);
 }
 
+std::span<const char* const> vocabulary_files() { return kVocabularies; }
+
 TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory) {
   constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
   TokenizerFiles files;
-  for (const char* name : kFiles) {
+  const auto read = [&](const char* name) {
     if (const ModelFile file(directory, name); file.exists()) {
       files.emplace(name, read_file(file, kLargestFile));
     }
-  }
-  const bool has_one = std::any_of(std::begin(kVocabularies), std::end(kVocabularies),
-                                   [&](const char* name) { return files.contains(name); });
+  };
+  std::for_each(std::begin(kVocabularies), std::end(kVocabularies), read);
+  const bool has_one = !files.empty();
+  std::for_each(std::begin(kOthers), std::end(kOthers), read);
   for (const char* name : kPickledWords) {
     const ModelFile file(directory, name);
     if (!has_one && !files.contains(kBytePairs) && file.exists()) {
@@ -87,6 +127,7 @@ TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory) {
       files.emplace(kBytePairs, words_json(formats::read_pickled_words(file), file.path().native()));
     }
   }
+  name_class(files, directory);
   return files;
 }
 
@@ -96,28 +137,17 @@ std::string tokenizer_json(const TokenizerFiles& files, TokenizerSettings& setti
     return json->second;
   }
   // Which of two vocabularies is meant, nobody can tell.
-  const auto count = std::count_if(std::begin(kVocabularies), std::end(kVocabularies),
-                                   [&](const char* name) { return files.contains(name); });
+  const auto is_there = [&](const char* name) { return files.contains(name); };
+  const auto count = std::count_if(std::begin(kVocabularies), std::end(kVocabularies), is_there);
   if (count != 1) {
-    fail(count == 0 ? ErrorKind::kIo : ErrorKind::kFormat, where, ": expected one of ", kJson, ", ", kWordPiece, ", ",
-         kBytePairs, " and ", kSentencePiece, ", found ", count == 0 ? "none" : "several");
+    fail(count == 0 ? ErrorKind::kIo : ErrorKind::kFormat, where, ": expected one of ", joined(kVocabularies, ", "),
+         ", found ", count == 0 ? "none" : "several");
   }
   if (has_words(files, settings)) {
     return compose_words(files.at(kBytePairs), settings, concat(where, ": ", kBytePairs));
   }
-  if (files.contains(kWordPiece)) {
-    require_class(settings, {"BertTokenizer"}, where);
-    return compose_bert(files.at(kWordPiece), settings, where);
-  }
-  if (files.contains(kSentencePiece)) {
-    require_class(settings, {"BigBirdTokenizer"}, where);
-    return compose_big_bird(files.at(kSentencePiece), settings, where);
-  }
-  require_class(settings, {"RobertaTokenizer", "LongformerTokenizer", "BartTokenizer", "LEDTokenizer"}, where);
-  if (!files.contains(kMerges)) {
-    fail(ErrorKind::kIo, where, ": ", kBytePairs, " needs ", kMerges, " beside it");
-  }
-  return compose_roberta(files.at(kBytePairs), files.at(kMerges), settings, where);
+  const char* const vocabulary = *std::find_if(std::begin(kVocabularies), std::end(kVocabularies), is_there);
+  return class_of(settings, vocabulary, where).compose(files, settings, where);
 }
 
 std::string lowercased_first(const std::string& json, const std::string& where) {

@@ -3,20 +3,20 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
+#include <span>
 #include <string>
-#include <string_view>
 
 #include "weft/text/hugging_face/settings.h"
+#include "weft/text/hugging_face/tokenizer_classes.h"
 
 namespace weft::text {
 
-/// Contents by name.
-using TokenizerFiles = std::map<std::string, std::string>;
-
+/// The names of vocabularies, tokenizer.json first.
+std::span<const char* const> vocabulary_files();
 /// Whether `directory` has a vocabulary.
 bool has_tokenizer_files(const std::filesystem::path& directory);
-/// All files of a tokeniser that are there, 256 MiB each at most. Errors: kIo, kFormat.
+/// All files of a tokeniser that are there, 256 MiB each at most. Where several classes read a vocabulary and
+/// tokenizer_config.json names none, it gets the one that config.json says. Errors: kIo, kFormat.
 TokenizerFiles read_tokenizer_files(const std::filesystem::path& directory);
 /// The content of tokenizer.json, or of the one that the older files amount to; see compose.h for what that adds to
 /// `settings`. Errors: kIo for none, kFormat for several or damaged ones, kUnsupported for a tokeniser class that is
@@ -26,11 +26,5 @@ std::string tokenizer_json(const TokenizerFiles& files, TokenizerSettings& setti
 /// `json`, a tokenizer.json, with a Lowercase before its other normalizers, unless there is one: what do_lower_case of
 /// sentence-transformers asks for. Errors: kFormat naming `where`.
 std::string lowercased_first(const std::string& json, const std::string& where);
-
-/// A tokeniser class of transformers without its ending, for comparison.
-constexpr std::string_view without_fast(std::string_view name) {
-  name.remove_suffix(name.ends_with("Fast") ? 4 : 0);
-  return name;
-}
 
 }  // namespace weft::text
