@@ -11,12 +11,13 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "support/torch_fixture.h"
+#include "weft/checkpoint/like_transformers.h"
 #include "weft/checkpoint/model_directory.h"
-#include "weft/checkpoint/reformer/config_json.h"
-#include "weft/checkpoint/reformer/directory.h"
-#include "weft/checkpoint/reformer/like_transformers.h"
+#include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
 #include "weft/core/files.h"
+#include "weft/models/families/causal_family.h"
+#include "weft/models/families/reformer/config_json.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -76,14 +77,14 @@ void expect_reformer_gradients(const std::string& name, at::ScalarType dtype, co
   models::ModelInput input;
   input.input_ids = test::Fixture("reformer/" + name + "/expected").tensor("ids.32");
   model->loss(input, input.input_ids.roll(-1, 1)).backward();
-  for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
+  for (auto& [key, gradient] : named_weights(*model, models::reformer_causal_family().weights(model->config()))) {
     ASSERT_TRUE(expected.has("gradient." + key)) << key;
   }
   const at::NoGradGuard without_gradients;
   for (const at::Tensor& parameter : model->parameters()) {
     parameter.copy_(parameter.grad());
   }
-  for (auto& [key, gradient] : named_weights(*model, reformer_map(model->config()))) {
+  for (auto& [key, gradient] : named_weights(*model, models::reformer_causal_family().weights(model->config()))) {
     const at::Tensor theirs = expected.tensor("gradient." + key);
     const double scale = 1e-2 + theirs.abs().max().item<double>();
     EXPECT_LT(test::largest_difference(gradient, theirs), tolerance * scale) << name << " " << key;
@@ -122,7 +123,7 @@ TEST(Reformer, WritesBackWhatItRead) {
     const std::filesystem::path from = reformer_fixture(name);
     const models::LanguageModel model = load_model(from);
     test::TemporaryDirectory directory;
-    save_reformer(directory / "copy", model, from);
+    save_model_as(models::reformer_causal_family(), directory / "copy", model, from);
     const auto written = load_tensors(directory / "copy" / "model.safetensors");
     auto read = load_tensors(from / "model.safetensors");
     ASSERT_EQ(written.size(), read.size());
@@ -154,23 +155,23 @@ TEST(Reformer, PiecesKeepTheirFile) {
   const OpenedModel opened = open_model(pieces);
   EXPECT_EQ(opened.own_config().tokenizer_class, "sentencepiece");
   const models::LanguageModel model = load_model(opened);
-  save_reformer(directory / "copy", model, pieces);
+  save_model_as(models::reformer_causal_family(), directory / "copy", model, pieces);
   EXPECT_EQ(read_file(directory / "copy" / "spiece.model"), "pieces");
   std::filesystem::rename(pieces / "spiece.model", pieces / "tokenizer.model");  // as a run has it
-  save_reformer(directory / "again", model, pieces);
+  save_model_as(models::reformer_causal_family(), directory / "again", model, pieces);
   EXPECT_EQ(read_file(directory / "again" / "spiece.model"), "pieces");
 }
 
 TEST(Reformer, WithoutAHashSeedEachTrainingStepHasItsOwn) {
   formats::Json json = formats::read_json(reformer_fixture("mixed") / "config.json");
   json["hash_seed"] = nullptr;
-  const models::TransformerConfig config = reformer_from_json(json, reformer_fixture("mixed"));
+  const models::TransformerConfig config = models::reformer_from_json(json, reformer_fixture("mixed"));
   std::string expressions;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     expressions += config.attention_of(layer);
   }
   EXPECT_NE(expressions.find("seed=step"), std::string::npos) << expressions;
-  EXPECT_TRUE(reformer_to_json(config).at("hash_seed").is_null());
+  EXPECT_TRUE(models::reformer_to_json(config).at("hash_seed").is_null());
 }
 
 TEST(Reformer, DecodesLocalLayersTokenByToken) {
@@ -213,11 +214,11 @@ TEST(Reformer, RefusesWhatItCannotHold) {
                            std::initializer_list<std::string_view> words) {
     formats::Json json = good;
     json[field] = value;
-    test::expect_error(kind, words, [&] { reformer_from_json(json, "here"); });
+    test::expect_error(kind, words, [&] { models::reformer_from_json(json, "here"); });
   };
-  EXPECT_EQ(reformer_from_json(good, "here").tokenizer_class, "bytes+2");
+  EXPECT_EQ(models::reformer_from_json(good, "here").tokenizer_class, "bytes+2");
   const formats::Json masked = formats::read_json(reformer_fixture("masked") / "config.json");
-  EXPECT_EQ(reformer_from_json(masked, "here").attention[0], "block(4, circle(left=1, right=1, multiple=2))");
+  EXPECT_EQ(models::reformer_from_json(masked, "here").attention[0], "block(4, circle(left=1, right=1, multiple=2))");
   refused(ErrorKind::kUnsupported, "is_decoder", false, {"is_decoder", "ReformerForMaskedLM"});
   refused(ErrorKind::kUnsupported, "tie_word_embeddings", true, {"tie_word_embeddings"});
   refused(ErrorKind::kUnsupported, "architectures", {"ReformerForMaskedLM"}, {"ReformerModelWithLMHead", "MaskedLM"});
@@ -227,9 +228,9 @@ TEST(Reformer, RefusesWhatItCannotHold) {
   refused(ErrorKind::kArgument, "axial_pos_shape", {4, 7}, {"axial_pos_shape", "28", "32"});
   refused(ErrorKind::kArgument, "hidden_act", "gelu_fast", {"hidden_act", "gelu_fast"});
   const auto unwritable = [&](auto&& spoil, std::initializer_list<std::string_view> words) {
-    models::TransformerConfig config = reformer_from_json(good, "here");
+    models::TransformerConfig config = models::reformer_from_json(good, "here");
     spoil(config);
-    test::expect_error(ErrorKind::kUnsupported, words, [&] { reformer_to_json(config); });
+    test::expect_error(ErrorKind::kUnsupported, words, [&] { models::reformer_to_json(config); });
   };
   unwritable([](auto& c) { c.residual = "plain"; }, {"residual"});
   unwritable([](auto& c) { c.attention = {"window(4)"}; }, {"window(4)", "block"});

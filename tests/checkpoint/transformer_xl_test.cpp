@@ -21,11 +21,11 @@
 #include "support/temporary_directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/tensors.h"
-#include "weft/checkpoint/transformer_xl/config_json.h"
-#include "weft/checkpoint/transformer_xl/directory.h"
 #include "weft/core/files.h"
 #include "weft/formats/config_json.h"
 #include "weft/layers/memory/segment_memory.h"
+#include "weft/models/families/causal_family.h"
+#include "weft/models/families/transfo_xl/config_json.h"
 #include "weft/text/hugging_face.h"
 
 namespace weft::checkpoint {
@@ -107,7 +107,7 @@ TEST(TransformerXlDirectory, LossAndGradientsBehindAMemoryAreThoseOfTransformers
     const at::Tensor loss = model->loss({.input_ids = second, .memory = memory}, next_tokens(second));
     EXPECT_NEAR(loss.item<double>(), expected.at("empty.loss").item<double>(), kTwoPrograms);
     loss.backward();
-    const WeightMap map = transformer_xl_map(model->config());
+    const models::WeightMap map = models::transfo_xl_family().weights(model->config());
     for (const auto& parameter : model->named_parameters()) {
       const std::string theirs = "gradient." + map.names_of(parameter.key()).parts.front();
       if (!expected.contains(theirs)) {
@@ -125,7 +125,7 @@ TEST(TransformerXlDirectory, WhatIsWrittenIsWhatWasRead) {
   for (const std::string& name : kDirectories) {
     const test::TemporaryDirectory temporary;
     const models::LanguageModel model = load_model(kReleased / name);
-    save_transformer_xl(temporary / "written", model, kReleased / name);
+    save_model_as(models::transfo_xl_family(), temporary / "written", model, kReleased / name);
     const models::LanguageModel again = load_model(temporary / "written");
     for (const auto& parameter : model->named_parameters()) {
       EXPECT_TRUE(parameter.value().equal(again->named_parameters()[parameter.key()])) << parameter.key();
@@ -168,7 +168,7 @@ TEST(TransformerXlDirectory, WhatCannotBeOpenedSaysWhy) {
                            const std::function<void(Json&)>& edit) {
     Json json = good;
     edit(json);
-    test::expect_error(kind, words, [&] { transformer_xl_from_json(json, "folder"); });
+    test::expect_error(kind, words, [&] { models::transfo_xl_from_json(json, "folder"); });
   };
   refused(ErrorKind::kUnsupported, {"folder/config.json", "pre_lnorm"}, [](Json& json) { json["pre_lnorm"] = true; });
   refused(ErrorKind::kUnsupported, {"attn_type", "2"}, [](Json& json) { json["attn_type"] = 2; });
@@ -180,11 +180,11 @@ TEST(TransformerXlDirectory, WhatCannotBeOpenedSaysWhy) {
   refused(ErrorKind::kFormat, {"d_model"}, [](Json& json) { json["d_model"] = "16"; });
   refused(ErrorKind::kArgument, {"vocabulary_cutoffs"}, [](Json& json) { json["cutoffs"] = {12, 7}; });
   refused(ErrorKind::kArgument, {"leaves no column"}, [](Json& json) { json["div_val"] = 100; });
-  models::TransformerConfig config = transformer_xl_from_json(good, "folder");
+  models::TransformerConfig config = models::transfo_xl_from_json(good, "folder");
   const auto not_written = [&](std::string_view word, const std::function<void(models::TransformerConfig&)>& edit) {
     models::TransformerConfig changed = config;
     edit(changed);
-    test::expect_error(ErrorKind::kUnsupported, {"transfo-xl", word}, [&] { transformer_xl_to_json(changed); });
+    test::expect_error(ErrorKind::kUnsupported, {"transfo-xl", word}, [&] { models::transfo_xl_to_json(changed); });
   };
   not_written("variant", [](auto& changed) { changed.variant = "weft"; });
   not_written("relu", [](auto& changed) { changed.hidden_act = "gelu"; });

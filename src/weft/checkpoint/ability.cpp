@@ -5,6 +5,7 @@
 #include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/models/families/reformer/kind.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -25,7 +26,7 @@ bool OpenedModel::can(Ability ability) const {
   const bool predicts = is_own_model(json_) || published_decoder() != nullptr;
   if (ability == Ability::kRead) {
     // A Reformer for masked tokens does both.
-    if (checkpoint::is_encoder_decoder(json_) || (predicts && !is_reformer_encoder(json_))) {
+    if (checkpoint::is_encoder_decoder(json_) || (predicts && !models::is_reformer_encoder(json_))) {
       return false;
     }
     encoder_config();

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "weft/checkpoint/reformer/encoder_config_json.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
 #include "weft/models/families/json/hugging_face_fields.h"
 #include "weft/models/families/json/labels.h"
+#include "weft/models/families/reformer/encoder_config_json.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -102,7 +102,7 @@ Json encoder_config_to_json(const models::EncoderModelImpl& model) {
   const auto parameters = model.parameters();
   const char* const dtype = models::dtype_text(parameters.empty() ? at::kFloat : parameters.front().scalar_type());
   if (config.body) {
-    Json json = reformer_encoder_to_json(config, model.head());
+    Json json = models::reformer_encoder_to_json(config, model.head());
     json["dtype"] = dtype;
     return json;
   }

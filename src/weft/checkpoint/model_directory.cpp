@@ -4,9 +4,7 @@
 
 #include "weft/checkpoint/attention_files.h"
 #include "weft/checkpoint/in_file/wrapped_names.h"
-#include "weft/checkpoint/own_config_json.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
-#include "weft/checkpoint/published_decoders.h"
 #include "weft/checkpoint/tokenizer_files.h"
 #include "weft/checkpoint/weights.h"
 #include "weft/core/error.h"
@@ -14,6 +12,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/models/families/causal_family.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -24,21 +23,31 @@ constexpr std::string_view kConfigFile = "config.json";
 constexpr std::string_view kWeightsFile = "model.safetensors";
 constexpr std::string_view kTokenizerFile = "tokenizer.model";
 
+std::string config_text(const models::CausalFamily& family, const TransformerConfig& config) {
+  return formats::print_json(family.to_json(config), 2) + "\n";
+}
+
+void save_weights(const std::filesystem::path& directory, const models::CausalFamily& family,
+                  const models::LanguageModel& model) {
+  save_tensors(directory / kWeightsFile, named_weights(*model, family.weights(model->config())),
+               {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
+}
+
 // The config comes last: without it the directory is no model, whatever else is there.
 void write_files(const std::filesystem::path& directory, const models::LanguageModel& model,
                  const text::Tokenizer& tokenizer) {
   tokenizer.save(directory);
-  save_tensors(directory / kWeightsFile, named_weights(*model),
-               {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
+  const models::CausalFamily& family = models::own_causal_family();
+  save_weights(directory, family, model);
   write_attention_files(directory, *model);
-  write_file_atomically(directory / kConfigFile, own_config_text(model->config()));
+  write_file_atomically(directory / kConfigFile, config_text(family, model->config()));
 }
 
 /// Without its config a directory is no model: nobody pairs the old config with the new weights if the write ends half
 /// way.
 void withdraw_other_model(const std::filesystem::path& directory, const TransformerConfig& config) {
   const ModelFile file(directory, kConfigFile);
-  if (file.exists() && read_file(file) != own_config_text(config)) {
+  if (file.exists() && read_file(file) != config_text(models::own_causal_family(), config)) {
     std::filesystem::remove(file.path());
   }
   if (config.tokenizer_class != "sentencepiece") {
@@ -82,12 +91,27 @@ void save_model(const std::filesystem::path& directory, const models::LanguageMo
   write_files(directory, model, tokenizer);
 }
 
+void save_model_as(const models::CausalFamily& form, const std::filesystem::path& directory,
+                   const models::LanguageModel& model, const std::filesystem::path& files_from) {
+  const std::string config = config_text(form, model->config());
+  write_directory_atomically(directory, [&](const std::filesystem::path& fresh) {
+    for (const char* name : kHuggingFaceTokenizerFiles) {
+      copy_if_there(files_from, name, fresh);
+    }
+    for (const models::RenamedFile& file : form.tokenizer_files) {
+      copy_if_there(files_from, file.weft, fresh, file.theirs);
+    }
+    save_weights(fresh, form, model);
+    write_file_atomically(fresh / kConfigFile, config);
+  });
+}
+
 namespace {
 
 models::LanguageModel load_as(const OpenedModel& directory, const TransformerConfig& config,
                               const LoadOptions& options) {
-  const PublishedDecoder* const published = directory.published_decoder();
-  WeightMap map = published != nullptr ? published->map(config) : WeightMap{};
+  const models::CausalFamily* const published = directory.published_decoder();
+  WeightMap map = (published != nullptr ? *published : models::own_causal_family()).weights(config);
   map.asked_attention = joined(options.attention, "`, `");
   // Shapes first, without storage: a config that asks for more than the file holds allocates nothing.
   const models::LanguageModel shape(config, at::TensorOptions(at::kMeta).dtype(at::kFloat));

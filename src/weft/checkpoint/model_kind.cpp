@@ -10,6 +10,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/encoder_types.h"
+#include "weft/models/families/reformer/kind.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -112,19 +113,8 @@ const char* made_by(const std::string& type) { return type == kOwnPairType ? " t
 
 bool is_own_model(const Json& config) { return type_of(config) == kOwn; }
 
-bool is_reformer_encoder(const Json& config) {
-  return type_of(config) == kReformer && config.value("is_decoder", Json(false)) == false;
-}
-
-bool is_reformer_with_task(const Json& config) {
-  const Json classes = config.value("architectures", Json());
-  const auto is = [&](const char* name) { return classes == Json::array({name}); };
-  return is_reformer_encoder(config) &&
-         (is("ReformerForSequenceClassification") || is("ReformerForQuestionAnswering") || is("ReformerModel"));
-}
-
 const PublishedDecoderType* published_decoder_type(const Json& config) {
-  if (is_reformer_with_task(config)) {
+  if (models::is_reformer_with_task(config)) {
     return nullptr;
   }
   const std::string type = type_of(config);
@@ -148,7 +138,7 @@ void require_encoder(const Json& config, const std::filesystem::path& directory)
                        "); expected an encoder of the types ", models::encoder_types(" or ")),
                 std::string(kOpensPairs));
   }
-  if (is_reformer_encoder(config)) {
+  if (models::is_reformer_encoder(config)) {
     return;
   }
   if (const PublishedDecoderType* const decoder = published_decoder_type(config)) {
@@ -201,7 +191,7 @@ void require_own_model(const Json& config, const std::filesystem::path& director
   throw Error(ErrorKind::kFormat,
               concat((directory / "config.json").string(),
                      ": model_type must be weft, a model that weft train made, found ", quote(type)),
-              is_encoder(type) || is_reformer_with_task(config)
+              is_encoder(type) || models::is_reformer_with_task(config)
                   ? "this is an encoder: weft fill-mask, embed, classify, tag, answer and choose open it"
                   : what_opens());
 }

@@ -14,16 +14,13 @@ namespace weft::checkpoint {
 /// `model_type` of an encoder-decoder that `weft train` made of nothing.
 inline constexpr const char* kOwnPairType = "weft_encoder_decoder";
 
-/// A decoder of transformers that opens as a decoder of Weft's own (published_decoders.h says how).
+/// A decoder of transformers that opens as a decoder of Weft's own (models/families/causal_family.h says how).
 struct PublishedDecoderType {
   std::string_view type;  ///< `model_type`
   std::string_view name;  ///< what people call it, with its article
 };
 inline constexpr std::array<PublishedDecoderType, 2> kPublishedDecoderTypes = {
     {{"transfo-xl", "a Transformer-XL"}, {"reformer", "a Reformer"}}};
-
-/// `model_type` of Reformers.
-inline constexpr const char* kReformer = "reformer";
 
 /// Errors: kIo unless `directory` is a directory, with a hint how to get a model whose name was given in its place.
 void check_model_directory(const std::filesystem::path& directory);
@@ -34,13 +31,6 @@ formats::Json read_model_config(const std::filesystem::path& directory);
 
 /// Whether the config is that of a decoder or encoder that `weft train` made of nothing.
 bool is_own_model(const formats::Json& config);
-
-/// Whether the config is that of a Reformer that reads a text from both sides. One for masked tokens opens in two ways:
-/// as a model of Weft's own, and as an encoder that is to learn a task.
-bool is_reformer_encoder(const formats::Json& config);
-
-/// Whether it is one of those with a head for a task, or with none: such a model is an encoder alone.
-bool is_reformer_with_task(const formats::Json& config);
 
 /// Which decoder of transformers the config is of; null where it is of none.
 const PublishedDecoderType* published_decoder_type(const formats::Json& config);

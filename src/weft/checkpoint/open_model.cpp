@@ -8,10 +8,10 @@
 #include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/in_file/heads.h"
 #include "weft/checkpoint/model_kind.h"
-#include "weft/checkpoint/own_config_json.h"
-#include "weft/checkpoint/published_decoders.h"
-#include "weft/checkpoint/reformer/encoder_config_json.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
+#include "weft/models/families/causal_family.h"
+#include "weft/models/families/reformer/encoder_config_json.h"
+#include "weft/models/families/reformer/kind.h"
 
 namespace weft::checkpoint {
 
@@ -38,8 +38,8 @@ bool OpenedModel::is_encoder() const {
 const models::EncoderConfig& OpenedModel::encoder_config() const {
   if (!encoder_) {
     require_encoder(json_, path_);
-    if (is_reformer_encoder(json_)) {
-      encoder_ = reformer_encoder_from_json(json_, path_);
+    if (models::is_reformer_encoder(json_)) {
+      encoder_ = models::reformer_encoder_from_json(json_, path_);
     } else {
       encoder_ = encoder_config_from_json(json_, (path_ / "config.json").string());
       encoder_->directory = path_;
@@ -76,16 +76,16 @@ const models::EncoderDecoderConfig& OpenedModel::encoder_decoder_config() const 
   return *pair_;
 }
 
-const PublishedDecoder* OpenedModel::published_decoder() const {
+const models::CausalFamily* OpenedModel::published_decoder() const {
   const PublishedDecoderType* const type = published_decoder_type(json_);
-  return type != nullptr ? checkpoint::published_decoder(type->type) : nullptr;
+  return type != nullptr ? models::find_causal(type->type) : nullptr;
 }
 
 const models::TransformerConfig& OpenedModel::own_config() const {
   if (!own_) {
     require_own_model(json_, path_);
-    const PublishedDecoder* const published = published_decoder();
-    own_ = published != nullptr ? published->from_json(json_, path_) : own_config_from_json(json_, path_);
+    const models::CausalFamily* const published = published_decoder();
+    own_ = (published != nullptr ? *published : models::own_causal_family()).from_json(json_, path_);
   }
   return *own_;
 }

@@ -13,9 +13,11 @@
 #include "weft/models/encoder_decoder_config.h"
 #include "weft/models/transformer_config.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
+struct CausalFamily;
+}
 
-struct PublishedDecoder;
+namespace weft::checkpoint {
 
 /// A directory whose config.json has been read. What it holds is checked when it is asked for, and kept.
 class OpenedModel {
@@ -54,7 +56,7 @@ class OpenedModel {
   /// Errors: kUnsupported unless is_encoder_decoder(), as encoder_config(); those of encoder_decoder_from_json().
   const models::EncoderDecoderConfig& encoder_decoder_config() const;
   /// What it is where it is a decoder of transformers, a Transformer-XL or a Reformer; null otherwise.
-  const PublishedDecoder* published_decoder() const;
+  const models::CausalFamily* published_decoder() const;
   /// Errors: kFormat unless the model is a decoder or encoder of Weft's own or of transformers, naming the same;
   /// kFormat or kArgument naming the field.
   const models::TransformerConfig& own_config() const;

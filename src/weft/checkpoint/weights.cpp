@@ -193,6 +193,7 @@ NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map)
       tensors.emplace_back(copy, as_in_file(parameter.value(), names));
     }
   }
+  tensors.insert(tensors.end(), map.constants.begin(), map.constants.end());
   return tensors;
 }
 

@@ -42,7 +42,7 @@ void read_weights(torch::nn::Module& model, const formats::TensorFile& file, boo
 /// written.
 void refuse_other_weights(const std::filesystem::path& directory);
 
-/// The parameters under their names in a file, as views.
+/// The parameters under their names in a file, as views, and the constants of `map` behind them.
 NamedTensors named_weights(const torch::nn::Module& model, const WeightMap& map = {});
 
 }  // namespace weft::checkpoint

@@ -7,7 +7,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 namespace weft::models {
 
@@ -33,6 +36,9 @@ struct WeightMap {
   std::function<bool(std::string_view name)> may_be_surplus = {};
   /// Mechanism that a caller asked for in place of the config's, whose own parameters the file may lack; empty: none.
   std::string asked_attention = {};
+  /// Tensors of a file that belong to no parameter: what `transformers` keeps of its constants and warns of where it
+  /// is missing. Written behind the parameters, and never read.
+  std::vector<std::pair<std::string, at::Tensor>> constants = {};
   bool asked_may_be_new = false;  ///< those parameters begin anew
   bool takes_float64 = false;
   std::string model = "the model in config.json";  ///< for the message of a tensor too many

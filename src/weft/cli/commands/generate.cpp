@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "weft/checkpoint/encoder_decoder/directory.h"
+#include "weft/checkpoint/like_transformers.h"
 #include "weft/checkpoint/model_directory.h"
-#include "weft/checkpoint/reformer/like_transformers.h"
 #include "weft/checkpoint/tensors.h"
 #include "weft/cli/commands/tensor_commands.h"
 #include "weft/cli/failure.h"

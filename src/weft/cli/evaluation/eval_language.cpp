@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "weft/attention/mechanisms/span/learned_spans.h"
+#include "weft/checkpoint/like_transformers.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/patterns/load_with_attention.h"
-#include "weft/checkpoint/published_decoders.h"
-#include "weft/checkpoint/reformer/like_transformers.h"
-#include "weft/checkpoint/transformer_xl/config_json.h"
 #include "weft/cli/prune/attention_file.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/error.h"
@@ -78,7 +76,6 @@ Json evaluate_encoder(const checkpoint::OpenedModel& opened, const LanguageEvalC
 // With config.token_scores, each token's score as a line of that file.
 Json evaluate_decoder(const models::LanguageModel& model, const text::Tokenizer& tokenizer, const std::string& text,
                       const LanguageEvalConfig& config, training::EvaluateOptions options) {
-  options.behind_zeros = config.like_transformers && model->config().is_transformer_xl();
   if (config.token_scores.empty()) {
     return training::to_json(training::evaluate(model, tokenizer, text, options));
   }
@@ -132,10 +129,7 @@ models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const Lang
   if (config.like_transformers) {
     require(config.attention.empty(), "--attention is Weft's own, and --like-transformers asks for that of ",
             "transformers");
-    const checkpoint::PublishedDecoder* const published = opened.published_decoder();
-    return published != nullptr && published->type == checkpoint::kTransformerXl
-               ? checkpoint::load_model(opened)
-               : checkpoint::load_like_transformers(opened);
+    return checkpoint::load_like_transformers(opened);
   }
   const std::optional<AttentionFile> file = attention_file(config.attention);
   if (!file) {
@@ -166,6 +160,7 @@ Json eval_language(const std::string& run, const std::string& task, const Langua
     return result;
   }
   models::LanguageModel model = load_own(opened, config);
+  options.behind_zeros = config.like_transformers && checkpoint::like_transformers(opened).behind_zeros;
   check_task(run, task, model->config().is_decoder);
   if (config.memory >= 0) {
     model->set_memory_length(config.memory, "--memory");

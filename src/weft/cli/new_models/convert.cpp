@@ -13,7 +13,6 @@
 #include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/patterns/encoder_decoder_with_attention.h"
 #include "weft/checkpoint/patterns/encoder_with_attention.h"
-#include "weft/checkpoint/published_decoders.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/checkpoint/sentence/write_cross_encoder.h"
 #include "weft/cli/commands/tensor_commands.h"
@@ -106,15 +105,15 @@ void convert_pair(const ConvertCommand& command, const ConvertConfig& config,
 }
 
 // A decoder in Weft's form as transformers has it. Nothing of the model changes.
-void convert_decoder(const ConvertCommand& command, const checkpoint::PublishedDecoder& form,
+void convert_decoder(const ConvertCommand& command, const models::CausalFamily& form,
                      const checkpoint::OpenedModel& directory) {
-  require(command.given.size() == 1, "weft convert: --to ", form.type,
+  require(command.given.size() == 1, "weft convert: --to ", form.model_type,
           " changes nothing of a model: expected no other option");
   std::optional<BusyBar> bar("converting");
   const models::LanguageModel model = checkpoint::load_model(directory);
-  form.save(command.out, model, command.directory);
+  checkpoint::save_model_as(form, command.out, model, command.directory);
   bar.reset();
-  print_new_model(command.out, model, form.type, command.json);
+  print_new_model(command.out, model, form.model_type, command.json);
 }
 
 // An encoder-decoder of any family with the patterns of weft prune or weft propose.
@@ -227,7 +226,7 @@ void run_convert(const ConvertCommand& command) {
     convert_attention(command, *file, directory);
     return;
   }
-  if (const checkpoint::PublishedDecoder* const form = checkpoint::published_decoder(config.to)) {
+  if (const models::CausalFamily* const form = models::find_causal(config.to)) {
     convert_decoder(command, *form, directory);
     return;
   }

@@ -7,14 +7,14 @@
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 
 /// Fields that are missing have the defaults of transformers 5.23. Errors: kFormat, kArgument or kUnsupported naming
-/// the file and the field. Of a Reformer with a head for a task (model_kind.h): its stack, as that of
+/// the file and the field. Of a Reformer with a head for a task (kind.h): its stack, as that of
 /// ReformerForMaskedLM.
-models::TransformerConfig reformer_from_json(const formats::Json& json, const std::filesystem::path& directory);
+TransformerConfig reformer_from_json(const formats::Json& json, const std::filesystem::path& directory);
 
 /// Errors: kUnsupported for a model that such a directory cannot hold, naming the field.
-formats::Json reformer_to_json(const models::TransformerConfig& config);
+formats::Json reformer_to_json(const TransformerConfig& config);
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

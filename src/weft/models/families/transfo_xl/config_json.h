@@ -8,16 +8,16 @@
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 
 /// `model_type` of these directories.
-inline constexpr const char* kTransformerXl = "transfo-xl";
+inline constexpr const char* kTransfoXl = "transfo-xl";
 
 /// Fields that are missing have the defaults of transformers 4.35. Errors: kFormat, kArgument or kUnsupported naming
 /// the file and the field.
-models::TransformerConfig transformer_xl_from_json(const formats::Json& json, const std::filesystem::path& directory);
+TransformerConfig transfo_xl_from_json(const formats::Json& json, const std::filesystem::path& directory);
 
 /// Errors: kUnsupported for a model that such a directory cannot hold, naming the field.
-formats::Json transformer_xl_to_json(const models::TransformerConfig& config);
+formats::Json transfo_xl_to_json(const TransformerConfig& config);
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

@@ -3,18 +3,16 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 
 #include "weft/formats/config_json.h"
 #include "weft/models/transformer_config.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 
 /// The config that `json` says, of `directory`/config.json. Errors: kFormat or kArgument naming the file, the field and
 /// the rule.
-models::TransformerConfig own_config_from_json(const formats::Json& json, const std::filesystem::path& directory);
+TransformerConfig own_config_from_json(const formats::Json& json, const std::filesystem::path& directory);
 
-/// The text of a config.json.
-std::string own_config_text(const models::TransformerConfig& config);
+formats::Json own_config_to_json(const TransformerConfig& config);
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

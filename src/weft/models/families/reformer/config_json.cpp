@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two lists of fields for one architecture with a head: a decoder, or an encoder for masked tokens. Local layers are
 // patterns.
-#include "weft/checkpoint/reformer/config_json.h"
+#include "weft/models/families/reformer/config_json.h"
 
 #include <algorithm>
 #include <numeric>
@@ -13,19 +13,18 @@
 
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/attention/mechanisms/spec.h"
-#include "weft/checkpoint/model_kind.h"
 #include "weft/core/error.h"
 #include "weft/core/number.h"
 #include "weft/core/quote.h"
+#include "weft/models/families/reformer/kind.h"
 #include "weft/models/stack/stack_config.h"
 #include "weft/text/hugging_face.h"
 #include "weft/text/sentencepiece/reformer_pieces.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
 
 using formats::Json;
-using models::TransformerConfig;
 
 constexpr const char* kDecoderClass = "ReformerModelWithLMHead";
 constexpr const char* kEncoderClass = "ReformerForMaskedLM";
@@ -349,7 +348,7 @@ TransformerConfig reformer_from_json(const Json& json, const std::filesystem::pa
       is_of_bytes(fields.vocab_size, fields.is_decoder) && !text::HuggingFaceTokenizer::present_in(directory);
   config.tokenizer_class = bytes ? "bytes+2" : text::has_reformer_pieces(directory) ? "sentencepiece" : "huggingface";
   config.directory = directory;
-  models::validate(config, where);
+  validate(config, where);
   return config;
 }
 
@@ -368,7 +367,7 @@ Json reformer_to_json(const TransformerConfig& config) {
   fields.max_position_embeddings = config.max_position_embeddings;
   fields.axial_pos_embds = config.position_embedding == "axial";
   if (fields.axial_pos_embds) {
-    const layers::AxialShape axial = models::stack_config(config).embeddings.axial;
+    const layers::AxialShape axial = stack_config(config).embeddings.axial;
     fields.axial_pos_shape = {axial.rows, axial.columns};
     fields.axial_pos_embds_dim = {axial.row_width, axial.column_width};
   }
@@ -389,4 +388,4 @@ Json reformer_to_json(const TransformerConfig& config) {
   return json;
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

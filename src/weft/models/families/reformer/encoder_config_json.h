@@ -7,12 +7,12 @@
 #include "weft/formats/config_json.h"
 #include "weft/models/encoder_config.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 
 /// Errors: those of reformer_from_json(); kFormat or kArgument for labels.
-models::EncoderConfig reformer_encoder_from_json(const formats::Json& json, const std::filesystem::path& directory);
+EncoderConfig reformer_encoder_from_json(const formats::Json& json, const std::filesystem::path& directory);
 
 /// Of a config whose attention is settled. Errors: those of reformer_to_json().
-formats::Json reformer_encoder_to_json(const models::EncoderConfig& config, models::Head head);
+formats::Json reformer_encoder_to_json(const EncoderConfig& config, Head head);
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

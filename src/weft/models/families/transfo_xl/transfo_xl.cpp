@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names by their beginnings and ends: a layer's by its number, a cluster's by its own.
-#include "weft/checkpoint/transformer_xl/directory.h"
-
+// Transformer-XL (Dai et al. 2019) as a directory of transformers 4. Names by their beginnings and ends: a layer's by
+// its number, a cluster's by its own.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/pow.h>
@@ -11,13 +10,11 @@
 #include <string_view>
 #include <utility>
 
-#include "weft/checkpoint/tokenizer_files.h"
-#include "weft/checkpoint/transformer_xl/config_json.h"
 #include "weft/core/error.h"
-#include "weft/core/files.h"
-#include "weft/core/version.h"
+#include "weft/models/families/causal_family.h"
+#include "weft/models/families/transfo_xl/config_json.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
 
 using Names = std::pair<std::string_view, std::string_view>;
@@ -75,7 +72,7 @@ HuggingFaceNames output_names(std::string_view rest) {
   return {.parts = {concat("crit.out_layers.", number, ".bias")}};
 }
 
-HuggingFaceNames names_of(std::string_view parameter, const models::TransformerConfig& config) {
+HuggingFaceNames names_of(std::string_view parameter, const TransformerConfig& config) {
   if (parameter.starts_with(kEmbeddings)) {
     return embedding_names(parameter.substr(kEmbeddings.size()), config.tie_word_embeddings);
   }
@@ -113,28 +110,34 @@ at::Tensor wave_frequencies(std::int64_t width) {
   return at::pow(10000.0, steps).reciprocal();
 }
 
-}  // namespace
-
-WeightMap transformer_xl_map(const models::TransformerConfig& config) {
+WeightMap transfo_xl_weights(const TransformerConfig& config) {
   const bool tied = config.tie_word_embeddings;
   const bool shares = config.attention.front().find("shared") != std::string::npos;
   return {.names = [config](const std::string& parameter) { return names_of(parameter, config); },
           .may_be_surplus = [tied, shares](std::string_view name) { return may_be_surplus(name, tied, shares); },
+          .constants = {{kFrequencies, wave_frequencies(config.hidden_size)}},
           .takes_float64 = true};
 }
 
-void save_transformer_xl(const std::filesystem::path& directory, const models::LanguageModel& model,
-                         const std::filesystem::path& files_from) {
-  const std::string config = formats::print_json(transformer_xl_to_json(model->config()), 2) + "\n";
-  write_directory_atomically(directory, [&](const std::filesystem::path& fresh) {
-    for (const char* name : kHuggingFaceTokenizerFiles) {
-      copy_if_there(files_from, name, fresh);
-    }
-    NamedTensors tensors = named_weights(*model, transformer_xl_map(model->config()));
-    tensors.emplace_back(kFrequencies, wave_frequencies(model->config().hidden_size));
-    save_tensors(fresh / "model.safetensors", tensors, {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
-    write_file_atomically(fresh / "config.json", config);
-  });
+/// The reference begins a text behind a memory of zeros.
+LikeTransformers transfo_xl_scores(const TransformerConfig&, const std::string&) { return {.behind_zeros = true}; }
+
+CausalFamily make_transfo_xl() {
+  CausalFamily family;
+  family.model_type = kTransfoXl;
+  family.title = "a Transformer-XL";
+  family.from_json = transfo_xl_from_json;
+  family.to_json = transfo_xl_to_json;
+  family.weights = transfo_xl_weights;
+  family.scores_like_transformers = transfo_xl_scores;
+  return family;
 }
 
-}  // namespace weft::checkpoint
+}  // namespace
+
+const CausalFamily& transfo_xl_family() {
+  static const CausalFamily family = make_transfo_xl();
+  return family;
+}
+
+}  // namespace weft::models

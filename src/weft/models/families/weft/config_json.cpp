@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.json of Weft's own models: every field that changes what a model is must be there.
-#include "weft/checkpoint/own_config_json.h"
+#include "weft/models/families/weft/config_json.h"
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
+#include "weft/models/families/causal_family.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
 
 using formats::Json;
-using models::TransformerConfig;
-
-constexpr std::string_view kModelType = "weft";
 
 std::string_view architecture_of(const TransformerConfig& config) {
   return config.is_decoder ? "WeftForCausalLM" : "WeftForMaskedLM";
@@ -36,14 +34,16 @@ TransformerConfig own_config_from_json(const Json& json, const std::filesystem::
   formats::check_complete<TransformerConfig>(json, where);
   check_architectures(json, config, where);
   config.directory = directory;
-  models::validate(config, where);
+  validate(config, where);
   return config;
 }
 
-std::string own_config_text(const TransformerConfig& config) {
-  Json json = {{"architectures", {architecture_of(config)}}, {"model_type", kModelType}, {"weft_version", kVersion}};
+Json own_config_to_json(const TransformerConfig& config) {
+  Json json = {{"architectures", {architecture_of(config)}},
+               {"model_type", own_causal_family().model_type},
+               {"weft_version", kVersion}};
   json.update(formats::to_json(config));
-  return json.dump(2) + "\n";
+  return json;
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two lists of fields for one architecture.
-#include "weft/checkpoint/transformer_xl/config_json.h"
+#include "weft/models/families/transfo_xl/config_json.h"
 
 #include <algorithm>
 #include <string>
@@ -9,11 +9,10 @@
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/core/error.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
 
 using formats::Json;
-using models::TransformerConfig;
 
 /// The fields that say what the model is, with the defaults of TransfoXLConfig.
 struct ReleasedConfig {
@@ -137,7 +136,7 @@ void read_attention(const TransformerConfig& config, ReleasedConfig& released) {
 
 }  // namespace
 
-TransformerConfig transformer_xl_from_json(const Json& json, const std::filesystem::path& directory) {
+TransformerConfig transfo_xl_from_json(const Json& json, const std::filesystem::path& directory) {
   const std::string where = (directory / "config.json").string();
   ReleasedConfig released;
   formats::update_from_json(released, formats::only_fields_of<ReleasedConfig>(json), where);
@@ -167,11 +166,11 @@ TransformerConfig transformer_xl_from_json(const Json& json, const std::filesyst
   // One cluster has no narrower one behind it: div_val says nothing, but that the embeddings are projected.
   require_supported(!released.cutoffs.empty() || released.div_val == 1, where, ": div_val must be 1 without cutoffs, ",
                     "found ", released.div_val);
-  models::validate(config, where);
+  validate(config, where);
   return config;
 }
 
-Json transformer_xl_to_json(const TransformerConfig& config) {
+Json transfo_xl_to_json(const TransformerConfig& config) {
   require_supported(config.is_transformer_xl(), "transfo-xl: variant must be transformer-xl, found ", config.variant);
   require_supported(config.compressed_memory_length == 0, "transfo-xl: compressed_memory_length must be 0, found ",
                     config.compressed_memory_length);
@@ -200,7 +199,7 @@ Json transformer_xl_to_json(const TransformerConfig& config) {
   std::vector<bool> tied(config.vocabulary_cutoffs.size() + 1, config.tie_word_embeddings);
   tied.front() = false;
   json.update({{"architectures", {"TransfoXLLMHeadModel"}},
-               {"model_type", kTransformerXl},
+               {"model_type", kTransfoXl},
                {"adaptive", true},
                {"tie_projs", tied},
                {"proj_share_all_but_first", config.tie_word_embeddings},
@@ -209,4 +208,4 @@ Json transformer_xl_to_json(const TransformerConfig& config) {
   return json;
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other expressions for the layers, and a bias of zeros.
-#include "weft/checkpoint/reformer/like_transformers.h"
-
-#include <c10/core/GradMode.h>
+// Other expressions for the layers.
+#include "weft/models/families/reformer/like_transformers.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,14 +8,10 @@
 #include <string_view>
 
 #include "weft/attention/mechanisms/settings.h"
-#include "weft/checkpoint/model_directory.h"
-#include "weft/checkpoint/model_kind.h"
-#include "weft/checkpoint/published_decoders.h"
 #include "weft/core/error.h"
 #include "weft/core/number.h"
-#include "weft/core/quote.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
 
 constexpr std::string_view kBlock = "block(";
@@ -25,7 +19,7 @@ constexpr std::string_view kWindow = "window(left=";
 
 /// Tokens that texts are padded to a multiple of, as a hashed layer says; 1 where there is none, and any chunk is
 /// whole.
-std::int64_t padded_tokens(const models::TransformerConfig& config) {
+std::int64_t padded_tokens(const TransformerConfig& config) {
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     if (config.attention_of(layer).starts_with("lsh")) {
       return attention::MechanismSettings(config.attention_of(layer), "lsh").number("multiple", 1, 1, 1 << 30);
@@ -65,47 +59,22 @@ std::string from_a_cache(const std::string& attention, const std::string& where)
   return attention;
 }
 
-const models::TransformerConfig& config_to_compare(const OpenedModel& directory) {
-  const PublishedDecoder* const published = directory.published_decoder();
-  require(published != nullptr && published->type == kReformer,
-          "--like-transformers is for Reformers of transformers, in weft eval for Transformer-XLs, too, and ",
-          quote(directory.path().string(), 4096), " holds another model");
-  return directory.own_config();
-}
-
-models::LanguageModel load_without_bias(const OpenedModel& directory, const LoadOptions& options) {
-  models::LanguageModel model = load_model(directory, options);
-  const at::NoGradGuard without_gradients;
-  for (auto& parameter : model->named_parameters()) {
-    if (parameter.key() == "head.bias") {
-      parameter.value().zero_();
-    }
-  }
-  return model;
-}
-
 }  // namespace
 
-models::LanguageModel load_like_transformers(const OpenedModel& directory) {
-  const models::TransformerConfig& config = config_to_compare(directory);
-  LoadOptions options;
+LikeTransformers reformer_scores_like_transformers(const TransformerConfig& config, const std::string&) {
+  LikeTransformers like{.without_head_bias = true};
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    options.attention.push_back(on_a_circle(config.attention_of(layer), padded_tokens(config)));
+    like.attention.push_back(on_a_circle(config.attention_of(layer), padded_tokens(config)));
   }
-  return load_without_bias(directory, options);
+  return like;
 }
 
-models::LanguageModel load_cached_like_transformers(const OpenedModel& directory) {
-  const models::TransformerConfig& config = config_to_compare(directory);
-  if (!config.is_decoder) {
-    fail(ErrorKind::kUnsupported, "--like-transformers: ", quote(directory.path().string(), 4096),
-         " holds an encoder, which continues no text");
-  }
-  LoadOptions options;
+LikeTransformers reformer_continues_like_transformers(const TransformerConfig& config, const std::string& where) {
+  LikeTransformers like{.without_head_bias = true};
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    options.attention.push_back(from_a_cache(config.attention_of(layer), quote(directory.path().string(), 4096)));
+    like.attention.push_back(from_a_cache(config.attention_of(layer), where));
   }
-  return load_without_bias(directory, options);
+  return like;
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models
