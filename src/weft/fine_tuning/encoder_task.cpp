@@ -8,11 +8,11 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/core/system/process_rank.h"
 #include "weft/fine_tuning/mini_batches.h"
 #include "weft/fine_tuning/scoring.h"
 #include "weft/models/families/family.h"
 #include "weft/models/heads/model_scorer.h"
-#include "weft/training/processes/process_group.h"
 #include "weft/training/task.h"
 #include "weft/training/text_task.h"
 
@@ -151,7 +151,7 @@ Json EncoderTask::evaluate(const std::function<void(std::int64_t, std::int64_t)>
   options.dtype = settings_.trainer.dtype;
   options.progress = progress;
   const std::vector<double> kept = score_examples(*objective_, model_, options);
-  if (training::processes().is_first()) {
+  if (is_first_process()) {
     review_ = objective_->review(kept);
     doubt_ = objective_->doubt(kept);
   }

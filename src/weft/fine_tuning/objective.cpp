@@ -9,6 +9,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/core/system/process_rank.h"
 #include "weft/data/window_sampler.h"
 #include "weft/fine_tuning/objectives/answer.h"
 #include "weft/fine_tuning/objectives/choose.h"
@@ -18,7 +19,6 @@
 #include "weft/fine_tuning/retrieval/embed_objective.h"
 #include "weft/fine_tuning/retrieval/rerank_objective.h"
 #include "weft/fine_tuning/review.h"
-#include "weft/training/processes/process_group.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -40,7 +40,7 @@ ReadSummary Objective::read(Split split, const std::vector<std::string>& paths) 
   ReadSummary summary = read_files(split, paths);
   summary.examples = taken_;
   bar_.reset();
-  if (training::processes().is_first()) {
+  if (is_first_process()) {
     setup_.model.unknown->warn(split == Split::kTraining ? "of the training data" : "of the data");
   }
   return summary;

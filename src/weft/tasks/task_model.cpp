@@ -6,8 +6,8 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
+#include "weft/core/system/process_rank.h"
 #include "weft/text/hugging_face/tokenizer_classes.h"
-#include "weft/training/processes/process_group.h"
 
 namespace weft::tasks {
 namespace {
@@ -68,7 +68,7 @@ TaskModel describe_task_model(const checkpoint::OpenedModel& directory, const Ta
   task.unknown = std::make_shared<text::UnknownTokens>(*task.tokenizer, task.name);
   task.rows = config.vocab_size;
   task.types = config.type_vocab_size;
-  if (training::processes().is_first()) {
+  if (is_first_process()) {
     text::warn_of_small_vocabulary(*task.tokenizer, task.rows, task.name);
   }
   task.maximum = longest_input(config, *task.tokenizer, options.max_length, task.name);

@@ -14,6 +14,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/random.h"
+#include "weft/core/system/process_rank.h"
 #include "weft/data/resampled_rows.h"
 #include "weft/data/token_source.h"
 #include "weft/fine_tuning/encoder_task.h"
@@ -23,7 +24,6 @@
 #include "weft/models/heads/model_scorer.h"
 #include "weft/text/unknown_tokens.h"
 #include "weft/training/evaluation/evaluation_mode.h"
-#include "weft/training/processes/process_group.h"
 #include "weft/training/task.h"
 
 namespace weft::fine_tuning {
@@ -134,7 +134,7 @@ MaskedTextTask::MaskedTextTask(models::EncoderModel model, std::shared_ptr<const
           model_->config().model_type);
   require(trainer.label_smoothing == 0.0, "label_smoothing must be 0 for masked text that begins with a model, found ",
           trainer.label_smoothing);
-  if (training::processes().is_first()) {
+  if (is_first_process()) {
     const std::string where = quote(config.model, 4096);
     text::warn_of_small_vocabulary(*tokenizer_, model_->config().vocab_size, where);
     data::warn_of_unknown_tokens(sampler_.source(), *tokenizer_, where, "of the training text");

@@ -86,6 +86,7 @@ JoinedProcesses::JoinedProcesses() {
     return;
   }
   current_group() = make_gloo_group(*place);
+  rank_.emplace(place->rank);
   // One voice: what the others would warn of, the first says as well.
   if (!processes().is_first()) {
     set_log_level(LogLevel::kError);

@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <ATen/core/Tensor.h>
+
+#include "weft/core/system/process_rank.h"
 
 namespace weft::training {
 
@@ -50,7 +53,8 @@ class ProcessGroup {
 /// The group of this process: itself, but while a JoinedProcesses lives.
 ProcessGroup& processes();
 
-/// While one lives, this process belongs to the group that the launcher's environment names (environment.h).
+/// While one lives, this process belongs to the group that the launcher's environment names (environment.h), and has
+/// its rank there (core/system/process_rank.h).
 class JoinedProcesses {
  public:
   /// Waits up to five minutes for all to come. Errors: kArgument for the environment, kIo where the others cannot be
@@ -59,6 +63,9 @@ class JoinedProcesses {
   ~JoinedProcesses();
   JoinedProcesses(const JoinedProcesses&) = delete;
   JoinedProcesses& operator=(const JoinedProcesses&) = delete;
+
+ private:
+  std::optional<RankAmongProcesses> rank_;
 };
 
 }  // namespace weft::training
