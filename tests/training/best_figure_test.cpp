@@ -14,15 +14,6 @@ namespace {
 
 using formats::Json;
 
-TEST(BestFigure, KnowsWhichWayIsBetter) {
-  for (const char* name : {"loss", "bits_per_byte", "perplexity", "eval_loss", "mean_squared_error"}) {
-    EXPECT_TRUE(smaller_is_better(name)) << name;
-  }
-  for (const char* name : {"accuracy", "f1", "pearson", "roc_auc"}) {
-    EXPECT_FALSE(smaller_is_better(name)) << name;
-  }
-}
-
 TEST(BestFigure, CountsEvaluationsWithoutABetterOne) {
   BestFigure best("f1");
   EXPECT_TRUE(best.json().empty());

@@ -3,22 +3,17 @@
 #include "weft/training/best_figure.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <vector>
 
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/metrics/figures.h"
 
 namespace weft::training {
 
 using formats::Json;
-
-bool smaller_is_better(const std::string& metric) {
-  return metric.find("loss") != std::string::npos || metric.find("perplexity") != std::string::npos ||
-         metric.starts_with("bits_per_") || metric.find("error") != std::string::npos;
-}
 
 void check_metric(const std::string& metric, Task& task) {
   if (metric.empty()) {
@@ -38,13 +33,6 @@ void check_metric(const std::string& metric, Task& task) {
   }
 }
 
-bool measures_the_model(const std::string& figure) {
-  constexpr std::array<std::string_view, 10> kExtent = {"step",           "seconds", "bytes",  "characters",
-                                                        "tokens",         "context", "memory", "masked_tokens",
-                                                        "best_threshold", "pictures"};
-  return std::find(kExtent.begin(), kExtent.end(), figure) == kExtent.end();
-}
-
 bool BestFigure::consider(std::int64_t step, const Json& figures) {
   if (metric_.empty()) {
     return false;
@@ -58,7 +46,8 @@ bool BestFigure::consider(std::int64_t step, const Json& figures) {
     return false;
   }
   const auto value = found->get<double>();
-  if (value_ && !(smaller_is_better(metric_) ? value < *value_ : value > *value_)) {
+  const bool smaller = metrics::figure_kind(metric_) == metrics::FigureKind::kSmallerIsBetter;
+  if (value_ && !(smaller ? value < *value_ : value > *value_)) {
     return false;
   }
   value_ = value;

@@ -12,16 +12,9 @@
 
 namespace weft::training {
 
-/// Whether a smaller value of a figure is better: losses, perplexities and bits per anything are, scores are not.
-bool smaller_is_better(const std::string& metric);
-
 /// Throws kArgument when evaluations of `task` will have no figure `metric`, as far as the task knows; an empty name
 /// asks for none.
 void check_metric(const std::string& metric, Task& task);
-
-/// Whether a figure of an evaluation measures the model. The others say how much was evaluated, and how: seconds,
-/// bytes, characters, tokens, context, thresholds.
-bool measures_the_model(const std::string& figure);
 
 /// Watches one figure of the evaluations.
 class BestFigure {

@@ -19,6 +19,7 @@
 #include "weft/core/log.h"
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
+#include "weft/metrics/figures.h"
 #include "weft/training/best_figure.h"
 #include "weft/training/optimizers/parameter_groups.h"
 #include "weft/training/processes/agreement.h"
@@ -63,7 +64,7 @@ std::string progress_note(const RunState& state, double tokens_per_second) {
 std::string measures_text(const Json& evaluation) {
   std::string text;
   for (const auto& [name, value] : evaluation.items()) {
-    if (value.is_number() && measures_the_model(name)) {
+    if (value.is_number() && metrics::measures_the_model(name)) {
       char figure[32];
       std::snprintf(figure, sizeof figure, "%.4f", value.get<double>());
       text += concat(text.empty() ? "" : ", ", name, " ", figure);

@@ -13,13 +13,16 @@
 #include "weft/core/error.h"
 #include "weft/core/joined.h"
 #include "weft/fine_tuning/settings.h"
+#include "weft/metrics/figures.h"
 #include "weft/text/utf8.h"
-#include "weft/training/best_figure.h"
 
 namespace weft::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The figure that a row of the comparison shows.
+std::string_view measured_figure(std::string_view title) { return title == "loss of the last step" ? "loss" : title; }
 using formats::Json;
 
 // All names of the objects, and whether a name's values differ.
@@ -83,7 +86,7 @@ std::string yardstick(const RunFigures& run, const std::string& title, const std
     add(run.training, {"mask_probability", "masking"});
   }
   // Nats a token: other tokens, other nats.
-  const bool by_token = figure == "loss" || figure == "loss of the last step" || figure == "perplexity";
+  const bool by_token = measured_figure(figure) == "loss" || figure == "perplexity";
   if (by_token && !fine_tuning::is_fine_tuning_task(task)) {
     add(run.model, {"vocab_size", "tokenizer_class"});
   }
@@ -102,8 +105,9 @@ std::optional<double> best_of(const std::string& name, const std::vector<Json>& 
   if (numbers.size() < 2) {
     return std::nullopt;
   }
+  const bool smaller = metrics::figure_kind(measured_figure(name)) == metrics::FigureKind::kSmallerIsBetter;
   const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-  return *low == *high ? std::nullopt : std::optional(training::smaller_is_better(name) ? *low : *high);
+  return *low == *high ? std::nullopt : std::optional(smaller ? *low : *high);
 }
 
 // `yardsticks` of a measure, one a run; empty for what no run is better by.

@@ -15,7 +15,7 @@
 #include "weft/core/progress.h"
 #include "weft/core/quote.h"
 #include "weft/formats/json_members.h"
-#include "weft/training/best_figure.h"
+#include "weft/metrics/figures.h"
 
 namespace weft::cli {
 namespace {
@@ -103,7 +103,7 @@ FigureGroup evaluation_figures(const RunFigures& run) {
   for (const bool measures : {true, false}) {
     for (const auto& [name, value] : run.evaluation.items()) {
       const bool shown = name != "step" && (value.is_number() || value.is_null());
-      if (shown && training::measures_the_model(name) == measures && !repeats_a_figure(name, run.evaluation)) {
+      if (shown && metrics::measures_the_model(name) == measures && !repeats_a_figure(name, run.evaluation)) {
         group.figures.push_back({name == "seconds" ? "time" : name, value, measures});
       }
     }

@@ -20,7 +20,7 @@
 #include "weft/formats/packed_text.h"
 #include "weft/inspect/picture/canvas.h"
 #include "weft/inspect/picture/picture.h"
-#include "weft/training/best_figure.h"
+#include "weft/metrics/figures.h"
 
 namespace weft::cli {
 namespace {
@@ -58,13 +58,13 @@ std::string curve_charts(const RunFigures& run) {
   }
   charts += svg_curves({"loss", "step"}, losses);
   for (const Curve& curve : run.evaluated) {
-    if (curve.name != "loss" && training::measures_the_model(curve.name) &&
+    if (curve.name != "loss" && metrics::measures_the_model(curve.name) &&
         !repeats_a_figure(curve.name, run.evaluation)) {
       charts += svg_curves({"evaluation: " + curve.name, "step"}, {{"", curve.points}});
     }
   }
   for (const Curve& curve : run.trained) {
-    if (curve.name != "loss" && training::measures_the_model(curve.name)) {
+    if (curve.name != "loss" && metrics::measures_the_model(curve.name)) {
       charts += svg_curves({"training: " + curve.name, "step"}, {{"", curve.points}});
     }
   }
