@@ -12,13 +12,12 @@ namespace {
 
 constexpr std::int64_t kKeysAndValues = 2;
 
-inspect::ModelShape layer_shape(std::int64_t width, std::int64_t inner, std::int64_t vocabulary) {
+inspect::ModelShape layer_shape(std::int64_t width, std::int64_t inner) {
   inspect::ModelShape shape;
   shape.layers = 1;
   shape.heads = 1;
   shape.width = width;
   shape.feed_forward = inner;
-  shape.vocabulary = vocabulary;
   return shape;
 }
 
@@ -31,8 +30,7 @@ std::int64_t inner_width(const models::EncoderConfig& config) {
   return std::max(config.intermediate_size, kStarRows * columns);
 }
 
-Facts facts_of(const models::EncoderConfig& config, models::Head head) {
-  const std::int64_t vocabulary = head == models::Head::kMaskedLanguageModel ? config.vocab_size : 0;
+Facts facts_of(const models::EncoderConfig& config) {
   return {.family = config.model_type,
           .reads = {.stack = {config.num_hidden_layers, config.num_attention_heads},
                     .vocabulary = config.vocab_size,
@@ -41,7 +39,7 @@ Facts facts_of(const models::EncoderConfig& config, models::Head head) {
                     .longest = config.maximum_length(),
                     .limit = config.maximum_length(),
                     .width = config.output_size()},
-          .costs = {.layer = layer_shape(config.hidden_size, inner_width(config), vocabulary)}};
+          .costs = {.layer = layer_shape(config.hidden_size, inner_width(config))}};
 }
 
 Facts facts_of(const models::EncoderDecoderConfig& config) {
@@ -59,7 +57,7 @@ Facts facts_of(const models::EncoderDecoderConfig& config) {
                                  .vocabulary = config.target_vocab_size(),
                                  .longest = config.max_target_positions,
                                  .limit = limit(config.max_target_positions)},
-          .costs = {.layer = layer_shape(config.d_model, inner, 0),
+          .costs = {.layer = layer_shape(config.d_model, inner),
                     .state = config.decoder_layers * kKeysAndValues * config.d_model,
                     .scores = config.target_vocab_size()}};
 }
@@ -74,7 +72,7 @@ Facts facts_of(const models::TransformerConfig& config, std::string family) {
                     .width = config.output_size(),
                     .is_causal = config.is_decoder,
                     .picture = config.picture_shape},
-          .costs = {.layer = layer_shape(config.hidden_size, config.feed_forward_size(), 0),
+          .costs = {.layer = layer_shape(config.hidden_size, config.feed_forward_size()),
                     .state = config.num_hidden_layers * kKeysAndValues * columns,
                     .scores = config.vocab_size,
                     .is_float32 = true}};
@@ -82,11 +80,20 @@ Facts facts_of(const models::TransformerConfig& config, std::string family) {
 
 }  // namespace
 
+Facts OpenedModel::facts() const {
+  for (const Ability ability : {Ability::kWrite, Ability::kPredict, Ability::kDraw}) {
+    if (can(ability)) {
+      return facts(ability);
+    }
+  }
+  return facts(Ability::kRead);
+}
+
 Facts OpenedModel::facts(Ability ability) const {
   need(ability);
   switch (ability) {
     case Ability::kRead:
-      return facts_of(encoder_config(), head());
+      return facts_of(encoder_config());
     case Ability::kWrite:
       return facts_of(encoder_decoder_config());
     default:

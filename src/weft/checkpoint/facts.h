@@ -40,7 +40,7 @@ struct WritingFacts {
 
 /// What decides how much memory a computation takes.
 struct CostFacts {
-  inspect::ModelShape layer;  ///< one layer, whose activations are in memory at once, and the head that scores all rows
+  inspect::ModelShape layer;  ///< one layer, whose activations are in memory at once; without a head
   std::int64_t state = 0;     ///< numbers that a token leaves for those after it: keys and values of all layers
   std::int64_t scores = 0;    ///< logits of a token that is written
   bool is_float32 = false;    ///< its weights are float32 whatever a run asks for

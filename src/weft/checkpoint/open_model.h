@@ -38,6 +38,8 @@ class OpenedModel {
   void need(Ability ability) const;
   /// What it is for whoever asks for `ability`. Errors: those of need().
   Facts facts(Ability ability) const;
+  /// What it is, whatever it is asked for: for a model that reads and predicts, as one that predicts.
+  Facts facts() const;
   /// Whether it is an encoder of a published family, with a valid config, and not a model of Weft's own (a decoder or
   /// encoder that `weft train` made of nothing). False for an encoder-decoder. Errors: kUnsupported for every other
   /// model, as encoder_config().

@@ -36,6 +36,8 @@
 namespace weft::cli {
 namespace {
 
+using checkpoint::Ability;
+
 constexpr std::string_view kGenerateExamples =
     "  weft generate run --prompt 'Once upon a time' --max-new-tokens 200 --seed 1\n"
     "  weft generate run --prompt-file start.txt --temperature 0.8 --top-p 0.95\n"
@@ -152,8 +154,7 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
                const generation::GenerationConfig& config, const std::string& dtype) {
   const std::string prompt = prompt_of(options);
   const models::LanguageModel model = load_with_memory(directory, options);
-  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(options.run);
-  checkpoint::check_tokenizer(model->config(), *tokenizer, quote(options.run, 4096));
+  const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(directory);
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(options.run, 4096));
   text::warn_of_unknown_text(*tokenizer, prompt, quote(options.run, 4096));
   const bool streams = !options.json && comes_in_pieces(config);
@@ -176,7 +177,7 @@ void run_texts(const GenerateOptions& options, const checkpoint::OpenedModel& di
 TensorResults search_tensors(const checkpoint::OpenedModel& directory, const TensorTexts& texts,
                              const generation::GenerationConfig& config, const GenerateOptions& options,
                              const EncoderSettings& settings) {
-  if (directory.is_encoder_decoder()) {
+  if (directory.can(Ability::kWrite)) {
     const checkpoint::EncoderDecoderLoadOptions load{settings.encoder, settings.dtype, settings.check_finite};
     return write_targets(checkpoint::load_encoder_decoder(directory, load), texts, config, options.input);
   }
@@ -190,7 +191,7 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
     throw UsageError("weft generate --input has ids and no tokeniser: stop_strings has no effect",
                      "give --eos-token-id, or --prompt instead of --input");
   }
-  const TensorTexts texts = read_tensor_texts(options.input, directory.is_encoder_decoder());
+  const TensorTexts texts = read_tensor_texts(options.input, directory.can(Ability::kWrite));
   const InterruptGuard guard;
   const TensorResults results = search_tensors(directory, texts, config, options, settings);
   if (interrupted()) {
@@ -204,13 +205,6 @@ void run_tensors(const GenerateOptions& options, const checkpoint::OpenedModel& 
                 {"rows", results.sequences.size(0)},
                 {"dtype", dtype_text(product_type(settings))}});
   }
-}
-
-ModelRoom room_in(const checkpoint::OpenedModel& directory) {
-  if (!directory.is_encoder_decoder()) {
-    return {.vocabulary = directory.own_config().vocab_size};
-  }
-  return room_of(directory.encoder_decoder_config());
 }
 
 // Before anything is read.
@@ -235,17 +229,10 @@ void check_generate_flags(const GenerateOptions& options) {
   }
 }
 
-void require_decoder(const models::TransformerConfig& config, const std::string& run) {
-  if (!config.is_decoder) {
-    throw Error(ErrorKind::kUnsupported, concat(quote(run, 4096), " holds an encoder, which continues no prompt"),
-                "weft eval, weft info and weft attention open it; weft train without --encoder makes a decoder");
-  }
-}
-
 // Flags that only decoders have, or only encoder-decoders.
 void check_flags_of_kind(const GenerateOptions& options, const checkpoint::OpenedModel& directory) {
-  if (!directory.is_encoder_decoder()) {
-    require_decoder(directory.own_config(), options.run);  // which also says what a directory is that cannot generate
+  if (!directory.can(Ability::kWrite)) {
+    directory.need(directory.can(Ability::kDraw) ? Ability::kDraw : Ability::kContinue);
     for (const auto& [field, value] : options.encoder.given.items()) {
       if (field != "dtype") {
         throw UsageError(
@@ -269,16 +256,16 @@ void run_generate(const GenerateOptions& options) {
   check_generate_flags(options);
   const bool has_tensors = !options.input.empty();
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.run);
-  const bool has_source = directory.is_encoder_decoder();
+  const bool has_source = directory.can(Ability::kWrite);
   check_flags_of_kind(options, directory);
   const generation::GenerationConfig config =
-      generation_settings(options.settings, options.run, "weft generate",
+      generation_settings(options.settings, directory, "weft generate",
                           has_source ? generation::GenerationConfig{} : language_model_defaults());
   if (options.settings.print_settings) {
     std::cout << formats::print_json(formats::to_json(config), 2) << '\n';
     return;
   }
-  check_settings(config, options.settings, directory.path(), "weft generate", room_in(directory));
+  check_settings(config, options.settings, directory, "weft generate");
   const EncoderSettings settings = encoder_settings(options.encoder, "weft generate", directory.path());
   // The weights of a decoder are float32, whatever they are multiplied in.
   const std::string dtype = dtype_text(product_type(settings));
@@ -287,16 +274,8 @@ void run_generate(const GenerateOptions& options) {
     run_tensors(options, directory, config, settings);
   } else if (options.picture.given() && !has_source) {
     complete_picture(options.picture, directory, config);
-  } else if (has_source) {
-    throw Error(
-        ErrorKind::kUnsupported,
-        concat(quote(options.run, 4096), ": an encoder-decoder continues no prompt, it writes a text for a source"),
-        "give the ids of sources with --input and --output, or use weft translate or weft summarize");
   } else {
-    if (!directory.own_config().picture_shape.empty()) {
-      throw Error(ErrorKind::kUnsupported, concat(quote(options.run, 4096), " holds a model of pictures"),
-                  "--image FILE --output FILE.png completes one, --keep-rows 0 --output FILE.png writes one anew");
-    }
+    directory.need(Ability::kContinue);
     run_texts(options, directory, config, dtype);
   }
 }

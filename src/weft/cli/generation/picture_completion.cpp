@@ -83,12 +83,8 @@ void check_picture_options(const PictureOptions& options, const GenerationFlags&
 
 void complete_picture(const PictureOptions& options, const checkpoint::OpenedModel& directory,
                       generation::GenerationConfig config) {
-  const models::TransformerConfig& model_config = directory.own_config();
-  if (model_config.picture_shape.empty()) {
-    throw Error(ErrorKind::kUnsupported,
-                concat(quote(directory.path().native(), 4096), ": expected a model of pictures, found one of text"),
-                "--prompt continues a text; weft train --train-images makes a model of pictures");
-  }
+  directory.need(checkpoint::Ability::kDraw);
+  const models::TransformerConfig model_config = checkpoint::load_config(directory);
   const readers::PictureShape shape{model_config.picture_shape[0], model_config.picture_shape[1],
                                     model_config.picture_shape[2]};
   const std::int64_t rows = options.keep_rows < 0 ? shape.height / 2 : options.keep_rows;

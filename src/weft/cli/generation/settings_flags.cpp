@@ -85,7 +85,7 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
                "print all settings, those of the directory with the flags over them, as JSON, and generate nothing");
 }
 
-GenerationConfig generation_settings(const GenerationFlags& flags, const std::filesystem::path& directory,
+GenerationConfig generation_settings(const GenerationFlags& flags, const checkpoint::OpenedModel& directory,
                                      std::string_view command, const GenerationConfig& defaults) {
   GenerationConfig usual = defaults;
   usual.do_sample = usual.do_sample && !flags.given.contains("num_beams");
@@ -106,31 +106,26 @@ GenerationConfig settings_over(GenerationConfig config, const formats::Json& giv
   return config;
 }
 
-ModelRoom room_of(const models::EncoderDecoderConfig& config) {
-  return {
-      .vocabulary = config.target_vocab_size(),
-      .has_source = true,
-      .positions = config.position_embedding == "learned" ? std::optional(config.max_target_positions) : std::nullopt};
-}
-
 void check_settings(const GenerationConfig& config, const GenerationFlags& flags,
-                    const std::filesystem::path& directory, std::string_view command, const ModelRoom& room) {
+                    const checkpoint::OpenedModel& directory, std::string_view command) {
   const generation::WhereOfField where = [&](std::string_view field) {
     return flags.given.contains(std::string(field)) ? std::string(command)
-                                                    : generation::file_of_setting(directory, field);
+                                                    : generation::file_of_setting(directory.path(), field);
   };
-  generation::check_ids(config, room.vocabulary, where);
-  if (!room.has_source) {
+  const checkpoint::Facts facts = directory.facts();
+  const std::int64_t vocabulary = facts.writes ? facts.writes->vocabulary : facts.reads.vocabulary;
+  generation::check_ids(config, vocabulary, where);
+  if (!facts.writes) {
     return;
   }
   const char* const first = config.decoder_start_token_id >= 0 ? "decoder_start_token_id" : "bos_token_id";
-  const std::int64_t start = generation::start_token(config, quote(directory.string(), 4096));
-  if (start >= room.vocabulary) {
-    fail(ErrorKind::kArgument, where(first), ": ", first, " names token ", start, ", but the model has ",
-         room.vocabulary, " tokens, the last of which is ", room.vocabulary - 1);
+  const std::int64_t start = generation::start_token(config, quote(directory.path().string(), 4096));
+  if (start >= vocabulary) {
+    fail(ErrorKind::kArgument, where(first), ": ", first, " names token ", start, ", but the model has ", vocabulary,
+         " tokens, the last of which is ", vocabulary - 1);
   }
   try {
-    generation::lengths_of(config, 1, room.positions);
+    generation::lengths_of(config, 1, facts.writes->limit);
   } catch (const Error& error) {
     throw Error(error.kind(),
                 concat(where(config.max_new_tokens >= 0 ? "max_new_tokens" : "max_length"), ": ", error.what()),

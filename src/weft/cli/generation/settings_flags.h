@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +11,9 @@
 
 #include <CLI/App.hpp>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
 #include "weft/generation/settings/generation_config.h"
-#include "weft/models/encoder_decoder_config.h"
 #include "weft/text/tokenizer.h"
 
 namespace weft::cli {
@@ -33,7 +31,7 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags);
 /// setting of the directory means where the two exclude each other: --max-length puts an end to its max_new_tokens,
 /// both to its max_new_tokens_per_source, and --num-beams to drawing that only `defaults` asked for. One line on
 /// standard error says which flags have no effect. Errors: those of read_settings(); kArgument naming `command`.
-generation::GenerationConfig generation_settings(const GenerationFlags& flags, const std::filesystem::path& directory,
+generation::GenerationConfig generation_settings(const GenerationFlags& flags, const checkpoint::OpenedModel& directory,
                                                  std::string_view command,
                                                  const generation::GenerationConfig& defaults = {});
 
@@ -42,18 +40,10 @@ generation::GenerationConfig generation_settings(const GenerationFlags& flags, c
 generation::GenerationConfig settings_over(generation::GenerationConfig config, const formats::Json& given,
                                            std::string_view where);
 
-/// What a model has room for.
-struct ModelRoom {
-  std::int64_t vocabulary = 0;                           ///< tokens that it can write
-  bool has_source = false;                               ///< so that a text begins with one token
-  std::optional<std::int64_t> positions = std::nullopt;  ///< of that decoder, where it has learned them
-};
-ModelRoom room_of(const models::EncoderDecoderConfig& config);
-
 /// Refuses ids that the model does not have, and lengths that it has no positions for, before weights are read.
 /// Errors: kArgument naming the flag, or the file of `directory`, that has the setting.
 void check_settings(const generation::GenerationConfig& config, const GenerationFlags& flags,
-                    const std::filesystem::path& directory, std::string_view command, const ModelRoom& room);
+                    const checkpoint::OpenedModel& directory, std::string_view command);
 
 /// Whether new tokens hold one of these texts, for SearchRequest::stops; nothing where there are none. `tokenizer`
 /// outlives it.

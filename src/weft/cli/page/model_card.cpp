@@ -18,7 +18,6 @@ namespace {
 
 using formats::Json;
 
-constexpr std::uint64_t kLongestConfig = 1 << 24;
 constexpr std::uint64_t kLongestReadme = 1 << 20;
 constexpr std::size_t kShownReadme = 16384;
 constexpr std::size_t kShownLabels = 24;
@@ -34,16 +33,6 @@ std::string text_of_file(const ModelFile& file, std::uint64_t most) {
       throw;
     }
     return {};
-  }
-}
-
-Json object_of_file(const ModelFile& file) {
-  const std::string text = text_of_file(file, kLongestConfig);
-  try {
-    Json json = text.empty() ? Json::object() : formats::parse_json(text, file.path().string());
-    return json.is_object() ? json : Json::object();
-  } catch (const Error&) {
-    return Json::object();
   }
 }
 
@@ -137,8 +126,7 @@ void add_readme(Json& card, const std::filesystem::path& directory) {
 
 }  // namespace
 
-Json model_card(const std::filesystem::path& directory, const std::filesystem::path& model) {
-  const Json config = object_of_file(ModelFile(model, "config.json"));
+Json model_card(const std::filesystem::path& directory, const std::filesystem::path& model, const Json& config) {
   Json card = Json::object();
   if (const auto type = config.find("model_type"); type != config.end() && type->is_string()) {
     card["model_type"] = plain_text(type->get<std::string>(), kLongestWord);

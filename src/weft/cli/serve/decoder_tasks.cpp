@@ -221,17 +221,9 @@ server::Operation generate_operation(const ServedDecoder& served) {
 
 }  // namespace
 
-ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
-  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.directory);
-  if (!directory.own_config().picture_shape.empty()) {
-    fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a model of pictures");
-  }
-  if (!directory.own_config().is_decoder) {
-    throw Error(ErrorKind::kUnsupported,
-                concat("weft serve: ", quote(flags.directory, 4096),
-                       " holds an encoder that Weft trained on masked text, and no task of the server is for it"),
-                "weft eval, weft info and weft attention open it");
-  }
+ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
+                          const SequenceFlags& sequence_flags) {
+  const TaskFlags& flags = sequence_flags.task;
   for (const auto& [field, value] : flags.encoder.given.items()) {
     if (field != "dtype") {
       fail(ErrorKind::kUnsupported, "weft serve: ", quote(flags.directory, 4096), " holds a decoder, and ",
@@ -244,16 +236,15 @@ ServedModel serve_decoder(const std::string& name, const TaskFlags& flags) {
   TextRunConfig run;
   formats::update_from_json(run, flags.run, "weft serve");
   served->most_texts = run.batch_size;
-  served->most_tokens = written_together(directory.own_config(), run.batch_size);
-  served->usual = generation::read_settings(flags.directory, language_model_defaults());
+  served->most_tokens = written_together(directory.facts(checkpoint::Ability::kContinue), run.batch_size);
+  served->usual = generation::read_settings(directory, language_model_defaults());
   generation::GenerationConfig searches = language_model_defaults();
   searches.do_sample = false;
-  served->searches = generation::read_settings(flags.directory, searches);
+  served->searches = generation::read_settings(directory, searches);
   served->products = training::dtype_of_model(flags.encoder.given.value("dtype", "run"), directory.path());
   served->model = checkpoint::load_model(directory);
   served->decoder = std::make_unique<generation::LanguageModelDecoder>(served->model);
-  served->tokenizer = text::load_tokenizer(flags.directory);
-  checkpoint::check_tokenizer(served->model->config(), *served->tokenizer, quote(flags.directory, 4096));
+  served->tokenizer = checkpoint::load_tokenizer(directory);
   ServedModel model{.name = name, .kind = "decoder"};
   model.tasks["generate"] = {
       [served](const server::Request& request) -> server::Answer { return generate_work(served, request); },

@@ -185,10 +185,10 @@ constexpr TaskOfHead kTasks[] = {
 
 }  // namespace
 
-ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
-  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.directory);
+ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel& directory,
+                          const SequenceFlags& flags) {
   const models::Head head = directory.head();
-  const auto task = std::make_shared<OpenTask>(open_task(flags, std::nullopt, "weft serve"));
+  const auto task = std::make_shared<OpenTask>(open_task(flags.task, directory, std::nullopt, "weft serve"));
   task->model.name = quote(name);  // in errors, which clients read
   const auto served = [&](MakeWork make, MakeOperation describe) -> ServedTask {
     return {[task, name, make](const server::Request& request) -> server::Answer { return make(task, name, request); },
@@ -209,7 +209,7 @@ ServedModel serve_encoder(const std::string& name, const TaskFlags& flags) {
   const auto sentence = checkpoint::read_sentence_directory(directory.root());
   const bool scores_pairs = sentence ? sentence->model_type == "CrossEncoder" : checkpoint::is_cross_encoder(directory);
   if (scores_pairs && sentence) {
-    tasks::take_sentence_limits(task->model, *sentence, flags.run.value("max_length", std::int64_t{0}));
+    tasks::take_sentence_limits(task->model, *sentence, flags.task.run.value("max_length", std::int64_t{0}));
   }
   if (!scores_pairs) {
     add_embedding_tasks(model, *task, directory);

@@ -4,22 +4,24 @@
 #include "weft/cli/serve/memory_account.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/cli/memory_size.h"
 #include "weft/cli/output.h"
-#include "weft/cli/serve/served_model.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/formats/dtype.h"
 #include "weft/formats/json_members.h"
 #include "weft/formats/tensor_file.h"
 #include "weft/inspect/cost/model_cost.h"
-#include "weft/models/families/family.h"
 
 namespace weft::cli {
 namespace {
+
+using checkpoint::Ability;
+using checkpoint::Way;
 
 constexpr std::int64_t kFloat = 4;
 constexpr std::int64_t kKeysAndValues = 2;
@@ -63,14 +65,10 @@ std::int64_t sizes_of_modules(const std::filesystem::path& directory) {
   return bytes;
 }
 
-// What is alive at once while a layer computes `tokens` tokens, and a masked-language-model head its chunk.
-std::int64_t activations(std::int64_t tokens, std::int64_t width, std::int64_t inner, std::int64_t vocabulary,
-                         std::int64_t element_bytes) {
-  inspect::ModelShape shape;
-  shape.layers = 1;
-  shape.heads = 1;
-  shape.width = width;
-  shape.feed_forward = inner;
+// What is alive at once while a layer computes `tokens` tokens, and a head that scores them all its chunk.
+std::int64_t activations(const checkpoint::Facts& model, std::int64_t tokens, std::int64_t element_bytes,
+                         std::int64_t vocabulary = 0) {
+  inspect::ModelShape shape = model.costs.layer;
   shape.vocabulary = vocabulary;
   shape.dtype = element_bytes == kFloat ? "float32" : "bfloat16";
   const inspect::ModelCost cost = inspect::dense_cost(shape, tokens);
@@ -82,15 +80,6 @@ std::int64_t tokens_of_batch(std::int64_t window, std::int64_t texts, std::int64
   return std::min(texts * window, std::max(window, budget));
 }
 
-// Numbers that a token has inside of a layer. Of a star_transformer queries, the keys and values of the five things
-// that a token sees, and sums: 13 times the columns of its heads in float32, and as much as 17 times in bfloat16.
-std::int64_t inner_width(const models::EncoderConfig& config) {
-  constexpr std::int64_t kStarRows = 17;
-  const bool is_star = models::find_family(config.model_type).is_star;
-  const std::int64_t columns = is_star ? config.num_attention_heads * config.attention_head_size : 0;
-  return std::max(config.intermediate_size, kStarRows * columns);
-}
-
 // Work of each of the two smaller sizes of requests may be done between two pieces of a long one, a batch each.
 std::int64_t read_in_between(const AccountLimits& limits) { return 2 * std::min(kReadTogether, limits.batch_bytes); }
 
@@ -99,24 +88,19 @@ struct Work {
   std::string how;
 };
 
-Work encoder_work(const models::EncoderConfig& config, models::Head head, const AccountLimits& limits,
+Work reading_work(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory, const AccountLimits& limits,
                   std::int64_t element_bytes) {
-  const std::int64_t window = std::min(config.maximum_length(), limits.body_bytes);
+  const std::int64_t window = std::min(model.reads.longest, limits.body_bytes);
   const std::int64_t tokens = tokens_of_batch(window, limits.texts, kReadTogether);
-  const std::int64_t vocabulary = head == models::Head::kMaskedLanguageModel ? config.vocab_size : 0;
-  return {
-      activations(tokens + read_in_between(limits), config.hidden_size, inner_width(config), vocabulary, element_bytes),
-      concat("a batch of ", digits(tokens), " tokens in windows of up to ", digits(window))};
+  const std::int64_t scored = directory.head() == models::Head::kMaskedLanguageModel ? model.reads.vocabulary : 0;
+  return {activations(model, tokens + read_in_between(limits), element_bytes, scored),
+          concat("a batch of ", digits(tokens), " tokens in windows of up to ", digits(window))};
 }
 
-// The settings of an encoder-decoder's directory, read without the checks and warnings that come when it is opened.
+// The settings of a directory, read without the checks and warnings that come when it is opened.
 formats::Json named_settings(const checkpoint::OpenedModel& directory) {
   const ModelFile file(directory.path(), "generation_config.json");
-  const std::string& others = directory.encoder_decoder_config().other_settings;
-  if (file.exists()) {
-    return formats::read_json_object(file);
-  }
-  return others.empty() ? formats::Json::object() : formats::parse_json(others, "config.json");
+  return file.exists() ? formats::read_json_object(file) : directory.json();
 }
 
 std::int64_t count_of(const formats::Json& settings, const char* name, std::int64_t otherwise) {
@@ -125,51 +109,47 @@ std::int64_t count_of(const formats::Json& settings, const char* name, std::int6
   return is_count ? found->get<std::int64_t>() : otherwise;
 }
 
-Work pair_work(const models::EncoderDecoderConfig& config, const WrittenTexts& written, const AccountLimits& limits,
-               std::int64_t element_bytes) {
-  const std::int64_t window = std::min(config.max_source_positions, limits.body_bytes);
+Work writing_work(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory, const AccountLimits& limits,
+                  std::int64_t element_bytes) {
+  const std::int64_t window = std::min(model.reads.longest, limits.body_bytes);
   const std::int64_t tokens = tokens_of_batch(window, limits.texts, kReadToWrite);
-  const auto [beams, returned, target] = written;
-  const std::int64_t inner = std::max(config.encoder_ffn_dim, config.decoder_ffn_dim);
+  const auto [beams, returned, target] = written_texts(directory);
   const std::int64_t kept = tokens * beams + limits.texts * beams * target;  // keys of sources and targets
-  const std::int64_t state = config.decoder_layers * kKeysAndValues * config.d_model * kept * element_bytes;
-  const std::int64_t scores = kScoreForms * limits.texts * beams * config.target_vocab_size() * kFloat;
-  return {activations(tokens + read_in_between(limits), config.d_model, inner, 0, element_bytes) + state + scores,
+  const std::int64_t scores = kScoreForms * limits.texts * beams * model.costs.scores * kFloat;
+  return {activations(model, tokens + read_in_between(limits), element_bytes) +
+              model.costs.state * kept * element_bytes + scores,
           concat("sources of ", digits(tokens), " tokens, and ", digits(limits.texts), " texts of up to ",
                  digits(target), " tokens with ", counted(beams, "beam"))};
 }
 
 // Bytes of the keys and values of one token in all layers.
-std::int64_t state_of_token(const models::TransformerConfig& config) {
-  const std::int64_t columns = config.key_value_heads() * config.head_dim();
-  return std::max<std::int64_t>(1, config.num_hidden_layers * kKeysAndValues * columns * kFloat);
+std::int64_t state_of_token(const checkpoint::Facts& decoder) {
+  return std::max<std::int64_t>(1, decoder.costs.state * kFloat);
 }
 
-Work decoder_work(const models::TransformerConfig& config, const AccountLimits& limits) {
-  const std::int64_t together = written_together(config, limits.texts);
-  const std::int64_t prompt = std::min(models::position_limit(config).value_or(together), limits.text_bytes);
-  const std::int64_t scores = limits.texts * kScoreForms * config.vocab_size * kFloat;
-  return {activations(prompt, config.hidden_size, config.feed_forward_size(), 0, kFloat) +
-              together * state_of_token(config) + scores,
+Work continuing_work(const checkpoint::Facts& model, const checkpoint::OpenedModel&, const AccountLimits& limits,
+                     std::int64_t element_bytes) {
+  const std::int64_t together = written_together(model, limits.texts);
+  const std::int64_t prompt = std::min(model.reads.limit.value_or(together), limits.text_bytes);
+  const std::int64_t scores = limits.texts * kScoreForms * model.costs.scores * kFloat;
+  return {activations(model, prompt, element_bytes) + together * state_of_token(model) + scores,
           concat(counted(limits.texts, "text"), " or beams of ", digits(together), " tokens together")};
 }
 
-Work work_of(const checkpoint::OpenedModel& directory, const AccountLimits& limits, std::int64_t element_bytes) {
-  if (directory.is_encoder_decoder()) {
-    return pair_work(directory.encoder_decoder_config(), written_texts(directory), limits, element_bytes);
-  }
-  if (is_served_as_encoder(directory)) {
-    return encoder_work(directory.encoder_config(), directory.head(), limits, element_bytes);
-  }
-  return decoder_work(directory.own_config(), limits);
-}
+struct WorkOfAbility {
+  Ability ability;
+  Work (*count)(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory, const AccountLimits& limits,
+                std::int64_t element_bytes);
+};
+constexpr std::array kWorks{Way<WorkOfAbility>{Ability::kWrite, {Ability::kWrite, writing_work}},
+                            Way<WorkOfAbility>{Ability::kRead, {Ability::kRead, reading_work}},
+                            Way<WorkOfAbility>{Ability::kContinue, {Ability::kContinue, continuing_work}}};
 
-// A decoder's weights are always in float32, and so are those of a run.
-std::int64_t element_bytes_of(const checkpoint::OpenedModel& directory, const SequenceFlags& flags) {
-  const bool chooses = directory.is_encoder_decoder() || is_served_as_encoder(directory);
-  return chooses && encoder_settings(flags.task.encoder, "weft serve", directory.path()).dtype == at::kBFloat16
-             ? 2
-             : kFloat;
+std::int64_t element_bytes_of(const checkpoint::Facts& model, const checkpoint::OpenedModel& directory,
+                              const SequenceFlags& flags) {
+  const bool is_half = !model.costs.is_float32 &&
+                       encoder_settings(flags.task.encoder, "weft serve", directory.path()).dtype == at::kBFloat16;
+  return is_half ? 2 : kFloat;
 }
 
 [[noreturn]] void refuse(const MemoryAccount& account, std::int64_t before, std::int64_t all, const std::string& what,
@@ -191,24 +171,26 @@ std::int64_t request_bytes(const AccountLimits& limits) {
 
 WrittenTexts written_texts(const checkpoint::OpenedModel& directory) {
   const formats::Json settings = named_settings(directory);
-  const std::int64_t most = directory.encoder_decoder_config().max_target_positions;
+  const std::int64_t most = directory.facts(Ability::kWrite).writes->longest;
   const std::int64_t longest = std::max(count_of(settings, "max_length", 0), count_of(settings, "max_new_tokens", 0));
   return {.beams = count_of(settings, "num_beams", 1),
           .returned = count_of(settings, "num_return_sequences", 1),
           .longest = longest > 0 ? std::min(longest, most) : most};
 }
 
-std::int64_t written_together(const models::TransformerConfig& config, std::int64_t texts) {
+std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t texts) {
   constexpr std::int64_t kAlways = std::int64_t{64} << 20;
-  const std::int64_t usual = texts * config.max_position_embeddings;
-  return models::position_limit(config) ? usual : std::max(usual, kAlways / state_of_token(config));
+  const std::int64_t usual = texts * decoder.reads.longest;
+  return decoder.reads.limit ? usual : std::max(usual, kAlways / state_of_token(decoder));
 }
 
-MemoryAccount memory_account(const std::string& name, const SequenceFlags& flags, const AccountLimits& limits) {
-  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
-  const std::int64_t element_bytes = element_bytes_of(directory, flags);
+MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
+                             const SequenceFlags& flags, const AccountLimits& limits) {
+  const auto& [ability, count_work] = way_of(directory, kWorks);
+  const checkpoint::Facts facts = directory.facts(ability);
+  const std::int64_t element_bytes = element_bytes_of(facts, directory, flags);
   const FileSizes sizes = sizes_of_files(directory.path(), element_bytes);
-  const Work work = work_of(directory, limits, element_bytes);
+  const Work work = count_work(facts, directory, limits, element_bytes);
   return {.model = name,
           .weights = sizes.weights + sizes_of_modules(directory.root()),
           .packed = sizes.weights,

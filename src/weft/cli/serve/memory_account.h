@@ -43,7 +43,7 @@ WrittenTexts written_texts(const checkpoint::OpenedModel& directory);
 
 /// Tokens of all texts together that a decoder writes at once: the account has room for their keys and values. So many
 /// as `texts` of the longest length, and where texts have none at least as many as take 64 MiB.
-std::int64_t written_together(const models::TransformerConfig& config, std::int64_t texts);
+std::int64_t written_together(const checkpoint::Facts& decoder, std::int64_t texts);
 
 /// Most bytes of one model. The weights are counted in its files; the rest is estimated.
 struct MemoryAccount {
@@ -56,9 +56,10 @@ struct MemoryAccount {
   std::int64_t total() const { return weights + packed + work; }
 };
 
-/// The account of the model `name` in the directory that `flags` name. Errors: those of open_model() and of files of
-/// weights, whose headers are read.
-MemoryAccount memory_account(const std::string& name, const SequenceFlags& flags, const AccountLimits& limits);
+/// The account of the model `name` in `directory`, run as `flags` say. Errors: kUnsupported for a model that the server
+/// does not have; those of files of weights, whose headers are read.
+MemoryAccount memory_account(const std::string& name, const checkpoint::OpenedModel& directory,
+                             const SequenceFlags& flags, const AccountLimits& limits);
 
 /// {"weights", "packed", "work", "total", "how"}, in bytes.
 formats::Json account_json(const MemoryAccount& account);

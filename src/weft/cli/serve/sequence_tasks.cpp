@@ -230,14 +230,15 @@ formats::Json languages_of(const tasks::SequenceModel& model) {
 
 }  // namespace
 
-ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags) {
-  const auto task = std::make_shared<OpenSequenceTask>(open_sequence_task(flags, false, "weft serve"));
+ServedModel serve_encoder_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
+                                  const SequenceFlags& flags) {
+  const auto task = std::make_shared<OpenSequenceTask>(open_sequence_task(flags, directory, "weft serve"));
   task->model->name = quote(name);  // in errors, which clients read
   ServedModel model{.name = name, .kind = "encoder-decoder", .languages = languages_of(*task->model)};
   const auto translates = [task, name](const server::Request& request) -> server::Answer {
     return translate_work(task, name, request);
   };
-  const WrittenTexts written = written_texts(checkpoint::open_model(flags.task.directory));
+  const WrittenTexts written = written_texts(directory);
   const auto summarizes = [task, name, written](const server::Request& request) -> server::Answer {
     return summarize_work(task, name, written, request);
   };

@@ -102,12 +102,14 @@ std::vector<NamedDirectory> named_directories(const std::vector<std::string>& ar
 struct LocalModel {
   std::string name;
   std::string directory;
+  checkpoint::OpenedModel opened;
 };
 
 std::vector<LocalModel> local_models(const std::vector<std::string>& arguments) {
   std::vector<LocalModel> models;
   for (const NamedDirectory& model : named_directories(arguments)) {
-    models.push_back({model.name, hub::local_model(model.directory, hub::Need::kModel).string()});
+    const std::filesystem::path directory = hub::local_model(model.directory, hub::Need::kModel);
+    models.push_back({model.name, directory.string(), checkpoint::open_model(directory)});
   }
   return models;
 }
@@ -118,7 +120,7 @@ std::vector<MemoryAccount> accounts_of(const std::vector<LocalModel>& models, Se
   std::vector<MemoryAccount> accounts;
   for (const LocalModel& model : models) {
     flags.task.directory = model.directory;
-    accounts.push_back(memory_account(model.name, flags, limits));
+    accounts.push_back(memory_account(model.name, model.opened, flags, limits));
   }
   check_accounts(accounts, limits, resident_memory(), machine_memory());
   return accounts;
@@ -176,11 +178,11 @@ void run_serve(const ServeCommand& command) {
   std::vector<ServedModel> models;
   std::map<std::string, formats::Json> cards;
   for (std::size_t i = 0; i < directories.size(); ++i) {
-    const auto& [name, directory] = directories[i];
+    const auto& [name, directory, opened] = directories[i];
     flags.task.directory = directory;
-    models.push_back(open_served_model(name, flags));
+    models.push_back(open_served_model(name, opened, flags));
     models.back().memory = account_json(accounts[i]);
-    cards[name] = model_card(directory, checkpoint::open_model(directory).path());
+    cards[name] = model_card(opened.root(), opened.path(), opened.json());
     if (!models.back().mask_token.empty()) {
       cards[name]["mask_token"] = models.back().mask_token;
     }

@@ -3,6 +3,7 @@
 #include "weft/cli/serve/served_model.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
 #include <utility>
@@ -109,31 +110,28 @@ server::Work task_work(std::string group, TextInputs inputs, const server::Cost&
   return work;
 }
 
-bool is_served_as_encoder(const checkpoint::OpenedModel& directory) {
-  if (directory.is_encoder_decoder()) {
-    return false;
-  }
-  return directory.is_encoder() || (directory.published_decoder() != nullptr && !directory.own_config().is_decoder);
-}
-
 namespace {
 
-ServedModel opened_model(const checkpoint::OpenedModel& directory, const std::string& name,
-                         const SequenceFlags& flags) {
-  SequenceFlags its = flags;
-  if (directory.is_encoder_decoder()) {
-    its.task.run["batch_tokens"] = kReadToWrite;
-    return serve_encoder_decoder(name, its);
-  }
-  its.task.run["batch_tokens"] = kReadTogether;
-  return is_served_as_encoder(directory) ? serve_encoder(name, its.task) : serve_decoder(name, its.task);
-}
+using checkpoint::Ability;
+using checkpoint::Way;
+
+// How models of one ability are served, and how many tokens they read together.
+struct Serving {
+  std::int64_t read_together;
+  ServedModel (*open)(const std::string& name, const checkpoint::OpenedModel& directory, const SequenceFlags& flags);
+};
+constexpr std::array kServings{Way<Serving>{Ability::kWrite, {kReadToWrite, serve_encoder_decoder}},
+                               Way<Serving>{Ability::kRead, {kReadTogether, serve_encoder}},
+                               Way<Serving>{Ability::kContinue, {kReadTogether, serve_decoder}}};
 
 }  // namespace
 
-ServedModel open_served_model(const std::string& name, const SequenceFlags& flags) {
-  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
-  ServedModel model = opened_model(directory, name, flags);
+ServedModel open_served_model(const std::string& name, const checkpoint::OpenedModel& directory,
+                              const SequenceFlags& flags) {
+  const Serving& serving = way_of(directory, kServings);
+  SequenceFlags its = flags;
+  its.task.run["batch_tokens"] = serving.read_together;
+  ServedModel model = serving.open(name, directory, its);
   const std::string path = directory.root().native();
   for (std::map<std::string, ServedTask>* tasks : {&model.tasks, &model.shapes}) {
     for (auto& [task, served] : *tasks) {

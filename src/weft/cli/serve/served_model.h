@@ -50,15 +50,15 @@ struct ServedModel {
   formats::Json memory = nullptr;            ///< account_json()
 };
 
-/// Whether the directory is served as an encoder: one of a published family, a Reformer for masked text among them.
-bool is_served_as_encoder(const checkpoint::OpenedModel& directory);
-
-/// Opens the directory that `flags` name. Errors: those of open_task() and open_sequence_task(), and of load_model();
-/// kUnsupported for a decoder of pictures, one with flags that say how an encoder runs, and an encoder of Weft's own.
-ServedModel open_served_model(const std::string& name, const SequenceFlags& flags);
+/// Opens the weights of `directory`, which is that of `flags`. Errors: those of open_task() and open_sequence_task(),
+/// and of load_model(); kUnsupported for a model that neither reads, writes nor goes on with texts, and for a decoder
+/// with flags that say how an encoder runs.
+ServedModel open_served_model(const std::string& name, const checkpoint::OpenedModel& directory,
+                              const SequenceFlags& flags);
 
 /// The tasks of an encoder's head, and `embed`.
-ServedModel serve_encoder(const std::string& name, const TaskFlags& flags);
+ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel& directory,
+                          const SequenceFlags& flags);
 /// `embed` in all shapes of vectors: `embed_all`, `similarity`, `embedding` and `embeddings`; by the modules of
 /// `directory`, where it has some. The weights are those of `task`.
 void add_embedding_tasks(ServedModel& model, const OpenTask& task, const checkpoint::OpenedModel& directory);
@@ -68,9 +68,11 @@ void add_predict_task(ServedModel& model, const std::shared_ptr<OpenTask>& task)
 void add_rerank_task(ServedModel& model, const std::shared_ptr<OpenTask>& task,
                      const checkpoint::OpenedModel& directory);
 /// `generate`.
-ServedModel serve_decoder(const std::string& name, const TaskFlags& flags);
+ServedModel serve_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
+                          const SequenceFlags& flags);
 /// `translate`, `summarize` and `align`.
-ServedModel serve_encoder_decoder(const std::string& name, const SequenceFlags& flags);
+ServedModel serve_encoder_decoder(const std::string& name, const checkpoint::OpenedModel& directory,
+                                  const SequenceFlags& flags);
 
 /// POST {"inputs": {"text", "text_pair"}, "parameters": {"src_lang", "tgt_lang"}}: the words of a text and of its
 /// translation that belong together, as `weft align` gives them.

@@ -240,7 +240,7 @@ void run_rerank(const RerankCommand& command) {
                                .windows = config.windows,
                                .top_k = config.top_k,
                                .return_text = config.return_text};
-  OpenTask task = open_task(command.flags, models::Head::kSequenceClassification, "weft rerank");
+  OpenTask task = open_task(command.flags, opened, models::Head::kSequenceClassification, "weft rerank");
   if (const auto sentence = checkpoint::read_sentence_directory(opened.root())) {
     tasks::take_sentence_limits(task.model, *sentence, command.flags.run.value("max_length", std::int64_t{0}));
   }

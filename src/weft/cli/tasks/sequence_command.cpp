@@ -95,15 +95,19 @@ void add_sequence_flags(CLI::App& app, SequenceFlags& flags) {
 
 OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, const std::string& command) {
   check_flags(flags, whole);
+  return open_sequence_task(flags, checkpoint::open_model(flags.task.directory), command);
+}
+
+OpenSequenceTask open_sequence_task(const SequenceFlags& flags, const checkpoint::OpenedModel& directory,
+                                    const std::string& command) {
+  directory.need(checkpoint::Ability::kWrite);
   SequenceRunConfig config;
   formats::update_from_json(config, flags.task.run, command);
-  const checkpoint::OpenedModel directory = checkpoint::open_model(flags.task.directory);
   tasks::SequenceModelOptions options;
-  options.generation = generation_settings(flags.generation, directory.path(), command);
+  options.generation = generation_settings(flags.generation, directory, command);
   // Without a length such texts would stop after 20 tokens, as those of `transformers` do.
-  const models::EncoderDecoderConfig& model = directory.encoder_decoder_config();
   if (options.generation.max_length < 0 && options.generation.max_new_tokens < 0) {
-    options.generation.max_length = model.max_target_positions;
+    options.generation.max_length = directory.facts(checkpoint::Ability::kWrite).writes->longest;
   }
   OpenSequenceTask task;
   task.run.batch = {config.batch_size, config.batch_tokens};
@@ -112,7 +116,7 @@ OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, cons
     return task;
   }
   check_result(flags, options.generation);
-  check_settings(options.generation, flags.generation, directory.path(), command, room_of(model));
+  check_settings(options.generation, flags.generation, directory, command);
   const EncoderSettings settings = encoder_settings(flags.task.encoder, command, directory.path());
   options.load = {.encoder = settings.encoder, .dtype = settings.dtype, .check_finite = settings.check_finite};
   options.products = settings.products;

@@ -44,13 +44,15 @@ struct SequenceFlags {
 /// Adds the flags above, those of generation and of the encoder, --out and --json.
 void add_sequence_flags(CLI::App& app, SequenceFlags& flags);
 
-/// A model opened for `command`, and its batches; without one where only its settings are to be printed, which is done
-/// here then. `whole`: a file is one text. Errors: UsageError for flags that contradict each other, before a weight is
-/// read; those of the model.
+/// The model of `directory`, which is that of `flags`, opened for `command`, and its batches; without one where only
+/// its settings are to be printed, which is done here then. `whole`: a file is one text. Errors: UsageError for flags
+/// that contradict each other, before a weight is read; those of the model.
 struct OpenSequenceTask {
   std::optional<tasks::SequenceModel> model;
   tasks::RunOptions run;
 };
+OpenSequenceTask open_sequence_task(const SequenceFlags& flags, const checkpoint::OpenedModel& directory,
+                                    const std::string& command);
 OpenSequenceTask open_sequence_task(const SequenceFlags& flags, bool whole, const std::string& command);
 
 /// Runs `task` over the texts of the source (run_on_texts), or with `whole` over its file as one text, and shows

@@ -70,6 +70,12 @@ OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, con
   return {tasks::open_task_model(flags.directory, options.model), options.run};
 }
 
+OpenTask open_task(const TaskFlags& flags, const checkpoint::OpenedModel& directory, std::optional<models::Head> head,
+                   const std::string& command) {
+  const TaskOptions options = task_options(flags, head, command);
+  return {tasks::open_task_model(directory, options.model), options.run};
+}
+
 bool writes_fields(const TaskFlags& flags) { return flags.json || !flags.out.empty(); }
 
 void say_what_was_done(const formats::Json& metadata, const std::string& name) {

@@ -73,6 +73,9 @@ struct OpenTask {
   tasks::RunOptions run;
 };
 OpenTask open_task(const TaskFlags& flags, std::optional<models::Head> head, const std::string& command);
+/// The same for whoever has opened the directory that `flags` name.
+OpenTask open_task(const TaskFlags& flags, const checkpoint::OpenedModel& directory, std::optional<models::Head> head,
+                   const std::string& command);
 
 /// How a result looks to a person: one line, without its end.
 using ResultLine = std::function<std::string(const formats::Json& result)>;

@@ -215,15 +215,14 @@ Json own_form(const Json& json, std::string_view where) {
   return result;
 }
 
-GenerationConfig read_settings(const std::filesystem::path& directory, const GenerationConfig& defaults) {
+namespace {
+
+// `model_json`: what is in the directory's config.json.
+GenerationConfig read_over(const std::filesystem::path& directory, const Json& model_json,
+                           const GenerationConfig& defaults) {
   const ModelFile own(directory, "generation_config.json");
-  const ModelFile model(directory, "config.json");
   const bool has_own = own.exists();
-  if (!has_own && !model.exists()) {
-    return defaults;
-  }
-  const std::string where = quote((has_own ? own : model).path().native(), 4096);
-  const Json model_json = model.exists() ? object_of(model) : Json::object();
+  const std::string where = quote((has_own ? own : ModelFile(directory, "config.json")).path().native(), 4096);
   const Json json = has_own ? object_of(own) : model_json;
   refuse_foreign(json, where);
   Json settings = own_form(formats::only_fields_of<GenerationConfig>(json), where);
@@ -245,6 +244,21 @@ GenerationConfig read_settings(const std::filesystem::path& directory, const Gen
   formats::update_from_json(config, settings, where);
   validate(config, where);
   return config;
+}
+
+}  // namespace
+
+GenerationConfig read_settings(const std::filesystem::path& directory, const GenerationConfig& defaults) {
+  const ModelFile model(directory, "config.json");
+  if (!model.exists()) {
+    return ModelFile(directory, "generation_config.json").exists() ? read_over(directory, Json::object(), defaults)
+                                                                   : defaults;
+  }
+  return read_over(directory, object_of(model), defaults);
+}
+
+GenerationConfig read_settings(const checkpoint::OpenedModel& directory, const GenerationConfig& defaults) {
+  return read_over(directory.path(), directory.json(), defaults);
 }
 
 std::string file_of_setting(const std::filesystem::path& directory, std::string_view field) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
 #include "weft/generation/settings/generation_config.h"
 
@@ -17,6 +18,7 @@ namespace weft::generation {
 /// settings over `defaults`. Settings that change results and that Weft does not have are refused; a line on standard
 /// error names those that nobody knows. Errors: kIo, kFormat; kUnsupported and kArgument naming file and field.
 GenerationConfig read_settings(const std::filesystem::path& directory, const GenerationConfig& defaults = {});
+GenerationConfig read_settings(const checkpoint::OpenedModel& directory, const GenerationConfig& defaults = {});
 
 /// The file of the directory that read_settings() takes a field from, quoted for errors; the directory where none has
 /// it.

@@ -271,7 +271,7 @@ AlignModel open_align_model(const checkpoint::OpenedModel& directory, const Alig
   const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
   opened.site = resolved_site(options.site, config, opened.texts.name);
   // As it translates: generation_config.json first.
-  const generation::GenerationConfig settings = generation::read_settings(directory.path());
+  const generation::GenerationConfig settings = generation::read_settings(directory);
   opened.start = generation::start_token(settings, opened.texts.name);
   if (opened.start >= config.target_vocab_size()) {
     fail(ErrorKind::kArgument, generation::file_of_setting(directory.path(), "decoder_start_token_id"),
