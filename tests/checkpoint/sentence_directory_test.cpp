@@ -124,7 +124,7 @@ TEST_F(Sentences, ComeBackAsTheyWereWritten) {
   sentence.modules = {PoolingModule{.modes = {PoolingMode::kMax}, .width = 4, .include_prompt = false},
                       DenseModule{.weight = weight,
                                   .bias = {},
-                                  .activation = DenseActivation::kRelu,
+                                  .activation = find_torch_activation("ReLU"),
                                   .use_residual = true,
                                   .residual = weight + 1},
                       LayerNormModule{at::full({3}, 2.0F), at::full({3}, 3.0F)}, DropoutModule{0.25},

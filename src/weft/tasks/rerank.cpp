@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "weft/checkpoint/sentence/sentence_directory.h"
+#include "weft/checkpoint/sentence/torch_activation.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/tasks/decode/score_activation.h"
 #include "weft/tasks/decode/scores.h"
 
 namespace weft::tasks {
@@ -43,14 +43,14 @@ const char* command_for(Head head) {
 }
 
 // Nothing for raw scores.
-const ScoreActivation* activation_of(const TaskModel& task, const RerankOptions& options) {
+const checkpoint::TorchActivation* activation_of(const TaskModel& task, const RerankOptions& options) {
   require(task.model->head() == Head::kSequenceClassification && task.model->config().num_labels() == 1, task.name,
           ": reranking needs a sequence-classification head of one label");
   if (options.raw_scores) {
     return nullptr;
   }
   const std::string where = options.settings.where.empty() ? task.name : options.settings.where;
-  return &score_activation(options.settings.activation, where);
+  return &checkpoint::score_activation(options.settings.activation, where);
 }
 
 LengthRule rule_of(const TaskModel& task, const RerankOptions& options) {
@@ -180,7 +180,7 @@ void require_cross_encoder(const checkpoint::OpenedModel& directory) {
 void check_rerank(const TaskModel& task, const RerankOptions& options) { activation_of(task, options); }
 
 std::vector<TaskResult> score_pairs(TaskModel& task, std::span<const Document> pairs, const RerankOptions& options) {
-  const ScoreActivation* const activation = activation_of(task, options);
+  const checkpoint::TorchActivation* const activation = activation_of(task, options);
   for (const Document& pair : pairs) {
     require(pair.second.has_value(), pair.name, ": needs two texts, a query and a text, found one");
   }
@@ -195,7 +195,7 @@ std::vector<TaskResult> score_pairs(TaskModel& task, std::span<const Document> p
   std::vector<TaskResult> results(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const double logit = best_windows[i].logit.value();
-    results[i].result = activation != nullptr ? activation->apply(logit) : logit;
+    results[i].result = activation != nullptr ? activation->of_score(logit) : logit;
     results[i].metadata = encoded.metadata(i);
     results[i].metadata["activation"] = activation != nullptr ? activation->name : "none";
     if (encoded[i].windows.size() > 1) {

@@ -16,7 +16,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "tasks/retrieval/small_directory.h"
-#include "weft/tasks/decode/score_activation.h"
+#include "weft/checkpoint/sentence/torch_activation.h"
 #include "weft/tasks/text_too_long.h"
 
 namespace weft::tasks {
@@ -228,7 +228,7 @@ TEST(LibraryCrossEncoders, GiveTheScoresOfTheLibrary) {
 
 TEST(ScoreActivation, IsThatOfTorchAndNeverFalls) {
   const auto at = [](const std::string& name, double x) {
-    return score_activation("torch.nn.modules.activation." + name, "here").apply(x);
+    return checkpoint::score_activation("torch.nn.modules.activation." + name, "here").of_score(x);
   };
   for (const double x : {-800.0, -3.0, -0.25, 0.0, 0.25, 3.0, 800.0}) {
     EXPECT_EQ(at("Identity", x), x);

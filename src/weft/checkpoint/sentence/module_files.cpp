@@ -177,8 +177,8 @@ SentenceModule read_dense(const fs::path& directory, const ListedModule& listed)
   const std::int64_t in = size_of(config, "in_features");
   const std::int64_t out = size_of(config, "out_features");
   DenseModule dense;
-  dense.activation = parse_activation_path(
-      formats::value_or(config.json, "activation_function", config.where, activation_path(DenseActivation::kTanh)),
+  dense.activation = &dense_activation(
+      formats::value_or(config.json, "activation_function", config.where, import_path(*dense.activation)),
       config.where);
   dense.use_residual = formats::value_or(config.json, "use_residual", config.where, false);
   std::vector<ExpectedTensor> expected{{"linear.weight", {out, in}}};
@@ -267,7 +267,7 @@ void write(const fs::path& folder, const DenseModule& dense) {
   Json config{{"in_features", dense.weight.size(1)},
               {"out_features", dense.weight.size(0)},
               {"bias", dense.bias.defined()},
-              {"activation_function", activation_path(dense.activation)}};
+              {"activation_function", import_path(*dense.activation)}};
   if (dense.use_residual) {
     config["use_residual"] = true;
   }

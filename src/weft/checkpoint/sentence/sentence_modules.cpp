@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of modules, modes and activations in both directions.
+// The names of modules and modes in both directions.
 #include "weft/checkpoint/sentence/sentence_modules.h"
 
 #include <algorithm>
@@ -21,39 +21,13 @@ constexpr std::array<std::pair<PoolingMode, std::string_view>, kPoolingModes> kM
     {PoolingMode::kLastToken, "lasttoken"},
 }};
 
-struct NamedActivation {
-  DenseActivation activation;
-  std::string_view name;  // of the class
-};
-
-// The first is in torch.nn.modules.linear, the others in torch.nn.modules.activation.
-constexpr std::array kActivations{
-    NamedActivation{DenseActivation::kIdentity, "Identity"},
-    NamedActivation{DenseActivation::kTanh, "Tanh"},
-    NamedActivation{DenseActivation::kSigmoid, "Sigmoid"},
-    NamedActivation{DenseActivation::kRelu, "ReLU"},
-    NamedActivation{DenseActivation::kGelu, "GELU"},
-    NamedActivation{DenseActivation::kSilu, "SiLU"},
-    NamedActivation{DenseActivation::kElu, "ELU"},
-    NamedActivation{DenseActivation::kSelu, "SELU"},
-    NamedActivation{DenseActivation::kLeakyRelu, "LeakyReLU"},
-    NamedActivation{DenseActivation::kSoftplus, "Softplus"},
-    NamedActivation{DenseActivation::kMish, "Mish"},
-    NamedActivation{DenseActivation::kHardtanh, "Hardtanh"},
-    NamedActivation{DenseActivation::kRelu6, "ReLU6"},
-};
-
-std::string_view activation_name(DenseActivation activation) {
-  return std::ranges::find(kActivations, activation, &NamedActivation::activation)->name;
-}
-
 std::string module_text(const SentenceModule& module) {
   if (const auto* pooling = std::get_if<PoolingModule>(&module)) {
     return concat(pooling_text(pooling->modes), " pooling", pooling->include_prompt ? "" : " without the prompt");
   }
   if (const auto* dense = std::get_if<DenseModule>(&module)) {
-    return concat("Dense ", dense->weight.size(1), " -> ", dense->weight.size(0), " (",
-                  activation_name(dense->activation), dense->use_residual ? ", residual)" : ")");
+    return concat("Dense ", dense->weight.size(1), " -> ", dense->weight.size(0), " (", dense->activation->name,
+                  dense->use_residual ? ", residual)" : ")");
   }
   return std::string(kind_name(module));
 }
@@ -90,29 +64,6 @@ std::string_view kind_name(const SentenceModule& module) noexcept {
   constexpr std::array<std::string_view, std::variant_size_v<SentenceModule>> kKinds{"Pooling", "Dense", "LayerNorm",
                                                                                      "Normalize", "Dropout"};
   return kKinds[module.index()];
-}
-
-std::string activation_path(DenseActivation activation) {
-  const char* const package = activation == DenseActivation::kIdentity ? "linear" : "activation";
-  return concat("torch.nn.modules.", package, ".", activation_name(activation));
-}
-
-DenseActivation parse_activation_path(std::string_view path, std::string_view where) {
-  const std::string_view name = path.substr(path.rfind('.') + 1);  // npos + 1 is 0
-  const auto found = std::ranges::find(kActivations, name, &NamedActivation::name);
-  if (path.starts_with("torch.") && found != kActivations.end()) {
-    return found->activation;
-  }
-  std::string known;
-  for (const NamedActivation& activation : kActivations) {
-    known += concat(known.empty() ? "" : ", ", activation.name);
-  }
-  throw Error(ErrorKind::kUnsupported,
-              concat(where, ": activation_function must be torch.nn.modules.activation.NAME, NAME one of ", known,
-                     ", found ", quote(path)),
-              path.starts_with("torch.") ? ""
-                                         : "the function is other people's code, which Weft does not run; without it "
-                                           "the library takes Tanh: write torch.nn.modules.activation.Tanh for that");
 }
 
 std::string modules_text(const std::vector<SentenceModule>& modules) {

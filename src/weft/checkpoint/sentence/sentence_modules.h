@@ -12,6 +12,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/checkpoint/sentence/torch_activation.h"
+
 namespace weft::checkpoint {
 
 /// How a text's token vectors become one vector, over the tokens that are not padding, special ones included.
@@ -39,28 +41,11 @@ struct PoolingModule {
   bool include_prompt = true;  ///< false: the tokens of the prompt, and those before them, do not count
 };
 
-/// The functions behind a Dense that torch.nn has under that name, with their default settings.
-enum class DenseActivation {
-  kIdentity,
-  kTanh,
-  kSigmoid,
-  kRelu,
-  kGelu,
-  kSilu,
-  kElu,
-  kSelu,
-  kLeakyRelu,
-  kSoftplus,
-  kMish,
-  kHardtanh,
-  kRelu6,
-};
-
 /// activation(x W^T + b), plus x (or x R^T where the widths differ) where there is a residual.
 struct DenseModule {
-  at::Tensor weight;  ///< float32 [out, in]
-  at::Tensor bias;    ///< float32 [out], or undefined
-  DenseActivation activation = DenseActivation::kTanh;
+  at::Tensor weight;                                                  ///< float32 [out, in]
+  at::Tensor bias;                                                    ///< float32 [out], or undefined
+  const TorchActivation* activation = find_torch_activation("Tanh");  ///< one that has `of_vectors`
   bool use_residual = false;
   at::Tensor residual;  ///< float32 [out, in]; undefined where use_residual is false or out is in
 };
@@ -83,12 +68,6 @@ using SentenceModule = std::variant<PoolingModule, DenseModule, LayerNormModule,
 
 /// "Pooling", "Dense", "LayerNorm", "Normalize", "Dropout".
 std::string_view kind_name(const SentenceModule& module) noexcept;
-
-/// "torch.nn.modules.activation.Tanh" and so on.
-std::string activation_path(DenseActivation activation);
-/// The activation of such a path, whatever the package within torch. Errors: kUnsupported naming `where`, the path and
-/// those that Weft has.
-DenseActivation parse_activation_path(std::string_view path, std::string_view where);
 
 /// The modules as a person reads them: "mean pooling, Dense 384 -> 128 (Tanh), Normalize".
 std::string modules_text(const std::vector<SentenceModule>& modules);

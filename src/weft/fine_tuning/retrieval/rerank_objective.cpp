@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 
+#include "weft/checkpoint/sentence/torch_activation.h"
 #include "weft/checkpoint/sentence/write_cross_encoder.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
@@ -18,7 +19,6 @@
 #include "weft/metrics/correlation.h"
 #include "weft/metrics/ranking.h"
 #include "weft/metrics/sums.h"
-#include "weft/tasks/decode/score_activation.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -192,7 +192,7 @@ void RerankObjective::keep(const tasks::WindowOutput& output, std::int64_t /*exa
 }
 
 double RerankObjective::score(double logit) const {
-  return tasks::score_activation(cross_.activation, setup().model.name).apply(logit);
+  return checkpoint::score_activation(cross_.activation, setup().model.name).of_score(logit);
 }
 
 std::vector<std::vector<std::size_t>> RerankObjective::rows_by_query() const {

@@ -3,20 +3,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
-#include <ATen/ops/elu.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/hardtanh.h>
 #include <ATen/ops/layer_norm.h>
-#include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/linear.h>
-#include <ATen/ops/mish.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/relu6.h>
-#include <ATen/ops/selu.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/silu.h>
-#include <ATen/ops/softplus.h>
-#include <ATen/ops/tanh.h>
 
 #include <limits>
 #include <tuple>
@@ -28,45 +16,12 @@
 namespace weft::tasks {
 namespace {
 
-using checkpoint::DenseActivation;
 using checkpoint::PoolingMode;
 
 constexpr double kLeastLength = 1e-12;  // of torch.nn.functional.normalize
 constexpr double kLeastTokens = 1e-9;   // of the library's means
 
 at::Tensor at_least_float(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat); }
-
-at::Tensor activated(const at::Tensor& x, DenseActivation activation) {
-  switch (activation) {
-    case DenseActivation::kIdentity:
-      return x;
-    case DenseActivation::kTanh:
-      return at::tanh(x);
-    case DenseActivation::kSigmoid:
-      return at::sigmoid(x);
-    case DenseActivation::kRelu:
-      return at::relu(x);
-    case DenseActivation::kGelu:
-      return at::gelu(x);
-    case DenseActivation::kSilu:
-      return at::silu(x);
-    case DenseActivation::kElu:
-      return at::elu(x);
-    case DenseActivation::kSelu:
-      return at::selu(x);
-    case DenseActivation::kLeakyRelu:
-      return at::leaky_relu(x);
-    case DenseActivation::kSoftplus:
-      return at::softplus(x);
-    case DenseActivation::kMish:
-      return at::mish(x);
-    case DenseActivation::kHardtanh:
-      return at::hardtanh(x);
-    case DenseActivation::kRelu6:
-      break;
-  }
-  return at::relu6(x);
-}
 
 at::Tensor normalized(const at::Tensor& x) { return x / x.norm(2, {-1}, true).clamp_min(kLeastLength); }
 
@@ -77,7 +32,7 @@ struct Apply {
   at::Tensor operator()(const at::Tensor& x, const checkpoint::DenseModule& dense) const {
     const at::ScalarType type = x.scalar_type();
     const at::Tensor bias = dense.bias.defined() ? dense.bias.to(type) : at::Tensor();
-    const at::Tensor y = activated(at::linear(x, dense.weight.to(type), bias), dense.activation);
+    const at::Tensor y = dense.activation->of_vectors(at::linear(x, dense.weight.to(type), bias));
     if (!dense.use_residual) {
       return y;
     }
