@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Directories that an earlier program saved still open, evaluate and go on, to the figures that it gave for them
-(tests/fixtures/make/earlier_runs.py wrote both)."""
+(tests/fixtures/make/earlier_runs.py and earlier_directories.py wrote both)."""
 
 import json
 import shutil
@@ -11,6 +11,7 @@ from weft_program import Case, losses, weft_json
 
 EARLIER = FIXTURES / "earlier"
 FIGURES = json.loads((EARLIER / "figures.json").read_text())
+LATER = FIXTURES / "written_by_94cfefa"
 # Equal to the last bit on a processor like that of the fixtures; held to AVX2 or less, which sums in another order, a loss differs by 2e-7 at most.
 TOLERANCE = 2e-6
 # What results say since then.
@@ -61,19 +62,32 @@ class EarlierRunsTest(Case):
         self.assert_same(found, FIGURES["eval-mlm"] | TYPE)
 
     def check_resumption(self, name, *data):
+        self.check_goes_on(self.earlier / name, FIGURES["resumed"][name], *data)
+
+    def check_goes_on(self, run, expected, *data):
         """The runs name their data where they lay; they may have moved."""
-        report = weft_json("train", "--resume", "--out", self.earlier / name, *data)
-        expected = FIGURES["resumed"][name]
+        report = weft_json("train", "--resume", "--out", run, *data)
         self.assertEqual(report["steps"], len(expected["losses"]))
-        self.assert_same([list(pair) for pair in losses(self.earlier / name)], expected["losses"])
+        self.assert_same([list(pair) for pair in losses(run)], expected["losses"])
         self.assert_same(report["evaluation"], expected["evaluation"])
-        self.assertEqual(json.loads((self.earlier / name / "training.json").read_text())["learning_rate"], 0.01)
+        self.assertEqual(json.loads((run / "training.json").read_text())["learning_rate"], 0.01)
 
     def test_a_stopped_decoder_goes_on(self):
         self.check_resumption("decoder", "--train-text", self.earlier / "train.txt", "--eval-text", self.earlier / "held-out.txt")
 
     def test_a_stopped_classifier_goes_on(self):
         self.check_resumption("classifier", "--train-data", self.earlier / "train.csv", "--eval-data", self.earlier / "held-out.csv")
+
+    def test_runs_of_every_kind_go_on_from_their_checkpoints(self):
+        runs = self.folder / "runs"
+        shutil.copytree(LATER / "runs", runs)
+        text = ["--train-text", runs / "train.txt", "--eval-text", runs / "held-out.txt"]
+        pairs = [f"--{part}-{side}={runs / side}.txt" for part in ("train", "eval") for side in ("source", "target")]
+        for name, expected in json.loads((LATER / "figures.json").read_text()).items():
+            with self.subTest(run=name):
+                config = (next((runs / name / "checkpoints").iterdir()) / "config.json").read_text()
+                self.check_goes_on(runs / name, expected, *(pairs if name == "translate" else text))
+                self.assertEqual((runs / name / "config.json").read_text(), config)
 
 
 if __name__ == "__main__":
