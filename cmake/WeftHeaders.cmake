@@ -16,7 +16,8 @@ set(WEFT_PUBLIC_HEADERS
 set(WEFT_PUBLIC_TORCH_HEADERS
     attention/attend.h attention/attention.h attention/global_projection.h attention/mechanism.h attention/profile/attention_observer.h
     layers/attention/cross_attention.h layers/attention/self_attention.h layers/linear.h layers/linear_cross_entropy.h layers/precision.h
-    layers/transformer_block.h layers/etc/sentence_structure.h layers/star/star_transformer.h
+    layers/blocks/companion_block.h layers/blocks/compressive_block.h layers/blocks/packed_block.h layers/blocks/plain_block.h
+    layers/blocks/star_block.h layers/etc/etc_companions.h layers/etc/sentence_structure.h
     models/encoder_decoder.h models/encoder_model.h models/families/family.h models/language_model.h models/stack/stack.h models/transformer_config.h
     models/families/encoder_decoder_family.h
     checkpoint/encoder_decoder/convert.h checkpoint/encoder_decoder/directory.h

@@ -12,13 +12,14 @@
 #include <torch/utils.h>
 
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "support/expect_error.h"
 #include "support/torch_gradcheck.h"
+#include "weft/layers/blocks/compressive_block.h"
 #include "weft/layers/memory/compressor.h"
-#include "weft/layers/transformer_block.h"
 
 namespace weft::layers {
 namespace {
@@ -41,8 +42,9 @@ BlockConfig block_config(bool norm_first) {
   return config;
 }
 
-TransformerBlock random_block(bool norm_first) {
-  TransformerBlock block(block_config(norm_first), at::TensorOptions(at::kDouble));
+std::shared_ptr<CompressiveBlockImpl> random_block(bool norm_first) {
+  const auto block = std::dynamic_pointer_cast<CompressiveBlockImpl>(
+      make_block(block_config(norm_first), at::TensorOptions(at::kDouble)));
   const at::NoGradGuard without_gradients;
   for (at::Tensor& parameter : block->parameters()) {
     parameter.normal_();
@@ -97,7 +99,7 @@ at::Tensor read_by_hand(const at::Tensor& weight, const at::Tensor& bias, const 
 TEST(Compressor, ReconstructionLossIsTheDifferenceOfWhatIsRead) {
   torch::manual_seed(4);
   for (const bool norm_first : {false, true}) {
-    TransformerBlock block = random_block(norm_first);
+    const auto block = random_block(norm_first);
     const at::Tensor x = doubles({2, 5, kCompressedWidth});
     const at::Tensor old = doubles({2, 4, kCompressedWidth});
     const at::Tensor fresh = doubles({2, 2, kCompressedWidth});

@@ -106,7 +106,7 @@ TEST(EtcEncoder, ATextIsWhatItIsAlone) {
   EtcInput input = etc_input(2);
   input.structure.keep = at::ones({2, 20}, at::kBool);
   input.structure.keep[1].narrow(0, 13, 7).fill_(false);
-  const attention::GlobalLocalStructure cut =
+  const attention::EtcStructure cut =
       layers::sentence_structure(input.ids, input.structure.keep, {.ends = {3}, .longest = 6});
   input.structure = cut;
   input.global_ids = cut.global_keep.to(at::kLong);

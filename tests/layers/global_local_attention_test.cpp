@@ -26,7 +26,7 @@
 namespace weft::test {
 namespace {
 
-using attention::GlobalLocalStructure;
+using attention::EtcStructure;
 using testing::GlobalLocalAttention;
 using testing::GlobalLocalConfig;
 using testing::GlobalLocalRows;
@@ -180,8 +180,8 @@ class PairEquations {
 };
 
 /// Random sentences and paragraphs, some tokens in none.
-GlobalLocalStructure random_structure(std::int64_t batch, std::int64_t tokens, std::int64_t globals) {
-  GlobalLocalStructure structure;
+EtcStructure random_structure(std::int64_t batch, std::int64_t tokens, std::int64_t globals) {
+  EtcStructure structure;
   structure.sentence = at::randint(-1, globals, {batch, tokens}, at::kLong);
   structure.paragraph = at::randint(-1, globals, {batch, tokens}, at::kLong);
   structure.linked = at::randint(-1, globals, {batch, tokens}, at::kLong);
@@ -193,8 +193,8 @@ GlobalLocalStructure random_structure(std::int64_t batch, std::int64_t tokens, s
 }
 
 /// Row `row` of a batch, `tokens` from `first` on and the first `globals`.
-PlainText plain_text(const GlobalLocalRows& x, const GlobalLocalStructure& structure, std::int64_t row,
-                     std::int64_t first, std::int64_t tokens, std::int64_t globals) {
+PlainText plain_text(const GlobalLocalRows& x, const EtcStructure& structure, std::int64_t row, std::int64_t first,
+                     std::int64_t tokens, std::int64_t globals) {
   PlainText text;
   for (std::int64_t i = first; i < first + tokens; ++i) {
     text.tokens.push_back(plain_numbers(x.tokens[row][i]));
@@ -232,7 +232,7 @@ double gap_of(const GlobalLocalConfig& config, std::int64_t tokens, std::int64_t
   const at::TensorOptions options(type);
   const GlobalLocalRows x{at::randn({2, tokens, config.hidden_size}, options),
                           at::randn({2, globals, config.hidden_size}, options)};
-  const GlobalLocalStructure structure = random_structure(2, tokens, globals);
+  const EtcStructure structure = random_structure(2, tokens, globals);
   const GlobalLocalRows found = model->forward(x, structure);
   double gap = 0;
   for (const std::int64_t row : {0, 1}) {
@@ -281,7 +281,7 @@ TEST(GlobalLocalAttention, PaddingAndOtherRowsChangeNothing) {
   GlobalLocalAttention model = global_local(config);
   const std::vector<std::pair<std::int64_t, std::int64_t>> texts = {{0, 11}, {0, 5}, {5, 6}, {0, 0}};
   const std::vector<std::int64_t> counts = {4, 2, 3, 1};
-  GlobalLocalStructure structure = random_structure(4, 11, 4);
+  EtcStructure structure = random_structure(4, 11, 4);
   structure.keep = at::zeros({4, 11}, at::kBool);
   structure.global_keep = at::zeros({4, 4}, at::kBool);
   for (std::size_t row = 0; row < texts.size(); ++row) {
@@ -315,7 +315,7 @@ TEST(GlobalLocalAttention, RowsWithoutAnEdgeAreZerosBeforeTheOutput) {
   config.hard_global_to_long = true;
   config.hard_long_to_global = true;
   GlobalLocalAttention model = global_local(config);
-  GlobalLocalStructure structure;
+  EtcStructure structure;
   structure.keep = at::zeros({1, 3}, at::kBool);
   structure.global_keep = at::zeros({1, 2}, at::kBool);
   const GlobalLocalRows found =
@@ -328,7 +328,7 @@ TEST(GlobalLocalAttention, GradientsAreThoseOfTheFunction) {
   GlobalLocalConfig config = small_global_local();
   config.radius = 2;
   GlobalLocalAttention model = global_local(config);
-  GlobalLocalStructure structure = random_structure(2, 5, 2);
+  EtcStructure structure = random_structure(2, 5, 2);
   structure.keep = at::ones({2, 5}, at::kBool);
   structure.keep[1][4].fill_(false);
   const auto of_inputs = [&](const std::vector<at::Tensor>& inputs) {
@@ -413,7 +413,7 @@ TEST(GlobalLocalAttention, ErrorsNameWhatDoesNotFit) {
   expect_error(ErrorKind::kArgument, {"one global token", "[2, 0, 6]"},
                [&] { model->forward({tokens, at::zeros({2, 0, 6}, at::kDouble)}); });
   expect_error(ErrorKind::kArgument, {"sentence numbers", "[2, 3]", "[2, 4]"}, [&] {
-    GlobalLocalStructure structure;
+    EtcStructure structure;
     structure.sentence = at::zeros({2, 4}, at::kLong);
     model->forward({tokens, globals}, structure);
   });

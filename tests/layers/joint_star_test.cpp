@@ -4,8 +4,8 @@
 
 #include <torch/csrc/autograd/autograd.h>
 
+#include "support/layers/star_transformer.h"
 #include "support/torch_fixture.h"
-#include "weft/layers/star/star_transformer.h"
 
 namespace weft::test {
 namespace {
@@ -13,16 +13,16 @@ namespace {
 TEST(JointStar, EqualsFastNlp) {
   const Fixture fixture("joint/star_layers");
   const at::Tensor embeddings = fixture.float64("embeddings").requires_grad_();
-  layers::StarTransformer model(layers::StarConfig{.hidden_size = embeddings.size(2),
-                                                   .heads = fixture.integer("heads"),
-                                                   .head_dim = fixture.integer("head_dim"),
-                                                   .layers = fixture.integer("layers")},
-                                at::TensorOptions(at::kDouble));
+  testing::StarTransformer model(testing::StarConfig{.hidden_size = embeddings.size(2),
+                                                     .heads = fixture.integer("heads"),
+                                                     .head_dim = fixture.integer("head_dim"),
+                                                     .layers = fixture.integer("layers")},
+                                 at::TensorOptions(at::kDouble));
   for (auto& parameter : model->named_parameters()) {
     const at::NoGradGuard without_gradients;
     parameter.value().copy_(fixture.float64("parameter." + parameter.key()));
   }
-  const layers::StarNodes nodes = model->forward(embeddings);
+  const testing::StarNodes nodes = model->forward(embeddings);
   // Sums of float64 in another order.
   EXPECT_LT(largest_difference(nodes.satellites, fixture.tensor("satellites")), 1e-12);
   EXPECT_LT(largest_difference(nodes.relay, fixture.tensor("relay")), 1e-12);

@@ -25,7 +25,7 @@
 #include "support/torch_gradcheck.h"
 #include "support/torch_memory.h"
 #include "weft/core/error.h"
-#include "weft/layers/transformer_block.h"
+#include "weft/layers/blocks/block.h"
 
 namespace weft::layers {
 namespace {
@@ -42,14 +42,14 @@ std::string expression_of(const Shape& shape) {
   return concat("little_bird(block=", shape.block, ", latents=", shape.latents, ")");
 }
 
-TransformerBlock block_of(const Shape& shape, at::ScalarType type = at::kDouble) {
+Block block_of(const Shape& shape, at::ScalarType type = at::kDouble) {
   BlockConfig config;
   config.hidden_size = shape.width;
   config.heads = config.key_value_heads = shape.heads;
   config.intermediate_size = 12;
   config.attention = expression_of(shape);
   config.norm_first = shape.norm_first;
-  TransformerBlock block(config, at::TensorOptions(type));
+  Block block = make_block(config, at::TensorOptions(type));
   const at::NoGradGuard without_gradients;
   for (auto& parameter : block->named_parameters()) {
     const bool scale = parameter.key().ends_with("norm.weight");
@@ -81,11 +81,11 @@ BlockContext context_of(const Texts& texts) {
 // ---- The equations (Lee, Han and Shin 2022, section 3), for one text.
 
 using Row = std::vector<double>;
-using Rows = std::vector<Row>;
+using RowList = std::vector<Row>;
 
-Rows rows_of(const at::Tensor& tensor) {
+RowList rows_of(const at::Tensor& tensor) {
   const at::Tensor wide = tensor.detach().to(at::kDouble).contiguous();
-  Rows rows;
+  RowList rows;
   for (std::int64_t i = 0; i < wide.size(0); ++i) {
     const double* first = wide.const_data_ptr<double>() + i * wide.size(1);
     rows.emplace_back(first, first + wide.size(1));
@@ -124,7 +124,7 @@ void add_softmax(Row& output, const Row& query, const std::vector<Pair>& pairs, 
   }
 }
 
-at::Tensor tensor_of(const Rows& rows) {
+at::Tensor tensor_of(const RowList& rows) {
   at::Tensor tensor =
       at::empty({static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows[0].size())}, at::kDouble);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -135,7 +135,7 @@ at::Tensor tensor_of(const Rows& rows) {
 
 class Equations {
  public:
-  Equations(const Shape& shape, TransformerBlock block) : shape_(shape), block_(std::move(block)) {}
+  Equations(const Shape& shape, Block block) : shape_(shape), block_(std::move(block)) {}
 
   /// [latents + N, width] -> the same.
   at::Tensor of_text(const at::Tensor& x, const at::Tensor& keep) const {
@@ -170,12 +170,12 @@ class Equations {
 
   /// Attn(P, X).
   at::Tensor packed_of(const at::Tensor& latents, const at::Tensor& text, const at::Tensor& keep) const {
-    const Rows queries = rows_of(linear("pack.query", latents));
+    const RowList queries = rows_of(linear("pack.query", latents));
     const std::vector<at::Tensor> both = linear("pack.key_value", text).chunk(2, 1);
-    const Rows keys = rows_of(both[0]);
-    const Rows values = rows_of(both[1]);
+    const RowList keys = rows_of(both[0]);
+    const RowList values = rows_of(both[1]);
     const Row is_kept = rows_of(keep.unsqueeze(0)).front();
-    Rows output(queries.size(), Row(queries[0].size()));
+    RowList output(queries.size(), Row(queries[0].size()));
     for (std::int64_t head = 0; head < shape_.heads; ++head) {
       for (std::size_t i = 0; i < queries.size(); ++i) {
         std::vector<Pair> pairs;
@@ -215,16 +215,16 @@ class Equations {
 
   /// USWAttn(X, C).
   at::Tensor unpacked_of(const at::Tensor& packed, const at::Tensor& text, const at::Tensor& keep) const {
-    const Rows queries = rows_of(linear("attention.qkv", text).chunk(3, 1)[0]);
+    const RowList queries = rows_of(linear("attention.qkv", text).chunk(3, 1)[0]);
     const std::vector<at::Tensor> of_text = linear("attention.qkv", text).chunk(3, 1);
     const std::vector<at::Tensor> of_packed = linear("attention.qkv", packed).chunk(3, 1);
-    const Rows keys = rows_of(of_text[1]);
-    const Rows values = rows_of(of_text[2]);
+    const RowList keys = rows_of(of_text[1]);
+    const RowList values = rows_of(of_text[2]);
     const Row is_kept = rows_of(keep.unsqueeze(0)).front();
-    const Rows latent_keys = rows_of(of_packed[1]);
-    const Rows latent_values = rows_of(of_packed[2]);
+    const RowList latent_keys = rows_of(of_packed[1]);
+    const RowList latent_values = rows_of(of_packed[2]);
     const auto size = static_cast<std::size_t>(shape_.block);
-    Rows output(queries.size(), Row(queries[0].size()));
+    RowList output(queries.size(), Row(queries[0].size()));
     for (std::int64_t head = 0; head < shape_.heads; ++head) {
       const Slopes of_head = slopes(head);
       const double of_latents = static_cast<double>(shape_.block) * (of_head.beta + of_head.gamma) / 2;
@@ -247,13 +247,18 @@ class Equations {
   }
 
   Shape shape_;
-  TransformerBlock block_;
+  Block block_;
 };
 
+/// Latents and text [B, latents + N, width] -> the same.
+at::Tensor forward(const Block& block, const Shape& shape, const at::Tensor& x, const BlockContext& context) {
+  return block->forward(layers::Rows::joined(x, shape.latents), context).both();
+}
+
 /// The largest difference at latents and at kept tokens.
-double gap_to_equations(const Shape& shape, const TransformerBlock& block, const at::Tensor& x, const Texts& texts) {
+double gap_to_equations(const Shape& shape, const Block& block, const at::Tensor& x, const Texts& texts) {
   const at::NoGradGuard without_gradients;
-  const at::Tensor found = TransformerBlock(block)->forward(x, context_of(texts)).to(at::kDouble);
+  const at::Tensor found = forward(block, shape, x, context_of(texts)).to(at::kDouble);
   const Equations equations(shape, block);
   double gap = 0;
   for (std::int64_t row = 0; row < x.size(0); ++row) {
@@ -299,7 +304,7 @@ TEST(LittleBird, EqualsTheEquationsAtAnyLength) {
 TEST(LittleBird, EqualsTheEquationsInWholeTiles) {
   at::manual_seed(3);
   const Shape shape{64, 64, 1, 8, false};
-  const TransformerBlock block = block_of(shape, at::kFloat);
+  const Block block = block_of(shape, at::kFloat);
   const at::NoGradGuard without_gradients;
   auto parameters = block->named_parameters();
   for (const char* slope : {"alpha", "beta", "gamma"}) {
@@ -313,15 +318,15 @@ TEST(LittleBird, GradientsOfTextLatentsAndParameters) {
   at::manual_seed(5);
   for (const bool norm_first : {false, true}) {
     const Shape shape{2, 2, 2, 4, norm_first};
-    TransformerBlock block = block_of(shape);
+    const Block block = block_of(shape);
     BlockContext context;
     context.attention.key_keep = at::ones({1, 9}, at::kBool);
     context.attention.key_keep[0][5] = false;
     const at::Tensor x = at::randn({1, 2 + 9, 4}, at::kDouble);
-    testing::expect_gradients([&](const std::vector<at::Tensor>& inputs) { return block->forward(inputs[0], context); },
-                              {x});
+    testing::expect_gradients(
+        [&](const std::vector<at::Tensor>& inputs) { return forward(block, shape, inputs[0], context); }, {x});
     const at::Tensor direction = at::randn(x.sizes(), at::kDouble);
-    const auto value = [&] { return (block->forward(x, context) * direction).sum(); };
+    const auto value = [&] { return (forward(block, shape, x, context) * direction).sum(); };
     value().backward();
     for (auto& parameter : block->named_parameters()) {
       const at::Tensor gradient = parameter.value().grad();
@@ -348,8 +353,8 @@ TEST(LittleBird, GradientsOfTextLatentsAndParameters) {
 TEST(LittleBird, GradientsOfFloat32AreThoseOfFloat64) {
   at::manual_seed(6);
   const Shape shape{4, 3, 2, 16, false};
-  TransformerBlock exact = block_of(shape);
-  TransformerBlock block = block_of(shape, at::kFloat);
+  const Block exact = block_of(shape);
+  const Block block = block_of(shape, at::kFloat);
   {
     const at::NoGradGuard without_gradients;
     for (auto& parameter : block->named_parameters()) {
@@ -358,8 +363,8 @@ TEST(LittleBird, GradientsOfFloat32AreThoseOfFloat64) {
   }
   const at::Tensor x = at::randn({2, 3 + 150, 16});
   const at::Tensor direction = at::randn(x.sizes());
-  (block->forward(x, {}) * direction).sum().backward();
-  (exact->forward(x.to(at::kDouble), {}) * direction).sum().backward();
+  (forward(block, shape, x, {}) * direction).sum().backward();
+  (forward(exact, shape, x.to(at::kDouble), {}) * direction).sum().backward();
   for (const auto& parameter : block->named_parameters()) {
     const at::Tensor expected = exact->named_parameters()[parameter.key()].grad();
     const double largest = expected.abs().max().item<double>();
@@ -371,23 +376,23 @@ TEST(LittleBird, GradientsOfFloat32AreThoseOfFloat64) {
 TEST(LittleBird, NeitherPaddingNorOtherTextsChangeAText) {
   at::manual_seed(7);
   const Shape shape{4, 3, 2, 16, false};
-  TransformerBlock block = block_of(shape, at::kFloat);
+  const Block block = block_of(shape, at::kFloat);
   const at::NoGradGuard without_gradients;
   at::Tensor x = at::randn({2, 3 + 40, 16});
   const Texts texts{lengths_mask({40, 23}, 40), true};
   x[1].narrow(0, 3 + 23, 17).fill_(std::numeric_limits<float>::quiet_NaN());
-  const at::Tensor both = block->forward(x, context_of(texts));
-  EXPECT_LT((both[0] - block->forward(x.narrow(0, 0, 1), {})[0]).abs().max().item<double>(), 1e-5);
-  const at::Tensor alone = block->forward(x.narrow(0, 1, 1).narrow(1, 0, 3 + 23), {});
+  const at::Tensor both = forward(block, shape, x, context_of(texts));
+  EXPECT_LT((both[0] - forward(block, shape, x.narrow(0, 0, 1), {})[0]).abs().max().item<double>(), 1e-5);
+  const at::Tensor alone = forward(block, shape, x.narrow(0, 1, 1).narrow(1, 0, 3 + 23), {});
   EXPECT_LT((both[1].narrow(0, 0, 3 + 23) - alone[0]).abs().max().item<double>(), 1e-5);
 }
 
 TEST(LittleBird, ATextOfPaddingAloneHasNoNaN) {
   const Shape shape{4, 3, 2, 16, false};
-  TransformerBlock block = block_of(shape, at::kFloat);
+  const Block block = block_of(shape, at::kFloat);
   for (const bool by_length : {false, true}) {
     const at::Tensor found =
-        block->forward(at::randn({2, 3 + 20, 16}), context_of({lengths_mask({20, 0}, 20), by_length}));
+        forward(block, shape, at::randn({2, 3 + 20, 16}), context_of({lengths_mask({20, 0}, 20), by_length}));
     EXPECT_TRUE(found.isfinite().all().item<bool>());
   }
 }

@@ -19,7 +19,7 @@
 namespace weft::test {
 namespace {
 
-using layers::GlobalLocalStructure;
+using layers::EtcStructure;
 
 at::Tensor ids_of(std::vector<std::int64_t> ids, std::int64_t rows) {
   return at::tensor(ids, at::kLong).reshape({rows, -1});
@@ -29,7 +29,7 @@ TEST(SentenceStructure, SentencesEndBehindAMarkAndAtTheLongest) {
   const at::Tensor ids = ids_of({5, 9, 6, 7, 8, 4, 9, 3, 9, 2, 1, 1, 1, 1}, 2);
   at::Tensor keep = at::ones({2, 7}, at::kBool);
   keep[1].narrow(0, 3, 4).fill_(false);
-  const GlobalLocalStructure structure = layers::sentence_structure(ids, keep, {.ends = {9}, .longest = 3});
+  const EtcStructure structure = layers::sentence_structure(ids, keep, {.ends = {9}, .longest = 3});
   EXPECT_TRUE(structure.sentence.equal(ids_of({0, 0, 1, 1, 1, 2, 2, 0, 0, 1, -1, -1, -1, -1}, 2)))
       << structure.sentence;
   EXPECT_TRUE(structure.global_keep.equal(ids_of({1, 1, 1, 1, 1, 0}, 2).to(at::kBool)));
@@ -65,7 +65,7 @@ TEST(SentenceStructure, WhatIsBeyondTheRoomBelongsToTheLast) {
 
 // A text of padding alone has no sentence, but the call one global token.
 TEST(SentenceStructure, AnEmptyTextHasNone) {
-  const GlobalLocalStructure structure =
+  const EtcStructure structure =
       layers::sentence_structure(at::zeros({1, 2}, at::kLong), at::zeros({1, 2}, at::kBool), {.ends = {9}});
   EXPECT_EQ(structure.global_keep.sizes(), (std::vector<std::int64_t>{1, 1}));
   EXPECT_FALSE(structure.global_keep.any().item<bool>());

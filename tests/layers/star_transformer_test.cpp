@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Star-Transformer against its equations, one token and one head at a time in float64, over lengths, padding and rows
 // of a batch; gradients; memory.
-#include "weft/layers/star/star_transformer.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,19 +12,20 @@
 #include <ATen/ops/randn.h>
 
 #include "support/expect_error.h"
+#include "support/layers/star_transformer.h"
 #include "support/torch_gradcheck.h"
 #include "support/torch_memory.h"
 
 namespace weft::test {
 namespace {
 
-using layers::StarConfig;
-using layers::StarNodes;
-using layers::StarTransformer;
+using testing::StarConfig;
+using testing::StarNodes;
+using testing::StarTransformer;
 
 using Row = std::vector<double>;
 
-layers::StarTransformer star(const StarConfig& config, at::ScalarType type = at::kDouble) {
+StarTransformer star(const StarConfig& config, at::ScalarType type = at::kDouble) {
   at::manual_seed(5);
   StarTransformer model(config, at::TensorOptions(type));
   const at::NoGradGuard without_gradients;
@@ -249,7 +248,7 @@ TEST(StarTransformer, ErrorsNameWhatDoesNotFit) {
   expect_error(ErrorKind::kArgument, {"width 6", "[2, 3, 5]"}, [&] { model(at::randn({2, 3, 5}, at::kDouble)); });
   expect_error(ErrorKind::kArgument, {"mask", "[2, 4]"},
                [&] { model(at::randn({2, 3, 6}, at::kDouble), at::ones({2, 4}, at::kBool)); });
-  expect_error(ErrorKind::kArgument, {"at least 1", "0"}, [] { star({.layers = 0}); });
+  expect_error(ErrorKind::kArgument, {"at least 1", "0"}, [] { star({.heads = 0}); });
 }
 
 }  // namespace

@@ -24,7 +24,8 @@
 #include "support/expect_error.h"
 #include "support/layers/etc_encoder.h"
 #include "support/torch_fixture.h"
-#include "weft/attention/mechanisms/etc/global_local_structure.h"
+#include "weft/attention/mechanisms/etc/etc_structure.h"
+#include "weft/layers/etc/etc_companions.h"
 #include "weft/models/encoder/batch.h"
 
 namespace weft::models {
@@ -288,12 +289,17 @@ TEST(EncoderBatches, PartsAndPaddingKeepTheStructure) {
   const EncoderBatch batch = make_batch(config, Head::kNone, two_texts());
   const BatchParts parts = split_by_length(batch, 30, false);
   ASSERT_EQ(parts.parts.size(), 2U);
-  EXPECT_TRUE(parts.parts[0].structure->sentence.equal(batch.structure->sentence.narrow(0, 1, 1)));
-  EXPECT_TRUE(parts.parts[1].beside_ids.equal(batch.beside_ids.narrow(0, 0, 1)));
-  const EncoderBatch padded = pad_columns(batch, 8, 0);
-  EXPECT_EQ(padded.structure->sentence.sizes(), (at::IntArrayRef{2, 48}));
-  EXPECT_TRUE(padded.structure->sentence.narrow(1, 41, 7).eq(-1).all().item<bool>());
-  EXPECT_TRUE(padded.structure->global_keep.equal(batch.structure->global_keep));
+  const auto of = [](const EncoderBatch& each) -> const layers::EtcCompanions& {
+    return dynamic_cast<const layers::EtcCompanions&>(*each.companions);
+  };
+  const attention::EtcStructure& structure = *of(batch).structure;
+  EXPECT_TRUE(of(parts.parts[0]).structure->sentence.equal(structure.sentence.narrow(0, 1, 1)));
+  EXPECT_TRUE(of(parts.parts[1]).ids.equal(of(batch).ids.narrow(0, 0, 1)));
+  const EncoderBatch wider = pad_columns(batch, 8, 0);
+  const attention::EtcStructure& padded = *of(wider).structure;
+  EXPECT_EQ(padded.sentence.sizes(), (at::IntArrayRef{2, 48}));
+  EXPECT_TRUE(padded.sentence.narrow(1, 41, 7).eq(-1).all().item<bool>());
+  EXPECT_TRUE(padded.global_keep.equal(structure.global_keep));
 }
 
 }  // namespace

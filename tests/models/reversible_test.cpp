@@ -14,6 +14,7 @@
 #include "models/small_model.h"
 #include "support/expect_error.h"
 #include "support/torch_memory.h"
+#include "weft/layers/blocks/plain_block.h"
 #include "weft/layers/memory/segment_memory.h"
 #include "weft/models/stack/initialize.h"
 #include "weft/models/stack/stack.h"
@@ -43,9 +44,10 @@ at::Tensor unrolled(Stack stack, const at::Tensor& ids, const layers::BlockConte
   at::Tensor first =
       stack->embeddings(layers::EmbeddingsInput{.ids = ids, .first_position = 0, .seed = context.attention.seed});
   at::Tensor second = first;
-  for (layers::TransformerBlock block : stack->blocks()) {
-    first = first + block->attention_branch(second, context);
-    second = second + block->feed_forward_branch(first, context);
+  for (const layers::Block& each : stack->blocks()) {
+    auto& block = dynamic_cast<layers::PlainBlockImpl&>(*each);
+    first = first + block.attention_branch(second, context);
+    second = second + block.feed_forward_branch(first, context);
   }
   const at::Tensor end = joined ? at::cat({first, second}, 2) : (first + second) / 2;
   for (const auto& part : stack->named_children()) {
@@ -159,8 +161,8 @@ TEST(ReversibleModel, BucketsAreThoseOfTheFirstPass) {
     initialize(*stack, {.range = 0.3});
     {
       const at::NoGradGuard without_gradients;
-      for (const layers::TransformerBlock& block : stack->blocks()) {
-        at::Tensor weight = block->attention->query_key->named_parameters()["weight"];
+      for (const layers::Block& block : stack->blocks()) {
+        at::Tensor weight = block->named_parameters()["attention.query_key.weight"];
         weight.copy_(at::randn({weight.size(0), 1}, at::kDouble).expand_as(weight));
       }
     }

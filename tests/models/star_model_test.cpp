@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model of the family star_transformer against its parts in float64: embeddings, the layers of layers/star, whose
+// A model of the family star_transformer against its parts in float64: embeddings, its layers, whose
 // tests hold them against the equations, and fastNLP's classifiers; gradients; learning; what is refused. What holds
 // for every family is in encoder_model_test.cpp.
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 
 #include "models/small_encoder.h"
 #include "support/expect_error.h"
+#include "support/layers/star_transformer.h"
 #include "support/torch_fixture.h"
-#include "weft/layers/star/star_transformer.h"
 
 namespace weft::models {
 namespace {
@@ -50,14 +50,14 @@ EncoderModel exact_star(Head head, std::int64_t types = 2) {
 }
 
 /// The stack of the equations with the numbers of `model`, for one text [1, N] without padding.
-layers::StarNodes expected_nodes(const EncoderModel& model, const at::Tensor& ids, const at::Tensor& types) {
+testing::StarNodes expected_nodes(const EncoderModel& model, const at::Tensor& ids, const at::Tensor& types) {
   const EncoderConfig& config = model->config();
   const Parameters numbers = model->named_parameters();
-  layers::StarTransformer star(layers::StarConfig{.hidden_size = config.hidden_size,
-                                                  .heads = config.num_attention_heads,
-                                                  .head_dim = config.attention_head_size,
-                                                  .layers = config.num_hidden_layers},
-                               at::TensorOptions(at::kDouble));
+  testing::StarTransformer star(testing::StarConfig{.hidden_size = config.hidden_size,
+                                                    .heads = config.num_attention_heads,
+                                                    .head_dim = config.attention_head_size,
+                                                    .layers = config.num_hidden_layers},
+                                at::TensorOptions(at::kDouble));
   for (auto& parameter : star->named_parameters()) {
     parameter.value().copy_(numbers["encoder.star." + parameter.key()]);
   }
@@ -76,7 +76,7 @@ at::Tensor classified(const Parameters& numbers, const at::Tensor& x) {
   return linear(numbers, "head.projection", at::leaky_relu(linear(numbers, "head.dense", x)));
 }
 
-at::Tensor relay_and_largest(const layers::StarNodes& nodes) {
+at::Tensor relay_and_largest(const testing::StarNodes& nodes) {
   return (nodes.relay + std::get<0>(nodes.satellites.max(1))) * 0.5;
 }
 
@@ -106,7 +106,7 @@ TEST(StarModel, IsItsEmbeddingsAndItsLayers) {
       input.input_ids = text_ids(2, length);
       input.token_type_ids = types == 2 ? input.input_ids.remainder(2) : at::Tensor();
       const EncoderOutput found = model->forward(input);
-      const layers::StarNodes expected = expected_nodes(model, input.input_ids, input.token_type_ids);
+      const testing::StarNodes expected = expected_nodes(model, input.input_ids, input.token_type_ids);
       EXPECT_LT(off_by(found.last_hidden_state, expected.satellites), 1e-12) << length;
       EXPECT_LT(off_by(found.global_hidden_state, expected.relay.unsqueeze(1)), 1e-12) << length;
       EXPECT_FALSE(found.pooler_output.defined());
@@ -128,7 +128,7 @@ TEST(StarModel, ClassifiesAsPublishedWhateverPads) {
     const auto at = static_cast<std::int64_t>(row);
     const at::Tensor ids = input.input_ids.narrow(0, at, 1).narrow(1, 0, lengths[row]);
     const at::Tensor types = input.token_type_ids.narrow(0, at, 1).narrow(1, 0, lengths[row]);
-    const layers::StarNodes nodes = expected_nodes(classes, ids, types);
+    const testing::StarNodes nodes = expected_nodes(classes, ids, types);
     EXPECT_LT(off_by(found.narrow(0, at, 1), classified(classes->named_parameters(), relay_and_largest(nodes))), 1e-12);
     const at::Tensor satellites = expected_nodes(tags, ids, types).satellites;
     EXPECT_LT(off_by(tagged[at].narrow(0, 0, lengths[row]), classified(tags->named_parameters(), satellites)[0]),
@@ -183,7 +183,7 @@ TEST(StarModel, ChoosesByTheSameClassifier) {
   const at::Tensor found = model->forward(input).logits;
   ASSERT_EQ(found.sizes(), (at::IntArrayRef{2, 3}));
   const at::Tensor ids = input.input_ids.view({6, 7});
-  const layers::StarNodes nodes = expected_nodes(model, ids, at::zeros({6, 7}, at::kLong));
+  const testing::StarNodes nodes = expected_nodes(model, ids, at::zeros({6, 7}, at::kLong));
   EXPECT_LT(off_by(found, classified(model->named_parameters(), relay_and_largest(nodes)).view({2, 3})), 1e-12);
 }
 

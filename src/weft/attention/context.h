@@ -21,8 +21,14 @@ struct AttentionChoices {
 /// Is shown the calls of a pass; see profile/attention_observer.h.
 class AttentionObserver;
 
-/// Which tokens belong to which global ones; see mechanisms/etc/global_local_structure.h.
-struct GlobalLocalStructure;
+/// What is known of the companions of a call besides their number, such as which tokens belong to which. The mechanism
+/// or block that reads it knows its type.
+struct CompanionStructure {
+  CompanionStructure() = default;
+  CompanionStructure(const CompanionStructure&) = default;
+  CompanionStructure& operator=(const CompanionStructure&) = default;
+  virtual ~CompanionStructure() = default;
+};
 
 /// What differs from call to call. A model passes it on and never asks which mechanism it has.
 struct AttentionContext {
@@ -33,9 +39,9 @@ struct AttentionContext {
   bool without_dropout = false;           ///< nothing is dropped out in this call, also in training mode
   std::shared_ptr<AttentionChoices> choices = {};  ///< of one layer; null: nobody computes this call again
   AttentionObserver* observer = nullptr;           ///< not owned; null: nobody watches, which is so but for a profile
-  std::int64_t beside = 0;  ///< the first rows of queries, keys and values, where they are of tokens beside the text
-                            ///< and at no position of it; everything above is about the text behind them
-  std::shared_ptr<const GlobalLocalStructure> structure = {};  ///< of the tokens beside the text; null: there is none
+  std::int64_t companions = 0;  ///< the first rows of queries, keys and values that are in front of the text, at no
+                                ///< position of it; everything above is about the text behind them
+  std::shared_ptr<const CompanionStructure> structure = {};  ///< of the companions; null: nothing is known
 };
 
 }  // namespace weft::attention

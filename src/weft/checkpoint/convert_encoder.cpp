@@ -81,6 +81,9 @@ EncoderConfig converted_config(const EncoderConfig& source, const ConvertOptions
 /// Two latents that begin equal would stay equal.
 void check_latents(const EncoderConfig& config, const EncoderConfig& source) {
   for (const layers::BlockConfig& block : models::stack_config(config, {}).blocks) {
+    if (block.attention.empty()) {
+      continue;  // a block of its own kind
+    }
     const std::int64_t latents = attention::parse_mechanism(block.attention, block.directory).latents;
     require(latents <= source.maximum_length(), "latents begin as positions of the model: expected 1 to ",
             source.maximum_length(), " latents, found ", latents);

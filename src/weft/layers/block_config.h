@@ -18,6 +18,7 @@
 
 namespace weft::layers {
 
+class BlockImpl;
 class SelfAttentionImpl;
 struct BlockConfig;
 struct CrossWeights;
@@ -26,6 +27,10 @@ struct Source;
 /// Builds the self-attention of a block, for a family whose layers do more than SelfAttention.
 using SelfAttentionFactory =
     std::function<std::shared_ptr<SelfAttentionImpl>(const BlockConfig& config, const at::TensorOptions& options)>;
+
+/// Builds a whole block, for a family whose layers are no transformer blocks.
+using BlockFactory =
+    std::function<std::shared_ptr<BlockImpl>(const BlockConfig& config, const at::TensorOptions& options)>;
 
 /// How `rate` rows that leave a memory become one: a convolution of that kernel and stride, their mean, or the largest
 /// number of each column (Rae et al. 2020, section 3.1).
@@ -44,7 +49,8 @@ struct BlockConfig {
   std::int64_t intermediate_size = 1024;
   std::int64_t feed_forward_chunk = 0;  ///< rows that the feed-forward computes at once; 0: all
   std::int64_t maximum_length = 4096;
-  std::string attention = "full";             ///< mechanism string
+  BlockFactory make = {};                     ///< a family's own block; empty: the kind that `attention` asks for
+  std::string attention = "full";             ///< mechanism string; empty: a block of its own kind has none
   SelfAttentionFactory self_attention = {};   ///< a family's own layer; empty: SelfAttention
   std::string cross_attention = {};           ///< mechanism string of queries against a Source; empty: there is none
   std::int64_t maximum_source_length = 4096;  ///< positions of a Source

@@ -17,4 +17,8 @@ at::Tensor LayerNormImpl::forward(const at::Tensor& x) {
   return at::layer_norm(x.to(weight.scalar_type()), weight.sizes(), weight, bias, epsilon_);
 }
 
+at::Tensor LayerNormImpl::with_fixed_parameters(const at::Tensor& x) const {
+  return at::layer_norm(x.to(weight.scalar_type()), weight.sizes(), weight.detach(), bias.detach(), epsilon_);
+}
+
 }  // namespace weft::layers

@@ -17,6 +17,8 @@ class LayerNormImpl : public torch::nn::Module {
   /// [..., width] of any floating dtype -> the same shape in the weights' dtype, that of the statistics: float32 for
   /// bfloat16 input under autocast.
   at::Tensor forward(const at::Tensor& x);
+  /// The same, whose parameters get no gradient.
+  at::Tensor with_fixed_parameters(const at::Tensor& x) const;
 
   at::Tensor weight;  ///< [width]
   at::Tensor bias;    ///< [width]

@@ -10,6 +10,8 @@
 
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/layers/blocks/star_block.h"
+#include "weft/layers/etc/etc_companions.h"
 #include "weft/models/families/family.h"
 #include "weft/models/stack/stack_config.h"
 
@@ -90,10 +92,7 @@ layers::EmbeddingsConfig encoder_embeddings(const EncoderConfig& config) {
 }
 
 /// Of global tokens: a table, token types and a norm of their own.
-std::optional<layers::EmbeddingsConfig> global_embeddings(const EncoderConfig& config) {
-  if (!find_family(config.model_type).has_global_tokens) {
-    return std::nullopt;
-  }
+layers::EmbeddingsConfig global_embeddings(const EncoderConfig& config) {
   layers::EmbeddingsConfig embeddings = encoder_embeddings(config);
   embeddings.vocab_size = config.global_vocab_size;
   embeddings.padding_id = -1;  // what a number stands for is the caller's choice
@@ -123,12 +122,15 @@ layers::BlockConfig encoder_block(const EncoderConfig& config, const EncoderOpti
   return block;
 }
 
-layers::StarConfig star_layers(const EncoderConfig& config) {
-  return {.hidden_size = config.hidden_size,
-          .heads = config.num_attention_heads,
-          .head_dim = config.attention_head_size,
-          .layers = config.num_hidden_layers,
-          .layer_norm_eps = config.layer_norm_eps};
+layers::BlockConfig star_layer(const EncoderConfig& config) {
+  layers::BlockConfig block;
+  block.make = layers::star_block();
+  block.attention.clear();
+  block.hidden_size = config.hidden_size;
+  block.heads = block.key_value_heads = config.num_attention_heads;
+  block.head_size = config.attention_head_size;
+  block.layer_norm_eps = config.layer_norm_eps;
+  return block;
 }
 
 }  // namespace
@@ -158,11 +160,14 @@ StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& opti
   }
   StackConfig stack;
   stack.embeddings = encoder_embeddings(config);
-  stack.globals = global_embeddings(config);
+  if (find_family(config.model_type).has_global_tokens) {
+    stack.companions = layers::etc_companions(global_embeddings(config));
+  }
   stack.no_positions = find_family(config.model_type).may_lack_positions ? "position_embedding_type none"
                                                                          : "as bert, littlebird and etc can be";
   if (find_family(config.model_type).is_star) {
-    stack.star = star_layers(config);
+    stack.blocks_module = "star.layers";
+    stack.blocks.assign(static_cast<std::size_t>(config.num_hidden_layers), star_layer(config));
     return stack;
   }
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {

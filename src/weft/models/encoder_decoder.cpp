@@ -203,10 +203,9 @@ std::shared_ptr<const layers::Source> EncoderDecoderImpl::encode(const SourceTex
   require(!is_training(), "encode() is for decoding, but the model is in training mode; call eval() first");
   const at::NoGradGuard without_gradients;
   auto source = std::make_shared<layers::Source>(read_source(text, 0));
-  for (const layers::TransformerBlock& block : decoder_->blocks()) {
-    layers::CrossAttention cross = block->cross_attention;
+  for (const layers::Block& block : decoder_->blocks()) {
     // The projection gives views in which the keys of a head lie far apart; every token that is decoded reads them all.
-    const layers::SourceHeads heads = cross->project(source->hidden);
+    const layers::SourceHeads heads = block->source_heads(source->hidden);
     source->heads.push_back({heads.key.contiguous(), heads.value.contiguous()});
   }
   source->hidden = at::Tensor();

@@ -100,7 +100,7 @@ at::Tensor EncoderModelImpl::hidden_states(const EncoderInput& input) { return r
 
 EncoderStates EncoderModelImpl::states(const EncoderInput& input) {
   const EncoderCall call = run(input);
-  return {call.rows.hidden, call.rows.beside};
+  return {call.rows.hidden, call.rows.companions};
 }
 
 at::Tensor EncoderModelImpl::vocabulary_logits(const at::Tensor& hidden) {

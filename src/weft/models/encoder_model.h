@@ -23,9 +23,10 @@ class EncoderPasses;
 class StackImpl;
 struct EncoderCall;  // a call on its way, see encoder_model.cpp
 
-/// Tokens beside the text of a call, in models that have some (etc), and which tokens belong to which. All int64; of
-/// multiple choice with [B, C] in place of [B]. Where input_ids is undefined, all of it follows a rule from the ids of
-/// the text (EncoderConfig::sentence_end_ids) and nothing else may be given; elsewhere undefined is as if not there.
+/// Global tokens of a call, companions of its text, in models that have some (etc), and which tokens belong to which.
+/// All int64; of multiple choice with [B, C] in place of [B]. Where input_ids is undefined, all of it follows a rule
+/// from the ids of the text (EncoderConfig::sentence_end_ids) and nothing else may be given; elsewhere undefined is as
+/// if not there.
 struct GlobalInput {
   at::Tensor input_ids;       ///< [B, G]: layers::GlobalToken, or numbers of the caller's own
   at::Tensor mask;            ///< [B, G]; 0 marks padding
@@ -67,7 +68,7 @@ struct EncoderOutput {
   at::Tensor logits;             ///< shape as Head says
   at::Tensor start_logits;       ///< [B, N]
   at::Tensor end_logits;         ///< [B, N]
-  at::Tensor global_hidden_state = {};  ///< [B, G, hidden] of the tokens beside the text, or of the relay (G = 1), in
+  at::Tensor global_hidden_state = {};  ///< [B, G, hidden] of the global tokens, or of the relay (G = 1), in
                                         ///< models that have some
   /// The tensors that are there, in the order above.
   std::vector<std::pair<std::string, at::Tensor>> named() const;
@@ -87,7 +88,7 @@ struct EncoderOptions {
 /// Last hidden states, whatever the head.
 struct EncoderStates {
   at::Tensor hidden;   ///< [B, N, hidden]; multiple choice: B * C rows
-  at::Tensor globals;  ///< [B, G, hidden] of the tokens beside the text, or of the relay; undefined in other models
+  at::Tensor globals;  ///< [B, G, hidden] of the global tokens, or of the relay; undefined in other models
 };
 
 /// The rules of each option by itself. Errors: kArgument.
@@ -106,7 +107,7 @@ class EncoderModelImpl : public torch::nn::Module {
   EncoderOutput forward(const EncoderInput& input);
   /// The last hidden states alone [B, N, hidden] (multiple choice: B * C rows), whatever the head.
   at::Tensor hidden_states(const EncoderInput& input);
-  /// The same, and those of the tokens beside the text.
+  /// The same, and those of the companions.
   EncoderStates states(const EncoderInput& input);
   /// Scores over the vocabulary for chosen hidden states [..., hidden] -> [..., vocab], float32 or wider: a masked-LM
   /// head where a mask stands, and nowhere else. Errors: kUnsupported without that head.

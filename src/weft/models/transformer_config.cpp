@@ -222,8 +222,9 @@ StackConfig stack_config(const TransformerConfig& config) {
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     stack.blocks.push_back(causal_block(config, layer));
   }
-  stack.reversible = config.is_reversible();
-  stack.joins_streams = config.joins_streams();
+  if (config.is_reversible()) {
+    stack.residual = config.joins_streams() ? Residual::kStreamsJoined : Residual::kStreamsMean;
+  }
   stack.length_field = config.position_embedding == "axial" ? "axial_pos_shape" : "max_position_embeddings";
   stack.last_norm = config.norm_position == "pre";
   stack.last_dropout = config.is_transformer_xl() ? config.hidden_dropout_prob : 0.0;

@@ -14,7 +14,7 @@
 #include "support/expect_error.h"
 #include "support/torch_memory.h"
 #include "weft/attention/mechanism.h"
-#include "weft/attention/mechanisms/etc/global_local_structure.h"
+#include "weft/attention/mechanisms/etc/etc_structure.h"
 #include "weft/attention/profile/attention_observer.h"
 
 namespace weft::attention {
@@ -29,7 +29,7 @@ std::shared_ptr<AttentionImpl> etc_module(const std::string& expression, at::Sca
 
 AttentionContext with_globals(std::int64_t count) {
   AttentionContext context;
-  context.beside = count;
+  context.companions = count;
   return context;
 }
 
@@ -38,7 +38,7 @@ TEST(EtcAttention, SaysWhatItIs) {
   EXPECT_EQ(spec.description, "global_local(radius=84, distance=12, hard=both)");
   EXPECT_EQ(parse_mechanism(spec.description).description, spec.description);
   EXPECT_EQ(parse_mechanism("global_local").description, "global_local(radius=84, distance=12, hard=none)");
-  EXPECT_TRUE(spec.global_rows);
+  EXPECT_TRUE(spec.companions);
   EXPECT_NE(why_not_observed(spec).find("global tokens"), std::string::npos);
   MechanismSite site;
   // Each token and 169 others, and 28 labels: products of 64 columns, twice for scores and values.
@@ -59,7 +59,7 @@ TEST(EtcAttention, RefusesACallWithoutGlobalTokens) {
   test::expect_error(ErrorKind::kArgument, {"found 9 global tokens"},
                      [&] { module->forward(rows, rows, rows, with_globals(9)); });
   AttentionContext context = with_globals(2);
-  const auto structure = std::make_shared<GlobalLocalStructure>();
+  const auto structure = std::make_shared<EtcStructure>();
   structure->sentence = at::zeros({1, 9}, at::kLong);
   context.structure = structure;
   test::expect_error(ErrorKind::kArgument, {"sentence numbers", "[1, 7]", "[1, 9]"},

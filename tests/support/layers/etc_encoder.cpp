@@ -69,8 +69,7 @@ at::Tensor EtcLayerImpl::dropped(const at::Tensor& rows, std::uint64_t seed, std
   return is_training() && dropout_ > 0.0 ? seeded_dropout(rows, dropout_, dropout_seed(seed, layer_, site)) : rows;
 }
 
-GlobalLocalRows EtcLayerImpl::forward(const GlobalLocalRows& x, const GlobalLocalStructure& structure,
-                                      std::uint64_t seed) {
+GlobalLocalRows EtcLayerImpl::forward(const GlobalLocalRows& x, const EtcStructure& structure, std::uint64_t seed) {
   const GlobalLocalRows seen = attention->forward(x, structure, dropout_seed(seed, layer_, kProbabilities));
   const at::Tensor tokens = attention_norm(x.tokens + dropped(seen.tokens, seed, kAttention));
   const at::Tensor globals = global_attention_norm(x.globals + dropped(seen.globals, seed, kGlobalAttention));

@@ -34,7 +34,7 @@ struct EtcInput {
   at::Tensor global_ids;            ///< int64 [B, G], GlobalToken or the caller's own
   at::Tensor segments = {};         ///< int64 [B, N]; undefined: all 1
   at::Tensor global_segments = {};  ///< int64 [B, G]; undefined: all 0
-  GlobalLocalStructure structure = {};
+  EtcStructure structure = {};
   std::uint64_t seed = 0;  ///< of dropout
 };
 
@@ -43,7 +43,7 @@ struct EtcInput {
 class EtcLayerImpl : public torch::nn::Module {
  public:
   EtcLayerImpl(const EtcConfig& config, std::int64_t layer, const at::TensorOptions& options);
-  GlobalLocalRows forward(const GlobalLocalRows& x, const GlobalLocalStructure& structure, std::uint64_t seed);
+  GlobalLocalRows forward(const GlobalLocalRows& x, const EtcStructure& structure, std::uint64_t seed);
 
   GlobalLocalAttention attention{nullptr};
   layers::LayerNorm attention_norm{nullptr};

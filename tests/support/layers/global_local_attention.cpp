@@ -32,7 +32,7 @@ EtcRows project(Linear& layer, const at::Tensor& rows, const at::Tensor& table, 
   return attention::etc_rows(parts[0], parts[1], parts[2], table, bias);
 }
 
-void check_global_local(const GlobalLocalRows& x, const GlobalLocalStructure& structure, std::int64_t width) {
+void check_global_local(const GlobalLocalRows& x, const EtcStructure& structure, std::int64_t width) {
   for (const at::Tensor& rows : {x.tokens, x.globals}) {
     require(rows.dim() == 3 && rows.size(1) > 0 && rows.size(2) == width && rows.is_floating_point() &&
                 rows.size(0) == x.tokens.size(0),
@@ -86,7 +86,7 @@ GlobalLocalAttentionImpl::GlobalLocalAttentionImpl(const GlobalLocalConfig& conf
   global_label_bias.zero_();
 }
 
-GlobalLocalRows GlobalLocalAttentionImpl::forward(const GlobalLocalRows& x, const GlobalLocalStructure& structure,
+GlobalLocalRows GlobalLocalAttentionImpl::forward(const GlobalLocalRows& x, const EtcStructure& structure,
                                                   std::uint64_t seed) {
   check_global_local(x, structure, config_.hidden_size);
   const EtcRows tokens = project(query_key_value, without_padding(x.tokens, structure.keep), labels, label_bias);

@@ -27,7 +27,7 @@ struct GlobalLocalConfig {
   double dropout = 0.0;              ///< of the probabilities, while training
 };
 
-using attention::GlobalLocalStructure;
+using attention::EtcStructure;
 
 /// Rows of both inputs: long [B, N, hidden], global [B, G, hidden].
 struct GlobalLocalRows {
@@ -48,7 +48,7 @@ class GlobalLocalAttentionImpl : public torch::nn::Module {
   /// N and G at least 1. Padding is seen by nobody, whatever it holds, and its rows are zeros; so are rows without an
   /// edge before the output projection. Sums are in float32 for half types. `seed`: of dropout.
   /// Errors: kArgument for other shapes and dtypes.
-  GlobalLocalRows forward(const GlobalLocalRows& x, const GlobalLocalStructure& structure = {}, std::uint64_t seed = 0);
+  GlobalLocalRows forward(const GlobalLocalRows& x, const EtcStructure& structure = {}, std::uint64_t seed = 0);
 
   layers::Linear query_key_value{nullptr};         ///< hidden -> 3 H D
   layers::Linear global_query_key_value{nullptr};  ///< without shared_projections

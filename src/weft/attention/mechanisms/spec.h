@@ -58,10 +58,9 @@ struct MechanismSpec {
   bool has_longest_text = false;         ///< it reads no text longer than its site's maximum_length
   bool ignores_query_positions = false;  ///< wherever a query stands, it sees the same of another sequence
   std::int64_t heads = 0;                ///< whose settings it lists one by one; 0: it fits any number
-  std::int64_t latents =
-      0;  ///< rows that a layer keeps beside its text and packs it into, and that this one attends to
-  bool global_rows = false;  ///< queries, keys and values begin with those of tokens beside the text, which a model
-                             ///< carries from layer to layer (AttentionContext::beside)
+  std::int64_t latents = 0;  ///< learned companions that a layer packs its text into, and that this one attends to
+  bool companions = false;   ///< queries, keys and values begin with those of companions that a call brings
+                             ///< (AttentionContext::companions)
   std::vector<std::string> parameters = {};      ///< names that its module registers for what it learns
   std::vector<pattern::PatternFile> files = {};  ///< that the expression names, for whoever saves it elsewhere
   std::optional<pattern::Pattern> pattern = {};  ///< where the mechanism is one

@@ -34,7 +34,7 @@ std::string why_not_observed(const MechanismSpec& spec) {
   if (spec.latents > 0) {
     return spec.name + " also attends to latents, which are no places of the text";
   }
-  if (spec.global_rows) {
+  if (spec.companions) {
     return spec.name + " also attends to global tokens, which are no places of the text";
   }
   return spec.name == "lsh" ? "lsh chooses its edges anew in every call"

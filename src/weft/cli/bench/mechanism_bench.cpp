@@ -114,7 +114,7 @@ attention::MechanismSite site_for(const MechanismCalls& calls, std::int64_t leng
 
 /// The tokens beside a text of so many, where the mechanism attends to some.
 std::int64_t tokens_beside(const attention::MechanismSpec& spec, std::int64_t length) {
-  return spec.global_rows ? std::max(std::int64_t{1}, length / kTokensPerGlobal) : 0;
+  return spec.companions ? std::max(std::int64_t{1}, length / kTokensPerGlobal) : 0;
 }
 
 /// Query, key and value [batch, heads, length, head_dim] ~ N(0, 1), the same in every run; keys and values have
@@ -147,8 +147,8 @@ std::pair<double, std::int64_t> measured(const std::function<void()>& work, cons
 MechanismTimes measure_length(const std::string& expression, const MechanismCalls& calls, std::int64_t length) {
   const auto module = module_for(expression, calls, length);
   attention::AttentionContext context;
-  context.beside = tokens_beside(module->spec(), length);
-  std::vector<at::Tensor> inputs = inputs_for(calls, length + context.beside, module->spec().latents);
+  context.companions = tokens_beside(module->spec(), length);
+  std::vector<at::Tensor> inputs = inputs_for(calls, length + context.companions, module->spec().latents);
   const auto call = [&] { return module->forward(inputs[0], inputs[1], inputs[2], context); };
   MechanismTimes times;
   times.length = length;

@@ -79,7 +79,9 @@ std::vector<AttentionSummary> summarize_attention(const std::vector<layers::Bloc
   std::vector<LayerAttention> found;
   found.reserve(blocks.size());
   for (const layers::BlockConfig& block : blocks) {
-    found.push_back({block.attention, layers::site_of(block)});
+    if (!block.attention.empty()) {  // a block of its own kind has no mechanism
+      found.push_back({block.attention, layers::site_of(block)});
+    }
   }
   return summarize(found, length);
 }

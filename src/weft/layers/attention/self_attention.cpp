@@ -18,7 +18,7 @@ SelfAttentionImpl::SelfAttentionImpl(const BlockConfig& config, const at::Tensor
     qkv = register_module("qkv", Linear(config.hidden_size, fused, config.qkv_bias, options));
   }
   output = register_module("output", Linear(columns, config.hidden_size, config.output_bias, options));
-  if (has_global_rows()) {
+  if (has_companions()) {
     global_output = register_module("global_output", Linear(columns, config.hidden_size, config.output_bias, options));
   }
 }
@@ -59,11 +59,12 @@ void SelfAttentionImpl::remember(const at::Tensor& x, attention::AttentionState&
   state.append(heads.key, heads.value);
 }
 
-at::Tensor SelfAttentionImpl::projected(const at::Tensor& rows, std::int64_t beside) {
+at::Tensor SelfAttentionImpl::projected(const at::Tensor& rows, std::int64_t companions) {
   if (!global_output) {
     return output(rows);
   }
-  return at::cat({global_output(rows.narrow(1, 0, beside)), output(rows.narrow(1, beside, rows.size(1) - beside))}, 1);
+  return at::cat(
+      {global_output(rows.narrow(1, 0, companions)), output(rows.narrow(1, companions, rows.size(1) - companions))}, 1);
 }
 
 at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& context, const at::Tensor& memory) {
@@ -80,7 +81,7 @@ at::Tensor SelfAttentionImpl::forward(const at::Tensor& x, const BlockContext& c
   }
   // [B, H, N, D] -> [B, N, H D]
   return projected(attend(heads, x, is_watched() ? watched : context).transpose(1, 2).flatten(2),
-                   context.attention.beside);
+                   context.attention.companions);
 }
 
 }  // namespace weft::layers

@@ -38,18 +38,18 @@ class SelfAttentionImpl : public torch::nn::Module, public WatchedLayer {
   void share(SelfAttentionImpl& first) { mechanism_->share(*first.mechanism_); }
   /// What it took: leaves of this layer that another has registered.
   std::vector<at::Tensor> shared_parameters() const { return mechanism_->shared_parameters(); }
-  /// Rows beside the text that the mechanism attends to; they come as `memory` of a call.
+  /// Learned companions that the mechanism attends to; they come as `memory` of a call.
   std::int64_t latents() const noexcept { return mechanism_->spec().latents; }
-  /// Whether the first rows of x are of tokens beside the text (AttentionContext::beside).
-  bool has_global_rows() const noexcept { return mechanism_->spec().global_rows; }
+  /// Whether the first rows of x are companions (AttentionContext::companions).
+  bool has_companions() const noexcept { return mechanism_->spec().companions; }
   /// Whether the mechanism asks for positions bound to `input`.
   bool needs_input() const noexcept { return mechanism_->spec().needs_input; }
 
   Linear qkv{nullptr};            ///< hidden -> (heads + 2 key_value_heads) * head_dim: queries, keys, values
   Linear query_key{nullptr};      ///< hidden -> heads * head_dim, where the mechanism has one projection of both
-  Linear value{nullptr};          ///< hidden -> heads * head_dim, beside query_key
+  Linear value{nullptr};          ///< hidden -> heads * head_dim, next to query_key
   Linear output{nullptr};         ///< heads * head_dim -> hidden
-  Linear global_output{nullptr};  ///< the same for rows of tokens beside the text, where there are any
+  Linear global_output{nullptr};  ///< the same for companions, where there are any
 
  protected:
   /// Heads of x -> [B, H, N, D], by the mechanism.
@@ -62,8 +62,8 @@ class SelfAttentionImpl : public torch::nn::Module, public WatchedLayer {
   Heads heads_of(const at::Tensor& x, const Rotation& rotation);
   /// Keys and values of rows x [B, M, hidden], of which nobody asks anything.
   Heads keys_of(const at::Tensor& x);
-  /// Rows [B, N, heads * head_dim] through the output projection of their kind, `beside` of them through the other.
-  at::Tensor projected(const at::Tensor& rows, std::int64_t beside);
+  /// Rows [B, N, heads * head_dim] through the output projection of their kind; the first ones are companions.
+  at::Tensor projected(const at::Tensor& rows, std::int64_t companions);
 
   BlockConfig config_;
   std::shared_ptr<attention::AttentionImpl> mechanism_;

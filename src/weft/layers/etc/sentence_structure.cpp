@@ -144,7 +144,7 @@ TextStructure text_structure(const at::Tensor& ids, const at::Tensor& keep, cons
   return found;
 }
 
-GlobalLocalStructure sentence_structure(const at::Tensor& ids, const at::Tensor& keep, const SentenceRule& rule) {
+EtcStructure sentence_structure(const at::Tensor& ids, const at::Tensor& keep, const SentenceRule& rule) {
   return text_structure(ids, keep, rule).structure;
 }
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/attention/mechanisms/etc/global_local_structure.h"
+#include "weft/attention/mechanisms/etc/etc_structure.h"
 
 namespace weft::layers {
 
-using attention::GlobalLocalStructure;
+using attention::EtcStructure;
 
 /// Ids of global tokens by what they stand for, as released for pre-training, WikiHop and HotpotQA; [CLS], whose id
 /// there is that of the vocabulary, has the next one here.
@@ -37,7 +37,7 @@ struct SentenceRule {
 
 /// Structure by rule, and the global tokens that it is about.
 struct TextStructure {
-  GlobalLocalStructure structure;
+  EtcStructure structure;
   at::Tensor global_ids;  ///< int64 [B, G]: kParagraph, kSentence or kPadding
 };
 
@@ -48,7 +48,7 @@ struct TextStructure {
 TextStructure text_structure(const at::Tensor& ids, const at::Tensor& keep, const SentenceRule& rule);
 
 /// The structure alone.
-GlobalLocalStructure sentence_structure(const at::Tensor& ids, const at::Tensor& keep, const SentenceRule& rule);
+EtcStructure sentence_structure(const at::Tensor& ids, const at::Tensor& keep, const SentenceRule& rule);
 
 /// ids [B, N] with `mask_id` for all tokens of the sentences `chosen`, bool [B, G]; sentence int64 [B, N] as above.
 at::Tensor hide_sentences(const at::Tensor& ids, const at::Tensor& sentence, const at::Tensor& chosen,

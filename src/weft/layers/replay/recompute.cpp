@@ -17,12 +17,12 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-using Block = std::function<at::Tensor(const at::Tensor&)>;
+using Function = std::function<at::Tensor(const at::Tensor&)>;
 
 /// What the backward pass needs besides tensors.
 struct Recipe : torch::CustomClassHolder {
-  Recipe(Block its_block, at::DeviceType device) : block(std::move(its_block)), autocast(device) {}
-  Block block;
+  Recipe(Function its_function, at::DeviceType device) : function(std::move(its_function)), autocast(device) {}
+  Function function;
   AutocastState autocast;
 };
 
@@ -33,9 +33,9 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     saved.insert(saved.end(), parameters.begin(), parameters.end());
     context->save_for_backward(saved);
     context->saved_data["recipe"] = at::IValue::make_capsule(recipe);
-    // Autograd functions run without gradient mode: the block records nothing here, and is no inference either.
+    // Autograd functions run without gradient mode: the function records nothing here, and is no inference either.
     const WithoutPacking plain_products;
-    return recipe->block(x);
+    return recipe->function(x);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -45,7 +45,7 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     const at::AutoGradMode with_gradients(true);
     // Cut off from the outer graph, so that the recomputed one ends at x and goes with this call.
     inputs[0] = inputs[0].detach().requires_grad_(context->needs_input_grad(0));
-    variable_list result = gradients_of(recipe->block(inputs[0]), gradients[0], inputs);
+    variable_list result = gradients_of(recipe->function(inputs[0]), gradients[0], inputs);
     result.insert(result.begin(), at::Tensor());  // the recipe has no gradient
     return result;
   }
@@ -71,7 +71,7 @@ std::vector<at::Tensor> gradients_of(const at::Tensor& output, const at::Tensor&
   return all;
 }
 
-at::Tensor recompute(const Block& function, const at::Tensor& x, const std::vector<at::Tensor>& parameters) {
+at::Tensor recompute(const Function& function, const at::Tensor& x, const std::vector<at::Tensor>& parameters) {
   if (!at::GradMode::is_enabled()) {
     return function(x);
   }

@@ -6,7 +6,6 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/ones_like.h>
 
-#include "weft/attention/mechanisms/etc/global_local_structure.h"
 #include "weft/core/error.h"
 #include "weft/models/encoder/global_tokens.h"
 #include "weft/models/families/family.h"
@@ -95,12 +94,7 @@ EncoderBatch part_of(const EncoderBatch& batch, const at::Tensor& rows, bool sho
   part.keep = select_rows(batch.keep, rows);
   part.globals = select_rows(batch.globals, rows);
   part.question = select_rows(batch.question, rows);
-  part.beside_ids = select_rows(batch.beside_ids, rows);
-  part.beside_types = select_rows(batch.beside_types, rows);
-  if (batch.structure != nullptr) {
-    part.structure =
-        std::make_shared<attention::GlobalLocalStructure>(attention::rows_of_structure(*batch.structure, rows));
-  }
+  part.companions = batch.companions != nullptr ? batch.companions->chosen(rows) : nullptr;
   part.short_input = short_input;
   return part;
 }
@@ -179,10 +173,7 @@ EncoderBatch pad_columns(const EncoderBatch& batch, std::int64_t multiple, std::
   if (batch.globals.defined()) {
     padded.globals = at::constant_pad_nd(batch.globals, {0, missing}, 0);
   }
-  if (batch.structure != nullptr) {
-    padded.structure =
-        std::make_shared<attention::GlobalLocalStructure>(attention::with_padding(*batch.structure, missing));
-  }
+  padded.companions = batch.companions != nullptr ? batch.companions->padded(missing) : nullptr;
   return padded;
 }
 

@@ -10,21 +10,20 @@
 #include <ATen/core/Tensor.h>
 
 #include "weft/attention/context.h"
+#include "weft/layers/blocks/companion_source.h"
 #include "weft/models/encoder_model.h"
 
 namespace weft::models {
 
 /// R rows of N tokens.
 struct EncoderBatch {
-  at::Tensor ids;           ///< int64 [R, N]
-  at::Tensor token_types;   ///< int64 [R, N], or undefined: all 0
-  at::Tensor keep;          ///< bool [R, N], false is padding; undefined: all kept
-  at::Tensor globals;       ///< bool [R, N], or undefined: none
-  at::Tensor question;      ///< bool [R, N]: tokens that cannot be an answer (big_bird), or undefined
-  at::Tensor beside_ids;    ///< int64 [R, G] of tokens beside the text, or undefined: there are none
-  at::Tensor beside_types;  ///< int64 [R, G], or undefined: all 0
-  std::shared_ptr<const attention::GlobalLocalStructure> structure;  ///< of the tokens beside the text, or null
-  std::int64_t choices = 1;                                          ///< rows that belong together
+  at::Tensor ids;          ///< int64 [R, N]
+  at::Tensor token_types;  ///< int64 [R, N], or undefined: all 0
+  at::Tensor keep;         ///< bool [R, N], false is padding; undefined: all kept
+  at::Tensor globals;      ///< bool [R, N], or undefined: none
+  at::Tensor question;     ///< bool [R, N]: tokens that cannot be an answer (big_bird), or undefined
+  std::shared_ptr<const layers::CompanionInput> companions;  ///< of the family's own kind; null: it needs none
+  std::int64_t choices = 1;                                  ///< rows that belong together
   bool short_input = false;  ///< computed with full attention, see EncoderFamily::full_until
 };
 

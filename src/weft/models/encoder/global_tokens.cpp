@@ -6,15 +6,16 @@
 #include <memory>
 #include <utility>
 
-#include "weft/attention/mechanisms/etc/global_local_structure.h"
+#include "weft/attention/mechanisms/etc/etc_structure.h"
 #include "weft/core/error.h"
+#include "weft/layers/etc/etc_companions.h"
 #include "weft/models/families/family.h"
 #include "weft/models/stack/batch_rows.h"
 
 namespace weft::models {
 namespace {
 
-using attention::GlobalLocalStructure;
+using attention::EtcStructure;
 
 using Named = std::pair<const char*, const at::Tensor*>;
 
@@ -61,25 +62,27 @@ void add_given(EncoderBatch& batch, const EncoderConfig& config, const EncoderIn
           "global_input_ids must be int64 with the rows of input_ids ", text, " and at least one token each, found ",
           ids.scalar_type(), ' ', ids.sizes());
   check_range(ids, config.global_vocab_size, "global_input_ids", "global_vocab_size");
-  const at::IntArrayRef beside = ids.sizes();
-  const std::int64_t count = beside.back();
-  batch.beside_ids = ids.reshape({-1, count});
-  batch.beside_types = given_rows(given.token_type_ids, beside, "global_token_type_ids");
-  if (batch.beside_types.defined()) {
-    check_range(batch.beside_types, config.type_vocab_size, "global_token_type_ids", "type_vocab_size");
+  const at::IntArrayRef globals = ids.sizes();
+  const std::int64_t count = globals.back();
+  auto companions = std::make_shared<layers::EtcCompanions>();
+  companions->ids = ids.reshape({-1, count});
+  companions->token_types = given_rows(given.token_type_ids, globals, "global_token_type_ids");
+  if (companions->token_types.defined()) {
+    check_range(companions->token_types, config.type_vocab_size, "global_token_type_ids", "type_vocab_size");
   }
   const auto numbers = [&](const at::Tensor& tensor, const char* name) {
     return checked_numbers(given_rows(tensor, text, name), count, name);
   };
-  auto structure = std::make_shared<GlobalLocalStructure>();
+  auto structure = std::make_shared<EtcStructure>();
   structure->sentence = numbers(given.sentence, "sentence_ids");
   structure->paragraph = numbers(given.paragraph, "paragraph_ids");
   structure->linked = numbers(given.linked, "linked_ids");
   structure->segment = given_rows(given.segment, text, "segment_ids");
-  structure->global_segment = given_rows(given.global_segment, beside, "global_segment_ids");
-  structure->global_keep = as_mask(given_rows(given.mask, beside, "global_input_mask"));
-  structure->sees_all = as_mask(given_rows(given.sees_all, beside, "sees_all"));
-  batch.structure = std::move(structure);
+  structure->global_segment = given_rows(given.global_segment, globals, "global_segment_ids");
+  structure->global_keep = as_mask(given_rows(given.mask, globals, "global_input_mask"));
+  structure->sees_all = as_mask(given_rows(given.sees_all, globals, "sees_all"));
+  companions->structure = std::move(structure);
+  batch.companions = std::move(companions);
 }
 
 void add_by_rule(EncoderBatch& batch, const EncoderConfig& config, const EncoderInput& input) {
@@ -90,8 +93,10 @@ void add_by_rule(EncoderBatch& batch, const EncoderConfig& config, const Encoder
     ids = input.unmasked_ids.reshape(batch.ids.sizes());
   }
   layers::TextStructure found = structure_by_rule(config, ids, batch.keep);
-  batch.beside_ids = found.global_ids;
-  batch.structure = std::make_shared<GlobalLocalStructure>(std::move(found.structure));
+  auto companions = std::make_shared<layers::EtcCompanions>();
+  companions->ids = found.global_ids;
+  companions->structure = std::make_shared<EtcStructure>(std::move(found.structure));
+  batch.companions = std::move(companions);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens beside the text of a call, as it gives them or by rule.
+// Companions of a call of ETC, as it gives them or by rule.
 #pragma once
 
 #include "weft/layers/etc/sentence_structure.h"
@@ -10,7 +10,7 @@ namespace weft::models {
 /// Sentences and paragraphs of ids int64 [R, N] by the rule of `config`; keep bool [R, N], or undefined: all.
 layers::TextStructure structure_by_rule(const EncoderConfig& config, const at::Tensor& ids, const at::Tensor& keep);
 
-/// Fills in beside_ids, beside_types and structure of a batch whose ids and mask are there, for a family that has
+/// Fills in the companions of a batch whose ids and mask are there, for a family that has
 /// global tokens. Without given ones each sentence has one (layers::text_structure), and its text is looked at before
 /// it was masked. Errors: kArgument naming the tensor and what is wrong with it, and for any other family that is given
 /// global tokens.

@@ -49,26 +49,22 @@ StackOutput EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, cons
   }
   record(batch, parts, 0);
   std::vector<at::Tensor> hidden;
-  std::vector<at::Tensor> beside;
+  std::vector<at::Tensor> companions;
   for (const EncoderBatch& part : parts.parts) {
     const StackOutput rows = run_part(stack, part, call);
     hidden.push_back(rows.hidden);
-    beside.push_back(rows.beside);
+    companions.push_back(rows.companions);
   }
-  return {join_parts(hidden, parts.rows), beside.front().defined() ? join_parts(beside, parts.rows) : at::Tensor()};
+  return {join_parts(hidden, parts.rows),
+          companions.front().defined() ? join_parts(companions, parts.rows) : at::Tensor()};
 }
 
 StackOutput EncoderPasses::run_part(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) const {
   layers::BlockContext context;
   describe_batch(context.attention, batch, settings_.pad_like_hf && !settings_.zeroes_padding, stack.needs_input());
   context.attention.seed = call.seed;
-  context.attention.structure = batch.structure;
-  return stack.forward({.ids = batch.ids,
-                        .token_types = batch.token_types,
-                        .beside_ids = batch.beside_ids,
-                        .beside_types = batch.beside_types,
-                        .keep = batch.keep},
-                       context, call.recompute);
+  return stack.forward({.ids = batch.ids, .token_types = batch.token_types, .companions = batch.companions}, context,
+                       call.recompute);
 }
 
 void EncoderPasses::record(const EncoderBatch& batch, const BatchParts& parts, std::int64_t padding) {

@@ -55,7 +55,7 @@ at::Tensor relay_and_largest(const StackOutput& rows, const at::Tensor& keep) {
   if (keep.defined()) {
     largest = largest.masked_fill(keep.any(1, true).logical_not(), 0.0);
   }
-  return (rows.beside.select(1, 0) + largest) * 0.5;
+  return (rows.companions.select(1, 0) + largest) * 0.5;
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
   switch (head_) {
     case Head::kNone:
       output.last_hidden_state = hidden;
-      output.global_hidden_state = rows.beside;
+      output.global_hidden_state = rows.companions;
       output.pooler_output = pooler ? pooled(hidden) : at::Tensor();
       break;
     case Head::kMaskedLanguageModel:

@@ -22,10 +22,10 @@ at::Tensor take_in(const StackImpl& stack, layers::SegmentMemory& memory, const 
   std::vector<at::Tensor> fresh;
   at::Tensor loss;
   for (std::size_t layer = 0; layer < old.size(); ++layer) {
-    layers::TransformerBlock block = stack.blocks()[layer];
-    fresh.push_back(block->compressor(old[layer]));
+    layers::BlockImpl& block = *stack.blocks()[layer];
+    fresh.push_back(block.compressed(old[layer]));
     if (fresh.back().requires_grad()) {
-      const at::Tensor own = block->compression_loss(inputs[layer], old[layer], fresh.back());
+      const at::Tensor own = block.compression_loss(inputs[layer], old[layer], fresh.back());
       loss = loss.defined() ? loss + own : own;
     }
   }
@@ -37,8 +37,7 @@ void refill(const StackImpl& stack, layers::DecodingState& state) {
   state.forget_tokens();
   const layers::SegmentMemory& memory = *state.memory();
   for (std::size_t layer = 0; layer < memory.layers.size(); ++layer) {
-    layers::TransformerBlock(stack.blocks()[layer])
-        ->remember(memory.rows(layer), state.layer(static_cast<std::int64_t>(layer)));
+    stack.blocks()[layer]->remember(memory.rows(layer), state.layer(static_cast<std::int64_t>(layer)));
   }
   state.advance(memory.rows());
 }

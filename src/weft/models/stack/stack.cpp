@@ -4,7 +4,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/randint.h>
 #include <c10/core/GradMode.h>
 #include <torch/nn/modules/container/modulelist.h>
@@ -17,9 +16,7 @@
 
 #include "weft/core/error.h"
 #include "weft/core/work/pieces.h"
-#include "weft/layers/attention/cross_attention.h"
 #include "weft/layers/dropout.h"
-#include "weft/layers/replay/recompute.h"
 #include "weft/layers/replay/reversible.h"
 
 namespace weft::models {
@@ -38,35 +35,15 @@ std::int64_t learned_positions(const layers::EmbeddingsConfig& config) {
   }
 }
 
-constexpr std::int64_t kEmbeddingsLayer = -1;  // of dropout_seed: before layer 0
-constexpr std::int64_t kGlobalSite = 2;        // 1 is that of the text's embeddings
-
-std::vector<at::Tensor> leaves_of(const std::vector<std::shared_ptr<torch::nn::Module>>& modules) {
-  std::vector<at::Tensor> leaves;
-  for (const auto& module : modules) {
-    for (const at::Tensor& parameter : module->parameters()) {
-      leaves.push_back(parameter);
-    }
+/// The list of blocks, in modules of these names.
+std::shared_ptr<torch::nn::ModuleListImpl> list_of_blocks(torch::nn::Module& stack, std::string_view name) {
+  const auto list = std::make_shared<torch::nn::ModuleListImpl>();
+  torch::nn::Module* owner = &stack;
+  for (std::size_t dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.')) {
+    owner = owner->register_module(std::string(name.substr(0, dot)), std::make_shared<torch::nn::Module>()).get();
+    name.remove_prefix(dot + 1);
   }
-  return leaves;
-}
-
-layers::ReversibleLayer reversible_layer(layers::TransformerBlock block, const layers::BlockContext& context) {
-  // Both functions hold block and context: they run again in the backward pass, long after this call.
-  const auto again = std::make_shared<layers::BlockContext>(context);
-  again->inputs = nullptr;
-  again->attention.choices = at::GradMode::is_enabled() ? std::make_shared<attention::AttentionChoices>() : nullptr;
-  layers::ReversibleLayer layer;
-  if (at::GradMode::is_enabled()) {
-    layer.f_leaves = leaves_of({block->attention_norm.ptr(), block->attention.ptr()});
-    for (const at::Tensor& shared : block->attention->shared_parameters()) {
-      layer.f_leaves.push_back(shared);
-    }
-    layer.g_leaves = leaves_of({block->feed_forward_norm.ptr(), block->feed_forward.ptr()});
-  }
-  layer.f = [block, again](const at::Tensor& x) mutable { return block->attention_branch(x, *again); };
-  layer.g = [block, again](const at::Tensor& x) mutable { return block->feed_forward_branch(x, *again); };
-  return layer;
+  return owner->register_module(std::string(name), list);
 }
 
 }  // namespace
@@ -75,28 +52,21 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
     : embeddings(register_module("embeddings", layers::Embeddings(config.embeddings, options))),
       last_dropout_(config.last_dropout),
       learned_positions_(learned_positions(config.embeddings)),
-      reversible_(config.reversible),
-      joins_streams_(config.joins_streams),
+      residual_(config.residual),
       length_field_(config.length_field) {
-  // The list is for names and parameters, layers.0.attention...; calls go through the vector of typed holders.
-  const auto list = register_module("layers", torch::nn::ModuleList());
+  // The list is for names and parameters; calls go through the vector.
+  const auto list = list_of_blocks(*this, config.blocks_module);
   for (const layers::BlockConfig& block : config.blocks) {
-    layers_.emplace_back(block, options);
-    list->push_back(layers_.back());
-    layers_.back()->attention->share(*layers_.front()->attention);
+    blocks_.push_back(layers::make_block(block, options));
+    list->push_back(blocks_.back());
+    blocks_.back()->share(*blocks_.front());
   }
-  const std::int64_t latent_rows = layers_.empty() ? 0 : layers_.front()->attention->latents();
-  if (latent_rows > 0) {
-    latents = register_parameter("latents", at::empty({latent_rows, config.embeddings.hidden_size}, options));
-  }
-  if (config.star) {
-    star_ = register_module("star", layers::StarTransformer(*config.star, options));
-  }
-  if (config.globals) {
-    globals = register_module("globals", layers::Embeddings(*config.globals, options));
+  const layers::CompanionFactory own = blocks_.empty() ? layers::CompanionFactory() : blocks_.front()->companions();
+  if (const layers::CompanionFactory& make = config.companions ? config.companions : own) {
+    companions_ = make(*this, config.embeddings.hidden_size, options);
   }
   if (config.last_norm) {
-    const std::int64_t width = config.embeddings.hidden_size * (config.joins_streams ? 2 : 1);
+    const std::int64_t width = config.embeddings.hidden_size * (residual_ == Residual::kStreamsJoined ? 2 : 1);
     norm_ = register_module("norm", layers::LayerNorm(width, config.embeddings.layer_norm_eps, options));
   }
   if (config.rope_theta > 0.0 && !config.blocks.empty()) {
@@ -109,117 +79,78 @@ StackOutput StackImpl::forward(const StackInput& input, layers::BlockContext& co
   const std::int64_t needed = first + input.ids.size(1);
   require(learned_positions_ == 0 || needed <= learned_positions_, "positions are learned for ", length_field_, " = ",
           learned_positions_, " tokens, but ", needed, " are needed");
-  StackOutput rows;
-  rows.hidden = embeddings(layers::EmbeddingsInput{.ids = input.ids,
-                                                   .first_position = first,
-                                                   .seed = context.attention.seed,
-                                                   .token_types = input.token_types,
-                                                   .shared_tokens = input.tokens});
+  at::Tensor hidden = embeddings(layers::EmbeddingsInput{.ids = input.ids,
+                                                         .first_position = first,
+                                                         .seed = context.attention.seed,
+                                                         .token_types = input.token_types,
+                                                         .shared_tokens = input.tokens});
   if (rotary_) {
     // Once for all layers: the angles depend on the position alone.
-    context.rotation = rotary_->at_positions(first, input.ids.size(1), rows.hidden.options());
+    context.rotation = rotary_->at_positions(first, input.ids.size(1), hidden.options());
   }
-  if (globals) {
-    const std::uint64_t seed = layers::dropout_seed(context.attention.seed, kEmbeddingsLayer, kGlobalSite);
-    rows.beside =
-        globals(layers::EmbeddingsInput{.ids = input.beside_ids, .seed = seed, .token_types = input.beside_types});
-    context.attention.beside = rows.beside.size(1);
-  }
-  if (star_) {
-    const layers::StarNodes nodes = star_(rows.hidden, input.keep, recompute);
-    rows = {nodes.satellites, nodes.relay.unsqueeze(1)};
+  StackOutput output;
+  if (companions_) {
+    const layers::Rows rows = run(companions_->first(hidden, input.companions.get(), context), context, recompute);
+    hidden = rows.text().contiguous();
+    output.companions = companions_->gives_result() ? rows.companions().contiguous() : at::Tensor();
   } else {
-    rows = run_layers(rows, context, recompute);
+    hidden = run(std::move(hidden), context, recompute).text();
   }
-  rows.hidden = norm_ ? norm_(rows.hidden) : rows.hidden;
+  output.hidden = norm_ ? norm_(hidden) : hidden;
   if (embeddings->is_training()) {  // a model registers what a stack holds, not the stack
-    const auto behind = static_cast<std::int64_t>(layers_.size());  // no block has this number
-    rows.hidden =
-        layers::seeded_dropout(rows.hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1));
+    const auto behind = static_cast<std::int64_t>(blocks_.size());  // no block has this number
+    output.hidden =
+        layers::seeded_dropout(output.hidden, last_dropout_, layers::dropout_seed(context.attention.seed, behind, 1));
+  }
+  return output;
+}
+
+layers::Rows StackImpl::run(layers::Rows rows, const layers::BlockContext& context, bool recompute) const {
+  if (residual_ != Residual::kOneStream) {
+    return run_streams(rows.text(), context);
+  }
+  // What a block hands out besides its result would have no graph if the block ran again.
+  const std::int64_t asked = context.weights != nullptr ? context.weights->layer : -1;
+  for (std::int64_t layer = 0; layer < std::ssize(blocks_); ++layer) {
+    if (context.inputs != nullptr) {
+      context.inputs->push_back(rows.text().detach());
+    }
+    layers::BlockImpl& block = *blocks_[static_cast<std::size_t>(layer)];
+    const bool again = recompute && layer != asked && at::GradMode::is_enabled();
+    rows = again ? block.recomputed(rows, context) : block.forward(rows, context);
+    const at::Tensor text = rows.text();
+    end_piece(text.size(0) * (rows.count() + text.size(1)));
   }
   return rows;
 }
 
-StackOutput StackImpl::run_layers(const StackOutput& first, const layers::BlockContext& context, bool recompute) const {
-  if (reversible_) {
-    return {run_reversible(first.hidden, context)};
-  }
-  // One tensor for rows of both kinds: a block that runs again keeps one.
-  const at::Tensor in_front =
-      latents.defined() ? latents.to(first.hidden.scalar_type()).expand({first.hidden.size(0), -1, -1}) : first.beside;
-  if (!in_front.defined()) {
-    return {run_plain(first.hidden, context, recompute)};
-  }
-  const std::int64_t count = in_front.size(1);
-  const at::Tensor both = run_plain(at::cat({in_front, first.hidden}, 1), context, recompute);
-  return {both.narrow(1, count, first.hidden.size(1)).contiguous(),
-          latents.defined() ? at::Tensor() : both.narrow(1, 0, count).contiguous()};
-}
-
-at::Tensor StackImpl::run_plain(at::Tensor hidden, const layers::BlockContext& context, bool recompute) const {
-  // What a block hands out beside its result would have no graph if the block ran again.
-  const std::int64_t asked = context.weights != nullptr ? context.weights->layer : -1;
-  for (std::int64_t layer = 0; layer < std::ssize(layers_); ++layer) {
-    if (context.inputs != nullptr) {
-      context.inputs->push_back(hidden.detach());
-    }
-    hidden = run_block(layers_[static_cast<std::size_t>(layer)], hidden, context, recompute && layer != asked);
-    end_piece(hidden.size(0) * hidden.size(1));
-  }
-  return hidden;
-}
-
-at::Tensor StackImpl::run_reversible(const at::Tensor& hidden, const layers::BlockContext& context) const {
+at::Tensor StackImpl::run_streams(const at::Tensor& hidden, const layers::BlockContext& context) const {
   std::vector<layers::ReversibleLayer> steps;
-  steps.reserve(layers_.size());
-  for (const layers::TransformerBlock& block : layers_) {
-    steps.push_back(reversible_layer(block, context));
+  steps.reserve(blocks_.size());
+  for (const layers::Block& block : blocks_) {
+    steps.push_back(block->reversible(context));
   }
   const layers::Streams end = layers::reversible(steps, {hidden, hidden}, context.inputs.get());
-  return joins_streams_ ? at::cat({end.first, end.second}, -1) : (end.first + end.second) * 0.5;
-}
-
-at::Tensor StackImpl::run_block(layers::TransformerBlock block, const at::Tensor& hidden,
-                                const layers::BlockContext& context, bool recompute) const {
-  if (!recompute || !at::GradMode::is_enabled()) {
-    return block(hidden, context);
-  }
-  std::vector<at::Tensor> leaves = block->parameters();
-  for (const at::Tensor& shared : block->attention->shared_parameters()) {
-    leaves.push_back(shared);
-  }
-  if (context.source != nullptr) {
-    leaves.push_back(context.source->hidden);
-  }
-  // Holder and context are copied into the closure: it runs again in the backward pass, long after this call. Weights
-  // that are handed out hold the graph, which must not hold them.
-  layers::BlockContext again = context;
-  again.weights = nullptr;
-  again.attention.choices = std::make_shared<attention::AttentionChoices>();
-  return layers::recompute([block, again](const at::Tensor& x) mutable { return block(x, again); }, hidden, leaves);
+  return residual_ == Residual::kStreamsJoined ? at::cat({end.first, end.second}, -1) : (end.first + end.second) * 0.5;
 }
 
 layers::DecodingState StackImpl::initial_state() const {
   layers::DecodingState::Layers states;
-  for (const layers::TransformerBlock& block : layers_) {
-    states.push_back(block->attention->initial_state());
+  for (const layers::Block& block : blocks_) {
+    states.push_back(block->initial_state());
   }
   return layers::DecodingState(std::move(states));
 }
 
 bool StackImpl::needs_input() const {
-  return std::any_of(layers_.begin(), layers_.end(),
-                     [](const layers::TransformerBlock& block) { return block->attention->needs_input(); });
+  return std::any_of(blocks_.begin(), blocks_.end(), [](const layers::Block& block) { return block->needs_input(); });
 }
 
 std::vector<std::string> StackImpl::descriptions() const {
   std::vector<std::string> each;
-  each.reserve(layers_.size() + 1);
-  for (const layers::TransformerBlock& block : layers_) {
-    each.push_back(block->attention->description());
-  }
-  if (star_) {
-    each.emplace_back("ring and relay");
+  each.reserve(blocks_.size());
+  for (const layers::Block& block : blocks_) {
+    each.push_back(block->description());
   }
   return each;
 }

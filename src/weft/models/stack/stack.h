@@ -3,6 +3,7 @@
 // encoders and both halves of an encoder-decoder share.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,42 +12,39 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "weft/layers/blocks/block.h"
 #include "weft/layers/decoding_state.h"
 #include "weft/layers/embeddings.h"
 #include "weft/layers/layer_norm.h"
 #include "weft/layers/rotary.h"
-#include "weft/layers/star/star_transformer.h"
-#include "weft/layers/transformer_block.h"
 #include "weft/models/stack/stack_config.h"
 
 namespace weft::models {
 
 /// Token ids [B, N] on their way in.
 struct StackInput {
-  at::Tensor ids;                ///< int64 [B, N], inside the table
-  at::Tensor token_types = {};   ///< int64 [B, N]; undefined: all 0
-  at::Tensor tokens = {};        ///< the table [vocab, hidden], where the stack shares that of another
-  at::Tensor beside_ids = {};    ///< int64 [B, G], inside the table of global tokens, where the stack has one
-  at::Tensor beside_types = {};  ///< int64 [B, G]; undefined: all 0
-  at::Tensor keep = {};  ///< bool [B, N], false at padding, of layers with a relay; others are told by the context
+  at::Tensor ids;               ///< int64 [B, N], inside the table
+  at::Tensor token_types = {};  ///< int64 [B, N]; undefined: all 0
+  at::Tensor tokens = {};       ///< the table [vocab, hidden], where the stack shares that of another
+  std::shared_ptr<const layers::CompanionInput> companions = {};  ///< that a call brings for its companions, or null
 };
 
 /// Hidden states on their way out.
 struct StackOutput {
-  at::Tensor hidden;       ///< [B, N, hidden], or twice as wide where streams are joined
-  at::Tensor beside = {};  ///< [B, G, hidden] of global tokens, or of the relay; undefined where there are none
+  at::Tensor hidden;           ///< [B, N, hidden], or twice as wide where streams are joined
+  at::Tensor companions = {};  ///< [B, G, hidden], where they are a result (CompanionSource); undefined elsewhere
 };
 
-/// The module tree is embeddings, layers.0 to layers.L-1 (with a relay star.layers.0 and so on) and norm; names in a
-/// checkpoint follow it.
+/// The module tree is embeddings, the blocks as layers.0 to layers.L-1 (or in the module that the config names), what a
+/// source of companions registers, and norm; names in a checkpoint follow it.
 class StackImpl : public torch::nn::Module {
  public:
   /// Storage only. Errors: kExpression for a mechanism string.
   StackImpl(const StackConfig& config, const at::TensorOptions& options);
 
-  /// Position, padding, seed, state, source and the structure of global tokens are those of `context`; its rotation and
-  /// the number of global tokens are set here. `recompute`: blocks keep their input alone and run again in the backward
-  /// pass (Chen et al. 2016). Errors: kArgument where learned positions are fewer than the tokens.
+  /// Position, padding, seed, state and source are those of `context`; its rotation and what it says of companions are
+  /// set here. `recompute`: blocks keep their input alone and run again in the backward pass (Chen et al. 2016).
+  /// Errors: kArgument where learned positions are fewer than the tokens, and those of a source of companions.
   StackOutput forward(const StackInput& input, layers::BlockContext& context, bool recompute);
   /// Of every layer, before the first token.
   layers::DecodingState initial_state() const;
@@ -54,29 +52,23 @@ class StackImpl : public torch::nn::Module {
   bool needs_input() const;
   /// The field of the config that limits the length, for messages.
   std::string_view length_field() const noexcept { return length_field_; }
-  const std::vector<layers::TransformerBlock>& blocks() const noexcept { return layers_; }
+  const std::vector<layers::Block>& blocks() const noexcept { return blocks_; }
   /// What each layer computes, for people: the canonical expression of its attention.
   std::vector<std::string> descriptions() const;
 
   layers::Embeddings embeddings{nullptr};
-  layers::Embeddings globals{nullptr};  ///< of tokens beside the text, where the model has any
-  at::Tensor latents;  ///< [latents, hidden], the first ones of every text, where the mechanisms have any
 
  private:
-  at::Tensor run_block(layers::TransformerBlock block, const at::Tensor& hidden, const layers::BlockContext& context,
-                       bool recompute) const;
-  /// All blocks: [B, N, hidden] -> [B, N, hidden], and rows beside them, where there are any, the same way.
-  StackOutput run_layers(const StackOutput& first, const layers::BlockContext& context, bool recompute) const;
-  at::Tensor run_plain(at::Tensor hidden, const layers::BlockContext& context, bool recompute) const;
-  at::Tensor run_reversible(const at::Tensor& hidden, const layers::BlockContext& context) const;
+  /// All blocks, in one stream or in two.
+  layers::Rows run(layers::Rows rows, const layers::BlockContext& context, bool recompute) const;
+  at::Tensor run_streams(const at::Tensor& hidden, const layers::BlockContext& context) const;
 
   double last_dropout_ = 0.0;
   std::int64_t learned_positions_ = 0;  // 0: none are learned
-  bool reversible_ = false;
-  bool joins_streams_ = false;
+  Residual residual_ = Residual::kOneStream;
   std::string_view length_field_;
-  std::vector<layers::TransformerBlock> layers_;
-  layers::StarTransformer star_{nullptr};
+  std::vector<layers::Block> blocks_;
+  std::unique_ptr<layers::CompanionSource> companions_;  // null: there are none
   layers::LayerNorm norm_{nullptr};
   std::optional<layers::RotaryTable> rotary_;
 };

@@ -40,12 +40,12 @@ void check_projections(const MechanismSpec& spec, const layers::BlockConfig& blo
   }
 }
 
-/// Latents go from layer to layer beside the text.
+/// Latents go from layer to layer with the text.
 void check_latents(const MechanismSpec& spec, const layers::BlockConfig& block, const StackConfig& config,
                    std::int64_t of_first) {
   require(spec.latents == of_first, "`", spec.description, "` has ", spec.latents, " latents, and layer 0 has ",
           of_first, ": expected the same number in every layer");
-  require(spec.latents == 0 || !config.reversible, "`", spec.description,
+  require(spec.latents == 0 || config.residual == Residual::kOneStream, "`", spec.description,
           "` has latents, which have no place in reversible layers");
   require(spec.latents == 0 || block.head_size == 0, "`", spec.description,
           "` has latents, whose heads share the hidden columns: expected no head size of its own, found ",
@@ -72,14 +72,14 @@ void check_room_for_positions(const MechanismSpec& spec, const StackConfig& conf
   }
 }
 
-/// Rows of tokens beside the text, which one model has and another has not.
-void check_global_rows(const MechanismSpec& spec, const StackConfig& config) {
-  if (spec.global_rows && !config.globals) {
+/// Companions that calls bring, which one model has and another has not.
+void check_companions(const MechanismSpec& spec, const StackConfig& config) {
+  if (spec.companions && !config.companions) {
     throw Error(ErrorKind::kArgument,
                 concat("`", spec.description, "` attends to global tokens beside the text, which this model has not"),
                 hint_of_family(spec));
   }
-  require(spec.global_rows || !config.globals, "`", spec.description,
+  require(spec.companions || !config.companions, "`", spec.description,
           "` attends to no global tokens, and this model has some beside its text");
 }
 
@@ -88,10 +88,13 @@ void check_global_rows(const MechanismSpec& spec, const StackConfig& config) {
 void check_mechanisms(const StackConfig& config, std::string_view where) {
   std::int64_t latents = -1;
   for (const layers::BlockConfig& block : config.blocks) {
+    if (block.attention.empty()) {
+      continue;  // a block of its own kind
+    }
     check_mechanism(block.attention, layers::site_of(block),
                     concat(where, ": ", config.attention_field, " of layer ", block.layer),
                     [&](const MechanismSpec& spec) {
-                      check_global_rows(spec, config);  // first: a model without positions would not do
+                      check_companions(spec, config);  // first: a model without positions would not do
                       check_room_for_positions(spec, config);
                       check_projections(spec, block);
                       latents = latents < 0 ? spec.latents : latents;

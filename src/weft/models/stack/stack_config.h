@@ -2,13 +2,12 @@
 // What the layers are told about a model. Each config becomes one in one place: the file that holds its rules.
 #pragma once
 
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "weft/layers/block_config.h"
+#include "weft/layers/blocks/companion_source.h"
 #include "weft/layers/embeddings.h"
-#include "weft/layers/star/star_transformer.h"
 
 namespace weft::models {
 
@@ -17,16 +16,22 @@ struct EncoderConfig;
 struct EncoderOptions;
 struct EncoderDecoderConfig;
 
+/// How the residual connections of a stack run.
+enum class Residual {
+  kOneStream,      ///< x + f(x)
+  kStreamsMean,    ///< two streams, which can be computed backwards (layers/replay/reversible.h), and end in their mean
+  kStreamsJoined,  ///< the same, which end next to each other in 2 hidden columns
+};
+
 /// Embeddings, blocks and last norm of one stack.
 struct StackConfig {
   layers::EmbeddingsConfig embeddings;
-  std::optional<layers::EmbeddingsConfig> globals = {};  ///< of tokens beside the text; absent: there are none
+  layers::CompanionFactory companions = {};  ///< makes the first companions; empty: as block 0 says, mostly none
   std::vector<layers::BlockConfig> blocks;
-  std::optional<layers::StarConfig> star = {};  ///< layers with a relay in place of blocks, of which there are none
-  bool reversible = false;  ///< residual connections of two streams (layers/replay/reversible.h); pre-norm blocks only
-  bool joins_streams = false;  ///< both streams end beside each other, 2 hidden columns; otherwise in their mean
-  bool last_norm = false;      ///< a norm behind the last block, which ends in none in a pre-norm model
-  double last_dropout = 0.0;   ///< on what the last block or norm gives
+  std::string_view blocks_module = "layers";  ///< the module that lists the blocks, `a.b` for `b` in `a`: a literal
+  Residual residual = Residual::kOneStream;   ///< two streams are for pre-norm blocks without cross-attention
+  bool last_norm = false;                     ///< a norm behind the last block, which ends in none in a pre-norm model
+  double last_dropout = 0.0;                  ///< on what the last block or norm gives
   std::string_view length_field = "max_position_embeddings";  ///< of the config, for messages: a literal
   std::string_view attention_field = "attention";             ///< the same
   std::string_view no_positions = "position_embedding none";  ///< how a config has none, for messages: a literal

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "weft/core/error.h"
-#include "weft/layers/transformer_block.h"
+#include "weft/layers/blocks/attention_block.h"
 
 namespace weft::training {
 namespace {
@@ -23,7 +23,7 @@ layers::DecodingState state_behind(const models::LanguageModel& model, MemoryBeg
       at::zeros({1, config.memory_length, config.hidden_size}, model->parameters().front().options());
   std::int64_t layer = 0;
   for (const auto& module : model->modules()) {
-    if (auto* const block = module->as<layers::TransformerBlockImpl>()) {
+    if (auto* const block = module->as<layers::AttentionBlockImpl>()) {
       block->attention->remember(zeros, state.layer(layer++));
     }
   }

@@ -54,6 +54,13 @@ double etc_operations(const EtcShape& shape, const MechanismSite& site, std::int
          (2 * seen + static_cast<double>(relative_labels(shape.max_distance)));
 }
 
+EtcStructure given_structure(const AttentionContext& context) {
+  const auto* const given = dynamic_cast<const EtcStructure*>(context.structure.get());
+  require(given != nullptr || context.structure == nullptr,
+          "attention: `global_local` was told of companions of another kind than global tokens");
+  return given != nullptr ? *given : EtcStructure{};
+}
+
 }  // namespace
 
 MechanismSpec parse_etc(const std::string& expression) {
@@ -62,7 +69,7 @@ MechanismSpec parse_etc(const std::string& expression) {
   spec.name = "global_local";
   spec.description = concat("global_local(radius=", shape.radius, ", distance=", shape.max_distance,
                             ", hard=", hard_edges(shape), ")");
-  spec.global_rows = true;
+  spec.companions = true;
   spec.brings_positions = true;
   spec.parameters = {"labels", "label_bias", "global_labels", "global_label_bias"};
   spec.limits.causal = "its global tokens see the whole text, so that later tokens reach earlier ones";
@@ -95,14 +102,14 @@ EtcAttention::EtcAttention(MechanismSpec spec, const MechanismSite& site, const 
 at::Tensor EtcAttention::forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                  const AttentionContext& context) {
   check_tensors(query, key, value, {});
-  const std::int64_t count = context.beside;
+  const std::int64_t count = context.companions;
   const std::int64_t length = query.size(2) - count;
   require(count > 0 && length > 0 && key.size(2) == query.size(2) && query.size(1) == site().heads, "attention: `",
           description(), "` of ", site().heads,
           " heads takes rows of global tokens and of one text behind them, found ", count, " global tokens, queries ",
           query.sizes(), " and keys ", key.sizes());
   const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
-  GlobalLocalStructure structure = context.structure ? *context.structure : GlobalLocalStructure{};
+  EtcStructure structure = given_structure(context);
   structure.keep = kept_keys(context, key.narrow(2, count, length));
   check_structure(structure, query.size(0), length, count);
   const at::ScalarType type = accumulation_type(query);

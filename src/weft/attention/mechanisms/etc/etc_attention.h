@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `global_local(...)`, ETC's: the attention of an encoder that carries global tokens beside its text (etc_rows.h has
-// the equations).
+// ETC's attention, which configs call `global_local(...)`: that of an encoder whose companions are global tokens
+// (etc_rows.h has the equations). The pattern `etc(...)` is another attention, without companions.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace weft::attention {
 /// or both. Errors: kExpression.
 MechanismSpec parse_etc(const std::string& expression);
 
-/// Queries, keys and values of a call begin with those of the global tokens (AttentionContext::beside), whose structure
-/// is AttentionContext::structure; padding of the text is that of the context. Label tables are learned: `labels` and
-/// `label_bias` for long rows, `global_labels` and `global_label_bias` for global rows. E begins as normal(0, 0.5), as
-/// published, b as zeros.
+/// Queries, keys and values of a call begin with those of the global tokens (AttentionContext::companions); what
+/// is known of them is an EtcStructure (AttentionContext::structure); padding of the text is that of the context. Label
+/// tables are learned: `labels` and `label_bias` for long rows, `global_labels` and `global_label_bias` for global
+/// rows. E begins as normal(0, 0.5), as published, b as zeros.
 class EtcAttention : public AttentionImpl {
  public:
   EtcAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options);

@@ -58,7 +58,7 @@ EtcRows etc_rows(const at::Tensor& query, const at::Tensor& key, const at::Tenso
   return {scaled, key, value, by_label};
 }
 
-EtcPairs etc_pairs(const GlobalLocalStructure& structure, const EtcRows& tokens, const EtcRows& globals) {
+EtcPairs etc_pairs(const EtcStructure& structure, const EtcRows& tokens, const EtcRows& globals) {
   const at::TensorOptions options = tokens.query.options().requires_grad(false);
   const at::Tensor numbers = at::arange(globals.query.size(2), options.dtype(at::kLong));
   at::Tensor own =

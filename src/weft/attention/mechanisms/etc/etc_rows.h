@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "weft/attention/mechanisms/etc/global_local_structure.h"
+#include "weft/attention/mechanisms/etc/etc_structure.h"
 
 namespace weft::attention {
 
@@ -42,13 +42,13 @@ struct EtcPairs {
   at::Tensor own;          ///< bool [B, N, G]: which tokens belong to which global ones
   at::Tensor keep;         ///< bool [B, N]
   at::Tensor global_keep;  ///< bool [B, G]
-  const GlobalLocalStructure& structure;
+  const EtcStructure& structure;
   double dropout = 0.0;  ///< of the probabilities
   std::uint64_t seed = 0;
 };
 
 /// Of a structure that check_structure() passed, which must outlive the result.
-EtcPairs etc_pairs(const GlobalLocalStructure& structure, const EtcRows& tokens, const EtcRows& globals);
+EtcPairs etc_pairs(const EtcStructure& structure, const EtcRows& tokens, const EtcRows& globals);
 
 /// Long rows [B, H, N, D], in blocks of the radius that see three blocks of keys: one softmax over the window and the
 /// global tokens. Time and memory grow with N (radius + G).

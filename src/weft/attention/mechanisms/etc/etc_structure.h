@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a text beside its tokens in ETC (Ainslie et al. 2020, section 3.2): which global token each of them
-// belongs to, and where segments end.
+// What is known of a text and its companions in ETC (Ainslie et al. 2020, section 3.2), whose companions are called
+// global tokens: which of them each token of the text belongs to, and where segments end.
 #pragma once
 
 #include <cstdint>
 
 #include <ATen/core/Tensor.h>
 
+#include "weft/attention/context.h"
+
 namespace weft::attention {
 
 /// Which long token belongs to which global one, and what is padding. Undefined tensors are as if not there.
-struct GlobalLocalStructure {
+struct EtcStructure : CompanionStructure {
   at::Tensor sentence = {};        ///< int64 [B, N], the number of a global token, or -1
   at::Tensor paragraph = {};       ///< int64 [B, N], that of a second one, or -1
   at::Tensor linked = {};          ///< int64 [B, N], that of a third one, such as a candidate that is mentioned, or -1
@@ -23,13 +25,12 @@ struct GlobalLocalStructure {
 };
 
 /// Errors: kArgument naming the tensor, unless each that is there has its dtype and shape.
-void check_structure(const GlobalLocalStructure& structure, std::int64_t batch, std::int64_t tokens,
-                     std::int64_t globals);
+void check_structure(const EtcStructure& structure, std::int64_t batch, std::int64_t tokens, std::int64_t globals);
 
 /// The rows of a batch that `rows`, int64, names.
-GlobalLocalStructure rows_of_structure(const GlobalLocalStructure& structure, const at::Tensor& rows);
+EtcStructure rows_of_structure(const EtcStructure& structure, const at::Tensor& rows);
 
 /// With `columns` tokens of padding behind the text, which belong to no global token.
-GlobalLocalStructure with_padding(const GlobalLocalStructure& structure, std::int64_t columns);
+EtcStructure with_padding(const EtcStructure& structure, std::int64_t columns);
 
 }  // namespace weft::attention

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensors of a structure, one after the other.
-#include "weft/attention/mechanisms/etc/global_local_structure.h"
+#include "weft/attention/mechanisms/etc/etc_structure.h"
 
 #include <ATen/ops/constant_pad_nd.h>
 
@@ -19,8 +19,7 @@ void check_shape_of(const at::Tensor& part, at::IntArrayRef sizes, at::ScalarTyp
 
 }  // namespace
 
-void check_structure(const GlobalLocalStructure& structure, std::int64_t batch, std::int64_t tokens,
-                     std::int64_t globals) {
+void check_structure(const EtcStructure& structure, std::int64_t batch, std::int64_t tokens, std::int64_t globals) {
   const std::array<std::int64_t, 2> long_sizes{batch, tokens};
   const std::array<std::int64_t, 2> global_sizes{batch, globals};
   check_shape_of(structure.sentence, long_sizes, at::kLong, "sentence numbers");
@@ -33,8 +32,8 @@ void check_structure(const GlobalLocalStructure& structure, std::int64_t batch, 
   check_shape_of(structure.sees_all, global_sizes, at::kBool, "the global tokens that see all");
 }
 
-GlobalLocalStructure rows_of_structure(const GlobalLocalStructure& structure, const at::Tensor& rows) {
-  GlobalLocalStructure chosen = structure;
+EtcStructure rows_of_structure(const EtcStructure& structure, const at::Tensor& rows) {
+  EtcStructure chosen = structure;
   for (at::Tensor* part : {&chosen.sentence, &chosen.paragraph, &chosen.linked, &chosen.segment, &chosen.global_segment,
                            &chosen.keep, &chosen.global_keep, &chosen.sees_all}) {
     *part = part->defined() ? part->index_select(0, rows) : *part;
@@ -42,8 +41,8 @@ GlobalLocalStructure rows_of_structure(const GlobalLocalStructure& structure, co
   return chosen;
 }
 
-GlobalLocalStructure with_padding(const GlobalLocalStructure& structure, std::int64_t columns) {
-  GlobalLocalStructure padded = structure;
+EtcStructure with_padding(const EtcStructure& structure, std::int64_t columns) {
+  EtcStructure padded = structure;
   for (at::Tensor* part : {&padded.sentence, &padded.paragraph, &padded.linked, &padded.segment}) {
     *part = part->defined() ? at::constant_pad_nd(*part, {0, columns}, -1) : *part;
   }
