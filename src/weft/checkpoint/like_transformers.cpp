@@ -16,7 +16,7 @@ namespace {
 using models::CausalFamily;
 using models::LikeTransformers;
 
-std::string quoted(const OpenedModel& directory) { return quote(directory.path().string(), 4096); }
+std::string named(const OpenedModel& directory) { return quote(directory.path().string(), 4096); }
 
 /// "Reformers and Transformer-XLs": the families of which `holds`.
 template <typename Holds>
@@ -40,8 +40,8 @@ LikeTransformers differences(const OpenedModel& directory, Differs CausalFamily:
           " of transformers, in weft eval for ", plurals([](const CausalFamily& each) {
             return each.continues_like_transformers == nullptr && each.scores_like_transformers != nullptr;
           }),
-          ", too, and ", quoted(directory), " holds another model");
-  return (family->*differs)(directory.own_config(), quoted(directory));
+          ", too, and ", named(directory), " holds another model");
+  return (family->*differs)(directory.own_config(), named(directory));
 }
 
 models::LanguageModel load(const OpenedModel& directory, const LikeTransformers& like) {
@@ -70,7 +70,7 @@ models::LanguageModel load_cached_like_transformers(const OpenedModel& directory
   const bool continues =
       family == nullptr || family->continues_like_transformers == nullptr || directory.own_config().is_decoder;
   if (!continues) {
-    fail(ErrorKind::kUnsupported, "--like-transformers: ", quoted(directory),
+    fail(ErrorKind::kUnsupported, "--like-transformers: ", named(directory),
          " holds an encoder, which continues no text");
   }
   return load(directory, differences(directory, &CausalFamily::continues_like_transformers));

@@ -11,6 +11,7 @@
 #include "weft/attention/state/whole_text.h"
 #include "weft/core/error.h"
 #include "weft/layers/memory/segment_memory.h"
+#include "weft/models/families/causal_variant.h"
 #include "weft/models/heads/vocabulary_head.h"
 #include "weft/models/stack/batch_rows.h"
 #include "weft/models/stack/compressive.h"
@@ -34,12 +35,11 @@ void check_labels(const at::Tensor& ids, const at::Tensor& labels) {
 Initializer initializer_of(const TransformerConfig& config) {
   // Each of two streams takes in every second sublayer.
   const double sublayers = static_cast<double>(config.num_hidden_layers) * (config.is_reversible() ? 1.0 : 2.0);
-  constexpr double kProjectionRange = 0.01;  // of Transformer-XL, as released
-  return {.range = config.initializer_range,
-          .by_fan_in = config.initialization == "fan_in",
-          .residual_divisor = config.norm_position == "pre" ? std::sqrt(sublayers) : 1.0,
-          .norm_range = config.is_transformer_xl() ? config.initializer_range : 0.0,
-          .projection_range = config.is_transformer_xl() ? kProjectionRange : 0.0};
+  Initializer initializer{.range = config.initializer_range,
+                          .by_fan_in = config.initialization == "fan_in",
+                          .residual_divisor = config.norm_position == "pre" ? std::sqrt(sublayers) : 1.0};
+  variant_of(config).first_values(config, initializer);
+  return initializer;
 }
 
 }  // namespace

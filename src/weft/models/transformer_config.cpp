@@ -9,6 +9,7 @@
 
 #include "weft/core/joined.h"
 #include "weft/core/quote.h"
+#include "weft/models/families/causal_variant.h"
 #include "weft/models/stack/stack_config.h"
 
 namespace weft::models {
@@ -125,9 +126,7 @@ void check_vocabulary(const TransformerConfig& config, std::string_view where) {
             "decoders, but is_decoder is false");
     check_clusters(*adaptive, where);
   }
-  require(!config.is_transformer_xl() || (config.norm_position == "post" && config.position_embedding == "none"), where,
-          ": variant transformer-xl needs norm_position post and position_embedding none, found ", config.norm_position,
-          " and ", config.position_embedding);
+  variant_of(config).check(config, where);
 }
 
 void check_picture(const TransformerConfig& config, std::string_view where) {
@@ -166,7 +165,7 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.feed_forward_chunk = config.chunk_size_feed_forward;
   block.maximum_length = config.max_position_embeddings;
   block.attention = config.attention_of(layer);
-  block.qkv_bias = block.output_bias = config.attention_bias && !config.is_transformer_xl();
+  block.qkv_bias = block.output_bias = config.attention_bias;
   block.activation = config.hidden_act;
   block.causal = config.is_decoder;
   block.alibi = config.position_embedding == "alibi";
@@ -175,7 +174,6 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.layer_norm_eps = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;
   block.attention_dropout = config.attention_probs_dropout_prob;
-  block.position_dropout = config.is_transformer_xl() ? config.hidden_dropout_prob : 0.0;
   block.directory = config.directory;
   if (config.compressed_memory_length > 0) {
     block.compression = layers::CompressionConfig{config.compression, config.compression_rate};
@@ -188,13 +186,10 @@ layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
   embeddings.vocab_size = config.vocab_size;
   embeddings.hidden_size = config.hidden_size;
   embeddings.maximum_length = config.max_position_embeddings;
-  embeddings.with_norm = config.norm_position == "post" && !config.is_transformer_xl();
+  embeddings.with_norm = config.norm_position == "post";
   embeddings.layer_norm_eps = config.layer_norm_eps;
   embeddings.dropout = config.hidden_dropout_prob;
   embeddings.adaptive = config.adaptive_vocabulary();
-  if (config.is_transformer_xl()) {
-    embeddings.token_scale = std::sqrt(static_cast<double>(config.hidden_size));
-  }
   if (config.position_embedding == "learned") {
     embeddings.positions = layers::PositionKind::kLearned;
   } else if (config.position_embedding == "axial") {
@@ -216,6 +211,10 @@ layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
 
 }  // namespace
 
+std::optional<layers::AdaptiveConfig> TransformerConfig::adaptive_vocabulary() const {
+  return variant_of(*this).vocabulary(*this);
+}
+
 StackConfig stack_config(const TransformerConfig& config) {
   StackConfig stack;
   stack.embeddings = causal_embeddings(config);
@@ -227,8 +226,8 @@ StackConfig stack_config(const TransformerConfig& config) {
   }
   stack.length_field = config.position_embedding == "axial" ? "axial_pos_shape" : "max_position_embeddings";
   stack.last_norm = config.norm_position == "pre";
-  stack.last_dropout = config.is_transformer_xl() ? config.hidden_dropout_prob : 0.0;
   stack.rope_theta = config.position_embedding == "rotary" ? config.rope_theta : 0.0;
+  variant_of(config).shape(config, stack);
   return stack;
 }
 

@@ -73,15 +73,8 @@ struct TransformerConfig {
   std::int64_t feed_forward_size() const noexcept {
     return intermediate_size == 0 ? 4 * hidden_size : intermediate_size;
   }
-  /// Whether all but attention and positions is as Transformer-XL was released.
-  bool is_transformer_xl() const { return variant == "transformer-xl"; }
-  /// The clusters of the vocabulary, where it has any; Transformer-XL's has at least one.
-  std::optional<layers::AdaptiveConfig> adaptive_vocabulary() const {
-    const bool has_clusters = !vocabulary_cutoffs.empty() || is_transformer_xl();
-    return has_clusters
-               ? std::optional(layers::AdaptiveConfig{vocab_size, hidden_size, vocabulary_cutoffs, vocabulary_division})
-               : std::nullopt;
-  }
+  /// The clusters of the vocabulary, where it has any.
+  std::optional<layers::AdaptiveConfig> adaptive_vocabulary() const;
   /// Whether residual connections have two streams.
   bool is_reversible() const { return residual == "reversible"; }
   /// Whether both streams go to the head, beside each other. A head that is the token table has no columns for that: it

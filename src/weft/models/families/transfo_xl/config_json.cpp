@@ -8,6 +8,7 @@
 
 #include "weft/attention/mechanisms/settings.h"
 #include "weft/core/error.h"
+#include "weft/models/families/causal_variant.h"
 
 namespace weft::models {
 namespace {
@@ -160,7 +161,7 @@ TransformerConfig transfo_xl_from_json(const Json& json, const std::filesystem::
   config.memory_length = released.mem_len;
   config.vocabulary_cutoffs = released.cutoffs;
   config.vocabulary_division = released.div_val;
-  config.variant = "transformer-xl";
+  config.variant = transfo_xl_variant().name;
   config.tokenizer_class = "huggingface";
   config.directory = directory;
   // One cluster has no narrower one behind it: div_val says nothing, but that the embeddings are projected.
@@ -171,7 +172,8 @@ TransformerConfig transfo_xl_from_json(const Json& json, const std::filesystem::
 }
 
 Json transfo_xl_to_json(const TransformerConfig& config) {
-  require_supported(config.is_transformer_xl(), "transfo-xl: variant must be transformer-xl, found ", config.variant);
+  require_supported(config.variant == transfo_xl_variant().name, "transfo-xl: variant must be transformer-xl, found ",
+                    config.variant);
   require_supported(config.compressed_memory_length == 0, "transfo-xl: compressed_memory_length must be 0, found ",
                     config.compressed_memory_length);
   require_supported(config.hidden_act == "relu", "transfo-xl: hidden_act must be relu, found ", config.hidden_act);
