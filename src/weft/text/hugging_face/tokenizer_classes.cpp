@@ -11,45 +11,45 @@
 namespace weft::text {
 namespace {
 
-constexpr const char* kWords = "vocab.txt";
-constexpr const char* kBytePairs = "vocab.json";
-constexpr const char* kPieces = "spiece.model";
-constexpr const char* kFairseqPieces = "sentencepiece.bpe.model";
+constexpr const char* kWordsFile = "vocab.txt";
+constexpr const char* kPairsFile = "vocab.json";
+constexpr const char* kPiecesFile = "spiece.model";
+constexpr const char* kFairseqFile = "sentencepiece.bpe.model";
 
-std::string words(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
-  return compose_bert(files.at(kWords), settings, where);
+std::string read_words(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_bert(files.at(kWordsFile), settings, where);
 }
 
-std::string byte_pairs(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+std::string read_byte_pairs(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
   const auto merges = files.find("merges.txt");
   if (merges == files.end()) {
-    fail(ErrorKind::kIo, where, ": ", kBytePairs, " needs merges.txt beside it");
+    fail(ErrorKind::kIo, where, ": ", kPairsFile, " needs merges.txt beside it");
   }
-  return compose_roberta(files.at(kBytePairs), merges->second, settings, where);
+  return compose_roberta(files.at(kPairsFile), merges->second, settings, where);
 }
 
-std::string big_bird(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
-  return compose_big_bird(files.at(kPieces), settings, concat(where, ": ", kPieces));
+std::string read_big_bird(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_big_bird(files.at(kPiecesFile), settings, concat(where, ": ", kPiecesFile));
 }
 
-std::string xlm_roberta(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
-  return compose_xlm_roberta(files.at(kFairseqPieces), settings, concat(where, ": ", kFairseqPieces));
+std::string read_xlm_roberta(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_xlm_roberta(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
 }
 
-std::string camembert(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
-  return compose_camembert(files.at(kFairseqPieces), settings, concat(where, ": ", kFairseqPieces));
+std::string read_camembert(const TokenizerFiles& files, TokenizerSettings& settings, const std::string& where) {
+  return compose_camembert(files.at(kFairseqFile), settings, concat(where, ": ", kFairseqFile));
 }
 
 constexpr std::array kClasses{
-    TokenizerClass{"BertTokenizer", "bert", kWords, true, words},
-    TokenizerClass{"DistilBertTokenizer", "distilbert", kWords, false, words},
-    TokenizerClass{"RobertaTokenizer", "roberta", kBytePairs, false, byte_pairs},
-    TokenizerClass{"LongformerTokenizer", "longformer", kBytePairs, false, byte_pairs},
-    TokenizerClass{"BartTokenizer", "bart", kBytePairs, false, byte_pairs},
-    TokenizerClass{"LEDTokenizer", "led", kBytePairs, false, byte_pairs},
-    TokenizerClass{"BigBirdTokenizer", "big_bird", kPieces, false, big_bird},
-    TokenizerClass{"XLMRobertaTokenizer", "xlm-roberta", kFairseqPieces, false, xlm_roberta},
-    TokenizerClass{"CamembertTokenizer", "camembert", kFairseqPieces, false, camembert},
+    TokenizerClass{"BertTokenizer", "bert", kWordsFile, true, read_words},
+    TokenizerClass{"DistilBertTokenizer", "distilbert", kWordsFile, false, read_words},
+    TokenizerClass{"RobertaTokenizer", "roberta", kPairsFile, false, read_byte_pairs},
+    TokenizerClass{"LongformerTokenizer", "longformer", kPairsFile, false, read_byte_pairs},
+    TokenizerClass{"BartTokenizer", "bart", kPairsFile, false, read_byte_pairs},
+    TokenizerClass{"LEDTokenizer", "led", kPairsFile, false, read_byte_pairs},
+    TokenizerClass{"BigBirdTokenizer", "big_bird", kPiecesFile, false, read_big_bird},
+    TokenizerClass{"XLMRobertaTokenizer", "xlm-roberta", kFairseqFile, false, read_xlm_roberta},
+    TokenizerClass{"CamembertTokenizer", "camembert", kFairseqFile, false, read_camembert},
 };
 
 const TokenizerClass* first_where(auto&& is) {
