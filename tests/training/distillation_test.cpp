@@ -136,7 +136,7 @@ TEST_F(Distillation, AStudentThatEqualsItsTeacherHasZeroLoss) {
   run_.distillation.distill_weight = 1.0;
   run_.distillation.distill_hidden = 1.0;
   run_.trainer.learning_rate = 0.0;
-  train_further(folder_ / "run", run_, teacher);
+  train_further(folder_ / "run", run_, checkpoint::open_model(teacher));
   for (const double loss : losses("run")) {
     EXPECT_NEAR(loss, 0.0, 1e-5);
   }

@@ -25,7 +25,8 @@ struct Way {
   Function take;
 };
 
-/// The first of `ways` that `model` (an OpenedModel) can go. Errors: those of need() of the last one.
+/// The first of `ways` that `model` (an OpenedModel) can go. Errors: those of need() of the last one; of a model of
+/// pictures, where no way is for pictures, that it is one.
 template <typename Model, typename Function, std::size_t kCount>
 const Function& way_of(const Model& model, const std::array<Way<Function>, kCount>& ways) {
   static_assert(kCount > 0);
@@ -34,7 +35,7 @@ const Function& way_of(const Model& model, const std::array<Way<Function>, kCoun
       return way.take;
     }
   }
-  model.need(ways.back().needs);
+  model.need(model.can(Ability::kDraw) ? Ability::kPredict : ways.back().needs);
   return ways.back().take;
 }
 

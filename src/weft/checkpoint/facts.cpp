@@ -6,6 +6,7 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/models/families/family.h"
+#include "weft/text/hugging_face/tokenizer_classes.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -31,11 +32,12 @@ std::int64_t inner_width(const models::EncoderConfig& config) {
 }
 
 Facts facts_of(const models::EncoderConfig& config) {
+  const text::TokenizerClass* const usual = text::tokenizer_class_of(config.model_type);
   return {.family = config.model_type,
           .reads = {.stack = {config.num_hidden_layers, config.num_attention_heads},
                     .vocabulary = config.vocab_size,
                     .token_types = config.type_vocab_size,
-                    .passes_types = config.model_type == "bert",
+                    .passes_types = usual != nullptr && usual->token_types,
                     .longest = config.maximum_length(),
                     .limit = config.maximum_length(),
                     .width = config.output_size()},

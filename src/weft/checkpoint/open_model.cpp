@@ -49,11 +49,14 @@ const models::EncoderConfig& OpenedModel::encoder_config() const {
   return *encoder_;
 }
 
-void OpenedModel::prefer(models::Head wanted) const {
+bool OpenedModel::prefer(models::Head wanted) const {
   wanted_ = wanted;
-  if (encoder_) {
-    choose_head(*encoder_, path_, wanted);
+  if (!encoder_) {
+    return false;
   }
+  const std::vector<std::string> before = encoder_->architectures;
+  choose_head(*encoder_, path_, wanted);
+  return encoder_->architectures != before;
 }
 
 models::Head OpenedModel::head() const {

@@ -51,8 +51,9 @@ class OpenedModel {
   /// Errors: as encoder_config(); kUnsupported for one that Weft does not have.
   models::Head head() const;
   /// For whoever needs the head `wanted`, before encoder_config() or head() is asked for: where `architectures` leaves
-  /// the head open, it is `wanted` if the weights hold that one, whatever else they would fit (choose_head()).
-  void prefer(models::Head wanted) const;
+  /// the head open, it is `wanted` if the weights hold that one, whatever else they would fit (choose_head()). Whether
+  /// that makes it another one than it was.
+  bool prefer(models::Head wanted) const;
   /// Whether it is an encoder-decoder, of a published family or of Weft's own, with a valid config.
   bool is_encoder_decoder() const;
   /// Errors: kUnsupported unless is_encoder_decoder(), as encoder_config(); those of encoder_decoder_from_json().

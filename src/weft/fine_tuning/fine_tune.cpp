@@ -35,8 +35,13 @@ Setup setup_of(const checkpoint::OpenedModel& directory, const RunSettings& sett
   if (sentence) {
     tasks::take_sentence_limits(model, *sentence, settings.data.max_length);
   }
-  return {directory.root(), std::move(model),   directory.encoder_config(),      settings.task,
-          settings.data,    settings.retrieval, settings.trainer.label_smoothing};
+  return {directory.root(),
+          std::move(model),
+          checkpoint::load_encoder_config(directory),
+          settings.task,
+          settings.data,
+          settings.retrieval,
+          settings.trainer.label_smoothing};
 }
 
 // The objective knows the head that it needs, and config.json may leave open which one the directory has.
@@ -48,9 +53,7 @@ std::shared_ptr<Objective> objective_for(const checkpoint::OpenedModel& director
     return make_objective(std::move(setup));
   };
   std::shared_ptr<Objective> objective = make();
-  const std::vector<std::string> before = directory.encoder_config().architectures;
-  directory.prefer(objective->head());
-  return directory.encoder_config().architectures == before ? objective : make();
+  return directory.prefer(objective->head()) ? make() : objective;
 }
 
 // Tokens of the longest row of a batch; draws in other tokens may make any row as long as the model allows.

@@ -154,7 +154,7 @@ Json joined_metadata(std::span<const TaskResult> scores) {
 
 void require_cross_encoder(const checkpoint::OpenedModel& directory) {
   directory.prefer(Head::kSequenceClassification);
-  const models::EncoderConfig& config = directory.encoder_config();
+  const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
   const Head head = directory.head();
   const std::string name = quote(directory.root().native(), 4096);
   if (head != Head::kSequenceClassification) {

@@ -23,7 +23,8 @@ struct RerankOptions {
 };
 
 /// Throws unless `directory` has a head that gives a pair one score: kArgument naming what it has (no head, another
-/// head, several labels, an embedder's modules) and the command for that. Errors: as OpenedModel::encoder_config().
+/// head, several labels, an embedder's modules) and the command for that. Errors: as OpenedModel::need() of
+/// Ability::kRead.
 void require_cross_encoder(const checkpoint::OpenedModel& directory);
 
 /// Throws what is wrong whatever the pairs are: kArgument for a model that gives a pair no single score, and, unless

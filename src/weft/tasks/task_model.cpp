@@ -7,7 +7,6 @@
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
 #include "weft/core/system/process_rank.h"
-#include "weft/text/hugging_face/tokenizer_classes.h"
 
 namespace weft::tasks {
 namespace {
@@ -29,14 +28,13 @@ void require_head(const models::EncoderConfig& config, models::Head needed, cons
 }
 
 // transformers passes types to the models whose tokeniser class has them, unless tokenizer_config.json says otherwise.
-bool passes_types(const models::EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer) {
-  const text::TokenizerClass* const usual = text::tokenizer_class_of(config.model_type);
-  return config.type_vocab_size > 1 && tokenizer.type_ids().value_or(usual != nullptr && usual->token_types);
+bool passes_types(const checkpoint::ReadingFacts& model, const text::HuggingFaceTokenizer& tokenizer) {
+  return model.token_types > 1 && tokenizer.type_ids().value_or(model.passes_types);
 }
 
-std::int64_t longest_input(const models::EncoderConfig& config, const text::HuggingFaceTokenizer& tokenizer,
+std::int64_t longest_input(const checkpoint::ReadingFacts& facts, const text::HuggingFaceTokenizer& tokenizer,
                            std::int64_t wanted, const std::string& name) {
-  const std::int64_t model = config.maximum_length();
+  const std::int64_t model = facts.longest;
   require(wanted <= model, name, ": a length of ", wanted, " is more than the ", model, " tokens that the model takes");
   const std::int64_t named = tokenizer.maximum_length();
   return wanted > 0 ? wanted : named > 0 && named < model ? named : model;
@@ -63,17 +61,17 @@ void take_note(const TaskModel& task, const text::Encoding& encoding, const std:
 TaskModel describe_task_model(const checkpoint::OpenedModel& directory, const TaskModelOptions& options) {
   TaskModel task;
   task.name = quote(directory.path().native(), 4096);
-  const models::EncoderConfig& config = directory.encoder_config();
+  const checkpoint::ReadingFacts facts = directory.facts(checkpoint::Ability::kRead).reads;
   task.tokenizer = std::make_shared<text::HuggingFaceTokenizer>(directory.path());
   task.unknown = std::make_shared<text::UnknownTokens>(*task.tokenizer, task.name);
-  task.rows = config.vocab_size;
-  task.types = config.type_vocab_size;
+  task.rows = facts.vocabulary;
+  task.types = facts.token_types;
   if (is_first_process()) {
     text::warn_of_small_vocabulary(*task.tokenizer, task.rows, task.name);
   }
-  task.maximum = longest_input(config, *task.tokenizer, options.max_length, task.name);
-  task.longest = config.maximum_length();
-  task.type_ids = passes_types(config, *task.tokenizer);
+  task.maximum = longest_input(facts, *task.tokenizer, options.max_length, task.name);
+  task.longest = facts.longest;
+  task.type_ids = passes_types(facts, *task.tokenizer);
   task.dtype = options.dtype;
   task.products = options.products;
   return task;
@@ -90,7 +88,7 @@ TaskModel open_task_model(const std::filesystem::path& directory, const TaskMode
 TaskModel open_task_model(const checkpoint::OpenedModel& directory, const TaskModelOptions& options) {
   if (options.head) {
     directory.prefer(*options.head);
-    require_head(directory.encoder_config(), *options.head, quote(directory.path().native(), 4096));
+    require_head(checkpoint::load_encoder_config(directory), *options.head, quote(directory.path().native(), 4096));
   }
   TaskModel task = describe_task_model(directory, options);
   checkpoint::EncoderLoadOptions load;

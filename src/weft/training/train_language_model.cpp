@@ -84,14 +84,13 @@ TrainResult train_language_model(const std::filesystem::path& run, const TextRun
   return Trainer::start(run, made.trainer, make_task(model, std::move(tokenizer), made, {})).run();
 }
 
-TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model,
+TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const checkpoint::OpenedModel& model,
                           const FirstPatterns& patterns) {
   const TextRun made = ready(run, given);
   const models::LanguageModel loaded =
-      patterns.attention.empty()
-          ? checkpoint::load_model(model)
-          : checkpoint::load_with_attention(checkpoint::open_model(model), patterns.attention, patterns.directory);
-  auto task = make_task(loaded, text::load_tokenizer(model), made, recorded_path(model));
+      patterns.attention.empty() ? checkpoint::load_model(model)
+                                 : checkpoint::load_with_attention(model, patterns.attention, patterns.directory);
+  auto task = make_task(loaded, text::load_tokenizer(model.path(), model.json()), made, recorded_path(model.root()));
   return Trainer::start(run, made.trainer, std::move(task)).run();
 }
 

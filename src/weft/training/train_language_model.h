@@ -38,7 +38,7 @@ struct FirstPatterns {
 
 /// The same from the weights and with the tokeniser of a directory of Weft's own, such as another run. The optimiser
 /// begins anew. Errors: as checkpoint::load_model.
-TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const std::filesystem::path& model,
+TrainResult train_further(const std::filesystem::path& run, const TextRun& given, const checkpoint::OpenedModel& model,
                           const FirstPatterns& patterns = {});
 
 /// Goes on with a run. `given` holds the fields a user has set again, of TrainerConfig, TextConfig and

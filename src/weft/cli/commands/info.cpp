@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft info`: what a model or run directory holds. Weights are read only to be checked, and where several copies
 // of an encoder-decoder's token table may be equal.
+#include <array>
 #include <cstdint>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/checkpoint/encoder_directory.h"
+#include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/model_directory.h"
 #include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/commands/pair_summary.h"
@@ -50,88 +50,76 @@ std::string tensors_said(const InfoOptions& options, const formats::TensorFile& 
          (options.check_tensors ? not_finite_text(not_finite_json(weights)) : "");
 }
 
-// What a program reads: the config as it stands in the directory, beside what follows from it.
-void print_info_json(const InfoOptions& options, const models::TransformerConfig& config,
-                     const formats::TensorFile& weights) {
-  Json json = {{"family", "weft"},
-               {"kind", config.is_decoder ? "decoder" : "encoder"},
-               {"parameters", element_count(weights)},
-               {"layers", config.num_hidden_layers},
-               {"width", config.hidden_size},
-               {"heads", config.num_attention_heads},
-               {"positions", config.max_position_embeddings},
-               {"attention", attention_json(summarize_attention(config, config.max_position_embeddings))},
-               {"config", formats::to_json(config)}};
-  if (const std::optional<Json> run = run_json(options.directory)) {
-    json["training"] = *run;
-  }
-  add_tensors(json, options, weights);
-  print_json(json);
+// What a directory holds: for programs, and as rows for people.
+struct Description {
+  Json summary;
+  Rows rows;
+};
+
+void append(Rows& rows, const Rows& more) { rows.insert(rows.end(), more.begin(), more.end()); }
+
+Description describe_own(const checkpoint::OpenedModel& directory, const formats::TensorFile& weights) {
+  const models::TransformerConfig config = checkpoint::load_config(directory);
+  const std::int64_t length = config.max_position_embeddings;
+  const std::vector<AttentionSummary> attention = summarize_attention(config, length);
+  Description description{{{"family", "weft"},
+                           {"kind", config.is_decoder ? "decoder" : "encoder"},
+                           {"parameters", element_count(weights)},
+                           {"layers", config.num_hidden_layers},
+                           {"width", config.hidden_size},
+                           {"heads", config.num_attention_heads},
+                           {"positions", length},
+                           {"attention", attention_json(attention)},
+                           {"config", formats::to_json(config)}},
+                          model_rows(config, element_count(weights))};
+  append(description.rows, attention_rows(attention, length));
+  return description;
 }
 
-// What a directory's own summary and rows say, with its run and its tensors, which lie in `folder`.
-void print_described(const InfoOptions& options, const std::filesystem::path& folder, Json summary, Rows rows) {
-  const std::optional<Json> run = run_json(options.directory);
-  const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(folder);
-  if (options.json) {
-    if (run) {
-      summary["training"] = *run;
-    }
-    add_tensors(summary, options, *weights);
-    print_json(summary);
-    return;
-  }
-  if (run) {
-    const Rows trained = run_rows(*run, options.directory);
-    rows.insert(rows.end(), trained.begin(), trained.end());
-  }
-  std::cout << name_table(rows) << tensors_said(options, *weights);
+Description describe_pair(const checkpoint::OpenedModel& directory, const formats::TensorFile& weights) {
+  const models::EncoderDecoderConfig config = checkpoint::load_encoder_decoder_config(directory);
+  const PairAttentionSummary attention = summarize_attention(config);
+  Json summary = encoder_decoder_summary(config, weights, attention);
+  Rows rows = encoder_decoder_rows(summary, attention_rows(attention, config));
+  return {std::move(summary), std::move(rows)};
 }
 
 // A directory of Hugging Face: the config as it stands there is the user's own file.
-void print_encoder(const InfoOptions& options, const checkpoint::OpenedModel& directory) {
-  Json summary = encoder_summary(directory);
-  Rows rows = encoder_rows(summary);
+Description describe_encoder(const checkpoint::OpenedModel& directory, const formats::TensorFile&) {
+  Description description{encoder_summary(directory), {}};
+  description.rows = encoder_rows(description.summary);
   if (const std::optional<Json> sentence = sentence_summary(directory)) {
-    summary["sentence_transformers"] = *sentence;
-    const Rows more = sentence_rows(*sentence);
-    rows.insert(rows.end(), more.begin(), more.end());
+    description.summary["sentence_transformers"] = *sentence;
+    append(description.rows, sentence_rows(*sentence));
   }
-  print_described(options, directory.path(), summary, rows);
+  return description;
 }
+
+using Describe = Description (*)(const checkpoint::OpenedModel& directory, const formats::TensorFile& weights);
+constexpr std::array kDescriptions{checkpoint::Way<Describe>{checkpoint::Ability::kPredict, describe_own},
+                                   checkpoint::Way<Describe>{checkpoint::Ability::kDraw, describe_own},
+                                   checkpoint::Way<Describe>{checkpoint::Ability::kWrite, describe_pair},
+                                   checkpoint::Way<Describe>{checkpoint::Ability::kRead, describe_encoder}};
 
 void print_info(const InfoOptions& options) {
   const checkpoint::OpenedModel directory = checkpoint::open_model(options.directory);
-  if (directory.is_encoder()) {
-    print_encoder(options, directory);
-    return;
-  }
-  if (directory.is_encoder_decoder()) {
-    const models::EncoderDecoderConfig& pair = directory.encoder_decoder_config();
-    const PairAttentionSummary attention = summarize_attention(pair);
-    const Json summary = encoder_decoder_summary(directory, attention);
-    print_described(options, directory.path(), summary, encoder_decoder_rows(summary, attention_rows(attention, pair)));
-    return;
-  }
-  const models::TransformerConfig& config = directory.own_config();
+  const Describe describe = way_of(directory, kDescriptions);
   // Its header only: no weight is read.
-  const std::unique_ptr<formats::TensorFile> opened = formats::open_tensor_directory(options.directory);
-  const formats::TensorFile& weights = *opened;
+  const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(directory.path());
+  Description description = describe(directory, *weights);
+  const std::optional<Json> run = run_json(options.directory);
   if (options.json) {
-    print_info_json(options, config, weights);
+    if (run) {
+      description.summary["training"] = *run;
+    }
+    add_tensors(description.summary, options, *weights);
+    print_json(description.summary);
     return;
   }
-  Rows rows = model_rows(config, element_count(weights));
-  const std::int64_t length = config.max_position_embeddings;
-  for (auto& row : attention_rows(summarize_attention(config, length), length)) {
-    rows.push_back(std::move(row));
+  if (run) {
+    append(description.rows, run_rows(*run, options.directory));
   }
-  if (const std::optional<Json> run = run_json(options.directory)) {
-    for (auto& row : run_rows(*run, options.directory)) {
-      rows.push_back(std::move(row));
-    }
-  }
-  std::cout << name_table(rows) << tensors_said(options, weights);
+  std::cout << name_table(description.rows) << tensors_said(options, *weights);
 }
 
 }  // namespace

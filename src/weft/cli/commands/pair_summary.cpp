@@ -29,10 +29,9 @@ std::string stack_text(const Json& stack) {
 
 }  // namespace
 
-Json encoder_decoder_summary(const checkpoint::OpenedModel& directory, const PairAttentionSummary& attention) {
-  EncoderDecoderConfig config = directory.encoder_decoder_config();
-  const std::unique_ptr<formats::TensorFile> weights = formats::open_tensor_directory(directory.path());
-  const checkpoint::EncoderDecoderFile file = checkpoint::describe_encoder_decoder(*weights, config);
+Json encoder_decoder_summary(EncoderDecoderConfig config, const formats::TensorFile& weights,
+                             const PairAttentionSummary& attention) {
+  const checkpoint::EncoderDecoderFile file = checkpoint::describe_encoder_decoder(weights, config);
   config.share_embeddings = file.shares;
   config.tie_word_embeddings = file.ties;
   const models::EncoderDecoder model(config, at::TensorOptions().device(at::kMeta));

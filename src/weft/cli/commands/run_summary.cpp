@@ -194,7 +194,7 @@ bool has_labels(models::Head head) {
 }  // namespace
 
 Json encoder_summary(const checkpoint::OpenedModel& directory) {
-  const models::EncoderConfig& config = directory.encoder_config();
+  const models::EncoderConfig config = checkpoint::load_encoder_config(directory);
   const models::Head head = directory.head();
   const models::EncoderModel model(config, head, models::EncoderOptions{}, at::TensorOptions().device(at::kMeta));
   Json summary = {{"family", config.model_type},

@@ -24,9 +24,9 @@ std::optional<Json> sentence_summary(const checkpoint::OpenedModel& directory) {
   if (!sentence) {
     return std::nullopt;
   }
-  const models::EncoderConfig& config = directory.encoder_config();
+  const checkpoint::ReadingFacts facts = directory.facts(checkpoint::Ability::kRead).reads;
   Json summary{{"model_type", sentence->model_type},
-               {"max_length", longest_text(*sentence, config.maximum_length())},
+               {"max_length", longest_text(*sentence, facts.longest)},
                {"do_lower_case", sentence->do_lower_case},
                {"prompts", Json::object()},
                {"default_prompt_name", Json(nullptr)}};
@@ -38,7 +38,7 @@ std::optional<Json> sentence_summary(const checkpoint::OpenedModel& directory) {
   }
   if (sentence->model_type != "CrossEncoder") {
     const tasks::EmbedRecipe recipe =
-        tasks::make_recipe(sentence, config.output_size(), {}, quote(directory.root().native(), 4096));
+        tasks::make_recipe(sentence, facts.width, {}, quote(directory.root().native(), 4096));
     summary["modules"] = "Transformer, " + checkpoint::modules_text(sentence->modules);
     summary["embedding"] = tasks::applied(recipe);
     summary["similarity"] = sentence->similarity;

@@ -4,6 +4,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -101,17 +102,16 @@ Json spans_json(const models::LanguageModel& model) {
   return layers;
 }
 
-Json evaluate_own(const models::LanguageModel& model, const std::string& run, const LanguageEvalConfig& config,
-                  const training::EvaluateOptions& options) {
+Json evaluate_own(const models::LanguageModel& model, const checkpoint::OpenedModel& opened,
+                  const LanguageEvalConfig& config, const training::EvaluateOptions& options) {
+  const std::string run = opened.path().string();
   if (!config.images.empty()) {
     require(config.token_scores.empty() && config.context == 0, "--token-scores and --context are not for pictures");
     const data::PictureTokens pictures(config.images, config.max_bytes);
     training::check_pictures(model->config(), pictures.shape(), "--images");
     return training::evaluate_pictures(model, pictures, options);
   }
-  require(model->config().picture_shape.empty(), quote(run, 4096), " holds a model of pictures: give --images");
-  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(run);
-  checkpoint::check_tokenizer(model->config(), *tokenizer, quote(run, 4096));
+  const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(opened);
   text::warn_of_small_vocabulary(*tokenizer, model->config().vocab_size, quote(run, 4096));
   const std::string text = text_of(config, run, *tokenizer);
   if (model->config().is_decoder) {
@@ -135,11 +135,46 @@ models::LanguageModel load_own(const checkpoint::OpenedModel& opened, const Lang
   if (!file) {
     return checkpoint::load_model(opened, {.attention = config.attention});
   }
-  const models::TransformerConfig& own = opened.own_config();
+  const auto [layers, heads] = opened.facts().reads.stack;
   warn_of_other_model(*file, opened.path());
-  return checkpoint::load_with_attention(opened, file->of_stack(own.num_hidden_layers, own.num_attention_heads),
-                                         file->patterns.directory);
+  return checkpoint::load_with_attention(opened, file->of_stack(layers, heads), file->patterns.directory);
 }
+
+// Weft's own models, and decoders of other people.
+Json eval_own(const checkpoint::OpenedModel& opened, const std::string& task, const LanguageEvalConfig& config,
+              training::EvaluateOptions options) {
+  models::LanguageModel model = load_own(opened, config);
+  options.behind_zeros = config.like_transformers && checkpoint::like_transformers(opened).behind_zeros;
+  check_task(opened.path().string(), task, model->config().is_decoder);
+  if (config.memory >= 0) {
+    model->set_memory_length(config.memory, "--memory");
+  }
+  if (config.compressed_memory >= 0) {
+    model->set_compressed_memory_length(config.compressed_memory, "--compressed-memory");
+  }
+  Json result = evaluate_own(model, opened, config, options);
+  if (result.contains("memory") && model->config().compressed_memory_length > 0) {
+    result["compressed_memory"] = model->config().compressed_memory_length;
+  }
+  if (Json spans = spans_json(model); !spans.empty()) {
+    result["spans"] = std::move(spans);
+  }
+  return result;
+}
+
+Json eval_encoder(const checkpoint::OpenedModel& opened, const std::string& task, const LanguageEvalConfig& config,
+                  training::EvaluateOptions options) {
+  const std::string run = opened.path().string();
+  check_task(run, task, false);
+  require(!config.text.empty(), "--images and --audio are for decoders, and ", Quoted(run), " is an encoder");
+  return evaluate_encoder(opened, config, options);
+}
+
+using Evaluate = Json (*)(const checkpoint::OpenedModel& opened, const std::string& task,
+                          const LanguageEvalConfig& config, training::EvaluateOptions options);
+constexpr std::array kEvaluations{checkpoint::Way<Evaluate>{checkpoint::Ability::kPredict, eval_own},
+                                  checkpoint::Way<Evaluate>{checkpoint::Ability::kDraw, eval_own},
+                                  checkpoint::Way<Evaluate>{checkpoint::Ability::kRead, eval_encoder}};
 
 }  // namespace
 
@@ -152,30 +187,8 @@ Json eval_language(const std::string& run, const std::string& task, const Langua
   WatchedProgress progress("evaluating", "tokens");
   options.progress = progress.callback();
   const checkpoint::OpenedModel opened = checkpoint::open_model(run);
-  if (opened.is_encoder()) {
-    check_task(run, task, false);
-    require(!config.text.empty(), "--images and --audio are for decoders, and ", quote(run, 4096), " is an encoder");
-    Json result = evaluate_encoder(opened, config, options);
-    result["dtype"] = options.dtype;
-    return result;
-  }
-  models::LanguageModel model = load_own(opened, config);
-  options.behind_zeros = config.like_transformers && checkpoint::like_transformers(opened).behind_zeros;
-  check_task(run, task, model->config().is_decoder);
-  if (config.memory >= 0) {
-    model->set_memory_length(config.memory, "--memory");
-  }
-  if (config.compressed_memory >= 0) {
-    model->set_compressed_memory_length(config.compressed_memory, "--compressed-memory");
-  }
-  Json result = evaluate_own(model, run, config, options);
+  Json result = way_of(opened, kEvaluations)(opened, task, config, options);
   result["dtype"] = options.dtype;
-  if (result.contains("memory") && model->config().compressed_memory_length > 0) {
-    result["compressed_memory"] = model->config().compressed_memory_length;
-  }
-  if (Json spans = spans_json(model); !spans.empty()) {
-    result["spans"] = std::move(spans);
-  }
   return result;
 }
 

@@ -72,7 +72,7 @@ void set_attention(const EvalPairsOptions& options, const checkpoint::OpenedMode
   }
   measurement.changes["attention"] = options.attention;
   if (const std::optional<AttentionFile> file = take_attention_file(measurement.changes, true)) {
-    file->check_pair(opened.encoder_decoder_config());
+    file->check_pair(opened.facts(checkpoint::Ability::kWrite));
     warn_of_other_model(*file, opened.path());
     measurement.graphs = file->graphs();
   }
@@ -124,8 +124,7 @@ void add_pair_flags_of_eval(CLI::App& app, EvalPairsOptions& options) {
 void eval_pairs(const EvalPairsOptions& options) {
   check_pair_sources(options);
   const checkpoint::OpenedModel opened = checkpoint::open_model(options.run);
-  require(opened.is_encoder_decoder(), quote(options.run, 4096), " holds no encoder-decoder, which --task ",
-          options.task, " is for");
+  opened.need(checkpoint::Ability::kWrite);
   fine_tuning::PairMeasurement measurement;
   measurement.pairs = pair_config(options);
   measurement.how.dtype = options.dtype;

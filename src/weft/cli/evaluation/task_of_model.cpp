@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
@@ -20,7 +21,7 @@ namespace {
 
 // One label is a score, unless the model says that it learned to predict numbers.
 std::string task_of_labels(const checkpoint::OpenedModel& model) {
-  const std::string& type = model.encoder_config().problem_type;
+  const std::string type = checkpoint::load_encoder_config(model).problem_type;
   if (type == "multi_label_classification") {
     return "multilabel";
   }
@@ -64,11 +65,11 @@ std::string task_of_model(const std::string& run) {
   }
   const checkpoint::OpenedModel model = checkpoint::open_model(run);
   const std::string name = quote(run, 4096);
-  if (model.is_encoder_decoder()) {
+  if (model.can(checkpoint::Ability::kWrite)) {
     throw UsageError(concat(name, " holds an encoder-decoder, and does not say what it was trained for"),
                      "give --task translate or --task summarize");
   }
-  std::string task = model.is_encoder() ? task_of_head(model) : std::string();
+  std::string task = model.can(checkpoint::Ability::kRead) ? task_of_head(model) : std::string();
   if (const auto sentence = checkpoint::read_sentence_directory(run)) {
     task = sentence->model_type == "CrossEncoder" ? "rerank" : "embed";
   }

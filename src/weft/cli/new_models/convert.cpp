@@ -29,6 +29,9 @@
 namespace weft::cli {
 namespace {
 
+using checkpoint::Ability;
+using checkpoint::Way;
+
 constexpr const char* kConvertExamples =
     "  weft convert roberta-base --to longformer --length 4096 --out roberta-longformer-4096\n"
     "  weft convert bert-base-uncased --to big_bird --length 4096 --block-size 64 --out bert-bigbird-4096\n"
@@ -119,7 +122,7 @@ void convert_decoder(const ConvertCommand& command, const models::CausalFamily& 
 // An encoder-decoder of any family with the patterns of weft prune or weft propose.
 void convert_pair_attention(const ConvertCommand& command, const AttentionFile& file,
                             const checkpoint::OpenedModel& directory) {
-  file.check_pair(directory.encoder_decoder_config());
+  file.check_pair(directory.facts(Ability::kWrite));
   const auto list = [&](const char* name) { return file.patterns.find(name)->expressions; };
   std::optional<BusyBar> bar("converting");
   const models::EncoderDecoder model = checkpoint::encoder_decoder_with_attention(
@@ -147,20 +150,10 @@ void write_modules(const ConvertCommand& command, const checkpoint::OpenedModel&
 }
 
 // An encoder of any family with the patterns of weft prune or weft propose.
-void convert_attention(const ConvertCommand& command, const AttentionFile& file,
-                       const checkpoint::OpenedModel& directory) {
-  require(command.given.size() == 1, "weft convert: --attention @FILE changes nothing but the patterns: expected no ",
-          "other option");
-  require(directory.is_encoder() || directory.is_encoder_decoder(),
-          "weft convert: --attention @FILE is for encoders and encoder-decoders; `weft train --attention @FILE` and ",
-          "`weft eval --attention @FILE` take the patterns of other models");
-  warn_of_other_model(file, directory.path());
-  if (directory.is_encoder_decoder()) {
-    convert_pair_attention(command, file, directory);
-    return;
-  }
-  const models::EncoderConfig& config = directory.encoder_config();
-  const auto& patterns = file.of_stack(config.num_hidden_layers, config.num_attention_heads);
+void convert_encoder_attention(const ConvertCommand& command, const AttentionFile& file,
+                               const checkpoint::OpenedModel& directory) {
+  const auto [layers, heads] = directory.facts(Ability::kRead).reads.stack;
+  const auto& patterns = file.of_stack(layers, heads);
   const auto sentence = checkpoint::read_sentence_directory(directory.root());
   std::optional<BusyBar> bar("converting");
   const models::EncoderModel model =
@@ -169,6 +162,27 @@ void convert_attention(const ConvertCommand& command, const AttentionFile& file,
   write_modules(command, directory, sentence, 0);
   bar.reset();
   print_new_model(command.out, model, command.json);
+}
+
+void refuse_attention(const ConvertCommand&, const AttentionFile&, const checkpoint::OpenedModel&) {
+  fail(ErrorKind::kArgument, "weft convert: --attention @FILE is for encoders and encoder-decoders; `weft train ",
+       "--attention @FILE` and `weft eval --attention @FILE` take the patterns of other models");
+}
+
+using ConvertAttention = void (*)(const ConvertCommand& command, const AttentionFile& file,
+                                  const checkpoint::OpenedModel& directory);
+constexpr std::array kOfAttention{Way<ConvertAttention>{Ability::kPredict, refuse_attention},
+                                  Way<ConvertAttention>{Ability::kDraw, refuse_attention},
+                                  Way<ConvertAttention>{Ability::kWrite, convert_pair_attention},
+                                  Way<ConvertAttention>{Ability::kRead, convert_encoder_attention}};
+
+void convert_attention(const ConvertCommand& command, const AttentionFile& file,
+                       const checkpoint::OpenedModel& directory) {
+  require(command.given.size() == 1, "weft convert: --attention @FILE changes nothing but the patterns: expected no ",
+          "other option");
+  const ConvertAttention convert = way_of(directory, kOfAttention);
+  warn_of_other_model(file, directory.path());
+  convert(command, file, directory);
 }
 
 // A flag that the new model does not read.
@@ -217,6 +231,11 @@ void convert_short_encoder(const ConvertCommand& command, const ConvertConfig& c
   print_new_model(command.out, model, command.json);
 }
 
+using Convert = void (*)(const ConvertCommand& command, const ConvertConfig& config,
+                         const checkpoint::OpenedModel& directory);
+constexpr std::array kConversions{Way<Convert>{Ability::kWrite, convert_pair},
+                                  Way<Convert>{Ability::kRead, convert_short_encoder}};
+
 void run_convert(const ConvertCommand& command) {
   ConvertConfig config;
   formats::update_from_json(config, command.given, "weft convert");
@@ -230,11 +249,7 @@ void run_convert(const ConvertCommand& command) {
     convert_decoder(command, *form, directory);
     return;
   }
-  if (directory.is_encoder_decoder()) {
-    convert_pair(command, config, directory);
-    return;
-  }
-  convert_short_encoder(command, config, directory);
+  way_of(directory, kConversions)(command, config, directory);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "weft/cli/profile/profile_texts.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,8 @@
 
 namespace weft::cli {
 namespace {
+
+using checkpoint::Ability;
 
 constexpr std::size_t kRecordsOfAUnit = 64;
 // Of a text that an encoder reads in windows: some 16,000 tokens a unit.
@@ -175,8 +178,8 @@ ProfileInput open_pairs(const checkpoint::OpenedModel& directory, const ProfileT
                 "pairs of texts, --source FILE and --target FILE, or --data FILE with both");
   require(texts.format != "squad", name, " is an encoder-decoder; --format squad is for encoders");
   tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, texts.context);
-  const std::int64_t start = generation::start_token(generation::read_settings(directory.path()), name);
-  require(start < directory.encoder_decoder_config().target_vocab_size(), name, ": a target starts with token ", start,
+  const std::int64_t start = generation::start_token(generation::read_settings(directory), name);
+  require(start < directory.facts(Ability::kWrite).writes->vocabulary, name, ": a target starts with token ", start,
           ", which the model does not have");
   tasks::NextDocuments pairs = pairs_of(texts);
   const models::EncoderDecoder model = checkpoint::load_encoder_decoder(directory);
@@ -208,14 +211,12 @@ ProfileInput open_encoder(const checkpoint::OpenedModel& directory, const Profil
 }
 
 ProfileInput open_own(const checkpoint::OpenedModel& directory, const ProfileTexts& texts, const std::string& name) {
-  const models::TransformerConfig& config = directory.own_config();
+  const checkpoint::ReadingFacts facts = directory.facts(Ability::kPredict).reads;
   const Given given(texts);
-  require(config.picture_shape.empty(), name, " holds a model of pictures; a profile reads text");
   require_forms(given.text && !given.data && !given.pairs, name,
-                config.is_decoder ? "a decoder" : "an encoder that was trained here", "--text PATH");
-  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(directory.path());
-  checkpoint::check_tokenizer(config, *tokenizer, name);
-  text::warn_of_small_vocabulary(*tokenizer, config.vocab_size, name);
+                facts.is_causal ? "a decoder" : "an encoder that was trained here", "--text PATH");
+  const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(directory);
+  text::warn_of_small_vocabulary(*tokenizer, facts.vocabulary, name);
   models::LanguageModel model = checkpoint::load_model(directory);
   require_observed(*model, name);
   if (texts.memory >= 0) {
@@ -223,19 +224,21 @@ ProfileInput open_own(const checkpoint::OpenedModel& directory, const ProfileTex
   }
   const auto tokens =
       data::tokenize_once(std::make_shared<const data::TextCorpus>(texts.text, texts.max_bytes), *tokenizer);
-  const std::int64_t context = texts.context > 0 ? texts.context : config.max_position_embeddings;
-  return {config.is_decoder ? "decoder" : "encoder", model.ptr(),
+  const std::int64_t context = texts.context > 0 ? texts.context : facts.longest;
+  return {facts.is_causal ? "decoder" : "encoder", model.ptr(),
           tasks::token_units(model, tokens, context, texts.batch_tokens)};
 }
+
+using OpenInput = ProfileInput (*)(const checkpoint::OpenedModel& directory, const ProfileTexts& texts,
+                                   const std::string& name);
+constexpr std::array kInputs{checkpoint::Way<OpenInput>{Ability::kWrite, open_pairs},
+                             checkpoint::Way<OpenInput>{Ability::kPredict, open_own},
+                             checkpoint::Way<OpenInput>{Ability::kRead, open_encoder}};
 
 }  // namespace
 
 ProfileInput open_profile_input(const checkpoint::OpenedModel& directory, const ProfileTexts& texts) {
-  const std::string name = quote(directory.path().string(), 4096);
-  if (directory.is_encoder_decoder()) {
-    return open_pairs(directory, texts, name);
-  }
-  return directory.is_encoder() ? open_encoder(directory, texts, name) : open_own(directory, texts, name);
+  return way_of(directory, kInputs)(directory, texts, quote(directory.path().string(), 4096));
 }
 
 }  // namespace weft::cli

@@ -2,6 +2,7 @@
 // Both models score the same windows, and the same masks.
 #include "weft/cli/propose/held_out.h"
 
+#include <array>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -45,10 +46,13 @@ double loss_of_own(const models::LanguageModel& model, const text::Tokenizer& to
   return training::evaluate_masked(model, tokenizer, text, masking, options).loss;
 }
 
-std::pair<double, double> losses_of_own(const checkpoint::OpenedModel& opened, const HeldOutComparison& comparison,
-                                        const std::string& text) {
-  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(opened.path());
-  checkpoint::check_tokenizer(opened.own_config(), *tokenizer, quote(opened.path().string(), 4096));
+std::string held_out_text(const HeldOutComparison& comparison) {
+  return data::TextCorpus(comparison.text, comparison.max_bytes).text();
+}
+
+std::pair<double, double> losses_of_own(const checkpoint::OpenedModel& opened, const HeldOutComparison& comparison) {
+  const std::string text = held_out_text(comparison);
+  const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(opened);
   WatchedProgress progress("scoring", "tokens");
   const training::EvaluateOptions options = evaluation(comparison, progress);
   const double own = loss_of_own(checkpoint::load_model(opened), *tokenizer, text, options);
@@ -57,8 +61,9 @@ std::pair<double, double> losses_of_own(const checkpoint::OpenedModel& opened, c
   return {own, loss_of_own(proposed, *tokenizer, text, options)};
 }
 
-std::pair<double, double> losses_of_encoder(const checkpoint::OpenedModel& opened, const HeldOutComparison& comparison,
-                                            const std::string& text) {
+std::pair<double, double> losses_of_encoder(const checkpoint::OpenedModel& opened,
+                                            const HeldOutComparison& comparison) {
+  const std::string text = held_out_text(comparison);
   tasks::TaskModelOptions open;
   open.head = models::Head::kMaskedLanguageModel;
   const tasks::TaskModel own = tasks::open_task_model(opened, open);
@@ -70,19 +75,24 @@ std::pair<double, double> losses_of_encoder(const checkpoint::OpenedModel& opene
   return {loss(own.model), loss(checkpoint::encoder_with_attention(own.model, comparison.attention, comparison.model))};
 }
 
+std::pair<double, double> refuse_pair(const checkpoint::OpenedModel& opened, const HeldOutComparison&) {
+  throw Error(ErrorKind::kUnsupported,
+              concat("--held-out scores a text under a decoder or an encoder, but ",
+                     quote(opened.path().string(), 4096), " is an encoder-decoder"),
+              "weft eval MODEL --task translate --source FILE --target FILE --attention @FILE scores pairs");
+}
+
+using Losses = std::pair<double, double> (*)(const checkpoint::OpenedModel& opened,
+                                             const HeldOutComparison& comparison);
+constexpr std::array kLosses{checkpoint::Way<Losses>{checkpoint::Ability::kWrite, refuse_pair},
+                             checkpoint::Way<Losses>{checkpoint::Ability::kPredict, losses_of_own},
+                             checkpoint::Way<Losses>{checkpoint::Ability::kRead, losses_of_encoder}};
+
 }  // namespace
 
 formats::Json compare_held_out(const HeldOutComparison& comparison) {
   const checkpoint::OpenedModel opened = checkpoint::open_model(comparison.model);
-  if (opened.is_encoder_decoder()) {
-    throw Error(ErrorKind::kUnsupported,
-                concat("--held-out scores a text under a decoder or an encoder, but ",
-                       quote(opened.path().string(), 4096), " is an encoder-decoder"),
-                "weft eval MODEL --task translate --source FILE --target FILE --attention @FILE scores pairs");
-  }
-  const std::string text = data::TextCorpus(comparison.text, comparison.max_bytes).text();
-  const auto [own, proposed] =
-      opened.is_encoder() ? losses_of_encoder(opened, comparison, text) : losses_of_own(opened, comparison, text);
+  const auto [own, proposed] = way_of(opened, kLosses)(opened, comparison);
   return {{"own", own},
           {"proposed", proposed},
           {"change", own > 0 ? proposed / own - 1 : 0},

@@ -25,12 +25,12 @@ struct AttentionFile {
   /// The layers and heads of one list of an encoder-decoder: encoder_attention, decoder_attention, cross_attention.
   /// Errors: kArgument where the file has others.
   void check_list(std::string_view name, std::int64_t layers, std::int64_t heads) const;
-  /// All three lists. Errors: as check_list().
-  template <typename Config>
-  void check_pair(const Config& config) const {
-    check_list("encoder_attention", config.encoder_layers, config.encoder_attention_heads);
-    check_list("decoder_attention", config.decoder_layers, config.decoder_attention_heads);
-    check_list("cross_attention", config.decoder_layers, config.decoder_attention_heads);
+  /// All three lists, for a model that writes (checkpoint::Facts). Errors: as check_list().
+  template <typename Facts>
+  void check_pair(const Facts& model) const {
+    check_list("encoder_attention", model.reads.stack.layers, model.reads.stack.heads);
+    check_list("decoder_attention", model.writes->stack.layers, model.writes->stack.heads);
+    check_list("cross_attention", model.writes->stack.layers, model.writes->stack.heads);
   }
   /// The folder that files of the patterns lie below.
   std::filesystem::path graphs() const;

@@ -107,7 +107,7 @@ class Aligner {
     std::optional<checkpoint::OpenedModel> backward;
     if (!command.reverse.empty()) {
       backward = checkpoint::open_model(command.reverse);
-      backward->encoder_decoder_config();
+      backward->need(checkpoint::Ability::kWrite);
     }
     tasks::AlignOptions options;
     const auto set = [&](const checkpoint::OpenedModel& model) {

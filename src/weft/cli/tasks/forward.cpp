@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft forward`: tensors in, tensors out, under the names of transformers; for comparisons and pipelines.
+#include <array>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -109,6 +110,11 @@ Forwarded forward_pair(const checkpoint::OpenedModel& directory, const EncoderSe
   });
 }
 
+using Forward = Forwarded (*)(const checkpoint::OpenedModel& directory, const EncoderSettings& settings,
+                              const std::string& path);
+constexpr std::array kForwards{checkpoint::Way<Forward>{checkpoint::Ability::kWrite, forward_pair},
+                               checkpoint::Way<Forward>{checkpoint::Ability::kRead, forward_encoder}};
+
 formats::Json shapes_json(const checkpoint::NamedTensors& tensors) {
   formats::Json shapes = formats::Json::object();
   for (const auto& [name, tensor] : tensors) {
@@ -121,10 +127,8 @@ void run_forward(const ForwardCommand& command) {
   const EncoderSettings settings = encoder_settings(command.encoder, "weft forward", command.directory);
   const checkpoint::OpenedModel directory = checkpoint::open_model(command.directory);
   const training::AutocastGuard autocast(settings.products);
-  const bool pair = directory.is_encoder_decoder();
   std::optional<BusyBar> bar("computing");
-  const Forwarded result =
-      pair ? forward_pair(directory, settings, command.input) : forward_encoder(directory, settings, command.input);
+  const Forwarded result = way_of(directory, kForwards)(directory, settings, command.input);
   formats::Metadata metadata{{"dtype", dtype_text(product_type(settings))}};
   formats::Json said = {{"outputs", shapes_json(result.tensors)},
                         {"seconds", result.seconds},

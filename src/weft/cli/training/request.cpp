@@ -3,12 +3,11 @@
 #include "weft/cli/training/request.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
 
-#include "weft/checkpoint/encoder_directory.h"
-#include "weft/checkpoint/model_directory.h"
 #include "weft/checkpoint/open_model.h"
 #include "weft/cli/field_flags.h"
 #include "weft/cli/prune/attention_file.h"
@@ -29,6 +28,8 @@ namespace weft::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using checkpoint::Ability;
+using checkpoint::Way;
 using formats::Json;
 
 // The config file's fields, checked by name only, with `flags` laid over them. `file` may be empty.
@@ -117,33 +118,47 @@ void check_free_flags(const TrainOptions& options, const std::string& task, cons
 }
 
 // Errors: UsageError where --task or --encoder name another task than that of the model in `run`.
-void check_resumed_model(const TrainOptions& options, const fs::path& run) {
-  const std::string learns = checkpoint::load_config(run).is_decoder ? "lm" : "mlm";
+void check_resumed_model(const TrainOptions& options, const checkpoint::OpenedModel& model) {
+  const std::string learns = model.facts().reads.is_causal ? "lm" : "mlm";
   const std::string asked = options.encoder ? "mlm" : options.task;
   if (!asked.empty() && asked != learns) {
-    throw UsageError(concat(options.encoder ? "--encoder" : "--task " + asked,
-                            " was given, but the model of the run in ", quote(run.string(), 4096), " learns ", learns),
-                     "leave it out: the run keeps its task");
+    throw UsageError(
+        concat(options.encoder ? "--encoder" : "--task " + asked, " was given, but the model of the run in ",
+               quote(model.root().string(), 4096), " learns ", learns),
+        "leave it out: the run keeps its task");
   }
 }
 
-// The one decision. `run` is the directory to resume, empty for a new run.
-Training training_of(const std::string& task, const fs::path& run, const Json& fields) {
-  const bool resumed = !run.empty();
+// How a model goes on to learn text, and how its run is resumed.
+constexpr std::array kFurther{Way<Training>{Ability::kPredict, Training::kFurtherModel},
+                              Way<Training>{Ability::kDraw, Training::kFurtherModel},
+                              Way<Training>{Ability::kRead, Training::kFurtherEncoder}};
+constexpr std::array kResumed{Way<Training>{Ability::kPredict, Training::kResumedModel},
+                              Way<Training>{Ability::kDraw, Training::kResumedModel},
+                              Way<Training>{Ability::kRead, Training::kResumedEncoder}};
+
+// The one decision. `model` is that of a run to resume, or of --model.
+Training training_of(const std::string& task, bool resumed, const std::optional<checkpoint::OpenedModel>& model) {
   if (fine_tuning::is_pair_task(task)) {
     return resumed ? Training::kResumedPairs : Training::kPairs;
   }
   if (fine_tuning::is_fine_tuning_task(task)) {
     return resumed ? Training::kResumedFineTuning : Training::kFineTuning;
   }
-  if (resumed) {
-    const bool encoder = ModelFile(run, "config.json").exists() && checkpoint::is_encoder_directory(run);
-    return encoder ? Training::kResumedEncoder : Training::kResumedModel;
+  if (!model) {
+    return resumed ? Training::kResumedModel : Training::kNewModel;
   }
-  if (model_of(fields).empty()) {
-    return Training::kNewModel;
-  }
-  return checkpoint::is_encoder_directory(model_of(fields)) ? Training::kFurtherEncoder : Training::kFurtherModel;
+  return way_of(*model, resumed ? kResumed : kFurther);
+}
+
+bool learns_text(const std::string& task) { return task == "lm" || task == "mlm"; }
+
+// The model of a run that learns text: of the one in `out` that is resumed, or --model.
+std::optional<checkpoint::OpenedModel> opened_for(const std::string& task, const Json& fields, const fs::path& out,
+                                                  bool resumed) {
+  const fs::path directory = resumed ? out : fs::path(model_of(fields));
+  const bool there = resumed ? ModelFile(out, "config.json").exists() : !directory.empty();
+  return learns_text(task) && there ? std::optional(checkpoint::open_model(directory)) : std::nullopt;
 }
 
 // One run in `out`; with --resume it goes on where it is there.
@@ -152,9 +167,10 @@ TrainRequest run_request(const TrainOptions& options, const std::string& task, c
   const bool resumed = options.resume && (options.seeds == 1 || fs::exists(out));
   check_free_flags(options, task, fields, resumed);
   TrainRequest request;
-  request.training = training_of(task, resumed ? out : "", fields);
-  if (request.training == Training::kResumedModel && fs::exists(out / "config.json")) {
-    check_resumed_model(options, out);
+  request.model = opened_for(task, fields, out, resumed);
+  request.training = training_of(task, resumed, request.model);
+  if (request.training == Training::kResumedModel && request.model) {
+    check_resumed_model(options, *request.model);
   }
   request.task = task;
   request.out = out.string();
@@ -179,6 +195,10 @@ TrainRequest run_request(const TrainOptions& options, const std::string& task, c
   return request;
 }
 
+bool predicts(const checkpoint::OpenedModel& model) {
+  return model.can(Ability::kPredict) || model.can(Ability::kDraw);
+}
+
 // The folder of the graphs that the patterns of --attention @FILE name, which are then in `fields`; empty without one.
 fs::path read_attention_file(Json& fields, const std::string& task) {
   const bool pairs = fine_tuning::is_pair_task(task);
@@ -186,18 +206,19 @@ fs::path read_attention_file(Json& fields, const std::string& task) {
   if (!file) {
     return {};
   }
-  if (fine_tuning::is_fine_tuning_task(task) ||
-      (!model_of(fields).empty() && checkpoint::is_encoder_directory(model_of(fields)))) {
+  const std::string directory = model_of(fields);
+  const auto model = directory.empty() ? std::nullopt : std::optional(checkpoint::open_model(directory));
+  if (fine_tuning::is_fine_tuning_task(task) || (model && !predicts(*model) && model->can(Ability::kRead))) {
     throw UsageError(
         "--attention @FILE is for models of weft train; an encoder of Hugging Face keeps one list of "
         "patterns in its config.json",
         "make an encoder with these patterns first: weft convert DIR --attention @FILE --out NEW");
   }
-  if (!model_of(fields).empty()) {
+  if (model) {
     if (pairs) {
-      file->check_pair(checkpoint::open_model(model_of(fields)).encoder_decoder_config());
+      file->check_pair(model->facts(Ability::kWrite));
     }
-    warn_of_other_model(*file, model_of(fields));
+    warn_of_other_model(*file, directory);
   } else if (!pairs) {
     const models::TransformerConfig defaults;
     file->of_stack(formats::value_or(fields, "num_hidden_layers", "weft train", defaults.num_hidden_layers),

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -51,6 +53,8 @@ struct TrainRequest {
   std::string tokenizer_file;
   std::filesystem::path beside;  ///< directory of the files that the attention names
   bool is_pruned = false;        ///< the attention is of --attention @FILE
+  /// Where the run learns plain text: the model that it goes on from, or that of the run which is resumed.
+  std::optional<checkpoint::OpenedModel> model = {};
 };
 
 /// The runs that the options ask for: one, or one a seed, in the order of the seeds. Errors: UsageError for flags that

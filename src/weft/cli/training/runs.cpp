@@ -110,7 +110,7 @@ void require_task(const TrainRequest& request, const std::string& fits) {
 }
 
 training::TrainResult train_further_model(const TrainRequest& request, std::int64_t threads) {
-  const auto directory = request.fields.at("model").get<std::string>();
+  const checkpoint::OpenedModel& directory = request.model.value();
   models::TransformerConfig model = checkpoint::load_config(directory);
   require_task(request, model.is_decoder ? "lm" : "mlm");
   for (const char* field : {"attention", "gradient_checkpointing"}) {
@@ -149,7 +149,8 @@ training::TrainResult train_further_model(const TrainRequest& request, std::int6
 training::TrainResult train_further_encoder(const TrainRequest& request, std::int64_t threads) {
   require_task(request, "mlm");
   check_free(request.out);
-  const fine_tuning::PreparedText prepared = fine_tuning::prepare_masked_text(request.fields, "weft train");
+  const fine_tuning::PreparedText prepared =
+      fine_tuning::prepare_masked_text(request.fields, request.model.value(), "weft train");
   announce(prepared, threads);
   return fine_tuning::train_masked_text(request.out, prepared);
 }
@@ -189,7 +190,7 @@ void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
   formats::update_from_json(run.trainer, only_fields_of<training::TrainerConfig>(settings), where);
   formats::update_from_json(run.text, only_fields_of<training::TextConfig>(settings), where);
   formats::update_from_json(run.distillation, only_fields_of<training::DistillationConfig>(settings), where);
-  announce(run, checkpoint::load_config(request.out), threads);
+  announce(run, checkpoint::load_config(request.model.value()), threads);
   write_line(concat("resuming after step ", digits(found->at("step").get<std::int64_t>()), "\n"));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weft attention`: where a model looks while it reads one text, as a page to look at, in a file or from a server.
+#include <array>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -114,27 +115,34 @@ tasks::AttentionView view_of_pair(const checkpoint::OpenedModel& directory, cons
   }
   tasks::SequenceModel sequences = tasks::describe_sequence_model(directory, 0);
   sequences.products = options.products;
-  const std::int64_t start = generation::start_token(generation::read_settings(directory.path()), name);
+  const std::int64_t start = generation::start_token(generation::read_settings(directory), name);
   return tasks::view_pair(sequences, checkpoint::load_encoder_decoder(directory), start, document, options);
 }
 
-tasks::AttentionView view_of(const checkpoint::OpenedModel& directory, const tasks::Document& document,
-                             const tasks::ViewOptions& options) {
-  const std::string name = quote(directory.path().string(), 4096);
-  if (directory.is_encoder_decoder()) {
-    return view_of_pair(directory, document, options, name);
-  }
-  if (directory.is_encoder()) {
-    tasks::TaskModel task = tasks::open_task_model(directory, {.products = options.products});
-    return tasks::view_document(task, document, options);
-  }
-  require(directory.own_config().picture_shape.empty(), name, " holds a model of pictures; weft attention reads text");
+tasks::AttentionView view_of_document(const checkpoint::OpenedModel& directory, const tasks::Document& document,
+                                      const tasks::ViewOptions& options, const std::string&) {
+  tasks::TaskModel task = tasks::open_task_model(directory, {.products = options.products});
+  return tasks::view_document(task, document, options);
+}
+
+tasks::AttentionView view_of_text(const checkpoint::OpenedModel& directory, const tasks::Document& document,
+                                  const tasks::ViewOptions& options, const std::string& name) {
   if (document.second) {
     throw UsageError(name + " reads one text, found two", "weft attention --help shows examples");
   }
-  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(directory.path());
-  checkpoint::check_tokenizer(directory.own_config(), *tokenizer, name);
+  const std::unique_ptr<text::Tokenizer> tokenizer = checkpoint::load_tokenizer(directory);
   return tasks::view_text(checkpoint::load_model(directory), *tokenizer, document.first, options);
+}
+
+using View = tasks::AttentionView (*)(const checkpoint::OpenedModel& directory, const tasks::Document& document,
+                                      const tasks::ViewOptions& options, const std::string& name);
+constexpr std::array kViews{checkpoint::Way<View>{checkpoint::Ability::kWrite, view_of_pair},
+                            checkpoint::Way<View>{checkpoint::Ability::kPredict, view_of_text},
+                            checkpoint::Way<View>{checkpoint::Ability::kRead, view_of_document}};
+
+tasks::AttentionView view_of(const checkpoint::OpenedModel& directory, const tasks::Document& document,
+                             const tasks::ViewOptions& options) {
+  return way_of(directory, kViews)(directory, document, options, quote(directory.path().string(), 4096));
 }
 
 Json summary_of_view(const tasks::AttentionView& view) {

@@ -40,7 +40,7 @@ HeadTeacher::HeadTeacher(const training::DistillationConfig& config, const Objec
 void HeadTeacher::check_labels(const HeadChoice& head) {
   require(head.problem_type != "regression", name_,
           ": regression learns a number, and a teacher is for choices among labels; leave out distill");
-  const std::vector<std::string>& theirs = opened_.encoder_config().id2label;
+  const std::vector<std::string> theirs = checkpoint::load_encoder_config(opened_).id2label;
   if (!has_labels(opened_.head()) || theirs == head.labels) {
     return;
   }
@@ -57,12 +57,11 @@ void HeadTeacher::check_labels(const HeadChoice& head) {
 
 void HeadTeacher::open(const HeadChoice& head, const models::EncoderConfig& student, std::int64_t longest) {
   check_labels(head);
-  const models::EncoderConfig& shape = opened_.encoder_config();
-  require(longest <= shape.maximum_length(), name_, " must read the longest example, ", longest,
-          " tokens, found at most ", shape.maximum_length(), "; a smaller max_length fits it");
-  require(!needs_hidden() || shape.output_size() == student.output_size(), name_,
-          ": distill_hidden needs hidden states of ", student.output_size(), " numbers, as the student has, found ",
-          shape.output_size());
+  const checkpoint::ReadingFacts shape = opened_.facts(checkpoint::Ability::kRead).reads;
+  require(longest <= shape.longest, name_, " must read the longest example, ", longest, " tokens, found at most ",
+          shape.longest, "; a smaller max_length fits it");
+  require(!needs_hidden() || shape.width == student.output_size(), name_, ": distill_hidden needs hidden states of ",
+          student.output_size(), " numbers, as the student has, found ", shape.width);
   model_ = checkpoint::load_encoder(opened_);
   model_->eval();
   for (at::Tensor& parameter : model_->parameters()) {

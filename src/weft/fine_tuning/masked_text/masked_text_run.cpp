@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 using formats::Json;
 
 // A context of 0 is the model's own length.
-PreparedText prepared_with(const fs::path& directory, const training::TextRun& made, const MaskedTextConfig& config) {
+PreparedText prepared_with(const checkpoint::OpenedModel& opened, const training::TextRun& made,
+                           const MaskedTextConfig& config) {
   PreparedText prepared;
   require(training::data_kind(made.text) == training::DataKind::kText, training::training_field(made.text),
           ": an encoder learns from train_text");
@@ -29,7 +30,6 @@ PreparedText prepared_with(const fs::path& directory, const training::TextRun& m
   load.seed = static_cast<std::uint64_t>(made.trainer.seed);
   load.new_tensors = &prepared.new_tensors;
   load.encoder.attention = config.attention.empty() ? "" : config.attention.front();
-  const checkpoint::OpenedModel opened = checkpoint::open_model(directory);
   models::EncoderModel model = checkpoint::load_encoder(opened, load);
   prepared.trainer = training::resolved(made.trainer);
   prepared.text = training::resolved(made.text);
@@ -60,6 +60,11 @@ Json further_training_defaults() {
 }
 
 PreparedText prepare_masked_text(const Json& fields, std::string_view where) {
+  const auto model = formats::value_or(fields, "model", where, std::string());
+  return prepare_masked_text(fields, checkpoint::open_model(model), where);
+}
+
+PreparedText prepare_masked_text(const Json& fields, const checkpoint::OpenedModel& model, std::string_view where) {
   Json all = further_training_defaults();
   all.update(fields);
   MaskedTextConfig config;
@@ -73,7 +78,7 @@ PreparedText prepare_masked_text(const Json& fields, std::string_view where) {
   check_config(made.trainer, where);
   check_config(made.text, where);
   made.text.context = has_context ? made.text.context : 0;
-  return prepared_with(config.model, made, config);
+  return prepared_with(model, made, config);
 }
 
 PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& given) {
@@ -87,7 +92,7 @@ PreparedText prepare_masked_text_resumption(const fs::path& run, const Json& giv
   made.distillation = training::resumed_distillation(stands, rest, where);
   const auto config = training::resumed_settings<MaskedTextConfig>(stands, rest, {}, where);
   require(rest.empty(), "no field of this task is called '", rest.empty() ? "" : rest.begin().key(), "'");
-  return prepared_with(training::checkpoint_to_resume(directory).path, made, config);
+  return prepared_with(checkpoint::open_model(training::checkpoint_to_resume(directory).path), made, config);
 }
 
 training::TrainResult train_masked_text(const fs::path& run, const PreparedText& prepared) {

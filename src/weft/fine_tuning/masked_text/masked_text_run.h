@@ -30,6 +30,9 @@ struct PreparedText {
 /// A new run from `fields` over further_training_defaults(). Without a context windows are as long as the model allows.
 /// Errors: kFormat for a name that is no field; kArgument, kIo as the parts say.
 PreparedText prepare_masked_text(const formats::Json& fields, std::string_view where);
+/// The same for whoever has opened the model that `fields` name.
+PreparedText prepare_masked_text(const formats::Json& fields, const checkpoint::OpenedModel& model,
+                                 std::string_view where);
 
 /// Makes an interrupted run ready. Errors: as prepare_resumption() of fine_tune.h.
 PreparedText prepare_masked_text_resumption(const std::filesystem::path& run, const formats::Json& given);

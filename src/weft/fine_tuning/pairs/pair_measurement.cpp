@@ -62,8 +62,7 @@ formats::Json held_out_figures(const models::EncoderDecoder& model, const text::
 }
 
 MeasuredPairs measure_pairs(const checkpoint::OpenedModel& opened, const PairMeasurement& measurement) {
-  require(opened.is_encoder_decoder(), "weft eval --task ", measurement.pairs.task, ": ",
-          quote(opened.path().string(), 4096), " holds no encoder-decoder");
+  opened.need(checkpoint::Ability::kWrite);
   PairTexts texts(measurement.pairs, true);
   require(texts.given(), "weft eval --task ", measurement.pairs.task, ": no held-out pairs are given");
   const PairModel begin = opened_pair(opened, measurement.changes, measurement.graphs);

@@ -83,7 +83,7 @@ checkpoint::PairAttention attention_in(const Json& changes, const models::Encode
 PairModel opened_pair(const checkpoint::OpenedModel& opened, const Json& changes, const fs::path& graphs) {
   PairModel begin;
   begin.tokenizer = checkpoint::load_pair_tokenizer(opened);
-  models::EncoderDecoderConfig wanted = opened.encoder_decoder_config();
+  models::EncoderDecoderConfig wanted = checkpoint::load_encoder_decoder_config(opened);
   formats::update_from_json(wanted, changes, "training");
   checkpoint::EncoderDecoderLoadOptions load;
   load.dropout = wanted.dropout;
@@ -212,7 +212,7 @@ PreparedPairs prepare_pairs_resumption(const fs::path& run, const Json& given) {
   const fs::path checkpoint = training::checkpoint_to_resume(directory).path;
   check_pair_files(settings.pairs, quote(where.native(), 4096));
   const checkpoint::OpenedModel opened = checkpoint::open_model(checkpoint);
-  settings.model = opened.encoder_decoder_config();
+  settings.model = checkpoint::load_encoder_decoder_config(opened);
   models::EncoderDecoderConfig again = settings.model;
   formats::update_from_json(again, training::take_fields<models::EncoderDecoderConfig>(rest), "training");
   training::check_same(formats::to_json(settings.model), formats::to_json(again), {}, checkpoint / "config.json");

@@ -268,7 +268,7 @@ AlignModel open_align_model(const checkpoint::OpenedModel& directory, const Alig
   AlignModel opened;
   opened.texts = describe_sequence_model(directory);
   opened.texts.products = options.products;
-  const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
+  const models::EncoderDecoderConfig config = checkpoint::load_encoder_decoder_config(directory);
   opened.site = resolved_site(options.site, config, opened.texts.name);
   // As it translates: generation_config.json first.
   const generation::GenerationConfig settings = generation::read_settings(directory);

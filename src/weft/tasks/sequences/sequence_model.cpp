@@ -121,20 +121,20 @@ WritingModel writing_model(const Writer& writer) {
 
 SequenceModel describe_sequence_model(const checkpoint::OpenedModel& directory, std::int64_t max_length) {
   const std::string name = quote(directory.path().native(), 4096);
-  const models::EncoderDecoderConfig& config = directory.encoder_decoder_config();
+  const checkpoint::ReadingFacts source = directory.facts(checkpoint::Ability::kWrite).reads;
   const std::shared_ptr<const text::PairTokenizer> tokenizer = checkpoint::load_pair_tokenizer(directory);
   return {.writer = nullptr,
           .tokenizer = tokenizer,
           .name = name,
-          .longest = longest_source(config.max_source_positions, tokenizer->maximum_length(), max_length, name),
-          .vocabulary = config.vocab_size,
+          .longest = longest_source(source.longest, tokenizer->maximum_length(), max_length, name),
+          .vocabulary = source.vocabulary,
           .source_language = tokenizer->language(text::Side::kSource),
           .target_language = tokenizer->language(text::Side::kTarget)};
 }
 
 SequenceModel open_sequence_model(const checkpoint::OpenedModel& directory, const SequenceModelOptions& options) {
   // What needs no weights comes first.
-  directory.encoder_decoder_config();
+  directory.need(checkpoint::Ability::kWrite);
   const std::int64_t start = generation::start_token(options.generation, quote(directory.path().native(), 4096));
   SequenceModel model = describe_sequence_model(directory, options.max_length);
   const std::shared_ptr<const text::PairTokenizer> tokenizer = model.tokenizer;

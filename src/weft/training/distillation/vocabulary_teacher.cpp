@@ -17,40 +17,54 @@
 namespace weft::training {
 namespace {
 
+using checkpoint::Ability;
+using checkpoint::Way;
+
 const char* learns(bool is_decoder) { return is_decoder ? "the next token" : "masked tokens"; }
 
 }  // namespace
+
+const std::array<Way<VocabularyTeacher::Open>, 3> VocabularyTeacher::kOpenings{
+    Way<Open>{Ability::kPredict, &VocabularyTeacher::open_own}, Way<Open>{Ability::kDraw, &VocabularyTeacher::open_own},
+    Way<Open>{Ability::kRead, &VocabularyTeacher::open_encoder}};
 
 VocabularyTeacher::VocabularyTeacher(const DistillationConfig& config, const VocabularyStudent& student)
     : config_(config), name_(concat("distill: ", quote(config.distill, 4096))) {
   const checkpoint::OpenedModel opened = checkpoint::open_model(config.distill);
   opened.prefer(models::Head::kMaskedLanguageModel);
-  const bool encoder = opened.is_encoder();
-  const bool is_decoder = !encoder && opened.own_config().is_decoder;
+  const Open open = way_of(opened, kOpenings);
+  const bool is_decoder = opened.facts().reads.is_causal;
   require(is_decoder == student.is_decoder, name_, " predicts ", learns(is_decoder), ", and the student ",
           learns(student.is_decoder));
-  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(config.distill);
+  const std::unique_ptr<text::Tokenizer> tokenizer = text::load_tokenizer(config.distill, opened.json());
   const auto difference = vocabulary_difference(student.tokenizer, *tokenizer);
   require(!difference, name_, " must have the vocabulary of the student: ", difference.value_or(""));
-  if (encoder) {
-    require(opened.head() == models::Head::kMaskedLanguageModel, name_, " must have the head ",
-            to_string(models::Head::kMaskedLanguageModel), ", found ", to_string(opened.head()));
-    const models::EncoderConfig& shape = opened.encoder_config();
-    check(student, shape.vocab_size, shape.maximum_length(), shape.output_size());
-    encoder_ = checkpoint::load_encoder(opened);
-  } else {
-    const models::TransformerConfig& shape = opened.own_config();
-    require(shape.memory_length == 0, name_, " must have no memory, because it sees one segment at a time, found ",
-            "memory_length ", shape.memory_length);
-    const bool has_table = models::context_limit(shape).has_value();
-    check(student, shape.vocab_size, has_table ? shape.max_position_embeddings : student.context, shape.output_size());
-    own_ = checkpoint::load_model(opened);
-  }
-  torch::nn::Module& model = encoder ? static_cast<torch::nn::Module&>(*encoder_) : *own_;
+  torch::nn::Module& model = (this->*open)(opened, student);
   model.eval();
   for (at::Tensor& parameter : model.parameters()) {
     parameter.set_requires_grad(false);
   }
+}
+
+torch::nn::Module& VocabularyTeacher::open_encoder(const checkpoint::OpenedModel& opened,
+                                                   const VocabularyStudent& student) {
+  require(opened.head() == models::Head::kMaskedLanguageModel, name_, " must have the head ",
+          to_string(models::Head::kMaskedLanguageModel), ", found ", to_string(opened.head()));
+  const checkpoint::ReadingFacts shape = opened.facts(Ability::kRead).reads;
+  check(student, shape.vocabulary, shape.longest, shape.width);
+  encoder_ = checkpoint::load_encoder(opened);
+  return *encoder_;
+}
+
+torch::nn::Module& VocabularyTeacher::open_own(const checkpoint::OpenedModel& opened,
+                                               const VocabularyStudent& student) {
+  const models::TransformerConfig shape = checkpoint::load_config(opened);
+  require(shape.memory_length == 0, name_, " must have no memory, because it sees one segment at a time, found ",
+          "memory_length ", shape.memory_length);
+  const bool has_table = models::context_limit(shape).has_value();
+  check(student, shape.vocab_size, has_table ? shape.max_position_embeddings : student.context, shape.output_size());
+  own_ = checkpoint::load_model(opened);
+  return *own_;
 }
 
 void VocabularyTeacher::check(const VocabularyStudent& student, std::int64_t vocabulary, std::int64_t longest,

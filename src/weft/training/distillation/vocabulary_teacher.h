@@ -3,10 +3,12 @@
 // drops nothing, and answers in the dtype of the run.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/data/masking.h"
 #include "weft/models/encoder_model.h"
 #include "weft/models/heads/vocabulary_head.h"
@@ -44,6 +46,12 @@ class VocabularyTeacher {
   at::Tensor loss(Answer student, const data::Batch& batch);
 
  private:
+  /// The two ways to open the directory.
+  using Open = torch::nn::Module& (VocabularyTeacher::*)(const checkpoint::OpenedModel& opened,
+                                                         const VocabularyStudent& student);
+  static const std::array<checkpoint::Way<Open>, 3> kOpenings;
+  torch::nn::Module& open_encoder(const checkpoint::OpenedModel& opened, const VocabularyStudent& student);
+  torch::nn::Module& open_own(const checkpoint::OpenedModel& opened, const VocabularyStudent& student);
   void check(const VocabularyStudent& student, std::int64_t vocabulary, std::int64_t longest, std::int64_t width) const;
   at::Tensor hidden_states(const data::Batch& batch);
 
