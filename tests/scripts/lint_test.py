@@ -178,6 +178,59 @@ class LintTest(unittest.TestCase):
         self.assertRegex(output, r"source files under 40 lines +50\.0%")
         self.assertRegex(output, r"functions over 25 lines +50\.0%")
 
+    def test_families_stay_in_their_folders(self):
+        families = {
+            "src/weft/models/families/list.inc": OPENING + "WEFT_FAMILY(big_bird)\nWEFT_FAMILY(led)\nWEFT_FAMILY(weft)\n",
+            "src/weft/models/families/led/family.cpp": OPENING + 'const char* led = "led";\nbool b = model_type == "led";\n',
+        }
+        good = [
+            "int sampled = handled;  // as led does", 'auto text = "called led_by";', 'auto text = "bigbird(hf-eval) and led(2)";',
+            'auto help = "weft init --family led makes one";', "namespace weft::models {}", "auto type = config.model_type;",
+            'bool b = kind == "led-like";',
+        ]
+        bad = [
+            'if (config.model_type == "x") {}', "bool b = name != other.model_type;", "LedConfig config;", "int for_big_bird = 1;", 'auto text = "led";',
+            'fail("only an led or a big_bird has it");', '#include "weft/models/families/led/family.h"', "auto x = BigBirdPegasus();",
+        ]
+        room = "src/weft/checkpoint/"
+        include = {"src/weft/models/families/led/family.h": HEADER}
+        self.assert_clean({**families, **{f"{room}good_{i}.cpp": OPENING + text + "\n" for i, text in enumerate(good)}})
+        trees = {f"{room}bad_{i}.cpp": OPENING + text + "\n" for i, text in enumerate(bad)}
+        status, output = lint({**families, **include, **trees})
+        self.assertEqual(status, 1, output)
+        for i in range(len(bad)):
+            self.assertRegex(output, rf"(?m)^{room}bad_{i}\.cpp:\d+: family: ")
+        self.assertRegex(output, r"places outside of families' folders that know one +9 ")
+        exception = "family src/weft/checkpoint/bad_0.cpp *: until it asks the family\n"
+        self.assert_clean({**families, f"{room}bad_0.cpp": trees[f"{room}bad_0.cpp"], "scripts/lint-exceptions.txt": exception})
+        self.assert_refused("exception", "scripts/lint-exceptions.txt", {**families, "scripts/lint-exceptions.txt": exception})
+
+    def test_what_an_addition_touched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def git(*words):
+                who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+                subprocess.run(["git", "-C", folder, *who, *words], check=True, capture_output=True)
+
+            def commit(files):
+                for name, text in files.items():
+                    path = pathlib.Path(folder) / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(OPENING + text)
+                git("add", "-A")
+                git("commit", "-qm", "a")
+
+            git("init", "-q")
+            listed, home = "src/weft/models/families/list.inc", "src/weft/models/families/"
+            commit({listed: "", "src/weft/models/stack.cpp": "int x;\n", "src/weft/models/stack.h": "#pragma once\n"})
+            commit({
+                listed: "WEFT_FAMILY(led)\n", f"{home}led.cpp": "int led_family = 1;\nint other = 2;\n", f"{home}led/sample.h": "#pragma once\n",
+                "src/weft/models/stack.cpp": "int y;\n", "src/weft/models/stack.h": "#pragma once\nint y();\n", "tests/models/led_test.cpp": "int z;\n",
+            })
+            git("mv", f"{home}led.cpp", f"{home}led/family.cpp")
+            commit({"src/weft/models/other.cpp": "int z;\n"})
+            result = subprocess.run([sys.executable, LINT, "--root", folder], capture_output=True, text=True)
+        self.assertRegex(result.stdout, r"files outside its folder that led touched \([0-9a-f]{8}\) +2 +3")
+
     def test_private_names(self):
         private = OPENING + "namespace {\nint sample(int x) {\n  return x;\n}\n}  // namespace\n"
         files = {"src/weft/layers/one.cpp": private, "src/weft/layers/two.cpp": private}

@@ -217,7 +217,7 @@ TEST_F(EmbedderOf, WhatDoesNotFitIsRefused) {
   write(sentence);
   expect_error(ErrorKind::kArgument, {"no Pooling"}, [&] { open(); });
   EXPECT_EQ(width(open({.pooling = {PoolingMode::kMean}})), 16);
-  sentence.model_type = "CrossEncoder";
+  sentence.library_class = "CrossEncoder";
   write(sentence);
   expect_error(ErrorKind::kArgument, {"cross-encoder"}, [&] { open(); });
 }

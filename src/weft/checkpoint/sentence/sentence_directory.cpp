@@ -56,13 +56,13 @@ std::vector<SentenceModule> read_modules(const fs::path& directory, const std::v
 }
 
 Json settings_json(const SentenceDirectory& sentence) {
-  Json settings{{"model_type", sentence.model_type}, {"prompts", Json::object()}};
+  Json settings{{"model_type", sentence.library_class}, {"prompts", Json::object()}};
   for (const auto& [name, text] : sentence.prompts) {
     settings["prompts"][name] = text;
   }
   const std::string& name = sentence.default_prompt_name;
   settings["default_prompt_name"] = name.empty() ? Json(nullptr) : Json(name);
-  if (sentence.model_type != kCrossEncoder) {
+  if (!sentence.is_cross_encoder()) {
     settings["similarity_fn_name"] = sentence.similarity;
   } else if (!sentence.activation_fn.empty()) {
     settings["activation_fn"] = sentence.activation_fn;
@@ -88,7 +88,7 @@ std::optional<SentenceDirectory> read_sentence_directory(const fs::path& directo
   }
   const std::vector<ListedModule> list = read_sentence_list(directory);
   SentenceDirectory sentence{read_sentence_settings(directory, list), {}};
-  if (sentence.model_type != kCrossEncoder) {
+  if (!sentence.is_cross_encoder()) {
     sentence.modules = read_modules(directory, list);
   }
   return sentence;
@@ -104,7 +104,7 @@ void write_sentence_directory(const fs::path& directory, const SentenceDirectory
   const std::int64_t longest = sentence.max_seq_length;
   Json transformer{{"max_seq_length", longest > 0 ? Json(longest) : Json(nullptr)},
                    {"do_lower_case", sentence.do_lower_case}};
-  if (sentence.model_type == kCrossEncoder) {
+  if (sentence.is_cross_encoder()) {
     transformer["transformer_task"] = "sequence-classification";
   }
   const auto write = [&](const char* name, const Json& json) {

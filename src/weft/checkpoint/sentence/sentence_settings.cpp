@@ -143,7 +143,7 @@ void read_transformer_settings(const fs::path& directory, const fs::path& folder
       continue;
     }
     const std::string where = quoted_place(file.path());
-    check_transformer(settings, where, sentence.model_type == kCrossEncoder);
+    check_transformer(settings, where, sentence.is_cross_encoder());
     if (const auto found = settings.find("max_seq_length"); found != settings.end() && !found->is_null()) {
       sentence.max_seq_length = formats::value_of<std::int64_t>(settings, "max_seq_length", where);
       if (sentence.max_seq_length < 1) {
@@ -183,7 +183,7 @@ void read_settings(const fs::path& directory, SentenceSettings& sentence) {
   }
   const Json settings = formats::read_json_object(file);
   const std::string where = quoted_place(file.path());
-  sentence.model_type = said_or(settings, "model_type", where, sentence.model_type);
+  sentence.library_class = said_or(settings, "model_type", where, sentence.library_class);
   sentence.activation_fn = said_or<std::string>(settings, "activation_fn", where, {});
   read_prompts(settings, where, sentence);
   sentence.similarity = said_or(settings, "similarity_fn_name", where, sentence.similarity);
@@ -228,11 +228,12 @@ fs::path transformer_folder(const fs::path& directory) {
 SentenceSettings read_sentence_settings(const fs::path& directory, const std::vector<ListedModule>& list) {
   SentenceSettings sentence;
   read_settings(directory, sentence);
-  if (sentence.model_type != kCrossEncoder && sentence.model_type != "SentenceTransformer") {
-    throw Error(ErrorKind::kUnsupported,
-                concat(quoted_place(directory / kSentenceSettings),
-                       ": model_type must be SentenceTransformer or CrossEncoder, found ", quote(sentence.model_type)),
-                "sentence-transformers opens such a directory");
+  if (!sentence.is_cross_encoder() && sentence.library_class != "SentenceTransformer") {
+    throw Error(
+        ErrorKind::kUnsupported,
+        concat(quoted_place(directory / kSentenceSettings),
+               ": model_type must be SentenceTransformer or CrossEncoder, found ", quote(sentence.library_class)),
+        "sentence-transformers opens such a directory");
   }
   require_folder(directory, list.front());
   sentence.transformer = list.front().path.empty() ? directory : directory / list.front().path;

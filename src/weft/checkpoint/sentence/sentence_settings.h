@@ -25,12 +25,14 @@ struct SentenceSettings {
   std::filesystem::path transformer;  ///< the folder with config.json, the tokeniser and the weights
   std::int64_t max_seq_length = 0;    ///< tokens, special ones included; goes before the tokeniser's; 0: not said
   bool do_lower_case = false;         ///< texts are lowercased before the tokeniser's own rules
-  std::map<std::string, std::string> prompts;      ///< by name; put before a text as they are
-  std::string default_prompt_name;                 ///< of a prompt, or empty
-  std::string similarity = "cosine";               ///< or dot, euclidean, manhattan
-  std::int64_t truncate_dim = 0;                   ///< numbers that are kept of a vector, behind all modules; 0: all
-  std::string model_type = "SentenceTransformer";  ///< or CrossEncoder, whose modules are not read
+  std::map<std::string, std::string> prompts;         ///< by name; put before a text as they are
+  std::string default_prompt_name;                    ///< of a prompt, or empty
+  std::string similarity = "cosine";                  ///< or dot, euclidean, manhattan
+  std::int64_t truncate_dim = 0;                      ///< numbers that are kept of a vector, behind all modules; 0: all
+  std::string library_class = "SentenceTransformer";  ///< or CrossEncoder, whose modules are not read: its "model_type"
   std::string activation_fn;  ///< of a cross-encoder that version 6 wrote: the path of its function; empty: not said
+
+  bool is_cross_encoder() const { return library_class == kCrossEncoder; }
 };
 
 /// A module as modules.json lists it.

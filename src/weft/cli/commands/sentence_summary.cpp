@@ -24,9 +24,15 @@ std::optional<Json> sentence_summary(const checkpoint::OpenedModel& directory) {
   if (!sentence) {
     return std::nullopt;
   }
+<<<<<<< Updated upstream
   const checkpoint::ReadingFacts facts = directory.facts(checkpoint::Ability::kRead).reads;
   Json summary{{"model_type", sentence->model_type},
                {"max_length", longest_text(*sentence, facts.longest)},
+=======
+  const models::EncoderConfig& config = directory.encoder_config();
+  Json summary{{"model_type", sentence->library_class},
+               {"max_length", longest_text(*sentence, config.maximum_length())},
+>>>>>>> Stashed changes
                {"do_lower_case", sentence->do_lower_case},
                {"prompts", Json::object()},
                {"default_prompt_name", Json(nullptr)}};
@@ -36,7 +42,7 @@ std::optional<Json> sentence_summary(const checkpoint::OpenedModel& directory) {
   if (!sentence->default_prompt_name.empty()) {
     summary["default_prompt_name"] = sentence->default_prompt_name;
   }
-  if (sentence->model_type != "CrossEncoder") {
+  if (!sentence->is_cross_encoder()) {
     const tasks::EmbedRecipe recipe =
         tasks::make_recipe(sentence, facts.width, {}, quote(directory.root().native(), 4096));
     summary["modules"] = "Transformer, " + checkpoint::modules_text(sentence->modules);

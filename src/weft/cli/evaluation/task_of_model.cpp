@@ -71,7 +71,7 @@ std::string task_of_model(const std::string& run) {
   }
   std::string task = model.can(checkpoint::Ability::kRead) ? task_of_head(model) : std::string();
   if (const auto sentence = checkpoint::read_sentence_directory(run)) {
-    task = sentence->model_type == "CrossEncoder" ? "rerank" : "embed";
+    task = sentence->is_cross_encoder() ? "rerank" : "embed";
   }
   if (task.empty()) {
     throw UsageError(concat(name, " holds a model with no head for labelled examples"),

@@ -207,7 +207,7 @@ ServedModel serve_encoder(const std::string& name, const checkpoint::OpenedModel
     add_predict_task(model, task);
   }
   const auto sentence = checkpoint::read_sentence_directory(directory.root());
-  const bool scores_pairs = sentence ? sentence->model_type == "CrossEncoder" : checkpoint::is_cross_encoder(directory);
+  const bool scores_pairs = sentence ? sentence->is_cross_encoder() : checkpoint::is_cross_encoder(directory);
   if (scores_pairs && sentence) {
     tasks::take_sentence_limits(task->model, *sentence, flags.task.run.value("max_length", std::int64_t{0}));
   }

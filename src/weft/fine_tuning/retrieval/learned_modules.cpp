@@ -75,7 +75,7 @@ LearnedModules::LearnedModules(const fs::path& directory, std::int64_t width, co
   std::optional<SentenceDirectory> read = checkpoint::read_sentence_directory(directory);
   is_new_ = !read;
   sentence_ = read ? std::move(*read) : plain_encoder(width);
-  require(sentence_.model_type != "CrossEncoder", where,
+  require(!sentence_.is_cross_encoder(), where,
           ": is a cross-encoder, which gives a pair of texts a score and no text a vector; --task rerank trains it");
   for (const auto& [name, given] :
        {std::pair{kQueryPrompt, &config.query_prompt}, std::pair{kDocumentPrompt, &config.document_prompt}}) {

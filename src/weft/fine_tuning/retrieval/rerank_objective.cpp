@@ -38,7 +38,7 @@ RerankObjective::RerankObjective(Setup given) : Objective(std::move(given)) {
     cross_ = checkpoint::read_cross_encoder(checkpoint::open_model(setup().directory));
   }
   sentence_ = checkpoint::read_sentence_directory(setup().directory);
-  if (sentence_ && sentence_->model_type != "CrossEncoder") {
+  if (sentence_ && !sentence_->is_cross_encoder()) {
     sentence_.reset();  // an embedder, of which the transformer is taken
   }
   softmax_ = setup().retrieval.loss == "softmax";

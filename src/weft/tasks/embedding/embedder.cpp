@@ -27,7 +27,7 @@ using checkpoint::SentenceDirectory;
 // A score of a pair is no vector; who says how to pool means the encoder below the head.
 void refuse_cross_encoder(const OpenedModel& directory, const std::optional<SentenceDirectory>& sentence,
                           const EmbedOverrides& overrides) {
-  const bool says_so = sentence && sentence->model_type == "CrossEncoder";
+  const bool says_so = sentence && sentence->is_cross_encoder();
   if (overrides.pooling.empty() && (says_so || (!sentence && checkpoint::is_cross_encoder(directory)))) {
     throw Error(ErrorKind::kArgument,
                 concat(quote(directory.root().native(), 4096),

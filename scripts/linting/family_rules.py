@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A family lives in its folder: elsewhere in the rooms that compute, no code compares a model_type or names a family.
+
+Families are the rows of src/weft/models/families/list.inc. A name counts as an identifier or a part of one (`led_config`, `LedConfig`),
+as a word of a text (`"led"`) and as a folder that is included. A name that is called (`bigbird(...)`) is an expression of the pattern
+language, a text with a command in it ("weft init --family bert") is an example, and comments may tell whose idea something is.
+"""
+import re
+
+from .sources import Offence
+
+RULE = "family"
+ROOMS = set("layers models checkpoint data generation training tasks fine_tuning cli".split())
+FOLDER = "src/weft/models/families/"
+LIST = FOLDER + "list.inc"
+ROW = re.compile(r"^\s*WEFT_FAMILY\((\w+)\)", re.MULTILINE)
+OWN = {"weft"}  # a family, a namespace and a program
+COMPARED = re.compile(r"\bmodel_type(?:\(\)|_)?\s*[!=]=|[!=]=\s*(?:\w+(?:\(\))?(?:\.|->|::))*model_type\b")
+INCLUDED = re.compile(r'^\s*#\s*include\s*"weft/models/families/([^/"]+)/')
+PIECE = re.compile(r'"(?:\\.|[^"\\])*"|//.*|/\*.*?\*/|\w+|[^\w"/]+|.')
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+WORD = re.compile(r"(?<![\w-])([A-Za-z][\w-]*)(\()?")
+EXAMPLE = re.compile(r"\bweft \w|--\w")
+
+
+def families(files):
+    """The names of list.inc, in words: ("big", "bird")."""
+    listed = next((file for file in files if file.path == LIST), None)
+    return {tuple(name.split("_")) for name in ROW.findall(listed.text if listed else "") if name not in OWN}
+
+
+def offences(files):
+    """Those of the sources outside of families' folders."""
+    names = families(files)
+    for file in files:
+        if file.is_cpp and file.room in ROOMS and not file.path.startswith(FOLDER):
+            for number, line in enumerate(file.lines, start=1):
+                pieces = [piece for piece in PIECE.findall(line) if not piece.startswith(("//", "/*"))]
+                if COMPARED.search("".join(pieces)):
+                    yield Offence(file.path, number, RULE, "found a comparison of model_type; ask the family or its blueprint")
+                for name in sorted(set(named(line, pieces, names))):
+                    yield Offence(file.path, number, RULE, f"found {name}; what is one family's belongs in {FOLDER}")
+
+
+def check(files, exceptions):
+    """The offences, but for files that the exceptions name."""
+    unused = dict(exceptions)
+    for offence in offences(files):
+        key = (RULE, offence.path, "*")
+        unused.pop(key, None)
+        if key not in exceptions:
+            yield offence
+    for (rule, path, name), line in unused.items():
+        yield Offence("scripts/lint-exceptions.txt", line, "exception", f"found '{rule} {path} {name}', which nothing needs")
+
+
+def named(line, pieces, names):
+    """The families that a line of code names."""
+    if line.lstrip().startswith("#"):
+        included = INCLUDED.match(line)
+        if included and tuple(included.group(1).split("_")) in names:
+            yield included.group(1)
+        return
+    for piece in pieces:
+        if piece.startswith('"'):
+            for word, call in WORD.findall("" if EXAMPLE.search(piece) else piece[1:-1]):
+                if not call and tuple(re.split(r"[-_]", word)) in names:
+                    yield f'"{word}"'
+        elif piece[0].isalpha():
+            parts = tuple(part.lower() for word in piece.split("_") for part in CAMEL.split(word) if part)
+            if any(parts[i : i + len(name)] == name for name in names for i in range(len(parts))):
+                yield piece
