@@ -9,6 +9,7 @@
 #include "support/expect_error.h"
 #include "support/temporary_directory.h"
 #include "weft/core/files.h"
+#include "weft/core/own_fields.h"
 
 namespace weft::formats {
 namespace {
@@ -204,6 +205,41 @@ TEST(Config, NotANumberIsNotWritten) {
   Sample sample;
   sample.rope_theta = std::numeric_limits<double>::infinity();
   expect_error(ErrorKind::kNumeric, {"rope_theta"}, [&] { to_json(sample); });
+}
+
+struct Windows {
+  std::vector<std::int64_t> windows = {512};
+  std::int64_t block = 4;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"windows", &Windows::windows, "of each layer"});
+    visit(Field{"block", &Windows::block, "tokens in a block"}.range(1, 8));
+  }
+};
+
+struct ConfigOfMany {
+  std::int64_t width = 8;
+  OwnFields own;
+
+  template <typename Visitor>
+  static void fields(Visitor&& visit) {
+    visit(Field{"width", &ConfigOfMany::width, "columns"});
+  }
+};
+
+TEST(ConfigJson, FieldsThatOneKindOfConfigHasAreReadCheckedAndWritten) {
+  ConfigOfMany config;
+  expect_error(ErrorKind::kFormat, {"no field", "block"}, [&] { update_from_json(config, {{"block", 2}}, "x"); });
+  config.own = OwnFields(Windows{});
+  const ConfigOfMany before = config;
+  update_from_json(config, {{"block", 2}, {"width", 4}, {"windows", {2, 6}}}, "x");
+  EXPECT_EQ(to_json(config).dump(), R"({"width":4,"windows":[2,6],"block":2})");
+  expect_error(ErrorKind::kArgument, {"x: block", "at most 8"}, [&] { update_from_json(config, {{"block", 9}}, "x"); });
+  EXPECT_EQ(config.own.get<Windows>().block, 2);
+  EXPECT_EQ(before.own.get<Windows>().block, 4);
+  EXPECT_TRUE(before.own.is<Windows>() && before.own.has("windows") && !before.own.has("width"));
+  EXPECT_THROW(config.own.get<ConfigOfMany>(), std::logic_error);
 }
 
 }  // namespace

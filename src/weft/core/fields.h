@@ -21,20 +21,24 @@
 
 namespace weft {
 
-/// One member of `Config`: its name in JSON (snake_case), where it lives, one line of help, and the rule it obeys.
-/// Value types: bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<std::int64_t>.
-template <typename Config, typename Value>
-struct Field {
+/// What a field is called in JSON (snake_case), one line of help, and the rule that it obeys.
+struct FieldRule {
   std::string_view name;
-  Value Config::* member;
   std::string_view help;
   std::optional<double> minimum = std::nullopt;
   std::optional<double> maximum = std::nullopt;
   std::vector<std::string_view> choices = {};
-  std::string_view version = {};
+  std::string_view version = {};  ///< see Field::since()
+};
+
+/// One member of `Config`: its rule, and where it lives.
+/// Value types: bool, std::int64_t, double, std::string, std::vector<std::string>, std::vector<std::int64_t>.
+template <typename Config, typename Value>
+struct Field : FieldRule {
+  Value Config::* member;
 
   Field(std::string_view its_name, Value Config::* its_member, std::string_view its_help)
-      : name(its_name), member(its_member), help(its_help) {}
+      : FieldRule{its_name, its_help}, member(its_member) {}
 
   /// Both ends belong to the range.
   Field& range(double low, double high) {
@@ -74,26 +78,35 @@ void check_choice(std::string_view where, std::string_view field, const std::vec
                   std::string_view value);
 
 /// Throws kArgument naming `where`, the field, the rule and the value found.
-template <typename Config, typename Value>
-void check_field(const Field<Config, Value>& field, const Config& config, std::string_view where) {
-  const Value& value = config.*field.member;
+template <typename Value>
+void check_value(const FieldRule& rule, const Value& value, std::string_view where) {
   if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) {
     const double number = static_cast<double>(value);
-    const bool low = field.minimum && !(number >= *field.minimum);  // the negation also catches NaN
-    const bool high = field.maximum && !(number <= *field.maximum);
-    require(!low, where, ": ", field.name, " must be at least ", bound_text<Value>(field.minimum), ", found ", value);
-    require(!high, where, ": ", field.name, " must be at most ", bound_text<Value>(field.maximum), ", found ", value);
+    const bool low = rule.minimum && !(number >= *rule.minimum);  // the negation also catches NaN
+    const bool high = rule.maximum && !(number <= *rule.maximum);
+    require(!low, where, ": ", rule.name, " must be at least ", bound_text<Value>(rule.minimum), ", found ", value);
+    require(!high, where, ": ", rule.name, " must be at most ", bound_text<Value>(rule.maximum), ", found ", value);
   } else if constexpr (std::is_same_v<Value, std::string>) {
-    if (!field.choices.empty()) {
-      check_choice(where, field.name, field.choices, value);
+    if (!rule.choices.empty()) {
+      check_choice(where, rule.name, rule.choices, value);
     }
   }
 }
 
-/// Checks every field of `config`; `where` names the file or flag group in the message.
+/// The same for a member of a config.
+template <typename Config, typename Value>
+void check_field(const Field<Config, Value>& field, const Config& config, std::string_view where) {
+  check_value(field, config.*field.member, where);
+}
+
+/// Checks every field of `config`, and those of its member `own` where it has one (core/own_fields.h); `where` names
+/// the file or flag group in the message.
 template <typename Config>
 void check_fields(const Config& config, std::string_view where) {
   Config::fields([&](const auto& field) { check_field(field, config, where); });
+  if constexpr (requires { config.own; }) {
+    check_fields(config.own, where);
+  }
 }
 
 }  // namespace weft

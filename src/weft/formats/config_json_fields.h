@@ -30,17 +30,24 @@ void check_keys(const Json& json, std::string_view where, const std::vector<std:
 /// Throws kNumeric for NaN and infinity, which JSON cannot hold.
 void check_writable(double value, std::string_view field);
 
-/// The config as a JSON object, field by field in the order of its list.
+/// One field into a JSON object.
+template <class Value>
+void write_field(Json& json, const FieldRule& field, const Value& value) {
+  if constexpr (std::is_same_v<Value, double>) {
+    check_writable(value, field.name);
+  }
+  json.emplace(std::string(field.name), value);
+}
+
+/// The config as a JSON object, field by field in the order of its list, and behind them those of its member `own`
+/// where it has one (core/own_fields.h).
 template <class Config>
 Json to_json(const Config& config) {
   Json json = Json::object();
-  Config::fields([&](const auto& field) {
-    const auto& value = config.*field.member;
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>) {
-      check_writable(value, field.name);
-    }
-    json.emplace(std::string(field.name), value);
-  });
+  Config::fields([&](const auto& field) { write_field(json, field, config.*field.member); });
+  if constexpr (requires { config.own; }) {
+    config.own.each([&](const FieldRule& field, const auto& value) { write_field(json, field, value); });
+  }
   return json;
 }
 
@@ -73,15 +80,21 @@ template <class Config>
 void update_from_json(Config& config, const Json& json, std::string_view where,
                       std::initializer_list<std::string_view> ignored = {}) {
   std::vector<std::string_view> known;
-  Config::fields([&](const auto& field) { known.push_back(field.name); });
-  check_keys(json, where, known, ignored);
   Config updated = config;
-  Config::fields([&](const auto& field) {
-    const auto found = json.find(std::string(field.name));
-    if (found != json.end()) {
-      read_value(*found, concat(where, ": ", field.name), updated.*field.member);
+  const auto read = [&](const FieldRule& field, auto& value) {
+    if (const auto found = json.find(std::string(field.name)); found != json.end()) {
+      read_value(*found, concat(where, ": ", field.name), value);
     }
-  });
+  };
+  Config::fields([&](const auto& field) { known.push_back(field.name); });
+  if constexpr (requires { config.own; }) {
+    config.own.each([&](const FieldRule& field, const auto&) { known.push_back(field.name); });
+  }
+  check_keys(json, where, known, ignored);
+  Config::fields([&](const auto& field) { read(field, updated.*field.member); });
+  if constexpr (requires { config.own; }) {
+    updated.own.each(read);
+  }
   check_fields(updated, where);
   config = std::move(updated);
 }

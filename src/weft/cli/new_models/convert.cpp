@@ -24,6 +24,7 @@
 #include "weft/cli/prune/attention_file.h"
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/watched_progress.h"
+#include "weft/models/families/causal_family.h"
 #include "weft/text/sentences/sentence_ends.h"
 
 namespace weft::cli {
