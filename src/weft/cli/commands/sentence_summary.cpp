@@ -24,15 +24,9 @@ std::optional<Json> sentence_summary(const checkpoint::OpenedModel& directory) {
   if (!sentence) {
     return std::nullopt;
   }
-<<<<<<< Updated upstream
   const checkpoint::ReadingFacts facts = directory.facts(checkpoint::Ability::kRead).reads;
-  Json summary{{"model_type", sentence->model_type},
-               {"max_length", longest_text(*sentence, facts.longest)},
-=======
-  const models::EncoderConfig& config = directory.encoder_config();
   Json summary{{"model_type", sentence->library_class},
-               {"max_length", longest_text(*sentence, config.maximum_length())},
->>>>>>> Stashed changes
+               {"max_length", longest_text(*sentence, facts.longest)},
                {"do_lower_case", sentence->do_lower_case},
                {"prompts", Json::object()},
                {"default_prompt_name", Json(nullptr)}};
