@@ -24,7 +24,6 @@ using checkpoint::Ability;
 using checkpoint::Way;
 
 constexpr std::int64_t kFloat = 4;
-constexpr std::int64_t kKeysAndValues = 2;
 constexpr std::int64_t kScoreForms = 3;  // of a step: logits, log-probabilities, those of the processors
 
 struct FileSizes {

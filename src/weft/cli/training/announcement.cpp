@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "weft/cli/commands/attention_summary.h"
 #include "weft/cli/commands/run_summary.h"
@@ -98,14 +99,10 @@ std::string parameters_text(const training::Task& task) {
   return digits(numbers) + " parameters";
 }
 
-void add_machine_rows(const training::TrainerConfig& trainer, std::int64_t threads, Rows& rows) {
-  rows.emplace_back("dtype", dtype_text(trainer.dtype));
-  rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
-}
-
-void add_text_rows(const training::TrainerConfig& trainer, const training::TextConfig& text, Rows& rows) {
+Rows text_rows(const training::TrainerConfig& trainer, const training::TextConfig& text) {
   const std::int64_t group = training::processes().size();
   const std::int64_t parts = trainer.gradient_accumulation * (trainer.processes == 0 ? group : trainer.processes);
+  Rows rows;
   rows.emplace_back("batch", concat(trainer.batch_size * parts, " windows of ", digits(text.context),
                                     " tokens a step, for ", length_text(trainer)));
   if (group > 1) {
@@ -116,13 +113,7 @@ void add_text_rows(const training::TrainerConfig& trainer, const training::TextC
   if (!training::held_out_paths(text).empty()) {
     rows.emplace_back("held-out " + kind, size_text(text, training::held_out_paths(text)));
   }
-}
-
-void add_teacher_row(const training::DistillationConfig& config, Rows& rows) {
-  if (distills(config)) {
-    rows.emplace_back("teacher", concat(config.distill, ", ", config.distill_weight, " of the loss at temperature ",
-                                        config.distill_temperature));
-  }
+  return rows;
 }
 
 std::string split_text(const fine_tuning::ReadSummary& summary, std::int64_t tokens, const char* what) {
@@ -161,12 +152,31 @@ void add_caution_rows(const models::EncoderModel& model, Rows& rows) {
   }
 }
 
+// Of examples and pairs: `batch` is what an optimiser step has of them on a process.
+Rows example_rows(const training::TrainerConfig& trainer, const std::string& batch, std::int64_t epoch_steps) {
+  const std::int64_t parts = parts_per_step(trainer);
+  return {{"batch",
+           concat(parts > 1 ? concat(parts, " of ") : "", batch, " a step, ", digits(epoch_steps), " steps an epoch")},
+          {"length", length_text(trainer)}};
+}
+
 }  // namespace
 
-void announce(const training::TextRun& run, const models::TransformerConfig& model, std::int64_t threads) {
-  if (!training::processes().is_first()) {
-    return;
+void print_announcement(const Announcement& announcement, std::int64_t threads) {
+  Rows rows = announcement.model;
+  const training::DistillationConfig& teacher = announcement.distillation;
+  if (distills(teacher)) {
+    rows.emplace_back("teacher", concat(teacher.distill, ", ", teacher.distill_weight, " of the loss at temperature ",
+                                        teacher.distill_temperature));
   }
+  const training::TrainerConfig& trainer = announcement.trainer;
+  rows.emplace_back("dtype", dtype_text(trainer.dtype));
+  rows.emplace_back("threads", std::to_string(trainer.threads > 0 ? trainer.threads : threads));
+  rows.insert(rows.end(), announcement.steps.begin(), announcement.steps.end());
+  write_line(name_table(rows));
+}
+
+Announcement announcement_of(const training::TextRun& run, const models::TransformerConfig& model) {
   Rows rows = model_rows(model, parameter_count(model));
   for (auto& row : attention_rows(summarize_attention(model, run.text.context), run.text.context)) {
     rows.push_back(std::move(row));
@@ -180,16 +190,10 @@ void announce(const training::TextRun& run, const models::TransformerConfig& mod
     rows.emplace_back("compressed", concat(digits(model.compressed_memory_length), " rows of ", model.compression_rate,
                                            " tokens before those, by ", model.compression));
   }
-  add_teacher_row(run.distillation, rows);
-  add_machine_rows(run.trainer, threads, rows);
-  add_text_rows(run.trainer, run.text, rows);
-  write_line(name_table(rows));
+  return {std::move(rows), run.distillation, run.trainer, text_rows(run.trainer, run.text)};
 }
 
-void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads) {
-  if (!training::processes().is_first()) {
-    return;
-  }
+Announcement announcement_of(const fine_tuning::PreparedText& prepared) {
   Rows rows = {{"task", prepared.config.task},
                {"model", concat(prepared.task->model()->config().model_type, ", ", parameters_text(*prepared.task),
                                 ", ", prepared.config.model)}};
@@ -197,16 +201,10 @@ void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
   add_caution_rows(prepared.task->model(), rows);
-  add_teacher_row(prepared.distillation, rows);
-  add_machine_rows(prepared.trainer, threads, rows);
-  add_text_rows(prepared.trainer, prepared.text, rows);
-  write_line(name_table(rows));
+  return {std::move(rows), prepared.distillation, prepared.trainer, text_rows(prepared.trainer, prepared.text)};
 }
 
-void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
-  if (!training::processes().is_first()) {
-    return;
-  }
+Announcement announcement_of(const fine_tuning::Prepared& prepared) {
   const training::TrainerConfig& trainer = prepared.settings.trainer;
   const fine_tuning::Objective& objective = prepared.task->objective();
   Rows rows = {{"task", prepared.settings.task.task},
@@ -221,28 +219,20 @@ void announce(const fine_tuning::Prepared& prepared, std::int64_t threads) {
     rows.emplace_back("random", joined(prepared.new_tensors, ", "));
   }
   add_caution_rows(prepared.task->model(), rows);
-  add_teacher_row(prepared.settings.distillation, rows);
-  add_machine_rows(trainer, threads, rows);
-  const std::int64_t parts = parts_per_step(trainer);
   const std::string batch = prepared.settings.task.batch_tokens > 0
                                 ? concat(digits(prepared.settings.task.batch_tokens), " tokens")
                                 : concat(trainer.batch_size, " examples");
-  rows.emplace_back("batch", concat(parts > 1 ? concat(parts, " of ") : "", batch, " a step, ",
-                                    digits(prepared.epoch_steps), " steps an epoch"));
-  rows.emplace_back("length", length_text(trainer));
-  rows.emplace_back("training data",
-                    split_text(prepared.training, objective.rows(fine_tuning::Split::kTraining).tokens(), "examples"));
+  Rows steps = example_rows(trainer, batch, prepared.epoch_steps);
+  steps.emplace_back("training data",
+                     split_text(prepared.training, objective.rows(fine_tuning::Split::kTraining).tokens(), "examples"));
   if (prepared.held_out.examples > 0) {
-    rows.emplace_back("held-out data",
-                      split_text(prepared.held_out, objective.rows(fine_tuning::Split::kHeldOut).tokens(), "examples"));
+    steps.emplace_back("held-out data", split_text(prepared.held_out,
+                                                   objective.rows(fine_tuning::Split::kHeldOut).tokens(), "examples"));
   }
-  write_line(name_table(rows));
+  return {std::move(rows), prepared.settings.distillation, trainer, std::move(steps)};
 }
 
-void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads) {
-  if (!training::processes().is_first()) {
-    return;
-  }
+Announcement announcement_of(const fine_tuning::PreparedPairs& prepared) {
   const training::TrainerConfig& trainer = prepared.settings.trainer;
   const fine_tuning::PairConfig& pairs = prepared.settings.pairs;
   const models::EncoderDecoderConfig& model = prepared.task->model()->config();
@@ -263,17 +253,13 @@ void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads) 
   rows.insert(rows.end(), more.begin(), more.end());
   const Rows attention = attention_rows(summarize_attention(model), model);
   rows.insert(rows.end(), attention.begin(), attention.end());
-  add_machine_rows(trainer, threads, rows);
-  const std::int64_t parts = parts_per_step(trainer);
-  rows.emplace_back("batch", concat(parts > 1 ? concat(parts, " of ") : "", digits(pairs.batch_tokens),
-                                    " tokens a side a step, ", digits(prepared.epoch_steps), " steps an epoch"));
-  rows.emplace_back("length", length_text(trainer));
+  Rows steps = example_rows(trainer, digits(pairs.batch_tokens) + " tokens a side", prepared.epoch_steps);
   const fine_tuning::PairData& data = prepared.task->data();
-  rows.emplace_back("training data", split_text(prepared.training, data.training.tokens(), "pairs"));
+  steps.emplace_back("training data", split_text(prepared.training, data.training.tokens(), "pairs"));
   if (data.held_out.size() > 0) {
-    rows.emplace_back("held-out data", split_text(prepared.held_out, data.held_out.tokens(), "pairs"));
+    steps.emplace_back("held-out data", split_text(prepared.held_out, data.held_out.tokens(), "pairs"));
   }
-  write_line(name_table(rows));
+  return {.model = std::move(rows), .trainer = trainer, .steps = std::move(steps)};
 }
 
 }  // namespace weft::cli

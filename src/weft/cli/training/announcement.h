@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "weft/cli/output.h"
+#include "weft/core/system/process_rank.h"
 #include "weft/fine_tuning/fine_tune.h"
 #include "weft/fine_tuning/masked_text/masked_text_run.h"
 #include "weft/fine_tuning/pairs/pair_run.h"
@@ -13,17 +15,32 @@
 
 namespace weft::cli {
 
-/// A language model's run; `threads` are those that count where the config names none. Errors: kIo for text that is not
-/// there.
-void announce(const training::TextRun& run, const models::TransformerConfig& model, std::int64_t threads);
+/// What is said of a run. All runs are said in the same order.
+struct Announcement {
+  Rows model;  ///< the task, the model and what is new in it
+  training::DistillationConfig distillation = {};
+  training::TrainerConfig trainer;
+  Rows steps;  ///< what a step sees, and of how much text
+};
 
+/// A language model's run. Errors: kIo for text that is not there.
+Announcement announcement_of(const training::TextRun& run, const models::TransformerConfig& model);
 /// An encoder's run over text. Errors: as above.
-void announce(const fine_tuning::PreparedText& prepared, std::int64_t threads);
-
+Announcement announcement_of(const fine_tuning::PreparedText& prepared);
 /// A fine-tuning run: the head, what is new in it, and the examples that were read, skipped or cut.
-void announce(const fine_tuning::Prepared& prepared, std::int64_t threads);
-
+Announcement announcement_of(const fine_tuning::Prepared& prepared);
 /// A run over pairs of texts: the preset and what it makes, the vocabulary, and the pairs that were read.
-void announce(const fine_tuning::PreparedPairs& prepared, std::int64_t threads);
+Announcement announcement_of(const fine_tuning::PreparedPairs& prepared);
+
+/// Writes the table. `threads` are those that count where the run names none.
+void print_announcement(const Announcement& announcement, std::int64_t threads);
+
+/// What announcement_of() says of `run`, where this process speaks.
+template <typename... Run>
+void announce(std::int64_t threads, const Run&... run) {
+  if (is_first_process()) {
+    print_announcement(announcement_of(run...), threads);
+  }
+}
 
 }  // namespace weft::cli

@@ -97,7 +97,7 @@ training::TrainResult train_new_model(const TrainRequest& request, std::int64_t 
   check_config(run.distillation, "weft train");
   models::validate(model, "weft train");
   check_free(request.out);
-  announce(run, model, threads);
+  announce(threads, run, model);
   return training::train_language_model(request.out, run, model, tokenizer);
 }
 
@@ -142,7 +142,7 @@ training::TrainResult train_further_model(const TrainRequest& request, std::int6
   check_config(run.text, "weft train");
   check_config(run.distillation, "weft train");
   check_free(request.out);
-  announce(run, model, threads);
+  announce(threads, run, model);
   return training::train_further(request.out, run, directory, patterns);
 }
 
@@ -151,7 +151,7 @@ training::TrainResult train_further_encoder(const TrainRequest& request, std::in
   check_free(request.out);
   const fine_tuning::PreparedText prepared =
       fine_tuning::prepare_masked_text(request.fields, request.model.value(), "weft train");
-  announce(prepared, threads);
+  announce(threads, prepared);
   return fine_tuning::train_masked_text(request.out, prepared);
 }
 
@@ -159,7 +159,7 @@ training::TrainResult fine_tune(const TrainRequest& request, std::int64_t thread
   const fine_tuning::RunSettings settings = fine_tuning::make_settings(request.fields, "weft train");
   check_free(request.out);
   const fine_tuning::Prepared prepared = fine_tuning::prepare(settings);
-  announce(prepared, threads);
+  announce(threads, prepared);
   return fine_tuning::fine_tune(request.out, prepared);
 }
 
@@ -167,7 +167,7 @@ training::TrainResult train_pairs(const TrainRequest& request, std::int64_t thre
   check_free(request.out);
   const fine_tuning::PreparedPairs prepared =
       fine_tuning::prepare_pairs(request.fields, request.tokenizer_file, request.beside, "weft train");
-  announce(prepared, threads);
+  announce(threads, prepared);
   return fine_tuning::train_pairs(request.out, prepared);
 }
 
@@ -190,7 +190,7 @@ void announce_resumed_model(const TrainRequest& request, std::int64_t threads) {
   formats::update_from_json(run.trainer, only_fields_of<training::TrainerConfig>(settings), where);
   formats::update_from_json(run.text, only_fields_of<training::TextConfig>(settings), where);
   formats::update_from_json(run.distillation, only_fields_of<training::DistillationConfig>(settings), where);
-  announce(run, checkpoint::load_config(request.model.value()), threads);
+  announce(threads, run, checkpoint::load_config(request.model.value()));
   write_line(concat("resuming after step ", digits(found->at("step").get<std::int64_t>()), "\n"));
 }
 
@@ -203,19 +203,19 @@ training::TrainResult resume_model(const TrainRequest& request, std::int64_t thr
 
 training::TrainResult resume_encoder(const TrainRequest& request, std::int64_t threads) {
   const fine_tuning::PreparedText prepared = fine_tuning::prepare_masked_text_resumption(request.out, request.fields);
-  announce(prepared, threads);
+  announce(threads, prepared);
   return fine_tuning::resume_masked_text(request.out, prepared);
 }
 
 training::TrainResult resume_fine_tuning(const TrainRequest& request, std::int64_t threads) {
   const fine_tuning::Prepared prepared = fine_tuning::prepare_resumption(request.out, request.fields);
-  announce(prepared, threads);
+  announce(threads, prepared);
   return fine_tuning::resume_fine_tuning(request.out, prepared);
 }
 
 training::TrainResult resume_pairs(const TrainRequest& request, std::int64_t threads) {
   const fine_tuning::PreparedPairs prepared = fine_tuning::prepare_pairs_resumption(request.out, request.fields);
-  announce(prepared, threads);
+  announce(threads, prepared);
   return fine_tuning::resume_pairs(request.out, prepared);
 }
 

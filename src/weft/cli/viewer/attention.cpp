@@ -119,8 +119,8 @@ tasks::AttentionView view_of_pair(const checkpoint::OpenedModel& directory, cons
   return tasks::view_pair(sequences, checkpoint::load_encoder_decoder(directory), start, document, options);
 }
 
-tasks::AttentionView view_of_document(const checkpoint::OpenedModel& directory, const tasks::Document& document,
-                                      const tasks::ViewOptions& options, const std::string&) {
+tasks::AttentionView view_of_task(const checkpoint::OpenedModel& directory, const tasks::Document& document,
+                                  const tasks::ViewOptions& options, const std::string&) {
   tasks::TaskModel task = tasks::open_task_model(directory, {.products = options.products});
   return tasks::view_document(task, document, options);
 }
@@ -138,7 +138,7 @@ using View = tasks::AttentionView (*)(const checkpoint::OpenedModel& directory, 
                                       const tasks::ViewOptions& options, const std::string& name);
 constexpr std::array kViews{checkpoint::Way<View>{checkpoint::Ability::kWrite, view_of_pair},
                             checkpoint::Way<View>{checkpoint::Ability::kPredict, view_of_text},
-                            checkpoint::Way<View>{checkpoint::Ability::kRead, view_of_document}};
+                            checkpoint::Way<View>{checkpoint::Ability::kRead, view_of_task}};
 
 tasks::AttentionView view_of(const checkpoint::OpenedModel& directory, const tasks::Document& document,
                              const tasks::ViewOptions& options) {
