@@ -55,7 +55,7 @@ class OwnPair : public ::testing::Test {
 TEST_F(OwnPair, ComesBackToTheBit) {
   const models::EncoderDecoder model = tiny_pair_model(1);
   const fs::path directory = saved("model", model);
-  EXPECT_TRUE(open_model(directory).is_encoder_decoder());
+  EXPECT_TRUE(open_model(directory).can(Ability::kWrite));
   const models::EncoderDecoder loaded = load_encoder_decoder(directory);
   EXPECT_EQ(formats::to_json(loaded->config()), formats::to_json(model->config()));
   const auto expected = model->named_parameters();

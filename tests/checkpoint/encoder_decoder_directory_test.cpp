@@ -96,8 +96,8 @@ TEST(EncoderDecoderDirectory, WhatIsSavedHasTheSameBitsWhenItIsOpened) {
     const std::filesystem::path path = folder / std::to_string(number++);
     save_encoder_decoder(path, model);
     const OpenedModel opened = open_model(path);
-    EXPECT_TRUE(opened.is_encoder_decoder());
-    EXPECT_FALSE(opened.is_encoder());
+    EXPECT_TRUE(opened.can(Ability::kWrite));
+    EXPECT_FALSE(opened.can(Ability::kRead));
     models::EncoderDecoder again = load_encoder_decoder(opened);
     EXPECT_TRUE(model->logits(pair).equal(again->logits(pair))) << what;
     EXPECT_EQ(again->config().eos_token_id, 2) << what;

@@ -29,7 +29,7 @@ TEST(OpenModel, ReadsTheConfigOfAnEncoderOnce) {
   const OpenedModel opened = open_model(path);
   std::filesystem::remove(path / "config.json");
   EXPECT_EQ(opened.path(), path);
-  EXPECT_TRUE(opened.is_encoder());
+  EXPECT_TRUE(opened.can(Ability::kRead));
   EXPECT_EQ(opened.encoder_config().model_type, "longformer");
   EXPECT_EQ(opened.encoder_config().directory, path);
   EXPECT_EQ(opened.head(), models::Head::kTokenClassification);
@@ -44,7 +44,7 @@ TEST(OpenModel, ReadsTheConfigOfAnOwnModelOnce) {
   save_model(path, model, *text::make_byte_tokenizer());
   const OpenedModel opened = open_model(path);
   std::filesystem::remove(path / "config.json");
-  EXPECT_FALSE(opened.is_encoder());
+  EXPECT_FALSE(opened.can(Ability::kRead));
   EXPECT_EQ(opened.own_config().hidden_size, 16);
   EXPECT_EQ(load_model(opened)->parameter_count(), model->parameter_count());
   test::expect_error(ErrorKind::kUnsupported, {"is a decoder that weft train made"}, [&] { opened.encoder_config(); });
@@ -55,7 +55,7 @@ TEST(OpenModel, NamesTheFamiliesWhereItKnowsNone) {
   write_file_atomically(folder / "config.json", R"({"model_type": "t5"})");
   const OpenedModel opened = open_model(folder.path());
   test::expect_error(ErrorKind::kUnsupported, {"bert, roberta, longformer, big_bird", "'t5'"},
-                     [&] { opened.is_encoder(); });
+                     [&] { opened.can(Ability::kRead); });
 }
 
 TEST(OpenModel, SaysWhatAModelCanDo) {

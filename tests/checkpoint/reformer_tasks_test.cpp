@@ -141,7 +141,8 @@ TEST(ReformerTask, WritesBackWhatItRead) {
 TEST(ReformerTask, AReformerForMaskedTokensLearnsATask) {
   const at::NoGradGuard without_gradients;
   const OpenedModel opened = open_model(task_fixture("masked"));
-  EXPECT_FALSE(opened.is_encoder());
+  EXPECT_TRUE(opened.can(Ability::kPredict));
+  EXPECT_TRUE(opened.can(Ability::kRead));
   EXPECT_EQ(opened.head(), Head::kMaskedLanguageModel);
   const test::Fixture expected("reformer/masked/expected");
   const models::EncoderInput input{.input_ids = expected.tensor("ids.13")};
@@ -160,9 +161,9 @@ TEST(ReformerTask, AReformerForMaskedTokensLearnsATask) {
   test::TemporaryDirectory directory;
   save_encoder(directory / "made", model);
   const OpenedModel made = open_model(directory / "made");
-  EXPECT_TRUE(made.is_encoder());
+  EXPECT_TRUE(made.can(Ability::kRead));
   EXPECT_EQ(made.encoder_config().id2label, options.labels);
-  EXPECT_EQ(made.published_decoder(), nullptr);
+  EXPECT_FALSE(made.can(Ability::kPredict));
 }
 
 TEST(ReformerTask, RefusesWhatItIsNot) {

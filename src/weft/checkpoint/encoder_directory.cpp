@@ -92,8 +92,6 @@ void write_encoder(const std::filesystem::path& directory, const EncoderModel& m
 
 }  // namespace
 
-bool is_encoder_directory(const std::filesystem::path& directory) { return open_model(directory).is_encoder(); }
-
 EncoderConfig load_encoder_config(const std::filesystem::path& directory) {
   return open_model(directory).encoder_config();
 }

@@ -14,7 +14,6 @@
 namespace weft::checkpoint {
 
 // open_model() for one answer alone.
-bool is_encoder_directory(const std::filesystem::path& directory);
 models::EncoderConfig load_encoder_config(const std::filesystem::path& directory);
 /// The config of what load_encoder() opens. Errors: as need(Ability::kRead).
 models::EncoderConfig load_encoder_config(const OpenedModel& directory);

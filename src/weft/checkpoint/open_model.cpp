@@ -27,14 +27,6 @@ std::filesystem::path folder_of_model(const std::filesystem::path& directory) {
 OpenedModel::OpenedModel(std::filesystem::path directory)
     : root_(std::move(directory)), path_(folder_of_model(root_)), json_(read_model_config(path_)) {}
 
-bool OpenedModel::is_encoder() const {
-  if (is_own_model(json_) || published_decoder() != nullptr || is_encoder_decoder()) {
-    return false;
-  }
-  encoder_config();
-  return true;
-}
-
 const models::EncoderConfig& OpenedModel::encoder_config() const {
   if (!encoder_) {
     require_encoder(json_, path_);
@@ -61,14 +53,6 @@ bool OpenedModel::prefer(models::Head wanted) const {
 
 models::Head OpenedModel::head() const {
   return encoder_config().head((path_ / "config.json").string() + ": architectures");
-}
-
-bool OpenedModel::is_encoder_decoder() const {
-  if (!checkpoint::is_encoder_decoder(json_)) {
-    return false;
-  }
-  encoder_decoder_config();
-  return true;
 }
 
 const models::EncoderDecoderConfig& OpenedModel::encoder_decoder_config() const {

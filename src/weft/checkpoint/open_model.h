@@ -40,10 +40,6 @@ class OpenedModel {
   Facts facts(Ability ability) const;
   /// What it is, whatever it is asked for: for a model that reads and predicts, as one that predicts.
   Facts facts() const;
-  /// Whether it is an encoder of a published family, with a valid config, and not a model of Weft's own (a decoder or
-  /// encoder that `weft train` made of nothing). False for an encoder-decoder. Errors: kUnsupported for every other
-  /// model, as encoder_config().
-  bool is_encoder() const;
   /// Errors: kUnsupported unless the config is of one of the encoder families, naming the file, the model_type found
   /// and the commands that open such a model; those of encoder_config_from_json().
   const models::EncoderConfig& encoder_config() const;
@@ -54,9 +50,7 @@ class OpenedModel {
   /// the head open, it is `wanted` if the weights hold that one, whatever else they would fit (choose_head()). Whether
   /// that makes it another one than it was.
   bool prefer(models::Head wanted) const;
-  /// Whether it is an encoder-decoder, of a published family or of Weft's own, with a valid config.
-  bool is_encoder_decoder() const;
-  /// Errors: kUnsupported unless is_encoder_decoder(), as encoder_config(); those of encoder_decoder_from_json().
+  /// Errors: kUnsupported for what is no encoder-decoder, as encoder_config(); those of encoder_decoder_from_json().
   const models::EncoderDecoderConfig& encoder_decoder_config() const;
   /// What it is where it is a decoder of transformers, a Transformer-XL or a Reformer; null otherwise.
   const models::CausalFamily* published_decoder() const;

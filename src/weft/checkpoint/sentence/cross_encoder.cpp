@@ -84,7 +84,7 @@ void take_library_settings(CrossEncoderSettings& settings, const std::filesystem
 }  // namespace
 
 bool is_cross_encoder(const OpenedModel& directory) {
-  return directory.is_encoder() && directory.head() == models::Head::kSequenceClassification &&
+  return directory.can(Ability::kRead) && directory.head() == models::Head::kSequenceClassification &&
          directory.encoder_config().num_labels() == 1;
 }
 

@@ -17,7 +17,7 @@ struct CrossEncoderSettings {
 };
 
 /// Whether the model has a sequence-classification head of one label: it gives a pair of texts a score. Errors: as
-/// OpenedModel::is_encoder().
+/// OpenedModel::can().
 bool is_cross_encoder(const OpenedModel& directory);
 
 /// The settings of a directory. Where it names no activation, it is Sigmoid for one label and Identity for several.
