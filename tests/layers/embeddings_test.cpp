@@ -86,7 +86,7 @@ TEST(EncoderEmbeddings, PaddingHasNoGradient) {
 // BigBird drops before the norm, so that what was dropped is no zero behind it.
 TEST(EncoderEmbeddings, DropBeforeOrBehindTheNorm) {
   EmbeddingsConfig config = encoder_config();
-  config.with_norm = true;
+  config.norm = NormConfig{};
   config.dropout = 0.5;
   Embeddings behind = filled(config);
   behind->train();

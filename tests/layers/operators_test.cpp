@@ -84,10 +84,17 @@ TEST_F(Operators, RowsOfALinearLayerAreSomeOfItsOutputs) {
   EXPECT_FALSE(plain->rows(1, 2).bias().defined());
 }
 
-TEST_F(Operators, SwigluHasTheRightGradients) {
-  expect_gradients([](const auto& in) { return activate(in[0], Activation::kSwiglu); }, {leaf({3, 2, 8})});
-  const at::Tensor x = at::randn({5, 8});
-  EXPECT_TRUE(activate(x, Activation::kSwiglu).equal(at::silu(x.narrow(1, 0, 4)) * x.narrow(1, 4, 4)));
+TEST_F(Operators, GatedActivationsHaveTheRightGradients) {
+  const at::Tensor x = at::randn({5, 8}, float64());
+  for (const auto& [gated, inside] : {std::pair{Activation::kSwiglu, Activation::kSilu},
+                                      {Activation::kGeglu, Activation::kGelu},
+                                      {Activation::kGegluNew, Activation::kGeluNew},
+                                      {Activation::kReglu, Activation::kRelu}}) {
+    EXPECT_TRUE(is_gated(gated));
+    EXPECT_FALSE(is_gated(inside));
+    expect_gradients([&](const auto& in) { return activate(in[0], gated); }, {leaf({3, 2, 8})});
+    EXPECT_TRUE(activate(x, gated).equal(activate(x.narrow(1, 0, 4), inside) * x.narrow(1, 4, 4)));
+  }
 }
 
 TEST_F(Operators, DropoutHasTheRightGradients) {

@@ -7,7 +7,9 @@
 #include <torch/utils.h>
 
 #include <cmath>
+#include <utility>
 
+#include "support/expect_error.h"
 #include "weft/layers/attention/split_heads.h"
 #include "weft/layers/rotary.h"
 
@@ -87,6 +89,21 @@ TEST(SplitHeads, LaysOutQueriesThenKeysThenValues) {
   RotaryTable table(4, 10000.0);
   const Rotation rotation = table.at_positions(7, 5, fused.options());
   EXPECT_TRUE(split_heads(fused, {4, 2}, rotation).key.equal(rotate(heads.key.contiguous(), rotation, false)));
+}
+
+TEST(Rotary, ACallHasARotationForEachTable) {
+  RotaryTables tables;
+  tables.add(8, 10000.0);
+  tables.add(8, 500.0);
+  tables.add(6, 500.0);
+  tables.add(8, 10000.0);
+  const Rotations rotations = tables.at_positions(3, 4, in_double());
+  for (const auto& [head_dim, theta] : {std::pair<std::int64_t, double>{8, 10000.0}, {8, 500.0}, {6, 500.0}}) {
+    EXPECT_TRUE(
+        rotations.of(head_dim, theta).sine.equal(RotaryTable(head_dim, theta).at_positions(3, 4, in_double()).sine));
+  }
+  EXPECT_FALSE(rotations.of(8, 0.0).defined());
+  test::expect_error(ErrorKind::kArgument, {"base 7", "8 columns"}, [&] { rotations.of(8, 7.0); });
 }
 
 }  // namespace

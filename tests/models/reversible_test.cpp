@@ -52,7 +52,7 @@ at::Tensor unrolled(Stack stack, const at::Tensor& ids, const layers::BlockConte
   const at::Tensor end = joined ? at::cat({first, second}, 2) : (first + second) / 2;
   for (const auto& part : stack->named_children()) {
     if (part.key() == "norm") {
-      return part.value()->as<layers::LayerNorm>()->forward(end);
+      return part.value()->as<layers::Norm>()->forward(end);
     }
   }
   return end;

@@ -15,7 +15,10 @@ enum class Activation {
   kQuickGelu,  ///< "quick_gelu": x sigmoid(1.702 x), its approximation in Sparse Transformers (Child et al. 2019)
   kRelu,       ///< "relu"
   kSilu,       ///< "silu" or "swish"
-  kSwiglu,     ///< "swiglu": silu of the first half times the second half (Shazeer 2020)
+  kSwiglu,     ///< "swiglu": silu of the first half times the second half (Shazeer 2020); the others likewise
+  kGeglu,      ///< "geglu": gelu of the first half
+  kGegluNew,   ///< "geglu_new": gelu_new of the first half
+  kReglu,      ///< "reglu": relu of the first half
 };
 
 /// Errors: kArgument naming the activations there are.
@@ -23,6 +26,9 @@ Activation parse_activation(std::string_view name);
 
 /// Whether the activation takes twice the width that it gives.
 bool is_gated(Activation activation) noexcept;
+
+/// The function of the first half of a gated activation; an activation without a gate itself.
+Activation inside_gate(Activation activation) noexcept;
 
 /// x [..., width], or [..., 2 width] for a gated activation, -> [..., width].
 at::Tensor activate(const at::Tensor& x, Activation activation);

@@ -14,6 +14,7 @@
 #include "weft/attention/mechanisms/spec.h"
 #include "weft/layers/decoding_state.h"
 #include "weft/layers/memory/segment_memory.h"
+#include "weft/layers/norm_config.h"
 #include "weft/layers/rotary.h"
 
 namespace weft::layers {
@@ -56,12 +57,15 @@ struct BlockConfig {
   std::int64_t maximum_source_length = 4096;  ///< positions of a Source
   bool qkv_bias = true;                       ///< query, key and value projections have a bias
   bool output_bias = true;                    ///< so has the projection of what attention gives
+  bool feed_forward_bias = true;              ///< so have those of the feed-forward
   std::string activation = "gelu";
   bool causal = false;
+  double rope_theta = 0.0;      ///< base of the rotary frequencies; 0: positions are not rotary
   bool alibi = false;           ///< the distance of two positions takes from their score (Press et al. 2022)
   bool learned_slopes = false;  ///< each head learns how much it takes
   bool norm_first = true;       ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
-  double layer_norm_eps = 1e-5;
+  NormConfig norm = {};         ///< of every sublayer
+  std::optional<NormConfig> attention_norm = {};      ///< of self-attention, where it is another
   double dropout = 0.0;                               ///< on the output of each sublayer
   double attention_dropout = 0.0;                     ///< on the attention probabilities
   double position_dropout = 0.0;                      ///< on what scores know of distances
@@ -79,10 +83,10 @@ attention::MechanismSite cross_site_of(const BlockConfig& config);
 
 /// One call, the same for every block of a model.
 struct BlockContext {
-  attention::AttentionContext attention;  ///< padding, `input`, position offset, seed of the call's dropout
-  Rotation rotation;                      ///< of the positions of this call; undefined without rotary positions
-  DecodingState* state = nullptr;         ///< of the tokens before this call, or null
-  std::shared_ptr<const Source> source;   ///< of cross-attention; null where no block has any
+  attention::AttentionContext attention;             ///< padding, `input`, position offset, seed of the call's dropout
+  Rotations rotations;                               ///< of the positions of this call, for each base that blocks have
+  DecodingState* state = nullptr;                    ///< of the tokens before this call, or null
+  std::shared_ptr<const Source> source;              ///< of cross-attention; null where no block has any
   std::shared_ptr<const SegmentMemory> memory = {};  ///< rows before the text, M of them, where a segment goes on;
                                                      ///< `attention.query_offset` is M then, and keys begin with them
   std::shared_ptr<std::vector<at::Tensor>> inputs = {};  ///< takes each block's input [B, N, hidden], where somebody

@@ -41,8 +41,8 @@ EmbeddingsImpl::EmbeddingsImpl(const EmbeddingsConfig& config, const at::TensorO
   if (config.token_types > 0) {
     token_types = register_parameter("token_types", at::empty({config.token_types, config.hidden_size}, options));
   }
-  if (config.with_norm) {
-    norm = register_module("norm", LayerNorm(config.hidden_size, config.layer_norm_eps, options));
+  if (config.norm) {
+    norm = register_module("norm", Norm(config.hidden_size, *config.norm, options));
   }
 }
 

@@ -12,7 +12,7 @@
 #include "weft/layers/adaptive/embeddings.h"
 #include "weft/layers/axial_positions.h"
 #include "weft/layers/grid_positions.h"
-#include "weft/layers/layer_norm.h"
+#include "weft/layers/norm.h"
 
 namespace weft::layers {
 
@@ -34,10 +34,9 @@ struct EmbeddingsConfig {
   std::int64_t hidden_size = 256;
   std::int64_t maximum_length = 4096;
   PositionKind positions = PositionKind::kNone;
-  AxialShape axial = {};  ///< of axial positions
-  GridSides grid = {};    ///< of positions in a picture, or in rows of a stride
-  bool with_norm = false;
-  double layer_norm_eps = 1e-5;
+  AxialShape axial = {};                ///< of axial positions
+  GridSides grid = {};                  ///< of positions in a picture, or in rows of a stride
+  std::optional<NormConfig> norm = {};  ///< absent: there is none
   double dropout = 0.0;
   bool dropout_before_norm = false;  ///< as in BigBird; everybody else drops behind the norm
   std::int64_t token_types = 0;      ///< rows of the table of token types (Devlin et al. 2019); 0: there is none
@@ -71,7 +70,7 @@ class EmbeddingsImpl : public torch::nn::Module {
   at::Tensor token_types;                ///< [token types, hidden] where there are any
   AdaptiveEmbeddings clusters{nullptr};  ///< named `tokens`, where the vocabulary is in clusters
   AxialPositions axial{nullptr};         ///< where positions are axial
-  LayerNorm norm{nullptr};
+  Norm norm{nullptr};
   GridPositions grid{nullptr};  ///< named `picture_positions` or `stride_positions`, where positions are of a grid
 
  private:

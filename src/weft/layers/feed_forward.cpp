@@ -12,8 +12,9 @@ namespace weft::layers {
 FeedForwardImpl::FeedForwardImpl(const BlockConfig& config, const at::TensorOptions& options)
     : activation_(parse_activation(config.activation)), chunk_(config.feed_forward_chunk) {
   const std::int64_t wide = config.intermediate_size * (is_gated(activation_) ? 2 : 1);
-  up = register_module("up", Linear(config.hidden_size, wide, true, options));
-  down = register_module("down", Linear(config.intermediate_size, config.hidden_size, true, options));
+  up = register_module("up", Linear(config.hidden_size, wide, config.feed_forward_bias, options));
+  down =
+      register_module("down", Linear(config.intermediate_size, config.hidden_size, config.feed_forward_bias, options));
 }
 
 at::Tensor FeedForwardImpl::forward(const at::Tensor& x) {

@@ -15,6 +15,8 @@
 #include <bit>
 #include <type_traits>
 
+#include "weft/core/error.h"
+
 namespace weft::layers {
 namespace {
 
@@ -127,6 +129,33 @@ void RotaryTable::grow(std::int64_t positions, const at::TensorOptions& options)
   const at::Tensor exponents = at::arange(0, head_dim_, 2, exact) / -static_cast<double>(head_dim_);
   const at::Tensor angles = at::outer(at::arange(rows, exact), at::pow(theta_, exponents));
   table_ = {angles.cos().to(options), angles.sin().to(options)};
+}
+
+Rotation Rotations::of(std::int64_t head_dim, double theta) const {
+  if (theta == 0.0) {
+    return {};
+  }
+  const auto found = std::find_if(all_.begin(), all_.end(), [&](const OfBase& each) {
+    return each.theta == theta && 2 * each.rotation.cosine.size(1) == head_dim;
+  });
+  require(found != all_.end(), "rotary positions of base ", theta, " for heads of ", head_dim,
+          " columns: the call has no such rotation");
+  return found->rotation;
+}
+
+void RotaryTables::add(std::int64_t head_dim, double theta) {
+  const auto is_same = [&](const RotaryTable& table) { return table.head_dim() == head_dim && table.theta() == theta; };
+  if (std::none_of(tables_.begin(), tables_.end(), is_same)) {
+    tables_.emplace_back(head_dim, theta);
+  }
+}
+
+Rotations RotaryTables::at_positions(std::int64_t first, std::int64_t count, const at::TensorOptions& options) {
+  Rotations rotations;
+  for (RotaryTable& table : tables_) {
+    rotations.add(table.theta(), table.at_positions(first, count, options));
+  }
+  return rotations;
 }
 
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse, at::Tensor output) {

@@ -79,8 +79,9 @@ layers::EmbeddingsConfig encoder_embeddings(const EncoderConfig& config) {
   embeddings.hidden_size = config.hidden_size;
   embeddings.maximum_length = config.max_position_embeddings;
   embeddings.positions = config.has_position_table() ? layers::PositionKind::kLearned : layers::PositionKind::kNone;
-  embeddings.with_norm = !family.is_star;
-  embeddings.layer_norm_eps = config.layer_norm_eps;
+  if (!family.is_star) {
+    embeddings.norm = layers::NormConfig{.epsilon = config.layer_norm_eps};
+  }
   embeddings.dropout = config.hidden_dropout_prob;
   embeddings.dropout_before_norm = family.dropout_before_norm;
   embeddings.token_types = family.is_star && config.type_vocab_size == 1 ? 0 : config.type_vocab_size;
@@ -116,7 +117,7 @@ layers::BlockConfig encoder_block(const EncoderConfig& config, const EncoderOpti
   block.qkv_bias = config.use_bias;
   block.activation = config.hidden_act;
   block.norm_first = false;
-  block.layer_norm_eps = config.layer_norm_eps;
+  block.norm.epsilon = config.layer_norm_eps;
   block.dropout = config.hidden_dropout_prob;
   block.attention_dropout = config.attention_probs_dropout_prob;
   return block;
@@ -129,7 +130,7 @@ layers::BlockConfig star_layer(const EncoderConfig& config) {
   block.hidden_size = config.hidden_size;
   block.heads = block.key_value_heads = config.num_attention_heads;
   block.head_size = config.attention_head_size;
-  block.layer_norm_eps = config.layer_norm_eps;
+  block.norm.epsilon = config.layer_norm_eps;
   return block;
 }
 

@@ -39,8 +39,9 @@ layers::EmbeddingsConfig pair_embeddings(const EncoderDecoderConfig& config, std
   embeddings.vocab_size = config.vocab_size;
   embeddings.hidden_size = config.d_model;
   embeddings.maximum_length = positions;
-  embeddings.with_norm = config.normalize_embedding;
-  embeddings.layer_norm_eps = config.layer_norm_eps;
+  if (config.normalize_embedding) {
+    embeddings.norm = layers::NormConfig{.epsilon = config.layer_norm_eps};
+  }
   embeddings.dropout = config.dropout;
   embeddings.padding_id = config.pad_token_id;
   embeddings.token_scale = config.scale_embedding ? std::sqrt(static_cast<double>(config.d_model)) : 1.0;
@@ -60,7 +61,8 @@ layers::BlockConfig pair_block(const EncoderDecoderConfig& config, std::int64_t 
   block.output_bias = config.attention_bias;
   block.activation = config.activation_function;
   block.norm_first = config.norm_position == "pre";
-  block.layer_norm_eps = config.layer_norm_eps;
+  block.norm.epsilon = config.layer_norm_eps;
+  block.rope_theta = config.position_embedding == "rotary" ? 10000.0 : 0.0;
   block.dropout = config.dropout;
   block.attention_dropout = config.attention_dropout;
   block.directory = config.directory;
@@ -100,8 +102,9 @@ void check_vocabularies(const EncoderDecoderConfig& config, std::string_view whe
 }
 
 void finish(StackConfig& stack, const EncoderDecoderConfig& config) {
-  stack.last_norm = config.norm_position == "pre";
-  stack.rope_theta = config.position_embedding == "rotary" ? 10000.0 : 0.0;
+  if (config.norm_position == "pre") {
+    stack.last_norm = layers::NormConfig{.epsilon = config.layer_norm_eps};
+  }
 }
 
 }  // namespace

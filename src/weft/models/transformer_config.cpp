@@ -171,7 +171,8 @@ layers::BlockConfig causal_block(const TransformerConfig& config, std::int64_t l
   block.alibi = config.position_embedding == "alibi";
   block.learned_slopes = config.learned_slopes;
   block.norm_first = config.norm_position == "pre";
-  block.layer_norm_eps = config.layer_norm_eps;
+  block.norm.epsilon = config.layer_norm_eps;
+  block.rope_theta = config.position_embedding == "rotary" ? config.rope_theta : 0.0;
   block.dropout = config.hidden_dropout_prob;
   block.attention_dropout = config.attention_probs_dropout_prob;
   block.directory = config.directory;
@@ -186,8 +187,9 @@ layers::EmbeddingsConfig causal_embeddings(const TransformerConfig& config) {
   embeddings.vocab_size = config.vocab_size;
   embeddings.hidden_size = config.hidden_size;
   embeddings.maximum_length = config.max_position_embeddings;
-  embeddings.with_norm = config.norm_position == "post";
-  embeddings.layer_norm_eps = config.layer_norm_eps;
+  if (config.norm_position == "post") {
+    embeddings.norm = layers::NormConfig{.epsilon = config.layer_norm_eps};
+  }
   embeddings.dropout = config.hidden_dropout_prob;
   embeddings.adaptive = config.adaptive_vocabulary();
   if (config.position_embedding == "learned") {
@@ -225,8 +227,9 @@ StackConfig stack_config(const TransformerConfig& config) {
     stack.residual = config.joins_streams() ? Residual::kStreamsJoined : Residual::kStreamsMean;
   }
   stack.length_field = config.position_embedding == "axial" ? "axial_pos_shape" : "max_position_embeddings";
-  stack.last_norm = config.norm_position == "pre";
-  stack.rope_theta = config.position_embedding == "rotary" ? config.rope_theta : 0.0;
+  if (config.norm_position == "pre") {
+    stack.last_norm = layers::NormConfig{.epsilon = config.layer_norm_eps};
+  }
   variant_of(config).shape(config, stack);
   return stack;
 }

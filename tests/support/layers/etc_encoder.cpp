@@ -22,7 +22,7 @@ namespace {
 
 using layers::dropout_seed;
 using layers::FeedForward;
-using layers::LayerNorm;
+using layers::Norm;
 using layers::seeded_dropout;
 
 // Uses of dropout in a layer, see dropout_seed.
@@ -57,7 +57,8 @@ EtcLayerImpl::EtcLayerImpl(const EtcConfig& config, std::int64_t layer, const at
       layer_(layer),
       dropout_(config.dropout) {
   const auto norm_named = [&](const char* name) {
-    return register_module(name, LayerNorm(config.attention.hidden_size, config.layer_norm_eps, options));
+    return register_module(
+        name, Norm(config.attention.hidden_size, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
   };
   attention_norm = norm_named("attention_norm");
   global_attention_norm = norm_named("global_attention_norm");
@@ -92,8 +93,9 @@ EtcEncoderImpl::EtcEncoderImpl(const EtcConfig& config, const at::TensorOptions&
   tokens = table("tokens", config.vocab_size);
   global_tokens = table("global_tokens", config.global_vocab_size);
   segments = table("segments", config.segment_types);
-  norm = register_module("norm", LayerNorm(width, config.layer_norm_eps, options));
-  global_norm = register_module("global_norm", LayerNorm(width, config.layer_norm_eps, options));
+  norm = register_module("norm", Norm(width, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
+  global_norm =
+      register_module("global_norm", Norm(width, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
   const auto list = register_module("layers", torch::nn::ModuleList());
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     layers_.emplace_back(config, layer, options);
@@ -101,8 +103,7 @@ EtcEncoderImpl::EtcEncoderImpl(const EtcConfig& config, const at::TensorOptions&
   }
 }
 
-at::Tensor EtcEncoderImpl::embedded(const at::Tensor& rows, LayerNorm& its_norm, std::uint64_t seed,
-                                    std::int64_t site) {
+at::Tensor EtcEncoderImpl::embedded(const at::Tensor& rows, Norm& its_norm, std::uint64_t seed, std::int64_t site) {
   const at::Tensor normed = its_norm(rows);
   const auto in_front = std::ssize(layers_);  // no layer has this number
   return is_training() && dropout_ > 0.0 ? seeded_dropout(normed, dropout_, dropout_seed(seed, in_front, site))

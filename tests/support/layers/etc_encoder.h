@@ -13,7 +13,7 @@
 #include "support/layers/global_local_attention.h"
 #include "weft/layers/etc/sentence_structure.h"
 #include "weft/layers/feed_forward.h"
-#include "weft/layers/layer_norm.h"
+#include "weft/layers/norm.h"
 
 namespace weft::testing {
 
@@ -46,10 +46,10 @@ class EtcLayerImpl : public torch::nn::Module {
   GlobalLocalRows forward(const GlobalLocalRows& x, const EtcStructure& structure, std::uint64_t seed);
 
   GlobalLocalAttention attention{nullptr};
-  layers::LayerNorm attention_norm{nullptr};
-  layers::LayerNorm global_attention_norm{nullptr};
+  layers::Norm attention_norm{nullptr};
+  layers::Norm global_attention_norm{nullptr};
   layers::FeedForward feed_forward{nullptr};
-  layers::LayerNorm feed_forward_norm{nullptr};
+  layers::Norm feed_forward_norm{nullptr};
 
  private:
   at::Tensor dropped(const at::Tensor& rows, std::uint64_t seed, std::int64_t site) const;
@@ -72,12 +72,12 @@ class EtcEncoderImpl : public torch::nn::Module {
   at::Tensor tokens;         ///< [vocab, hidden]
   at::Tensor global_tokens;  ///< [global vocab, hidden]
   at::Tensor segments;       ///< [segment types, hidden], of both inputs
-  layers::LayerNorm norm{nullptr};
-  layers::LayerNorm global_norm{nullptr};
+  layers::Norm norm{nullptr};
+  layers::Norm global_norm{nullptr};
 
  private:
   /// What is behind a table: the norm of its input, and dropout.
-  at::Tensor embedded(const at::Tensor& rows, layers::LayerNorm& its_norm, std::uint64_t seed, std::int64_t site);
+  at::Tensor embedded(const at::Tensor& rows, layers::Norm& its_norm, std::uint64_t seed, std::int64_t site);
 
   double dropout_;
   std::vector<EtcLayer> layers_;

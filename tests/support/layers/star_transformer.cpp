@@ -14,7 +14,7 @@ StarTransformerImpl::StarTransformerImpl(const StarConfig& config, const at::Ten
     block.hidden_size = config.hidden_size;
     block.heads = config.heads;
     block.head_size = config.head_dim;
-    block.layer_norm_eps = 1e-6;
+    block.norm.epsilon = 1e-6;
     layers_.push_back(layers::make_block(block, options));
     list->push_back(layers_.back());
   }

@@ -23,7 +23,8 @@ at::Tensor add_residual(at::Tensor given, const at::Tensor& x) {
 AttentionBlockImpl::AttentionBlockImpl(const BlockConfig& config, SelfAttention self_attention,
                                        const at::TensorOptions& options)
     : attention(register_module("attention", std::move(self_attention))),
-      attention_norm(add_norm("attention_norm", config, options)),
+      attention_norm(register_module("attention_norm",
+                                     Norm(config.hidden_size, config.attention_norm.value_or(config.norm), options))),
       layer_(config.layer),
       norm_first_(config.norm_first),
       dropout_(config.dropout) {}
@@ -33,8 +34,8 @@ void AttentionBlockImpl::add_feed_forward(const BlockConfig& config, const at::T
   feed_forward_norm = add_norm("feed_forward_norm", config, options);
 }
 
-LayerNorm AttentionBlockImpl::add_norm(const char* name, const BlockConfig& config, const at::TensorOptions& options) {
-  return register_module(name, LayerNorm(config.hidden_size, config.layer_norm_eps, options));
+Norm AttentionBlockImpl::add_norm(const char* name, const BlockConfig& config, const at::TensorOptions& options) {
+  return register_module(name, Norm(config.hidden_size, config.norm, options));
 }
 
 std::string AttentionBlockImpl::description() const { return attention->description(); }

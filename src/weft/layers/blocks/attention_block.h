@@ -10,7 +10,7 @@
 #include "weft/layers/attention/self_attention.h"
 #include "weft/layers/blocks/block.h"
 #include "weft/layers/feed_forward.h"
-#include "weft/layers/layer_norm.h"
+#include "weft/layers/norm.h"
 
 namespace weft::layers {
 
@@ -25,14 +25,14 @@ class AttentionBlockImpl : public BlockImpl {
   void remember(const at::Tensor& rows, attention::AttentionState& state) override;
 
   SelfAttention attention{nullptr};
-  LayerNorm attention_norm{nullptr};
+  Norm attention_norm{nullptr};
   FeedForward feed_forward{nullptr};
-  LayerNorm feed_forward_norm{nullptr};
+  Norm feed_forward_norm{nullptr};
 
  protected:
   /// One sublayer: its norm, and the number of its dropout (see dropout_seed).
   struct Sublayer {
-    LayerNorm& norm;
+    Norm& norm;
     std::int64_t site;
   };
 
@@ -40,10 +40,10 @@ class AttentionBlockImpl : public BlockImpl {
   /// add_feed_forward(): names and order of a module tree decide first values.
   AttentionBlockImpl(const BlockConfig& config, SelfAttention self_attention, const at::TensorOptions& options);
   void add_feed_forward(const BlockConfig& config, const at::TensorOptions& options);
-  LayerNorm add_norm(const char* name, const BlockConfig& config, const at::TensorOptions& options);
+  Norm add_norm(const char* name, const BlockConfig& config, const at::TensorOptions& options);
 
   /// What the function of a sublayer sees of x [B, N, hidden].
-  at::Tensor seen(const at::Tensor& x, LayerNorm& norm) const { return norm_first_ ? norm(x) : x; }
+  at::Tensor seen(const at::Tensor& x, Norm& norm) const { return norm_first_ ? norm(x) : x; }
   /// What the function of a sublayer gave, behind its dropout.
   at::Tensor dropped(const at::Tensor& given, std::int64_t site, const BlockContext& context) const;
   /// The residual connection: x, and what the function of a sublayer gave for it, which nobody else has any more.

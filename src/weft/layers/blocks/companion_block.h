@@ -16,7 +16,7 @@ class CompanionBlockImpl : public AttentionBlockImpl {
 
   Rows forward(const Rows& x, const BlockContext& context) override;
 
-  LayerNorm global_attention_norm{nullptr};  ///< of companions; the name is that of its parameters in files
+  Norm global_attention_norm{nullptr};  ///< of companions; the name is that of its parameters in files
 };
 
 }  // namespace weft::layers

@@ -19,7 +19,7 @@ class PackedBlockImpl : public AttentionBlockImpl {
   CompanionFactory companions() const override;
 
   CrossAttention pack{nullptr};  ///< of latents to the text
-  LayerNorm pack_norm{nullptr};
+  Norm pack_norm{nullptr};
 };
 
 }  // namespace weft::layers

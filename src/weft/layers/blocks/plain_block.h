@@ -23,7 +23,7 @@ class PlainBlockImpl : public AttentionBlockImpl {
   at::Tensor feed_forward_branch(const at::Tensor& x, const BlockContext& context);
 
   CrossAttention cross_attention{nullptr};
-  LayerNorm cross_attention_norm{nullptr};
+  Norm cross_attention_norm{nullptr};
 
  private:
   /// What attention sees of the memory, [B, M, hidden]; undefined without one.

@@ -115,7 +115,7 @@ StarBlockImpl::StarBlockImpl(const BlockConfig& config, const at::TensorOptions&
   require(config.hidden_size > 0 && config.heads > 0 && config.head_dim() > 0,
           "a Star-Transformer needs a width, heads and columns of a head of at least 1, found ", config.hidden_size,
           ", ", config.heads, " and ", config.heads > 0 ? config.head_dim() : 0);
-  norm = register_module("norm", LayerNorm(config.hidden_size, config.layer_norm_eps, options));
+  norm = register_module("norm", Norm(config.hidden_size, config.norm, options));
   ring = register_module("ring", StarAttention(config, options));
   relay = register_module("relay", StarAttention(config, options));
 }

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "weft/layers/blocks/block.h"
-#include "weft/layers/layer_norm.h"
 #include "weft/layers/linear.h"
+#include "weft/layers/norm.h"
 
 namespace weft::layers {
 
@@ -34,7 +34,7 @@ TORCH_MODULE(StarAttention);
 /// padding behind it. Word and position embeddings and their dropout are those of the stack.
 class StarBlockImpl : public BlockImpl {
  public:
-  /// Width, heads, columns of a head and epsilon are looked at. Storage only. Errors: kArgument for sizes below 1.
+  /// Width, heads, columns of a head and the norm are looked at. Storage only. Errors: kArgument for sizes below 1.
   StarBlockImpl(const BlockConfig& config, const at::TensorOptions& options);
 
   /// Behind companions() of block 0, which prepares the context. Errors: kArgument for another context.
@@ -45,7 +45,7 @@ class StarBlockImpl : public BlockImpl {
   /// The relay is a result. Errors of a call: kArgument for embeddings and padding of other shapes and dtypes.
   CompanionFactory companions() const override;
 
-  LayerNorm norm{nullptr};
+  Norm norm{nullptr};
   StarAttention ring{nullptr};
   StarAttention relay{nullptr};
 

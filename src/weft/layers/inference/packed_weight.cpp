@@ -57,8 +57,7 @@ std::pair<std::string_view, std::string_view> one_dnn_name(std::optional<Activat
       return {"relu", ""};
     case Activation::kSilu:
       return {"swish", ""};
-    case Activation::kQuickGelu:
-    case Activation::kSwiglu:
+    default:
       break;
   }
   return {"", ""};

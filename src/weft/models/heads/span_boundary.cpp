@@ -41,9 +41,11 @@ SpanBoundaryHeadImpl::SpanBoundaryHeadImpl(const TransformerConfig& config, cons
   const std::int64_t width = config.hidden_size;
   places = register_parameter("places", at::empty({kSpanPlaces, width}, options));
   first = register_module("first", layers::Linear(3 * width, width, true, options));
-  first_norm = register_module("first_norm", layers::LayerNorm(width, config.layer_norm_eps, options));
+  first_norm =
+      register_module("first_norm", layers::Norm(width, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
   second = register_module("second", layers::Linear(width, width, true, options));
-  second_norm = register_module("second_norm", layers::LayerNorm(width, config.layer_norm_eps, options));
+  second_norm = register_module("second_norm",
+                                layers::Norm(width, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
 }
 
 at::Tensor SpanBoundaryHeadImpl::forward(const at::Tensor& hidden, const SpanTokens& spans) {

@@ -8,9 +8,9 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "weft/layers/layer_norm.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
+#include "weft/layers/norm.h"
 #include "weft/models/transformer_config.h"
 
 namespace weft::models {
@@ -41,9 +41,9 @@ class SpanBoundaryHeadImpl : public torch::nn::Module {
 
   at::Tensor places;  ///< [kSpanPlaces, D]
   layers::Linear first{nullptr};
-  layers::LayerNorm first_norm{nullptr};
+  layers::Norm first_norm{nullptr};
   layers::Linear second{nullptr};
-  layers::LayerNorm second_norm{nullptr};
+  layers::Norm second_norm{nullptr};
 };
 TORCH_MODULE(SpanBoundaryHead);
 

@@ -74,7 +74,7 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const a
     return register_module(name, layers::Linear(seen, out, true, options));
   };
   const auto layer_norm = [&] {
-    return register_module("norm", layers::LayerNorm(width, config.layer_norm_eps, options));
+    return register_module("norm", layers::Norm(width, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
   };
   if (family_.has_pooler(head) && config.with_pooler) {
     pooler = linear("pooler", width);

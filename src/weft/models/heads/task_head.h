@@ -8,8 +8,8 @@
 
 #include "weft/layers/activation.h"
 #include "weft/layers/feed_forward.h"
-#include "weft/layers/layer_norm.h"
 #include "weft/layers/linear.h"
+#include "weft/layers/norm.h"
 #include "weft/models/encoder/batch.h"
 #include "weft/models/families/family.h"
 #include "weft/models/heads/vocabulary_head.h"
@@ -29,10 +29,10 @@ class EncoderHeadImpl : public torch::nn::Module {
   /// What scores hidden states for a masked-LM head.
   VocabularyScorer scorer(const at::Tensor& embedding) const;
 
-  layers::Linear pooler{nullptr};   ///< D -> D
-  layers::Linear dense{nullptr};    ///< D -> hidden: before the vocabulary, or the classes (kFirstToken); D ->
-                                    ///< intermediate before labels and choices (kRelay)
-  layers::LayerNorm norm{nullptr};  ///< behind dense before the vocabulary; behind feed_forward
+  layers::Linear pooler{nullptr};  ///< D -> D
+  layers::Linear dense{nullptr};   ///< D -> hidden: before the vocabulary, or the classes (kFirstToken); D ->
+                                   ///< intermediate before labels and choices (kRelay)
+  layers::Norm norm{nullptr};      ///< behind dense before the vocabulary; behind feed_forward
   layers::FeedForward feed_forward{nullptr};  ///< of deep answers
   layers::Linear projection{nullptr};         ///< to labels, 1 (choices) or 2 (answers)
   at::Tensor decoder;                         ///< [V, D] unless tied

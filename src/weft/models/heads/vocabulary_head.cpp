@@ -11,8 +11,7 @@ namespace {
 
 /// The head has no gate: a gated feed-forward goes with the activation inside its gate.
 layers::Activation head_activation(const TransformerConfig& config) {
-  const layers::Activation activation = layers::parse_activation(config.hidden_act);
-  return layers::is_gated(activation) ? layers::Activation::kSilu : activation;
+  return layers::inside_gate(layers::parse_activation(config.hidden_act));
 }
 
 }  // namespace
@@ -31,7 +30,8 @@ LanguageModelHeadImpl::LanguageModelHeadImpl(const TransformerConfig& config, co
   // An encoder whose config gives the head a bias has nothing else in it (Reformer).
   if (!config.is_decoder && !config.lm_head_bias) {
     transform = register_module("transform", layers::Linear(width, width, true, options));
-    transform_norm = register_module("transform_norm", layers::LayerNorm(width, config.layer_norm_eps, options));
+    transform_norm = register_module(
+        "transform_norm", layers::Norm(width, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
   }
   if (config.span_boundary_objective) {
     span_boundary = register_module("span_boundary", SpanBoundaryHead(config, options));

@@ -11,9 +11,9 @@
 #include "weft/layers/activation.h"
 #include "weft/layers/adaptive/softmax.h"
 #include "weft/layers/embeddings.h"
-#include "weft/layers/layer_norm.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/linear_cross_entropy.h"
+#include "weft/layers/norm.h"
 #include "weft/models/heads/span_boundary.h"
 #include "weft/models/transformer_config.h"
 
@@ -23,7 +23,7 @@ namespace weft::models {
 /// does so, whatever it calls them; a part that it lacks is null or undefined.
 struct VocabularyScorer {
   layers::Linear transform{nullptr};  ///< T and t, D -> D
-  layers::LayerNorm norm{nullptr};
+  layers::Norm norm{nullptr};
   layers::Activation activation = layers::Activation::kGelu;
   layers::HeadWeights weights;                          ///< W [V, D] and b [V]
   std::int64_t chunk = 0;                               ///< positions whose scores exist at once in a loss; 0 chooses
@@ -54,7 +54,7 @@ class LanguageModelHeadImpl : public torch::nn::Module {
   at::Tensor weight;                  ///< [V, D] unless tied or in clusters
   at::Tensor bias;                    ///< [V], encoders and decoders whose config has it
   layers::Linear transform{nullptr};  ///< D -> D, encoders; null with lm_head_bias: then their head is one product
-  layers::LayerNorm transform_norm{nullptr};
+  layers::Norm transform_norm{nullptr};
   SpanBoundaryHead span_boundary{nullptr};  ///< where the config has the objective
   layers::AdaptiveHead clusters{nullptr};   ///< named `vocabulary`, where the vocabulary is in clusters
 

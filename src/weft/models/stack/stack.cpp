@@ -67,10 +67,12 @@ StackImpl::StackImpl(const StackConfig& config, const at::TensorOptions& options
   }
   if (config.last_norm) {
     const std::int64_t width = config.embeddings.hidden_size * (residual_ == Residual::kStreamsJoined ? 2 : 1);
-    norm_ = register_module("norm", layers::LayerNorm(width, config.embeddings.layer_norm_eps, options));
+    norm_ = register_module("norm", layers::Norm(width, *config.last_norm, options));
   }
-  if (config.rope_theta > 0.0 && !config.blocks.empty()) {
-    rotary_.emplace(config.blocks.front().head_dim(), config.rope_theta);
+  for (const layers::BlockConfig& block : config.blocks) {
+    if (block.rope_theta > 0.0) {
+      rotary_.add(block.head_dim(), block.rope_theta);
+    }
   }
 }
 
@@ -84,10 +86,8 @@ StackOutput StackImpl::forward(const StackInput& input, layers::BlockContext& co
                                                          .seed = context.attention.seed,
                                                          .token_types = input.token_types,
                                                          .shared_tokens = input.tokens});
-  if (rotary_) {
-    // Once for all layers: the angles depend on the position alone.
-    context.rotation = rotary_->at_positions(first, input.ids.size(1), hidden.options());
-  }
+  // Once for all layers: the angles depend on the position alone.
+  context.rotations = rotary_.at_positions(first, input.ids.size(1), hidden.options());
   StackOutput output;
   if (companions_) {
     const layers::Rows rows = run(companions_->first(hidden, input.companions.get(), context), context, recompute);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +14,7 @@
 #include "weft/layers/blocks/block.h"
 #include "weft/layers/decoding_state.h"
 #include "weft/layers/embeddings.h"
-#include "weft/layers/layer_norm.h"
+#include "weft/layers/norm.h"
 #include "weft/layers/rotary.h"
 #include "weft/models/stack/stack_config.h"
 
@@ -42,7 +41,7 @@ class StackImpl : public torch::nn::Module {
   /// Storage only. Errors: kExpression for a mechanism string.
   StackImpl(const StackConfig& config, const at::TensorOptions& options);
 
-  /// Position, padding, seed, state and source are those of `context`; its rotation and what it says of companions are
+  /// Position, padding, seed, state and source are those of `context`; its rotations and what it says of companions are
   /// set here. `recompute`: blocks keep their input alone and run again in the backward pass (Chen et al. 2016).
   /// Errors: kArgument where learned positions are fewer than the tokens, and those of a source of companions.
   StackOutput forward(const StackInput& input, layers::BlockContext& context, bool recompute);
@@ -69,8 +68,8 @@ class StackImpl : public torch::nn::Module {
   std::string_view length_field_;
   std::vector<layers::Block> blocks_;
   std::unique_ptr<layers::CompanionSource> companions_;  // null: there are none
-  layers::LayerNorm norm_{nullptr};
-  std::optional<layers::RotaryTable> rotary_;
+  layers::Norm norm_{nullptr};
+  layers::RotaryTables rotary_;
 };
 TORCH_MODULE(Stack);
 

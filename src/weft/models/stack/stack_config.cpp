@@ -62,8 +62,8 @@ std::string hint_of_family(const MechanismSpec& spec) {
 }
 
 /// Positions come from the scores or from the model, not from both.
-void check_room_for_positions(const MechanismSpec& spec, const StackConfig& config) {
-  const bool has_positions = config.embeddings.positions != layers::PositionKind::kNone || config.rope_theta > 0.0;
+void check_room_for_positions(const MechanismSpec& spec, const layers::BlockConfig& block, const StackConfig& config) {
+  const bool has_positions = config.embeddings.positions != layers::PositionKind::kNone || block.rope_theta > 0.0;
   if (has_positions && spec.brings_positions) {
     throw Error(ErrorKind::kArgument,
                 concat("`", spec.description, "` knows positions by itself: expected a model without any (",
@@ -95,7 +95,7 @@ void check_mechanisms(const StackConfig& config, std::string_view where) {
                     concat(where, ": ", config.attention_field, " of layer ", block.layer),
                     [&](const MechanismSpec& spec) {
                       check_companions(spec, config);  // first: a model without positions would not do
-                      check_room_for_positions(spec, config);
+                      check_room_for_positions(spec, block, config);
                       check_projections(spec, block);
                       latents = latents < 0 ? spec.latents : latents;
                       check_latents(spec, block, config, latents);
@@ -103,7 +103,7 @@ void check_mechanisms(const StackConfig& config, std::string_view where) {
     if (!block.cross_attention.empty()) {
       check_mechanism(block.cross_attention, layers::cross_site_of(block),
                       concat(where, ": cross_attention of layer ", block.layer),
-                      [&](const MechanismSpec& spec) { check_room_for_positions(spec, config); });
+                      [&](const MechanismSpec& spec) { check_room_for_positions(spec, block, config); });
     }
   }
 }

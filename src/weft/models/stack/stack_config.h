@@ -2,6 +2,7 @@
 // What the layers are told about a model. Each config becomes one in one place: the file that holds its rules.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,12 +31,11 @@ struct StackConfig {
   std::vector<layers::BlockConfig> blocks;
   std::string_view blocks_module = "layers";  ///< the module that lists the blocks, `a.b` for `b` in `a`: a literal
   Residual residual = Residual::kOneStream;   ///< two streams are for pre-norm blocks without cross-attention
-  bool last_norm = false;                     ///< a norm behind the last block, which ends in none in a pre-norm model
-  double last_dropout = 0.0;                  ///< on what the last block or norm gives
+  std::optional<layers::NormConfig> last_norm = {};  ///< behind the last block, which ends in none in a pre-norm model
+  double last_dropout = 0.0;                         ///< on what the last block or norm gives
   std::string_view length_field = "max_position_embeddings";  ///< of the config, for messages: a literal
   std::string_view attention_field = "attention";             ///< the same
   std::string_view no_positions = "position_embedding none";  ///< how a config has none, for messages: a literal
-  double rope_theta = 0.0;  ///< base of the rotary frequencies; 0: positions are not rotary
 };
 
 /// Errors: those of a mechanism string that does not parse or does not fit heads and layer, naming `where` and the

@@ -22,7 +22,7 @@ std::optional<layers::AdaptiveConfig> transfo_xl_vocabulary(const TransformerCon
 }
 
 void shape_transfo_xl(const TransformerConfig& config, StackConfig& stack) {
-  stack.embeddings.with_norm = false;
+  stack.embeddings.norm.reset();
   stack.embeddings.token_scale = std::sqrt(static_cast<double>(config.hidden_size));
   for (layers::BlockConfig& block : stack.blocks) {
     block.qkv_bias = block.output_bias = false;
