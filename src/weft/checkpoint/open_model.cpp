@@ -79,4 +79,6 @@ const models::TransformerConfig& OpenedModel::own_config() const {
 
 OpenedModel open_model(const std::filesystem::path& directory) { return OpenedModel(directory); }
 
+const OpenedModel& ModelOnDemand::get() const { return opened_ ? *opened_ : opened_.emplace(directory_); }
+
 }  // namespace weft::checkpoint

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "weft/checkpoint/ability.h"
 #include "weft/checkpoint/facts.h"
@@ -70,5 +71,18 @@ class OpenedModel {
 
 /// Errors: those of read_model_config().
 OpenedModel open_model(const std::filesystem::path& directory);
+
+/// A directory that is opened when its model is first asked for, and only then.
+class ModelOnDemand {
+ public:
+  explicit ModelOnDemand(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+  /// Errors: those of open_model().
+  const OpenedModel& get() const;
+
+ private:
+  std::filesystem::path directory_;
+  mutable std::optional<OpenedModel> opened_;
+};
 
 }  // namespace weft::checkpoint

@@ -35,13 +35,17 @@ Setup setup_of(const checkpoint::OpenedModel& directory, const RunSettings& sett
   if (sentence) {
     tasks::take_sentence_limits(model, *sentence, settings.data.max_length);
   }
-  return {directory.root(),
-          std::move(model),
-          checkpoint::load_encoder_config(directory),
-          settings.task,
-          settings.data,
-          settings.retrieval,
-          settings.trainer.label_smoothing};
+  Setup setup{directory.root(),
+              std::move(model),
+              checkpoint::load_encoder_config(directory),
+              settings.task,
+              settings.data,
+              settings.retrieval,
+              settings.trainer.label_smoothing};
+  if (settings.task.task == "rerank" && checkpoint::is_cross_encoder(directory)) {
+    setup.cross = checkpoint::read_cross_encoder(directory);
+  }
+  return setup;
 }
 
 // The objective knows the head that it needs, and config.json may leave open which one the directory has.
@@ -172,7 +176,8 @@ Measured measure(const Measurement& measurement, const Objective::WriteLine& wri
   settings.data = measurement.settings;
   settings.retrieval = measurement.retrieval;
   check_folds(settings.data, "weft eval");
-  const checkpoint::OpenedModel opened = checkpoint::open_model(measurement.directory);
+  const checkpoint::OpenedModel opened =
+      measurement.opened ? *measurement.opened : checkpoint::open_model(measurement.directory);
   const std::shared_ptr<Objective> objective = objective_for(opened, settings, static_cast<bool>(write_prediction));
   tasks::TaskModelOptions open;
   if (objective->head() != models::Head::kNone) {  // else any head will do

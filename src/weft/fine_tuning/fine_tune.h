@@ -50,6 +50,7 @@ struct Measurement {
   std::int64_t batch_tokens = 16384;
   std::string dtype = "auto";                                                ///< see training::dtype_of_model()
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};  ///< in batches; may throw to stop
+  std::optional<checkpoint::OpenedModel> opened = {};  ///< the directory, where the caller has opened it
 };
 
 /// Figures, details and predictions of a finished model over labelled data.

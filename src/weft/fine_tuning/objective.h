@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/checkpoint/sentence/cross_encoder.h"
 #include "weft/core/progress.h"
 #include "weft/fine_tuning/encoded_rows.h"
 #include "weft/fine_tuning/labels.h"
@@ -39,7 +40,8 @@ struct Setup {
   DataSettings data;
   RetrievalConfig retrieval;
   double label_smoothing = 0.0;
-  bool keeps_origins = false;  ///< of held-out records, for write_predictions()
+  bool keeps_origins = false;                   ///< of held-out records, for write_predictions()
+  checkpoint::CrossEncoderSettings cross = {};  ///< of a model that scores pairs of texts; the usual ones of others
 };
 
 /// What reading a split came to.

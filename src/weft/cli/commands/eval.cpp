@@ -48,7 +48,7 @@ struct EvalOptions {
   bool json = false;
 };
 
-void run_pairs(const EvalOptions& options) {
+void run_pairs(const EvalOptions& options, const checkpoint::ModelOnDemand& model) {
   EvalPairsOptions pairs = options.pairs;
   pairs.run = options.run;
   pairs.task = options.task.task;
@@ -73,10 +73,10 @@ void run_pairs(const EvalOptions& options) {
     pairs.given[name] = value;
   }
   apply_threads(options.threads);
-  eval_pairs(pairs);
+  eval_pairs(pairs, model);
 }
 
-void run_task(const EvalOptions& options) {
+void run_task(const EvalOptions& options, const checkpoint::ModelOnDemand& model) {
   EvalTaskOptions task = options.task;
   task.run = options.run;
   task.json = options.json;
@@ -88,32 +88,33 @@ void run_task(const EvalOptions& options) {
     task.dtype = value.get<std::string>();
   }
   apply_threads(options.threads);
-  eval_task(task);
+  eval_task(task, model);
 }
 
 // Labelled data are for the task that the model learned, unless another is given.
-EvalOptions with_task(EvalOptions options) {
+EvalOptions with_task(EvalOptions options, const checkpoint::ModelOnDemand& model) {
   const bool has_examples =
       !options.task.data.empty() || !options.pairs.source.empty() || !options.pairs.target.empty();
   const bool has_text =
       options.given.contains("text") || options.given.contains("images") || options.given.contains("audio");
   if (options.task.task.empty() && (has_examples || !has_text)) {
-    options.task.task = has_examples ? task_of_model(options.run) : learned_task(options.run);
+    options.task.task = has_examples ? task_of_model(options.run, model) : learned_task(options.run);
   }
   return options;
 }
 
 void run_eval(const EvalOptions& given) {
-  const EvalOptions options = with_task(given);
+  const checkpoint::ModelOnDemand model(given.run);
+  const EvalOptions options = with_task(given, model);
   if (fine_tuning::is_pair_task(options.task.task)) {
-    run_pairs(options);
+    run_pairs(options, model);
     return;
   }
   if (!options.pairs.given.empty() || !options.pairs.source.empty() || !options.pairs.target.empty()) {
     throw UsageError("--source, --target and what belongs to them are for --task translate and summarize");
   }
   if (!options.task.task.empty() && options.task.task != "lm" && options.task.task != "mlm") {
-    run_task(options);
+    run_task(options, model);
     return;
   }
   if (!options.task.data.empty() || !options.task.predictions.empty()) {
@@ -136,7 +137,7 @@ void run_eval(const EvalOptions& given) {
                      "for example: weft eval " + options.run + " --text held-out.txt; or --images PATH, --audio PATH");
   }
   apply_threads(options.threads);
-  const Json result = eval_language(options.run, options.task.task, config);
+  const Json result = eval_language(model.get(), options.task.task, config);
   if (options.json) {
     print_json(result);
   } else {

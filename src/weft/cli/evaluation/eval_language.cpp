@@ -178,16 +178,15 @@ constexpr std::array kEvaluations{checkpoint::Way<Evaluate>{checkpoint::Ability:
 
 }  // namespace
 
-Json eval_language(const std::string& run, const std::string& task, const LanguageEvalConfig& config) {
+Json eval_language(const checkpoint::OpenedModel& model, const std::string& task, const LanguageEvalConfig& config) {
   training::EvaluateOptions options;
   options.context = config.context;
   options.max_bytes = config.max_bytes;
-  options.dtype = training::dtype_of_model(config.dtype, run);
+  options.dtype = training::dtype_of_model(config.dtype, model.root());
   options.characters = config.audio.empty();
   WatchedProgress progress("evaluating", "tokens");
   options.progress = progress.callback();
-  const checkpoint::OpenedModel opened = checkpoint::open_model(run);
-  Json result = way_of(opened, kEvaluations)(opened, task, config, options);
+  Json result = way_of(model, kEvaluations)(model, task, config, options);
   result["dtype"] = options.dtype;
   return result;
 }

@@ -5,14 +5,16 @@
 
 #include <string>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/cli/evaluation/language_eval_config.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
 
-/// The figures of training::evaluate() and its kin for the model in the directory `run`, with its dtype, its memory and
+/// The figures of training::evaluate() and its kin for `model`, with its dtype, its memory and
 /// its learned spans. `task` is empty, or lm or mlm as the model is. Errors: kArgument where task, flags and model do
 /// not go together; those of checkpoint::open_model(), of the files to read, and kIo for those to write.
-formats::Json eval_language(const std::string& run, const std::string& task, const LanguageEvalConfig& config);
+formats::Json eval_language(const checkpoint::OpenedModel& model, const std::string& task,
+                            const LanguageEvalConfig& config);
 
 }  // namespace weft::cli

@@ -121,9 +121,9 @@ void add_pair_flags_of_eval(CLI::App& app, EvalPairsOptions& options) {
                          options.given);
 }
 
-void eval_pairs(const EvalPairsOptions& options) {
+void eval_pairs(const EvalPairsOptions& options, const checkpoint::ModelOnDemand& model) {
   check_pair_sources(options);
-  const checkpoint::OpenedModel opened = checkpoint::open_model(options.run);
+  const checkpoint::OpenedModel& opened = model.get();
   opened.need(checkpoint::Ability::kWrite);
   fine_tuning::PairMeasurement measurement;
   measurement.pairs = pair_config(options);

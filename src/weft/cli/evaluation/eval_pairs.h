@@ -8,6 +8,7 @@
 
 #include <CLI/App.hpp>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -29,8 +30,8 @@ struct EvalPairsOptions {
 /// Adds --source, --target, and the fields of PairConfig that no other flag of `weft eval` has.
 void add_pair_flags_of_eval(CLI::App& app, EvalPairsOptions& options);
 
-/// Prints loss, perplexity and the metrics of what the model writes. Fields that are not given are those of the run's
-/// training.json. Errors: UsageError without pairs; those of fine_tuning::measure_pairs().
-void eval_pairs(const EvalPairsOptions& options);
+/// Prints loss, perplexity and the metrics of what `model`, that of the directory, writes. Fields that are not given
+/// are those of the run's training.json. Errors: UsageError without pairs; those of fine_tuning::measure_pairs().
+void eval_pairs(const EvalPairsOptions& options, const checkpoint::ModelOnDemand& model);
 
 }  // namespace weft::cli

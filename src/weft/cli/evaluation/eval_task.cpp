@@ -82,7 +82,7 @@ void print_figures(const fine_tuning::Measured& measured, const EvalTaskOptions&
 
 }  // namespace
 
-void eval_task(const EvalTaskOptions& options) {
+void eval_task(const EvalTaskOptions& options, const checkpoint::ModelOnDemand& model) {
   if (options.data.empty()) {
     throw UsageError("weft eval --task " + options.task + " needs --data PATH",
                      "for example: weft eval " + options.run + " --task " + options.task + " --data held-out.csv");
@@ -103,6 +103,7 @@ void eval_task(const EvalTaskOptions& options) {
     // Of a folder's files any name may be no UTF-8; that is no reason to lose what was computed.
     write = [&out](const Json& line) { out->write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"); };
   }
+  measurement.opened = model.get();
   const fine_tuning::Measured measured = fine_tuning::measure(measurement, write);
   progress.finish();
   if (out) {

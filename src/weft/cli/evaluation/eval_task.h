@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/checkpoint/open_model.h"
 #include "weft/formats/config_json.h"
 
 namespace weft::cli {
@@ -21,7 +22,7 @@ struct EvalTaskOptions {
   bool json = false;
 };
 
-/// Prints the figures; with --json also those of each label, and what was read.
-void eval_task(const EvalTaskOptions& options);
+/// Prints the figures of `model`, that of the directory; with --json also those of each label, and what was read.
+void eval_task(const EvalTaskOptions& options, const checkpoint::ModelOnDemand& model);
 
 }  // namespace weft::cli

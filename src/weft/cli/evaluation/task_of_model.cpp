@@ -59,11 +59,11 @@ std::string learned_task(const std::string& run) {
   return has_examples ? task : std::string();
 }
 
-std::string task_of_model(const std::string& run) {
+std::string task_of_model(const std::string& run, const checkpoint::ModelOnDemand& on_demand) {
   if (std::string learned = learned_task(run); !learned.empty()) {
     return learned;
   }
-  const checkpoint::OpenedModel model = checkpoint::open_model(run);
+  const checkpoint::OpenedModel& model = on_demand.get();
   const std::string name = quote(run, 4096);
   if (model.can(checkpoint::Ability::kWrite)) {
     throw UsageError(concat(name, " holds an encoder-decoder, and does not say what it was trained for"),

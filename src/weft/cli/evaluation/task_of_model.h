@@ -4,12 +4,14 @@
 
 #include <string>
 
+#include "weft/checkpoint/open_model.h"
+
 namespace weft::cli {
 
 /// The task of `weft eval` that the model in the directory `run` learned: that of the run's training.json, else the
-/// task of its head. Errors: UsageError for a model of several tasks or of none, with what to give; those of
-/// checkpoint::open_model().
-std::string task_of_model(const std::string& run);
+/// task of the head of `model`, which is that directory's. Errors: UsageError for a model of several tasks or of none,
+/// with what to give; those of checkpoint::open_model().
+std::string task_of_model(const std::string& run, const checkpoint::ModelOnDemand& model);
 
 /// The task in the training.json of the run that the model is of; empty without one, and for a run of a language model.
 std::string learned_task(const std::string& run);

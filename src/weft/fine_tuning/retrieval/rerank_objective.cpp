@@ -34,9 +34,6 @@ double binary_cross_entropy(double logit, double label) { return softplus(logit)
 
 RerankObjective::RerankObjective(Setup given) : Objective(std::move(given)) {
   require(setup().task.class_weights.empty(), "class_weights are for tasks with labels by name; rerank has none");
-  if (setup().config.head() == head() && setup().config.num_labels() == 1) {
-    cross_ = checkpoint::read_cross_encoder(checkpoint::open_model(setup().directory));
-  }
   sentence_ = checkpoint::read_sentence_directory(setup().directory);
   if (sentence_ && !sentence_->is_cross_encoder()) {
     sentence_.reset();  // an embedder, of which the transformer is taken
@@ -50,11 +47,11 @@ void RerankObjective::add(Split split, const TextGroup& group, ReadSummary& summ
   std::vector<tasks::Document> pairs;
   std::vector<double> values;
   for (const std::string& text : group.positives) {
-    pairs.push_back({cross_.prompt + group.query, text, group.place});
+    pairs.push_back({setup().cross.prompt + group.query, text, group.place});
     values.push_back(score);
   }
   for (const std::string& text : group.negatives) {
-    pairs.push_back({cross_.prompt + group.query, text, group.place});
+    pairs.push_back({setup().cross.prompt + group.query, text, group.place});
     values.push_back(0.0);
   }
   add_rows(split, pairs, summary);  // all of the record or nothing
@@ -151,7 +148,7 @@ std::vector<std::pair<std::string, std::string>> RerankObjective::remarks() cons
 }
 
 void RerankObjective::save(const std::filesystem::path& directory) const {
-  checkpoint::write_cross_encoder(directory, cross_);
+  checkpoint::write_cross_encoder(directory, setup().cross);
   if (sentence_) {
     checkpoint::SentenceDirectory written = *sentence_;
     written.max_seq_length = setup().model.maximum;
@@ -192,7 +189,7 @@ void RerankObjective::keep(const tasks::WindowOutput& output, std::int64_t /*exa
 }
 
 double RerankObjective::score(double logit) const {
-  return checkpoint::score_activation(cross_.activation, setup().model.name).of_score(logit);
+  return checkpoint::score_activation(setup().cross.activation, setup().model.name).of_score(logit);
 }
 
 std::vector<std::vector<std::size_t>> RerankObjective::rows_by_query() const {

@@ -22,7 +22,7 @@ namespace weft::fine_tuning {
 /// where a query has several texts "ndcg_at_10", "mrr_at_10", "map", "recall_at_1" and "recall_at_10" among them.
 class RerankObjective final : public Objective {
  public:
-  /// Errors: kArgument for class weights; those of read_cross_encoder().
+  /// Errors: kArgument for class weights.
   explicit RerankObjective(Setup setup);
 
   models::Head head() const override { return models::Head::kSequenceClassification; }
@@ -63,7 +63,6 @@ class RerankObjective final : public Objective {
 
   const Labels& labels(Split split) const { return labels_[static_cast<std::size_t>(split)]; }
 
-  checkpoint::CrossEncoderSettings cross_;
   std::optional<checkpoint::SentenceDirectory> sentence_;  // what the library wrote of a cross-encoder, or nothing
   bool softmax_ = false;
   bool settled_ = false;  // whether softmax_ is
