@@ -7,6 +7,7 @@
 #include <ATen/ops/randn.h>
 
 #include "support/expect_error.h"
+#include "support/piece_counter.h"
 #include "weft/attention/mechanism.h"
 #include "weft/pattern/build.h"
 
@@ -40,6 +41,32 @@ TEST_F(AttendTest, ADecoderJoinsCausalToAPattern) {
   const pattern::Pattern pattern = pattern::Pattern::parse("window(8)");
   const auto module = make_attention(pattern, {.heads = 4, .head_dim = 16, .causal = true});
   EXPECT_EQ(module->description(), "causal & window(8)");
+}
+
+// 4,096 tokens of 8 heads under a window of 512: 8 * 64 * 9 blocks of 64 x 64, 1.2e9 operations.
+TEST_F(AttendTest, ALongWatchedCallIsComputedInPieces) {
+  const at::NoGradGuard no_graph;
+  for (const char* const expression : {"window(512)", "window(512) | global(1)"}) {
+    const Attend attend_to(expression, {.heads = 8, .head_dim = 32});
+    const at::Tensor x = at::randn({1, 8, 4096, 32});
+    const at::Tensor expected = attend_to(x, x, x);
+    test::PieceCounter counter;
+    const WatchedPieces watched(counter);
+    // A row that sees all keys is cut into other parts, whose sums round differently.
+    EXPECT_TRUE(attend_to(x, x, x).allclose(expected, 1e-5, 1e-6)) << expression;
+    EXPECT_GE(counter.tokens().size(), 5U) << expression;
+    EXPECT_LE(counter.tokens().size(), 64U) << expression;
+  }
+}
+
+TEST_F(AttendTest, AWatchedCallEndsWhereNobodyWaits) {
+  const at::NoGradGuard no_graph;
+  const Attend attend_to("window(512)", {.heads = 8, .head_dim = 32});
+  const at::Tensor x = at::randn({1, 8, 4096, 32});
+  test::PieceCounter counter(2);
+  const WatchedPieces watched(counter);
+  test::expect_error(ErrorKind::kInterrupted, {"nobody waits"}, [&] { attend_to(x, x, x); });
+  EXPECT_LE(counter.tokens().size(), 3U);
 }
 
 TEST_F(AttendTest, WhatDoesNotFitTheSiteIsAnError) {

@@ -16,6 +16,7 @@
 #include <torch/utils.h>
 
 #include "support/expect_error.h"
+#include "support/piece_counter.h"
 #include "support/torch_gradcheck.h"
 #include "weft/layers/activation.h"
 #include "weft/layers/attention/split_heads.h"
@@ -55,6 +56,27 @@ TEST_F(Operators, LinearGivesGradientsOnlyWhereTheyAreAskedFor) {
   apply_linear(x, weight, at::randn({5}, float64())).sum().backward();
   EXPECT_TRUE(x.grad().defined());
   EXPECT_FALSE(weight.grad().defined());
+}
+
+TEST_F(Operators, LinearOverManyRowsIsComputedInPiecesWhereItIsWatched) {
+  const at::NoGradGuard no_graph;
+  Linear linear(512, 256, true, at::TensorOptions(at::kFloat));
+  for (at::Tensor& parameter : linear->parameters()) {
+    parameter.normal_();
+  }
+  linear->eval();
+  const at::Tensor x = at::randn({2, 2000, 512});
+  const at::Tensor expected = linear(x);
+  const at::Tensor activated = linear->activated(x, Activation::kGelu);
+  test::PieceCounter counter;
+  const WatchedPieces watched(counter);
+  // A product of other rows may add in another order.
+  EXPECT_TRUE(linear(x).allclose(expected, 1e-4, 1e-3));
+  EXPECT_GE(counter.tokens().size(), 2U);
+  EXPECT_TRUE(linear->activated(x, Activation::kGelu).allclose(activated, 1e-4, 1e-3));
+  const std::size_t before = counter.tokens().size();
+  linear(x.narrow(1, 0, 200));  // few rows
+  EXPECT_EQ(counter.tokens().size(), before);
 }
 
 TEST_F(Operators, LinearEqualsLibTorch) {

@@ -126,6 +126,20 @@ kernels::AttentionArguments arguments_of(const Call& call, const Held& held, con
   return arguments;
 }
 
+/// What the forward pass of a call multiplies and adds.
+double operations_of(const kernels::AttentionArguments& call) {
+  const pattern::LayoutView& layout = call.layout;
+  double blocks = 0;
+  for (std::int64_t row = 0; row < call.batch && layout.query_blocks > 0; ++row) {
+    for (std::int64_t head = 0; head < call.heads; ++head) {
+      const std::int64_t begin = layout.row(row, head, 0).begin;
+      blocks += static_cast<double>(layout.row(row, head, layout.query_blocks - 1).end - begin);
+    }
+  }
+  const double of_pair = 2.0 * static_cast<double>(call.head_dim + call.value_dim);
+  return blocks * layout.tile_query * layout.tile_key * of_pair;
+}
+
 void check(kernels::Status status, kernels::InstructionSet isa) {
   if (status == kernels::Status::kOutOfMemory) {
     fail(ErrorKind::kUnsupported, "attention: no memory for the workspace of the ", kernels::to_string(isa), " kernel");
@@ -151,7 +165,12 @@ Forward kernel_forward(const Call& call, kernels::InstructionSet isa) {
   Forward forward{
       empty_heads({query.size(0), query.size(1), query.size(2), call.value.size(3)}, query.options()),
       at::empty({query.size(0), query.size(1), query.size(2)}, query.options().dtype(accumulation_type(query)))};
-  check(kernels::fused_forward(isa, arguments_of(call, held, forward), kTorchThreads), isa);
+  const kernels::AttentionArguments arguments = arguments_of(call, held, forward);
+  const ThreadsInPieces in_pieces(pieces_of_call(operations_of(arguments)));
+  check(kernels::fused_forward(isa, arguments, in_pieces.threads()), isa);
+  if (in_pieces.is_cut()) {
+    end_piece();  // before anybody reads the rows of a call that was left
+  }
   return forward;
 }
 

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "weft/core/error.h"
+#include "weft/layers/inference/row_pieces.h"
 #include "weft/layers/precision.h"
 
 namespace weft::layers {
@@ -90,18 +91,24 @@ LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias, const 
 }
 
 at::Tensor LinearImpl::forward(const at::Tensor& x) {
-  return !is_training() && PackedWeight::serves(x, weight_, {}) ? packed_->multiply(x, weight_, bias_, {})
-                                                                : apply_linear(x, weight_, bias_);
+  return in_row_pieces(x, operations_of_row(), [&](const at::Tensor& part) {
+    return !is_training() && PackedWeight::serves(part, weight_, {}) ? packed_->multiply(part, weight_, bias_, {})
+                                                                     : apply_linear(part, weight_, bias_);
+  });
 }
 
 at::Tensor LinearImpl::activated(const at::Tensor& x, Activation activation) {
-  return !is_training() && PackedWeight::serves(x, weight_, activation)
-             ? packed_->multiply(x, weight_, bias_, activation)
-             : activate(apply_linear(x, weight_, bias_), activation);
+  return in_row_pieces(x, operations_of_row(), [&](const at::Tensor& part) {
+    return !is_training() && PackedWeight::serves(part, weight_, activation)
+               ? packed_->multiply(part, weight_, bias_, activation)
+               : activate(apply_linear(part, weight_, bias_), activation);
+  });
 }
 
 LinearRows LinearImpl::rows(std::int64_t begin, std::int64_t count) const {
   return {weight_.narrow(0, begin, count), bias_.defined() ? bias_.narrow(0, begin, count) : bias_};
 }
+
+double LinearImpl::operations_of_row() const { return 2.0 * static_cast<double>(weight_.numel()); }
 
 }  // namespace weft::layers

@@ -52,6 +52,9 @@ class LinearImpl : public torch::nn::Module {
   LinearRows rows(std::int64_t begin, std::int64_t count) const;
 
  private:
+  /// Multiplications and additions of a row.
+  double operations_of_row() const;
+
   at::Tensor weight_;
   at::Tensor bias_;  // undefined without one
   std::unique_ptr<PackedWeight> packed_ = std::make_unique<PackedWeight>();

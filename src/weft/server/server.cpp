@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <sys/resource.h>
+#include <unistd.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -80,12 +81,22 @@ class Server {
   }
 
  private:
+  // The calling thread gives way to the others where there are more of them than processors. The threads of a product
+  // wait for each other: where one of them loses its processor for a moment, all of them stand still.
+  static void step_back() noexcept {
+    constexpr int kNice = 10;  // about a tenth of a processor that others want, all of it where nobody else does
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
+  }
+
   // Until the server ends.
   void compute(const std::function<void()>& listening) {
     LastEnd last_end;  // waits for nobody once the threads have ended
     last_end_ = &last_end;
     std::thread connections([this] { run_until_it_returns("a connection", [this] { io_.run(); }); });
-    std::thread light([this] { run_until_it_returns("work without a model", [this] { light_.run(); }); });
+    std::thread light([this] {
+      step_back();
+      run_until_it_returns("work without a model", [this] { light_.run(); });
+    });
     try {
       listening();
       queue_.run();

@@ -36,6 +36,8 @@ OtherWork::~OtherWork() {
   }
 }
 
+bool work_is_watched() noexcept { return watcher_of_thread != nullptr; }
+
 bool nobody_waits(std::int64_t tokens) noexcept {
   return watcher_of_thread != nullptr && !watcher_of_thread->goes_on(tokens);
 }

@@ -60,6 +60,9 @@ class OtherWork {
   std::vector<StateOfWork*> before_;
 };
 
+/// Whether somebody watches the work of this thread: long steps are then worth cutting.
+bool work_is_watched() noexcept;
+
 /// Behind a piece of `tokens` tokens. Errors: kInterrupted where the watcher says that nobody waits any more.
 void end_piece(std::int64_t tokens = 0);
 
