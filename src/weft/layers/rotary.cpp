@@ -24,7 +24,7 @@ constexpr std::int64_t kRowsOfATask = 256;
 
 /// Element strides of a [B, H, N, D] tensor whose columns are contiguous.
 template <typename Scalar>
-struct Rows {
+struct RotatedRows {
   Scalar* data;
   std::int64_t batch_stride;
   std::int64_t head_stride;
@@ -68,8 +68,8 @@ void rotate_row(const Scalar* __restrict__ x, Scalar* __restrict__ y, const Angl
 
 template <typename Scalar, typename Angle>
 void rotate_rows(const at::Tensor& x, const at::Tensor& y, const Rotation& rotation, bool inverse) {
-  const Rows<const Scalar> input{x.const_data_ptr<Scalar>(), x.stride(0), x.stride(1), x.stride(2)};
-  const Rows<Scalar> output{y.mutable_data_ptr<Scalar>(), y.stride(0), y.stride(1), y.stride(2)};
+  const RotatedRows<const Scalar> input{x.const_data_ptr<Scalar>(), x.stride(0), x.stride(1), x.stride(2)};
+  const RotatedRows<Scalar> output{y.mutable_data_ptr<Scalar>(), y.stride(0), y.stride(1), y.stride(2)};
   const std::int64_t heads = x.size(1);
   const std::int64_t length = x.size(2);
   const std::int64_t half = x.size(3) / 2;
