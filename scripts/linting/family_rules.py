@@ -13,7 +13,7 @@ RULE = "family"
 ROOMS = set("layers models checkpoint data generation training tasks fine_tuning cli".split())
 FOLDER = "src/weft/models/families/"
 LIST = FOLDER + "list.inc"
-ROW = re.compile(r"^\s*WEFT_FAMILY\((\w+)\)", re.MULTILINE)
+ROW = re.compile(r"^\s*WEFT_FAMILY\((\w+)\b", re.MULTILINE)
 OWN = {"weft"}  # a family, a namespace and a program
 COMPARED = re.compile(r"\bmodel_type(?:\(\)|_)?\s*[!=]=|[!=]=\s*(?:\w+(?:\(\))?(?:\.|->|::))*model_type\b")
 INCLUDED = re.compile(r'^\s*#\s*include\s*"weft/models/families/([^/"]+)/')

@@ -7,6 +7,8 @@
 #include "support/expect_error.h"
 #include "support/torch_fixture.h"
 #include "weft/checkpoint/encoder_directory.h"
+#include "weft/models/families/etc/config.h"
+#include "weft/models/families/longformer/config.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -25,9 +27,7 @@ ConvertOptions request(const char* to, std::int64_t length) {
   ConvertOptions options;
   options.to = to;
   options.length = length;
-  options.attention_window = {64};
-  options.block_size = 4;
-  options.random_blocks = 1;
+  options.settings = {{"attention_window", {64}}, {"block_size", 4}, {"num_random_blocks", 1}};
   return options;
 }
 
@@ -60,7 +60,7 @@ TEST(ConvertedTables, RepeatThePositionsAndKeepThoseOfPadding) {
   EXPECT_TRUE(after.narrow(0, 66, 6).equal(before.narrow(0, 2, 6)));
   const at::Tensor local = made->named_parameters()["encoder.layers.1.attention.qkv.weight"];
   EXPECT_TRUE(made->named_parameters()["encoder.layers.1.attention.global_qkv.weight"].equal(local));
-  EXPECT_EQ(made->config().attention_window.size(), 2U);
+  EXPECT_EQ(made->config().own.get<models::LongformerFields>().attention_window.size(), 2U);
 }
 
 TEST(ConvertedHeads, GoAlongWhereTheirLayersAreTheSame) {
@@ -77,7 +77,7 @@ TEST(ConvertedLittleBird, PacksWithTheProjectionsOfTheLayer) {
   for (const char* family : {"bert", "roberta"}) {
     EncoderModel old = source(family);
     ConvertOptions options = request("littlebird", 100);
-    options.latents = 5;
+    options.settings["num_latents"] = 5;
     EncoderModel made = convert_encoder(old, options);
     EXPECT_EQ(made->config().model_type, "littlebird");
     EXPECT_EQ(made->config().maximum_length(), 100);
@@ -102,7 +102,7 @@ TEST(ConvertedLittleBird, PacksWithTheProjectionsOfTheLayer) {
     models::EncoderInput input;
     input.input_ids = test::text_ids(1, 100);
     EXPECT_TRUE(made->forward(input).logits.isfinite().all().item<bool>());
-    options.latents = 33;
+    options.settings["num_latents"] = 33;
     test::expect_error(ErrorKind::kArgument, {"1 to 32 latents", "33"}, [&] { convert_encoder(old, options); });
   }
 }
@@ -111,11 +111,11 @@ TEST(ConvertedEtc, BeginsWithTheWeightsOfTheText) {
   for (const char* family : {"bert", "roberta"}) {
     EncoderModel old = source(family);
     ConvertOptions options = request("etc", 100);
-    options.sentence_end_ids = {5};
+    options.settings["sentence_end_ids"] = {5};
     EncoderModel made = convert_encoder(old, options);
     EXPECT_EQ(made->config().model_type, "etc");
     EXPECT_EQ(made->config().maximum_length(), 100);
-    EXPECT_EQ(made->config().sentence_end_ids, (std::vector<std::int64_t>{5}));
+    EXPECT_EQ(made->config().own.get<models::EtcFields>().sentence_end_ids, (std::vector<std::int64_t>{5}));
     const auto before = old->named_parameters();
     const auto after = made->named_parameters();
     const std::string layer = "encoder.layers.1.";
@@ -146,9 +146,9 @@ TEST(ConvertedAttention, IsThatOfTheNewFamilyOrOneThatIsAskedFor) {
     EXPECT_TRUE(convert_encoder(old, request(to, 64))->config().attention.empty()) << to;
   }
   ConvertOptions options = request("littlebird", 64);
-  options.latents = 3;
+  options.settings["num_latents"] = 3;
   EXPECT_TRUE(convert_encoder(old, options)->named_parameters().contains("encoder.latents"));
-  options.latents = 64;  // not used: the source has 32 positions
+  options.settings["num_latents"] = 64;  // not used: the source has 32 positions
   options.attention = {"window(4)"};
   const EncoderModel asked = convert_encoder(old, options);
   EXPECT_EQ(asked->config().attention, options.attention);

@@ -20,6 +20,7 @@
 #include "weft/checkpoint/encoder_weights.h"
 #include "weft/core/files.h"
 #include "weft/formats/config_json.h"
+#include "weft/models/families/big_bird/config.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -115,7 +116,7 @@ TEST_F(EncoderDirectory, AGraphOfTheAttentionComesAlong) {
   ConvertOptions longer;
   longer.to = "big_bird";
   longer.length = 128;  // the positions of the graph
-  longer.block_size = 4;
+  longer.settings = {{"block_size", 4}};
   save_encoder(folder_ / "longer", convert_encoder(load_encoder(directory_), longer));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "longer/graphs"));
   EXPECT_TRUE(load_encoder(folder_ / "longer")->config().attention.empty());
@@ -356,8 +357,8 @@ TEST_F(EncoderDirectory, OptionsOfTheRunGoIntoTheConfig) {
   options.random_blocks = 2;
   save_encoder(directory_, test::small_encoder(test::small_encoder_config("big_bird"), Head::kNone, options));
   const models::EncoderConfig config = load_encoder_config(directory_);
-  EXPECT_EQ(config.block_size, 2);
-  EXPECT_EQ(config.num_random_blocks, 2);
+  EXPECT_EQ(config.own.get<models::BigBirdFields>().block_size, 2);
+  EXPECT_EQ(config.own.get<models::BigBirdFields>().num_random_blocks, 2);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "support/expect_error.h"
 #include "weft/fine_tuning/masked_text/masked_text_run.h"
 #include "weft/layers/etc/sentence_structure.h"
+#include "weft/models/families/etc/config.h"
 
 namespace weft::fine_tuning {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::int64_t kMask = 99;
 
 models::EncoderConfig with_sentences() {
   models::EncoderConfig config = models::base_config("etc");
-  config.sentence_end_ids = {9};
+  config.own.get<models::EtcFields>().sentence_end_ids = {9};
   return config;
 }
 
@@ -84,7 +85,7 @@ class ContrastiveText : public test::SmallTask {
                              model("classify"));
     const text::HuggingFaceTokenizer tokenizer(directory);
     if (family == "etc") {
-      config.sentence_end_ids = {*tokenizer.find("."), *tokenizer.find("!")};
+      config.own.get<models::EtcFields>().sentence_end_ids = {*tokenizer.find("."), *tokenizer.find("!")};
       checkpoint::save_encoder(directory, models::make_encoder(config, models::Head::kMaskedLanguageModel, 3));
     }
     Json fields = {{"model", directory.string()},

@@ -46,9 +46,8 @@ class SmallTask : public ::testing::Test {
     config.max_position_embeddings = 40;
     config.type_vocab_size = 2;
     config.pad_token_id = 0;
-    config.attention_window = {8};
-    config.block_size = 4;
-    config.num_random_blocks = 1;
+    models::update_fields(config, {{"attention_window", {8}}, {"block_size", 4}, {"num_random_blocks", 1}},
+                          "small task");
     return config;
   }
 

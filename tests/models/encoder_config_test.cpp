@@ -4,7 +4,12 @@
 
 #include "models/small_encoder.h"
 #include "support/expect_error.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/big_bird/config.h"
+#include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/etc/config.h"
+#include "weft/models/families/littlebird/config.h"
+#include "weft/models/families/longformer/config.h"
+#include "weft/models/families/nystromformer/config.h"
 
 namespace weft::models {
 namespace {
@@ -28,19 +33,25 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
   expect_invalid("bert", {"attention of layer 0 is empty"}, [](auto& c) { c.attention = {""}; });
   expect_invalid("roberta", {"pad_token_id"}, [](auto& c) { c.pad_token_id = -1; });
   expect_invalid("roberta", {"max_position_embeddings 2", "padding"}, [](auto& c) { c.max_position_embeddings = 2; });
-  expect_invalid("longformer", {"attention_window", "found 3"}, [](auto& c) { c.attention_window = {2, 2, 2}; });
-  expect_invalid("longformer", {"attention_window", "even", "found 5"}, [](auto& c) { c.attention_window = {5}; });
-  expect_invalid("longformer", {"attention_window", "found 0"}, [](auto& c) { c.attention_window = {0}; });
-  expect_invalid("big_bird", {"block_size"}, [](auto& c) { c.block_size = 0; });
-  expect_invalid("big_bird", {"attention_type"}, [](auto& c) { c.attention_type = "sparse"; });
+  expect_invalid("longformer", {"attention_window", "found 3"},
+                 [](auto& c) { c.own.template get<LongformerFields>().attention_window = {2, 2, 2}; });
+  expect_invalid("longformer", {"attention_window", "even", "found 5"},
+                 [](auto& c) { c.own.template get<LongformerFields>().attention_window = {5}; });
+  expect_invalid("longformer", {"attention_window", "found 0"},
+                 [](auto& c) { c.own.template get<LongformerFields>().attention_window = {0}; });
+  expect_invalid("big_bird", {"block_size"}, [](auto& c) { c.own.template get<BigBirdFields>().block_size = 0; });
+  expect_invalid("big_bird", {"attention_type"},
+                 [](auto& c) { c.own.template get<BigBirdFields>().attention_type = "sparse"; });
   expect_invalid("nystromformer", {"conv_kernel_size", "odd", "-1", "found 4"},
-                 [](auto& c) { c.conv_kernel_size = 4; });
-  expect_invalid("littlebird", {"num_latents", "0"}, [](auto& c) { c.num_latents = 0; });
-  expect_invalid("nystromformer", {"num_landmarks"}, [](auto& c) { c.num_landmarks = 0; });
-  expect_invalid("etc", {"local_radius", "0"}, [](auto& c) { c.local_radius = 0; });
-  expect_invalid("etc", {"hard_edges"}, [](auto& c) { c.hard_edges = "all"; });
+                 [](auto& c) { c.own.template get<NystromformerFields>().conv_kernel_size = 4; });
+  expect_invalid("littlebird", {"num_latents", "0"},
+                 [](auto& c) { c.own.template get<LittleBirdFields>().num_latents = 0; });
+  expect_invalid("nystromformer", {"num_landmarks"},
+                 [](auto& c) { c.own.template get<NystromformerFields>().num_landmarks = 0; });
+  expect_invalid("etc", {"local_radius", "0"}, [](auto& c) { c.own.template get<EtcFields>().local_radius = 0; });
+  expect_invalid("etc", {"hard_edges"}, [](auto& c) { c.own.template get<EtcFields>().hard_edges = "all"; });
   expect_invalid("etc", {"sentence_end_ids", "vocab_size = 40", "found 41"},
-                 [](auto& c) { c.sentence_end_ids = {5, 41}; });
+                 [](auto& c) { c.own.template get<EtcFields>().sentence_end_ids = {5, 41}; });
 }
 
 TEST(EncoderConfig, KnowsThePublishedSizes) {
@@ -61,8 +72,10 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
 
 TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
   std::vector<std::string_view> names;
-  for (const EncoderFamily* family : encoder_families()) {
-    names.push_back(family->model_type);
+  for (const Family* family : encoder_families()) {
+    names.push_back(family->name);
+    EXPECT_EQ(family->encoder->base.model_type, family->name);
+    EXPECT_EQ(family->encoder->defaults.model_type, family->name);
   }
   EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
   EXPECT_EQ(encoder_types(" and "),

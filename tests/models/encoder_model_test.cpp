@@ -15,6 +15,7 @@
 #include "models/small_encoder.h"
 #include "support/expect_error.h"
 #include "support/torch_fixture.h"
+#include "weft/models/families/nystromformer/config.h"
 
 namespace weft::models {
 namespace {
@@ -273,7 +274,8 @@ TEST(NystromformerEncoder, SaysWhereThereAreNoLandmarks) {
   EXPECT_FALSE(computed(small_encoder(config, Head::kNone)).contains("full_attention"));
   EXPECT_EQ(computed(small_encoder(config, Head::kNone)).at("attention"),
             "nystrom(landmarks=6, init=text, iterations=6, conv=5)");
-  config.segment_means_seq_len = config.num_landmarks;
+  auto& own = config.own.get<NystromformerFields>();
+  own.segment_means_seq_len = own.num_landmarks;
   const std::map<std::string, std::string> released = computed(small_encoder(config, Head::kNone));
   EXPECT_EQ(released.at("attention"), "nystrom(landmarks=0, iterations=6, conv=5)");
   EXPECT_NE(released.at("full_attention").find("both 6: softmax over all pairs"), std::string::npos);

@@ -27,6 +27,7 @@
 #include "weft/attention/mechanisms/etc/etc_structure.h"
 #include "weft/layers/etc/etc_companions.h"
 #include "weft/models/encoder/batch.h"
+#include "weft/models/families/etc/config.h"
 
 namespace weft::models {
 namespace {
@@ -62,9 +63,10 @@ std::string name_in_model(std::string name) {
 /// is that of a text and whose row 0 is that of global tokens.
 testing::EtcEncoder reference_of(const EncoderModel& model) {
   const EncoderConfig& config = model->config();
+  const auto& own = config.own.get<EtcFields>();
   testing::EtcConfig etc;
   etc.vocab_size = config.vocab_size;
-  etc.global_vocab_size = config.global_vocab_size;
+  etc.global_vocab_size = own.global_vocab_size;
   etc.segment_types = 2;
   etc.layers = config.num_hidden_layers;
   etc.intermediate_size = config.intermediate_size;
@@ -72,10 +74,10 @@ testing::EtcEncoder reference_of(const EncoderModel& model) {
   etc.attention.hidden_size = config.hidden_size;
   etc.attention.heads = config.num_attention_heads;
   etc.attention.head_dim = config.hidden_size / config.num_attention_heads;
-  etc.attention.radius = config.local_radius;
-  etc.attention.max_distance = config.relative_pos_max_distance;
-  etc.attention.hard_global_to_long = config.hard_edges == "g2l" || config.hard_edges == "both";
-  etc.attention.hard_long_to_global = config.hard_edges == "l2g" || config.hard_edges == "both";
+  etc.attention.radius = own.local_radius;
+  etc.attention.max_distance = own.relative_pos_max_distance;
+  etc.attention.hard_global_to_long = own.hard_edges == "g2l" || own.hard_edges == "both";
+  etc.attention.hard_long_to_global = own.hard_edges == "l2g" || own.hard_edges == "both";
   etc.attention.dropout = 0.0;
   testing::EtcEncoder reference(etc, at::TensorOptions(at::kDouble));
   const at::NoGradGuard without_gradients;
@@ -109,12 +111,13 @@ double gap(const at::Tensor& found, const at::Tensor& expected) {
 TEST(EtcModel, IsTheEncoderOfTheEquations) {
   for (const char* hard : {"none", "g2l", "l2g", "both"}) {
     EncoderConfig config = small_encoder_config("etc");
-    config.hard_edges = hard;
+    config.own.get<EtcFields>().hard_edges = hard;
     EncoderModel model = exact_model(config);
     testing::EtcEncoder reference = reference_of(model);
     const EncoderInput input = two_texts();
     const at::Tensor keep = input.attention_mask.ne(0);
-    const layers::TextStructure text = layers::text_structure(input.input_ids, keep, {.ends = config.sentence_end_ids});
+    const layers::TextStructure text =
+        layers::text_structure(input.input_ids, keep, {.ends = config.own.get<EtcFields>().sentence_end_ids});
     testing::EtcInput same;
     same.ids = input.input_ids;
     same.global_ids = text.global_ids;
@@ -145,8 +148,8 @@ TEST(EtcModel, AGivenStructureIsThatOfTheRule) {
   EncoderModel model = exact_model(config);
   EncoderInput input = two_texts();
   const EncoderOutput by_rule = model->forward(input);
-  const layers::TextStructure text =
-      layers::text_structure(input.input_ids, input.attention_mask.ne(0), {.ends = config.sentence_end_ids});
+  const layers::TextStructure text = layers::text_structure(input.input_ids, input.attention_mask.ne(0),
+                                                            {.ends = config.own.get<EtcFields>().sentence_end_ids});
   input.globals.input_ids = text.global_ids;
   input.globals.mask = text.structure.global_keep.to(at::kLong);
   input.globals.sentence = text.structure.sentence;
@@ -158,7 +161,7 @@ TEST(EtcModel, AGivenStructureIsThatOfTheRule) {
 // Every tensor that may be given reaches the attention: each alone changes what is computed.
 TEST(EtcModel, EveryGivenTensorCounts) {
   EncoderConfig config = small_encoder_config("etc");
-  config.hard_edges = "both";
+  config.own.get<EtcFields>().hard_edges = "both";
   EncoderModel model = exact_model(config);
   EncoderInput input = two_texts();
   input.attention_mask = at::Tensor();

@@ -19,20 +19,23 @@ inline models::EncoderConfig small_encoder_config(const std::string& family) {
   config.hidden_size = 16;
   config.num_hidden_layers = 2;
   config.num_attention_heads = 2;
-  config.attention_head_size = 6;
   config.intermediate_size = 24;
   config.max_position_embeddings = 128;
   config.type_vocab_size = 2;
   config.sep_token_id = 3;
-  config.attention_window = {8, 4};
-  config.block_size = 4;
-  config.num_random_blocks = 1;
-  config.num_landmarks = 6;
-  config.num_latents = 4;
-  config.local_radius = 4;
-  config.relative_pos_max_distance = 3;
-  config.sentence_end_ids = {5, 9};
-  config.conv_kernel_size = 5;
+  // Of these a family takes those that it has.
+  models::update_fields(config,
+                        {{"attention_head_size", 6},
+                         {"attention_window", {8, 4}},
+                         {"block_size", 4},
+                         {"num_random_blocks", 1},
+                         {"num_landmarks", 6},
+                         {"num_latents", 4},
+                         {"local_radius", 4},
+                         {"relative_pos_max_distance", 3},
+                         {"sentence_end_ids", {5, 9}},
+                         {"conv_kernel_size", 5}},
+                        "small encoder");
   config.initializer_range = 0.3;
   config.hidden_dropout_prob = 0.0;
   config.attention_probs_dropout_prob = 0.0;

@@ -22,6 +22,7 @@
 #include "support/expect_error.h"
 #include "support/layers/star_transformer.h"
 #include "support/torch_fixture.h"
+#include "weft/models/families/star_transformer/config.h"
 
 namespace weft::models {
 namespace {
@@ -55,7 +56,7 @@ testing::StarNodes expected_nodes(const EncoderModel& model, const at::Tensor& i
   const Parameters numbers = model->named_parameters();
   testing::StarTransformer star(testing::StarConfig{.hidden_size = config.hidden_size,
                                                     .heads = config.num_attention_heads,
-                                                    .head_dim = config.attention_head_size,
+                                                    .head_dim = config.own.get<StarFields>().attention_head_size,
                                                     .layers = config.num_hidden_layers},
                                 at::TensorOptions(at::kDouble));
   for (auto& parameter : star->named_parameters()) {
@@ -147,7 +148,7 @@ TEST(StarModel, EqualsFastNlp) {
   config.hidden_size = fixture.integer("width");
   config.num_hidden_layers = fixture.integer("layers");
   config.num_attention_heads = fixture.integer("heads");
-  config.attention_head_size = fixture.integer("head_dim");
+  config.own.get<StarFields>().attention_head_size = fixture.integer("head_dim");
   config.intermediate_size = fixture.integer("inner");
   config.max_position_embeddings = fixture.integer("positions");
   config.pad_token_id = -1;
@@ -301,7 +302,8 @@ TEST(StarModel, RefusesWhatItHasNot) {
   refuse({"here", "attention_probs_dropout_prob 0", "0.1"},
          [](auto& config) { config.attention_probs_dropout_prob = 0.1; });
   refuse({"here", "ring and relay", "'full'"}, [](auto& config) { config.attention = {"full"}; });
-  refuse({"here", "attention_head_size", "0"}, [](auto& config) { config.attention_head_size = 0; });
+  refuse({"here", "attention_head_size", "0"},
+         [](auto& config) { config.own.template get<StarFields>().attention_head_size = 0; });
   refuse({"position_embedding_type", "star_transformer"},
          [](auto& config) { config.position_embedding_type = "none"; });
   EncoderOptions options;

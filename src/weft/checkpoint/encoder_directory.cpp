@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "weft/checkpoint/attention_files.h"
-#include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/checkpoint/encoder_weights.h"
 #include "weft/checkpoint/in_file/wrapped_names.h"
@@ -15,7 +14,8 @@
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
 #include "weft/core/version.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/json/encoder_json.h"
 #include "weft/models/stack/seeded_generator.h"
 
 namespace weft::checkpoint {
@@ -29,12 +29,11 @@ std::filesystem::path config_path(const std::filesystem::path& directory) { retu
 
 /// The config as the file's tensors complete it.
 EncoderConfig settle(EncoderConfig config, Head head, const EncoderFile& file, const EncoderLoadOptions& options) {
-  const models::EncoderFamily& family = models::find_family(config.model_type);
   if (!options.labels.empty()) {
     config.id2label = options.labels;
     config.problem_type.clear();
   }
-  config.with_pooler = models::reads_pooler(family, head) || has_pooler(file, config);
+  config.with_pooler = models::reads_pooler(models::head_plan(config, head), head) || has_pooler(file, config);
   if (head == Head::kMaskedLanguageModel && config.tie_word_embeddings && has_untied_decoder(file, config)) {
     config.tie_word_embeddings = false;
   }
@@ -56,7 +55,7 @@ void fill_new_tensors(EncoderModel& model, const EncoderFile& file, const std::v
 
 /// Tensors of a class that nobody published, which are read by nobody here.
 void tell_of_foreign_tensors(const EncoderFile& file, const EncoderConfig& config) {
-  const std::string prefix = concat(models::find_family(config.model_type).base_prefix, ".");
+  const std::string prefix = concat(models::encoder_rules(config).base_prefix, ".");
   std::vector<std::string> foreign;
   for (const formats::TensorInfo& info : file.file.tensors()) {
     if (!info.name.starts_with(prefix) && !is_of_a_head(config, info.name) &&
@@ -87,7 +86,7 @@ void write_encoder(const std::filesystem::path& directory, const EncoderModel& m
   save_tensors(directory / "model.safetensors", encoder_tensors(*model),
                {{"format", "pt"}, {"weft_version", std::string(kVersion)}});
   write_attention_files(directory, *model);
-  write_file_atomically(config_path(directory), formats::print_json(encoder_config_to_json(*model), 2) + "\n");
+  write_file_atomically(config_path(directory), formats::print_json(models::encoder_config_to_json(*model), 2) + "\n");
 }
 
 }  // namespace
@@ -101,9 +100,9 @@ EncoderConfig load_encoder_config(const OpenedModel& directory) { return directo
 EncoderModel load_encoder(const OpenedModel& directory, const EncoderLoadOptions& options) {
   const EncoderConfig& read = directory.encoder_config();
   const Head head = options.head ? *options.head : directory.head();
-  const models::EncoderFamily& family = models::find_family(read.model_type);
+  const models::EncoderRules& rules = models::encoder_rules(read);
   const std::unique_ptr<formats::TensorFile> opened =
-      open_weights(directory.path(), anchors_of(family.names, concat(family.base_prefix, ".")));
+      open_weights(directory.path(), anchors_of(rules.names, concat(rules.base_prefix, ".")));
   EncoderFile file = describe_encoder_file(*opened, read, head);
   file.new_head = options.allow_new_head;
   file.attention = options.encoder.attention;

@@ -44,14 +44,10 @@ void save_encoder(const std::filesystem::path& directory, const models::EncoderM
 
 /// What a BERT or RoBERTa checkpoint becomes.
 struct ConvertOptions {
-  std::string to;                                      ///< longformer, big_bird, littlebird or etc
-  std::int64_t length = 4096;                          ///< longest text; of longformer and big_bird rows of the table
-  std::vector<std::int64_t> attention_window = {512};  ///< longformer
-  std::int64_t block_size = 64;                        ///< big_bird, littlebird
-  std::int64_t random_blocks = 3;                      ///< big_bird
-  std::int64_t latents = 64;                           ///< littlebird
-  std::vector<std::int64_t> sentence_end_ids = {};     ///< etc
-  std::vector<std::string> attention = {};             ///< in place of the family's: one, or one a layer
+  std::string to;              ///< family of the new model
+  std::int64_t length = 4096;  ///< longest text; of a family that has positions, rows of their table
+  formats::Json settings = formats::Json::object();  ///< fields of the new family alone, by their names
+  std::vector<std::string> attention = {};           ///< in place of the family's: one, or one a layer
 };
 
 /// Makes a long encoder from a short one (Beltagy et al. 2020, section 5; Zaheer et al. 2020, section 4): the learned

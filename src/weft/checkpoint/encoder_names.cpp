@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/name_rows.h"
 
 namespace weft::checkpoint {
@@ -14,8 +14,8 @@ namespace {
 using models::EncoderConfig;
 using models::Head;
 
-/// Old names of a layer norm's parameters (TensorFlow's), and where a masked-LM bias may stand besides.
-void add_others(HuggingFaceNames& names, const EncoderConfig& config) {
+/// Old names of a layer norm's parameters (TensorFlow's), and another one that the family's row has.
+void add_others(HuggingFaceNames& names, const models::NameRow& row, bool tied) {
   const std::string& name = names.parts.front();
   const auto with_end = [&](std::string_view end, std::string_view other) {
     return name.substr(0, name.size() - end.size()) + std::string(other);
@@ -24,15 +24,18 @@ void add_others(HuggingFaceNames& names, const EncoderConfig& config) {
     names.alternatives.push_back(with_end("weight", "gamma"));
   } else if (name.ends_with("LayerNorm.bias")) {
     names.alternatives.push_back(with_end("bias", "beta"));
-  } else if (name == "cls.predictions.bias" || name == "lm_head.bias") {
-    const std::string of_decoder = with_end("bias", "decoder.bias");
-    names.alternatives.push_back(of_decoder);
-    if (!config.tie_word_embeddings && !config.body) {
-      // Untied, transformers adds the decoder's own bias, and keeps the other one without using it.
+  }
+  if (!row.other.empty()) {
+    names.alternatives.emplace_back(row.other);
+    if (!tied && row.other_if_untied) {
       std::swap(names.parts.front(), names.alternatives.back());
       names.copies = names.alternatives;
     }
   }
+}
+
+std::string_view without_end(std::string_view name, std::string_view end) {
+  return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : name;
 }
 
 bool starts_with_any(std::string_view name, const std::vector<std::string_view>& beginnings) {
@@ -43,28 +46,34 @@ bool starts_with_any(std::string_view name, const std::vector<std::string_view>&
 }  // namespace
 
 HuggingFaceNames hugging_face_names(const EncoderConfig& config, Head head, std::string_view parameter, bool prefixed) {
-  const models::EncoderFamily& family = models::find_family(config.model_type);
+  const models::EncoderRules& rules = models::encoder_rules(config);
   HuggingFaceNames names;
-  names.parts = models::names_by_rows(family.names, parameter, prefixed ? concat(family.base_prefix, ".") : "", head);
+  names.parts = models::names_by_rows(rules.names, parameter, prefixed ? concat(rules.base_prefix, ".") : "", head);
   if (names.parts.empty()) {
     throw std::logic_error(concat("no Hugging Face name for ", parameter));
   }
-  names.ones = models::ones_by_rows(family.names, parameter, head);
-  add_others(names, config);
+  if (const models::NameRow* const row = models::row_of(rules.names, parameter, head); row != nullptr) {
+    names.ones = row->ones;
+    add_others(names, *row, config.tie_word_embeddings);
+  }
   return names;
 }
 
 bool is_passed_over(const EncoderConfig& config, std::string_view name) {
-  const std::string prefix = concat(models::find_family(config.model_type).base_prefix, ".");
-  const std::string_view bare = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
-  return bare == "embeddings.position_ids" || bare == "embeddings.token_type_ids" || bare.starts_with("pooler.") ||
-         starts_with_any(name, {"cls.seq_relationship.", "cls.predictions.decoder.", "lm_head.decoder."}) ||
-         (config.body && name.find("mask_value_float") != std::string_view::npos) ||  // constants in old files
-         (!config.tie_word_embeddings && !config.body && (name == "cls.predictions.bias" || name == "lm_head.bias"));
+  const models::EncoderRules& rules = models::encoder_rules(config);
+  const std::string prefix = concat(rules.base_prefix, ".");
+  const std::string bare = models::without_number(name.starts_with(prefix) ? name.substr(prefix.size()) : name);
+  // The tied copy of the token table, with its bias, and the bias that counts only with the copy.
+  const models::NameRow* const decoder = models::row_of(rules.names, "head.decoder", Head::kMaskedLanguageModel);
+  const models::NameRow* const bias = models::row_of(rules.names, "head.bias", Head::kMaskedLanguageModel);
+  const bool of_decoder = decoder != nullptr && name.starts_with(without_end(decoder->parts.front(), "weight"));
+  const bool idle_bias =
+      bias != nullptr && bias->other_if_untied && !config.tie_word_embeddings && name == bias->parts.front();
+  return of_decoder || idle_bias || starts_with_any(bare, rules.idle_names);
 }
 
 bool is_of_a_head(const EncoderConfig& config, std::string_view name) {
-  return starts_with_any(name, models::find_family(config.model_type).head_prefixes);
+  return starts_with_any(name, models::encoder_rules(config).head_prefixes);
 }
 
 }  // namespace weft::checkpoint

@@ -7,7 +7,7 @@
 #include "weft/checkpoint/encoder_names.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -16,9 +16,7 @@ using models::EncoderConfig;
 using models::EncoderModelImpl;
 using models::Head;
 
-std::string prefix_of(const EncoderConfig& config) {
-  return concat(models::find_family(config.model_type).base_prefix, ".");
-}
+std::string prefix_of(const EncoderConfig& config) { return concat(models::encoder_rules(config).base_prefix, "."); }
 
 }  // namespace
 
@@ -39,8 +37,7 @@ bool has_pooler(const EncoderFile& file, const EncoderConfig& config) {
   const auto has = [&](const char* parameter) {
     return file.file.find(hugging_face_names(config, Head::kNone, parameter, file.prefixed).parts.front()) != nullptr;
   };
-  return models::find_family(config.model_type).has_pooler(Head::kNone) && has("head.pooler.weight") &&
-         has("head.pooler.bias");
+  return models::encoder_rules(config).has_pooler(Head::kNone) && has("head.pooler.weight") && has("head.pooler.bias");
 }
 
 bool has_untied_decoder(const EncoderFile& file, const EncoderConfig& config) {

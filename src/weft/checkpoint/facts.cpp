@@ -5,7 +5,7 @@
 #include "weft/checkpoint/open_model.h"
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/text/hugging_face/tokenizer_classes.h"
 
 namespace weft::checkpoint {
@@ -22,15 +22,6 @@ inspect::ModelShape layer_shape(std::int64_t width, std::int64_t inner) {
   return shape;
 }
 
-// Numbers that a token has inside of a layer. Of a star_transformer queries, the keys and values of the five things
-// that a token sees, and sums: 13 times the columns of its heads in float32, and as much as 17 times in bfloat16.
-std::int64_t inner_width(const models::EncoderConfig& config) {
-  constexpr std::int64_t kStarRows = 17;
-  const bool is_star = models::find_family(config.model_type).is_star;
-  const std::int64_t columns = is_star ? config.num_attention_heads * config.attention_head_size : 0;
-  return std::max(config.intermediate_size, kStarRows * columns);
-}
-
 Facts facts_of(const models::EncoderConfig& config) {
   const text::TokenizerClass* const usual = text::tokenizer_class_of(config.model_type);
   return {.family = config.model_type,
@@ -41,7 +32,7 @@ Facts facts_of(const models::EncoderConfig& config) {
                     .longest = config.maximum_length(),
                     .limit = config.maximum_length(),
                     .width = config.output_size()},
-          .costs = {.layer = layer_shape(config.hidden_size, inner_width(config))}};
+          .costs = {.layer = layer_shape(config.hidden_size, models::encoder_rules(config).costs(config).inner_width)}};
 }
 
 Facts facts_of(const models::EncoderDecoderConfig& config) {

@@ -9,8 +9,8 @@
 
 #include "weft/core/error.h"
 #include "weft/core/quote.h"
-#include "weft/models/encoder_types.h"
 #include "weft/models/families/reformer/kind.h"
+#include "weft/models/family_names.h"
 
 namespace weft::checkpoint {
 namespace {

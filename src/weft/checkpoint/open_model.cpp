@@ -4,14 +4,12 @@
 
 #include <utility>
 
-#include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_decoder/config_json.h"
 #include "weft/checkpoint/in_file/heads.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/checkpoint/sentence/sentence_directory.h"
 #include "weft/models/families/causal_family.h"
-#include "weft/models/families/reformer/encoder_config_json.h"
-#include "weft/models/families/reformer/kind.h"
+#include "weft/models/families/json/encoder_json.h"
 
 namespace weft::checkpoint {
 
@@ -30,12 +28,7 @@ OpenedModel::OpenedModel(std::filesystem::path directory)
 const models::EncoderConfig& OpenedModel::encoder_config() const {
   if (!encoder_) {
     require_encoder(json_, path_);
-    if (models::is_reformer_encoder(json_)) {
-      encoder_ = models::reformer_encoder_from_json(json_, path_);
-    } else {
-      encoder_ = encoder_config_from_json(json_, (path_ / "config.json").string());
-      encoder_->directory = path_;
-    }
+    encoder_ = models::encoder_config_from_json(json_, (path_ / "config.json").string(), path_);
     choose_head(*encoder_, path_, wanted_);
   }
   return *encoder_;

@@ -73,8 +73,8 @@ CLI::Validator one_of(const std::string& flag, const std::vector<std::string>& n
 bool too_many(const std::vector<std::string_view>& choices);
 
 /// The rules of a field and its default, for help. A default that breaks the rule means that the field must be given.
-template <typename Config, typename Value>
-std::vector<std::string> remarks(const Field<Config, Value>& field) {
+template <typename Value>
+std::vector<std::string> remarks(const FieldRule& field, const Value& otherwise) {
   std::vector<std::string> found;
   if (too_many(field.choices)) {
     found.push_back(joined(field.choices, ", "));
@@ -84,10 +84,9 @@ std::vector<std::string> remarks(const Field<Config, Value>& field) {
   } else if (field.minimum) {
     found.push_back("at least " + short_number(*field.minimum));
   }
-  const Config defaults;
-  const std::string value = describe(defaults.*field.member).default_value;
+  const std::string value = describe(otherwise).default_value;
   try {
-    check_field(field, defaults, "");
+    check_value(field, otherwise, "");
     if (!value.empty()) {
       found.push_back("default " + value);
     }
@@ -99,19 +98,19 @@ std::vector<std::string> remarks(const Field<Config, Value>& field) {
 
 /// The value of a field in help: its choices, NAME where they are too many for that, what kind_of_text() says about its
 /// name, or describe() about its type.
-template <typename Config, typename Value>
-std::string placeholder(const Field<Config, Value>& field) {
+template <typename Value>
+std::string placeholder(const FieldRule& field, const Value& otherwise) {
   if (field.choices.empty()) {
-    const Config defaults;
     const std::string_view kind = kind_of_text(field.name);
-    return kind.empty() ? describe(defaults.*field.member).placeholder : std::string(kind);
+    return kind.empty() ? describe(otherwise).placeholder : std::string(kind);
   }
   return too_many(field.choices) ? "NAME" : joined(field.choices, "|");
 }
 
 /// Adds one field's flag; a value given is checked by the field's own rule and kept in `given`.
-template <typename Config, typename Value>
-void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup& group, formats::Json& given) {
+template <typename Value>
+void add_flag(CLI::App& app, const FieldRule& field, const Value& otherwise, const FlagGroup& group,
+              formats::Json& given) {
   std::string names = flag_name(field.name);
   if (const auto alias = group.aliases.find(field.name); alias != group.aliases.end()) {
     names = flag_name(alias->second) + "," + names;
@@ -119,18 +118,18 @@ void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup
   const std::string flag = names.substr(0, names.find(','));
   note_flag(app, field.name, flag);
   const auto keep = [&given, field, flag](const CLI::results_t& words) {
-    Config probe;
-    parse_value(flag, words, probe.*field.member);
+    Value value{};
+    parse_value(flag, words, value);
     try {
-      check_field(field, probe, "");
+      check_value(field, value, "");
     } catch (const Error& error) {
       // ": name must be ..." becomes "--flag must be ...".
       throw UsageError(flag + std::string(error.what()).substr(2 + field.name.size()), error.hint());
     }
-    given[std::string(field.name)] = probe.*field.member;
+    given[std::string(field.name)] = value;
     return true;
   };
-  std::vector<std::string> said = remarks(field);
+  std::vector<std::string> said = remarks(field, otherwise);
   if (const auto more = group.remarks.find(field.name); more != group.remarks.end()) {
     said.push_back(more->second);
   }
@@ -150,18 +149,30 @@ void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup
     } else {
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
-    option->option_text(placeholder(field))->group(group.title);
+    option->option_text(placeholder(field, otherwise))->group(group.title);
   }
+}
+
+/// The same for a member of a config.
+template <typename Config, typename Value>
+void add_field(CLI::App& app, const Field<Config, Value>& field, const FlagGroup& group, formats::Json& given) {
+  const Config defaults;
+  add_flag(app, field, defaults.*field.member, group, given);
+}
+
+/// Whether a field is a flag in the group.
+inline bool is_flag_in(const FlagGroup& group, std::string_view field) {
+  const auto among = [&](const std::vector<std::string_view>& names) {
+    return std::find(names.begin(), names.end(), field) != names.end();
+  };
+  return !among(group.left_out) && (group.only.empty() || among(group.only));
 }
 
 /// Adds a flag for every field of `Config`. `given` outlives the parse and receives what was given, by field name.
 template <typename Config>
 void add_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
   Config::fields([&](const auto& field) {
-    const auto among = [&](const std::vector<std::string_view>& names) {
-      return std::find(names.begin(), names.end(), field.name) != names.end();
-    };
-    if (!among(group.left_out) && (group.only.empty() || among(group.only))) {
+    if (is_flag_in(group, field.name)) {
       add_field(app, field, group, given);
     }
   });

@@ -11,7 +11,7 @@
 #include "weft/core/system/process_rank.h"
 #include "weft/fine_tuning/mini_batches.h"
 #include "weft/fine_tuning/scoring.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/models/heads/model_scorer.h"
 #include "weft/training/task.h"
 #include "weft/training/text_task.h"
@@ -199,7 +199,7 @@ void EncoderTask::load(const std::filesystem::path& directory) {
 
 std::vector<std::pair<std::string, at::Tensor>> trained_leaves(const models::EncoderModelImpl& model) {
   std::vector<std::pair<std::string, at::Tensor>> result = training::leaves_of(model);
-  if (!models::reads_pooler(models::find_family(model.config().model_type), model.head())) {
+  if (!models::reads_pooler(models::head_plan(model.config(), model.head()), model.head())) {
     std::erase_if(result, [](const auto& leaf) { return leaf.first.starts_with("head.pooler"); });
   }
   return result;

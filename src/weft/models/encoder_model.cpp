@@ -8,6 +8,7 @@
 #include "weft/core/quote.h"
 #include "weft/models/encoder/batch.h"
 #include "weft/models/encoder/passes.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/models/heads/task_head.h"
 #include "weft/models/heads/task_loss.h"
 #include "weft/models/stack/initialize.h"
@@ -26,19 +27,12 @@ struct EncoderCall {
 namespace {
 
 EncoderConfig checked(const EncoderConfig& config, Head head, const EncoderOptions& options) {
-  EncoderConfig asked = config;  // the family's rules hold for options, too
-  if (!options.attention.empty()) {
-    asked.attention = {options.attention};
-  }
-  validate(asked, "model config");
-  if (!find_family(config.model_type).has_head(head)) {
+  check_options(options);
+  validate(with_options(config, options), "model config");  // the family's rules hold for options, too
+  if (!encoder_rules(config).has_head(head)) {
     fail(ErrorKind::kUnsupported, config.model_type, " has no head ", to_string(head), " in transformers");
   }
-  check_options(options);
-  const bool for_big_bird = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
-  require(!for_big_bird || config.model_type == "big_bird",
-          "attention_type, block_size and random_blocks are for big_bird, but the model is ", config.model_type);
-  check_mechanisms(stack_config(config, options), "model config");  // before any tensor
+  check_mechanisms(encoder_rules(config).stack(config, options), "model config");  // before any tensor
   return config;
 }
 
@@ -74,9 +68,11 @@ EncoderModelImpl::EncoderModelImpl(const EncoderConfig& config, Head head, const
     : config_(checked(config, head, encoder)),
       head_(head),
       options_(encoder),
-      stack_(register_module("encoder", std::make_shared<StackImpl>(stack_config(config_, encoder), options))),
-      passes_(std::make_unique<EncoderPasses>(pass_settings(config_, encoder))),
-      top_(register_module("head", std::make_shared<EncoderHeadImpl>(config_, head, options))) {}
+      stack_(register_module("encoder",
+                             std::make_shared<StackImpl>(encoder_rules(config_).stack(config_, encoder), options))),
+      passes_(std::make_unique<EncoderPasses>(encoder_rules(config_).passes(config_, encoder))),
+      top_(register_module("head",
+                           std::make_shared<EncoderHeadImpl>(config_, head, head_plan(config_, head), options))) {}
 
 EncoderModelImpl::~EncoderModelImpl() = default;
 
@@ -146,7 +142,7 @@ void initialize(EncoderModelImpl& model, std::uint64_t seed, std::string_view on
   const EncoderConfig& config = model.config();
   const Initializer initializer{.range = config.initializer_range,
                                 .padding_id = config.pad_token_id,
-                                .padding_position = find_family(config.model_type).skip_padding,
+                                .padding_position = encoder_rules(config).embeddings(config).skip_padding,
                                 .generator = at::detail::createCPUGenerator(seed)};
   initialize(static_cast<torch::nn::Module&>(model), initializer, only);
 }

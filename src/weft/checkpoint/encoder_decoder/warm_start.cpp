@@ -8,8 +8,7 @@
 #include "weft/checkpoint/encoder_decoder/convert.h"
 #include "weft/core/error.h"
 #include "weft/models/encoder/passes.h"
-#include "weft/models/families/family.h"
-#include "weft/models/stack/stack_config.h"
+#include "weft/models/families/encoder_rules.h"
 
 namespace weft::checkpoint {
 namespace {
@@ -20,39 +19,18 @@ using models::EncoderDecoderConfig;
 using models::EncoderModel;
 
 void check_encoder(const EncoderConfig& config) {
-  if (config.body) {
-    fail(ErrorKind::kUnsupported, "an encoder-decoder cannot start from a ", config.model_type,
-         ": its residual connections have two streams, and those of an encoder-decoder one");
-  }
-  if (models::find_family(config.model_type).is_star) {
-    throw Error(ErrorKind::kUnsupported,
-                concat("an encoder-decoder cannot start from a ", config.model_type,
-                       ": its layers are no transformer blocks, and those of an encoder-decoder are"),
-                "start from a bert, roberta or big_bird");
-  }
-  if (config.model_type == "longformer") {
-    throw Error(ErrorKind::kUnsupported,
-                "an encoder-decoder cannot start from a longformer: the projections of its global positions have no "
-                "place there",
-                "convert a bart to led, or start from a roberta with --encoder-attention \"window(512) | global(1)\"");
-  }
+  models::encoder_rules(config).check_start(config);
   if (!config.has_position_table()) {
     throw Error(ErrorKind::kUnsupported,
                 concat("an encoder-decoder cannot start from this ", config.model_type,
                        ": it has no position embeddings, which a decoder needs"),
                 "start from a bert or roberta that has them");
   }
-  if (models::find_family(config.model_type).position_offset > 0) {
-    throw Error(ErrorKind::kUnsupported,
-                concat("an encoder-decoder cannot start from a ", config.model_type,
-                       ": its positions begin behind the first rows of their table, and decoder layers have no place ",
-                       "for its convolutions"),
-                "start from a bert or roberta");
-  }
 }
 
 EncoderDecoderConfig pair_config(const EncoderModel& encoder, const WarmStartOptions& options) {
   const EncoderConfig& from = encoder->config();
+  const models::Blueprint plan = models::blueprint(from, encoder->head(), encoder->options());
   EncoderDecoderConfig config;
   config.vocab_size = from.vocab_size;
   config.d_model = from.hidden_size;
@@ -65,7 +43,7 @@ EncoderDecoderConfig pair_config(const EncoderModel& encoder, const WarmStartOpt
   config.max_source_positions = from.maximum_length();
   config.max_target_positions = options.max_target_positions > 0 ? options.max_target_positions : from.maximum_length();
   config.activation_function = from.hidden_act;
-  config.scale_embedding = from.rescale_embeddings;
+  config.scale_embedding = plan.stack.embeddings.token_scale != 1.0;
   config.layer_norm_eps = from.layer_norm_eps;
   config.init_std = from.initializer_range;
   config.dropout = from.hidden_dropout_prob;
@@ -77,9 +55,9 @@ EncoderDecoderConfig pair_config(const EncoderModel& encoder, const WarmStartOpt
       options.decoder_start_token_id >= 0 ? options.decoder_start_token_id : from.bos_token_id;
   config.tokenizer_class = "huggingface";
   config.directory = encoder->options().attention.empty() ? from.directory : std::filesystem::path();
-  config.encoder_full_until = std::max<std::int64_t>(0, models::pass_settings(from, encoder->options()).full_until);
+  config.encoder_full_until = std::max<std::int64_t>(0, plan.passes.full_until);
   config.encoder_attention.clear();
-  for (const layers::BlockConfig& block : models::stack_config(from, encoder->options()).blocks) {
+  for (const layers::BlockConfig& block : plan.stack.blocks) {
     config.encoder_attention.push_back(block.attention);
   }
   require(config.decoder_layers <= config.encoder_layers, "the decoder starts from the encoder's ",
@@ -115,7 +93,7 @@ EncoderDecoder warm_start(const EncoderModel& encoder, const WarmStartOptions& o
   EncoderDecoder model(config);
   const at::NoGradGuard without_gradients;
   const auto old = encoder->named_parameters();
-  const std::int64_t idle = models::padding_rows(models::find_family(from.model_type), from);
+  const std::int64_t idle = models::padding_rows(from);
   for (auto& parameter : model->named_parameters()) {
     const std::string name = source_name(parameter.key());
     at::Tensor& value = parameter.value();

@@ -13,7 +13,7 @@
 #include "weft/core/joined.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/models/heads/task_head.h"
 
 namespace weft::checkpoint {
@@ -40,13 +40,12 @@ const formats::TensorInfo* find_in(const TensorFile& file, const HuggingFaceName
 /// Whether the file has each tensor of the head, with as many dimensions as the head's. How many labels it scores is
 /// the config's business, but choices have one score and places in a text two.
 bool holds(const TensorFile& file, EncoderConfig config, Head head, bool prefixed) {
-  const models::EncoderFamily& family = models::find_family(config.model_type);
-  if (!family.has_head(head)) {
+  if (!models::encoder_rules(config).has_head(head)) {
     return false;
   }
-  config.with_pooler = models::reads_pooler(family, head);
+  config.with_pooler = models::reads_pooler(models::head_plan(config, head), head);
   config.tie_word_embeddings = true;
-  const models::EncoderHead shape(config, head, at::TensorOptions(at::kMeta));
+  const models::EncoderHead shape(config, head, models::head_plan(config, head), at::TensorOptions(at::kMeta));
   const auto parameters = shape->named_parameters();
   return std::all_of(parameters.begin(), parameters.end(), [&](const auto& parameter) {
     const std::string name = concat("head.", parameter.key());
@@ -74,7 +73,7 @@ bool says_nothing(const EncoderConfig& config) {
     return true;
   }
   const std::string& name = config.architectures.front();
-  const std::string_view prefix = models::find_family(config.model_type).class_name;
+  const std::string_view prefix = models::encoder_rules(config).class_name;
   const auto is = [&](std::string_view suffix) { return name == concat(prefix, suffix); };
   const bool published =
       is("Model") || is("ForPreTraining") || std::any_of(kOtherClasses.begin(), kOtherClasses.end(), is) ||
@@ -98,9 +97,9 @@ bool is_settled(const EncoderConfig& config, std::optional<Head> wanted) {
 
 /// Null where none can be read: whoever needs weights says why.
 std::unique_ptr<TensorFile> weights_if_there(const EncoderConfig& config, const std::filesystem::path& directory) {
-  const models::EncoderFamily& family = models::find_family(config.model_type);
+  const models::EncoderRules& rules = models::encoder_rules(config);
   try {
-    return open_weights(directory, anchors_of(family.names, concat(family.base_prefix, ".")));
+    return open_weights(directory, anchors_of(rules.names, concat(rules.base_prefix, ".")));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kIo) {
       throw;
@@ -147,7 +146,8 @@ std::vector<Head> heads_in_file(const TensorFile& file, const EncoderConfig& con
 }
 
 void choose_head(EncoderConfig& config, const std::filesystem::path& directory, std::optional<Head> wanted) {
-  if ((config.body && !wanted) || is_settled(config, wanted)) {
+  const bool is_listed = models::is_family(config.model_type, models::FamilyKind::kEncoder);
+  if ((!is_listed && !wanted) || is_settled(config, wanted)) {  // another way to open it is the first one
     return;
   }
   const std::unique_ptr<TensorFile> file = weights_if_there(config, directory);

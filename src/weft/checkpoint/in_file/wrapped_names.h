@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "weft/formats/tensor_file.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/name_rows.h"
 
 namespace weft::checkpoint {
 

@@ -19,7 +19,7 @@
 
 #include "weft/cli/bench/timing.h"
 #include "weft/layers/precision.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/training/precision.h"
 
 namespace weft::cli {
@@ -39,20 +39,9 @@ void train_step(models::EncoderModel& model, const models::EncoderInput& input, 
   model->zero_grad();
 }
 
-// [rows, columns] of a layer's product, twice: one for the operations, one for the rate.
-struct Product {
-  std::int64_t inner;
-  std::int64_t outer;
-};
-
-std::vector<Product> layer_products(const models::EncoderConfig& config) {
-  const std::int64_t width = config.hidden_size;
-  if (models::find_family(config.model_type).is_star) {
-    // Keys and values thrice: of the ring's tokens, of their embeddings, and of the tokens as the relay sees them.
-    const std::int64_t columns = config.num_attention_heads * config.attention_head_size;
-    return {{width, columns}, {width, 2 * columns}, {width, 2 * columns}, {width, 2 * columns}, {columns, width}};
-  }
-  return {{width, 3 * width}, {width, width}, {width, config.intermediate_size}, {config.intermediate_size, width}};
+// [inner, outer] of a layer's products, which count twice: one for the operations, one for the rate.
+std::vector<std::pair<std::int64_t, std::int64_t>> layer_products(const models::EncoderConfig& config) {
+  return models::encoder_rules(config).costs(config).products;
 }
 
 // What the timed operators of one thread add up to.
@@ -124,8 +113,8 @@ double product_flops(const models::EncoderModelImpl& model, const ModelCase& cal
   const models::EncoderConfig& config = model.config();
   const auto tokens = static_cast<double>(call.batch * call.length);
   double layer = 0;
-  for (const Product& product : layer_products(config)) {
-    layer += static_cast<double>(product.inner) * static_cast<double>(product.outer);
+  for (const auto& [inner, outer] : layer_products(config)) {
+    layer += static_cast<double>(inner) * static_cast<double>(outer);
   }
   const auto width = static_cast<double>(config.hidden_size);
   const double head = width * width + width * static_cast<double>(config.vocab_size);
@@ -141,12 +130,12 @@ double product_rate(const models::EncoderConfig& config, const ModelCase& call) 
   const c10::InferenceMode no_graph;
   const std::int64_t rows = call.batch * call.length;
   double best = 0;
-  for (const Product& product : layer_products(config)) {
-    const at::Tensor left = at::randn({rows, product.inner}).to(call.dtype);
-    const at::Tensor right = at::randn({product.inner, product.outer}).to(call.dtype);
+  for (const auto& [inner, outer] : layer_products(config)) {
+    const at::Tensor left = at::randn({rows, inner}).to(call.dtype);
+    const at::Tensor right = at::randn({inner, outer}).to(call.dtype);
     const double seconds = best_seconds([&] { layers::product(left, right, call.dtype); }, call.repeats);
-    best = std::max(best, 2.0 * static_cast<double>(rows) * static_cast<double>(product.inner) *
-                              static_cast<double>(product.outer) / seconds);
+    best = std::max(
+        best, 2.0 * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(outer) / seconds);
   }
   return best;
 }

@@ -25,7 +25,8 @@
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/models/families/causal_family.h"
-#include "weft/text/sentences/sentence_ends.h"
+#include "weft/models/families/encoder_rules.h"
+#include "weft/text/hugging_face.h"
 
 namespace weft::cli {
 namespace {
@@ -186,39 +187,41 @@ void convert_attention(const ConvertCommand& command, const AttentionFile& file,
   convert(command, file, directory);
 }
 
-// A flag that the new model does not read.
-void check_given_flags(const formats::Json& given, const ConvertConfig& config) {
-  if (std::ranges::find(models::kEncoderTypes, config.to) == models::kEncoderTypes.end()) {
-    return;  // checkpoint::convert_encoder() says what it makes
+// Fields of the new family that flags give, or its tokeniser. Errors: UsageError for a flag that the new model does not
+// read.
+formats::Json given_settings(const formats::Json& given, const ConvertConfig& config,
+                             const std::filesystem::path& tokenizer) {
+  formats::Json settings = formats::Json::object();
+  if (!models::is_family(config.to, models::FamilyKind::kEncoder)) {
+    return settings;  // checkpoint::convert_encoder() says what it makes
   }
-  models::EncoderConfig made;
-  made.model_type = config.to;
+  models::EncoderConfig made = models::base_config(config.to);
   made.attention = config.attention;
-  using Names = std::pair<const char*, std::string_view>;  // of a flag here and of a field there
+  using Names = std::pair<const char*, const char*>;  // of a flag here and of a field there
   constexpr std::array kSettings{Names{"attention_window", "attention_window"}, Names{"block_size", "block_size"},
                                  Names{"random_blocks", "num_random_blocks"}, Names{"latents", "num_latents"}};
   for (const auto& [name, field] : kSettings) {
     if (given.contains(name)) {
       require_family_setting("weft convert", flag_name(name), field, made);
+      settings[field] = given.at(name);
     }
   }
+  if (const models::EncoderRules& rules = models::encoder_rules(config.to); rules.fit != nullptr) {
+    models::update_fields(made, settings, "weft convert");
+    rules.fit(made, text::HuggingFaceTokenizer(tokenizer), settings);
+    made.own.each([&](const FieldRule& rule, const auto& value) { settings[std::string(rule.name)] = value; });
+  }
+  return settings;
 }
 
 // From a bert or roberta.
 void convert_short_encoder(const ConvertCommand& command, const ConvertConfig& config,
                            const checkpoint::OpenedModel& directory) {
-  check_given_flags(command.given, config);
   checkpoint::ConvertOptions options;
   options.to = config.to;
   options.length = config.length;
-  options.attention_window = config.attention_window;
-  options.block_size = config.block_size;
-  options.random_blocks = config.random_blocks;
-  options.latents = config.latents;
+  options.settings = given_settings(command.given, config, directory.path());
   options.attention = config.attention;
-  if (config.to == "etc") {
-    options.sentence_end_ids = text::sentence_end_ids(text::HuggingFaceTokenizer(directory.path()));
-  }
   const auto sentence = checkpoint::read_sentence_directory(directory.root());
   std::optional<BusyBar> bar("converting");
   const models::EncoderModel source = checkpoint::load_encoder(directory);

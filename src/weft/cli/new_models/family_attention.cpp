@@ -5,12 +5,10 @@
 #include <algorithm>
 
 #include "weft/attention/mechanisms/spec.h"
-#include "weft/checkpoint/encoder_config_json.h"
 #include "weft/cli/failure.h"
 #include "weft/core/log.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/family.h"
-#include "weft/models/stack/stack_config.h"
+#include "weft/models/families/encoder_rules.h"
 
 namespace weft::cli {
 namespace {
@@ -22,18 +20,18 @@ bool knows_positions(const layers::BlockConfig& block) {
 /// Whether a layer does, when nothing replaces the family's own attention.
 bool family_knows_positions(models::EncoderConfig config) {
   config.attention.clear();
-  return knows_positions(models::stack_config(config, {}).blocks.front());
+  return knows_positions(models::encoder_rules(config).stack(config, {}).blocks.front());
 }
 
 }  // namespace
 
 void require_family_setting(std::string_view command, const std::string& flag, std::string_view field,
                             const models::EncoderConfig& config) {
-  if (!checkpoint::family_has_field(config.model_type, field)) {
+  if (!models::encoder_rules(config).has_field(field)) {
     throw UsageError(concat(command, ": ", flag, " is not for the family ", config.model_type),
                      "leave it out, or choose a family that its help names");
   }
-  const auto& replaced = models::find_family(config.model_type).attention_fields;
+  const auto& replaced = models::encoder_rules(config).attention_fields;
   if (!config.attention.empty() && std::find(replaced.begin(), replaced.end(), field) != replaced.end()) {
     throw UsageError(concat(command, ": ", flag, " is a setting of ", config.model_type, "'s own attention, which ",
                             quoted_list(config.attention, 2), " replaces"),
@@ -50,7 +48,7 @@ void warn_of_attention_left(const models::EncoderConfig& source, const models::E
 }
 
 void warn_without_order(const models::EncoderConfig& config) {
-  const auto blocks = models::stack_config(config, {}).blocks;
+  const auto blocks = models::encoder_rules(config).stack(config, {}).blocks;
   if (config.has_position_table() || blocks.empty() || std::any_of(blocks.begin(), blocks.end(), knows_positions)) {
     return;
   }

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "weft/checkpoint/encoder_config_json.h"
 #include "weft/checkpoint/encoder_decoder/directory.h"
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_kind.h"
@@ -13,6 +12,7 @@
 #include "weft/cli/field_flags.h"
 #include "weft/cli/help.h"
 #include "weft/cli/model_argument.h"
+#include "weft/cli/new_models/encoder_fields.h"
 #include "weft/cli/new_models/family_attention.h"
 #include "weft/cli/new_models/init_pair.h"
 #include "weft/cli/output.h"
@@ -20,9 +20,9 @@
 #include "weft/cli/tasks/encoder_flags.h"
 #include "weft/cli/watched_progress.h"
 #include "weft/core/quote.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/json/encoder_json.h"
 #include "weft/text/hugging_face.h"
-#include "weft/text/sentences/sentence_ends.h"
 
 namespace weft::cli {
 namespace {
@@ -94,7 +94,7 @@ models::EncoderConfig first_config(const InitCommand& command) {
   if (!command.family.empty() && json.is_object()) {
     json["model_type"] = command.family;
   }
-  models::EncoderConfig config = checkpoint::encoder_config_from_json(json, quote(file.native(), 4096));
+  models::EncoderConfig config = models::encoder_config_from_json(json, quote(file.native(), 4096));
   // Files that the command line names lie in the working directory.
   config.directory = command.shape.contains("attention") ? std::filesystem::path() : file.parent_path();
   return config;
@@ -113,8 +113,8 @@ void fit_vocabulary(models::EncoderConfig& config, const text::HuggingFaceTokeni
   };
   take("pad_token_id", config.pad_token_id, text::SpecialRole::kPadding);
   take("sep_token_id", config.sep_token_id, text::SpecialRole::kSeparator);
-  if (models::find_family(config.model_type).has_global_tokens && !given.contains("sentence_end_ids")) {
-    config.sentence_end_ids = text::sentence_end_ids(tokenizer);
+  if (const models::EncoderRules& rules = models::encoder_rules(config); rules.fit != nullptr) {
+    rules.fit(config, tokenizer, given);
   }
 }
 
@@ -161,7 +161,7 @@ void run_init(const InitCommand& command) {
     checkpoint::check_model_directory(command.tokenizer);
     fit_vocabulary(config, text::HuggingFaceTokenizer(command.tokenizer), command.shape);
   }
-  formats::update_from_json(config, command.shape, "weft init");
+  models::update_fields(config, command.shape, "weft init");
   check_shape_flags(command.shape, config);
   if (!init.labels.empty()) {
     config.id2label = init.labels;
@@ -200,7 +200,7 @@ void add_init(CLI::App& parent) {
       .option_text("DIR");
   app.add_option("--out", command->out, "model directory to make")->option_text("OUT")->required();
   add_fields<InitConfig>(app, {.title = "Options"}, command->given);
-  add_fields<models::EncoderConfig>(
+  add_encoder_fields(
       app,
       {.title = "Shape (defaults are those of bert; --family and --config have others)", .left_out = {"model_type"}},
       command->shape);

@@ -12,6 +12,7 @@
 #include "weft/checkpoint/encoder_directory.h"
 #include "weft/checkpoint/model_kind.h"
 #include "weft/cli/field_flags.h"
+#include "weft/cli/new_models/encoder_fields.h"
 #include "weft/core/error.h"
 #include "weft/models/families/encoder_decoder_family.h"
 #include "weft/text/hugging_face.h"
@@ -170,7 +171,8 @@ std::vector<std::string_view> pair_fields_left_out() {
   std::vector<std::string_view> names{
       "position_embedding",     "position_offset", "norm_position",      "normalize_embedding", "loss_chunk_size",
       "gradient_checkpointing", "tokenizer_class", "encoder_full_until", "alignment_layer",     "alignment_head"};
-  models::EncoderConfig::fields([&](const auto& field) { names.push_back(field.name); });
+  const std::vector<std::string_view> of_encoders = encoder_field_names();
+  names.insert(names.end(), of_encoders.begin(), of_encoders.end());
   return names;
 }
 

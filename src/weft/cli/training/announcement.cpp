@@ -17,8 +17,8 @@
 #include "weft/core/quote.h"
 #include "weft/data/text_corpus.h"
 #include "weft/models/encoder_model.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/models/language_model.h"
-#include "weft/models/stack/stack_config.h"
 #include "weft/readers/input/file_kind.h"
 #include "weft/readers/media/media_files.h"
 #include "weft/readers/media/wav.h"
@@ -146,7 +146,8 @@ std::string head_text(const fine_tuning::Prepared& prepared) {
 
 // What the settings of an encoder's attention do not do.
 void add_caution_rows(const models::EncoderModel& model, Rows& rows) {
-  const std::vector<layers::BlockConfig> blocks = models::stack_config(model->config(), model->options()).blocks;
+  const std::vector<layers::BlockConfig> blocks =
+      models::encoder_rules(model->config()).stack(model->config(), model->options()).blocks;
   for (auto& row : caution_rows(summarize_attention(blocks, 0))) {
     rows.push_back(std::move(row));
   }

@@ -7,7 +7,7 @@
 #include "weft/core/random.h"
 #include "weft/data/masking.h"
 #include "weft/layers/etc/sentence_structure.h"
-#include "weft/models/encoder/global_tokens.h"
+#include "weft/models/families/etc/global_tokens.h"
 
 namespace weft::fine_tuning {
 namespace {

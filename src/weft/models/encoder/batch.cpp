@@ -2,13 +2,14 @@
 // Checks of a call, its defaults, and its parts by length.
 #include "weft/models/encoder/batch.h"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/ones_like.h>
 
+#include <array>
+#include <utility>
+
 #include "weft/core/error.h"
-#include "weft/models/encoder/global_tokens.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/models/stack/batch_rows.h"
 
 namespace weft::models {
@@ -47,19 +48,6 @@ at::Tensor global_tokens(const at::Tensor& mask, const at::Tensor& globals) {
   return result;
 }
 
-/// bool [R, N]: the tokens up to the first separator; the first token alone where there is none, as `transformers` has
-/// it.
-at::Tensor question_tokens(const at::Tensor& ids, std::int64_t separator) {
-  const at::Tensor end = ids.eq(separator).to(at::kInt).argmax(1, true);
-  return at::arange(ids.size(1), ids.options()).unsqueeze(0).le(end);
-}
-
-/// The same by the places of the texts; all tokens of a row that is one text.
-at::Tensor question_by_places(const at::Tensor& ids, const at::Tensor& places) {
-  const at::Tensor end = places.narrow(1, 0, 1);
-  return at::arange(ids.size(1), ids.options()).unsqueeze(0).le(end).logical_or(end.lt(0));
-}
-
 /// int64 [R, 2], or undefined.
 at::Tensor places_of(const EncoderInput& input) {
   if (!input.pair_places.defined()) {
@@ -73,14 +61,25 @@ at::Tensor places_of(const EncoderInput& input) {
   return input.pair_places.to(input.input_ids.device()).reshape({-1, 2});
 }
 
-void fill_answer_defaults(EncoderBatch& batch, std::int64_t separator, const at::Tensor& places) {
-  const at::Tensor question =
-      places.defined() ? question_by_places(batch.ids, places) : question_tokens(batch.ids, separator);
-  if (!batch.token_types.defined()) {
-    batch.token_types = question.logical_not().to(at::kLong);
+using Named = std::pair<const char*, const at::Tensor*>;
+
+std::array<Named, 8> about_global_tokens(const GlobalInput& input) {
+  return {Named{"global_input_mask", &input.mask},
+          Named{"global_token_type_ids", &input.token_type_ids},
+          Named{"sentence_ids", &input.sentence},
+          Named{"paragraph_ids", &input.paragraph},
+          Named{"linked_ids", &input.linked},
+          Named{"segment_ids", &input.segment},
+          Named{"global_segment_ids", &input.global_segment},
+          Named{"sees_all", &input.sees_all}};
+}
+
+/// Before the family looks at them.
+void check_about_globals(const GlobalInput& input) {
+  for (const auto& [name, tensor] : about_global_tokens(input)) {
+    require(input.input_ids.defined() || !tensor->defined(), name,
+            " is about global tokens: expected global_input_ids beside it");
   }
-  batch.question = question.clone();
-  batch.question.select(1, 0).fill_(false);  // the first token stands for "no answer"
 }
 
 at::Tensor select_rows(const at::Tensor& tensor, const at::Tensor& rows) {
@@ -115,7 +114,6 @@ std::vector<std::vector<std::int64_t>> bound_positions(const EncoderBatch& batch
 }  // namespace
 
 EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInput& input) {
-  const EncoderFamily& family = find_family(config.model_type);
   check_token_ids(config, head, input.input_ids);
   EncoderBatch batch;
   batch.choices = head == Head::kMultipleChoice ? input.input_ids.size(1) : 1;
@@ -124,19 +122,16 @@ EncoderBatch make_batch(const EncoderConfig& config, Head head, const EncoderInp
   const at::Tensor mask = rows_of(input.attention_mask, input.input_ids, "attention_mask");
   batch.keep = mask.defined() ? mask.ne(0) : at::Tensor();
   const at::Tensor places = places_of(input);
-  if (family.deep_answers && head == Head::kQuestionAnswering) {
-    fill_answer_defaults(batch, config.sep_token_id, places);
-  }
+  check_about_globals(input.globals);
+  encoder_rules(config).complete(batch, config, head, input, places);
+  require(batch.companions != nullptr || !input.globals.input_ids.defined(),
+          "global_input_ids are for models with global tokens (etc), but the model is ", config.model_type);
   if (batch.token_types.defined()) {
     batch.token_types = batch.token_types.to(at::kLong);
     check_range(batch.token_types, config.type_vocab_size, "token_type_ids", "type_vocab_size");
   }
-  at::Tensor globals = rows_of(input.global_attention_mask, input.input_ids, "global_attention_mask");
-  if (!globals.defined()) {
-    globals = family.globals(config, head, batch.ids, places);
-  }
-  batch.globals = global_tokens(mask, globals);
-  add_global_tokens(batch, config, input);
+  const at::Tensor given = rows_of(input.global_attention_mask, input.input_ids, "global_attention_mask");
+  batch.globals = global_tokens(mask, given.defined() ? given : batch.globals);
   return batch;
 }
 

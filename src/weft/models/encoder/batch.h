@@ -24,7 +24,7 @@ struct EncoderBatch {
   at::Tensor question;     ///< bool [R, N]: tokens that cannot be an answer (big_bird), or undefined
   std::shared_ptr<const layers::CompanionInput> companions;  ///< of the family's own kind; null: it needs none
   std::int64_t choices = 1;                                  ///< rows that belong together
-  bool short_input = false;  ///< computed with full attention, see EncoderFamily::full_until
+  bool short_input = false;  ///< computed with full attention, see PassSettings::full_until
 };
 
 /// Checks `input` against the tables of `config` and fills in what the family's head fills in. Errors: kArgument naming

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "weft/core/error.h"
-#include "weft/models/families/family.h"
 
 namespace weft::models {
 namespace {
@@ -18,21 +17,6 @@ at::Tensor join_parts(const std::vector<at::Tensor>& hidden, const std::vector<a
 }
 
 }  // namespace
-
-PassSettings pass_settings(const EncoderConfig& config, const EncoderOptions& options) {
-  const EncoderFamily& family = find_family(config.model_type);
-  PassSettings settings;
-  const bool own_attention = replacing_attention(config, options, 0).empty();
-  settings.full_until = own_attention ? family.full_until(config, options) : -1;
-  settings.always_full = own_attention ? family.always_full(config) : std::string();
-  settings.pad_like_hf = options.pad_like_hf;
-  settings.random = options.random;
-  settings.block = options.block_size > 0 ? options.block_size : config.block_size;
-  settings.padding_id = config.pad_token_id;
-  settings.position_rows = config.max_position_embeddings;
-  settings.zeroes_padding = family.zeroes_padding;
-  return settings;
-}
 
 StackOutput EncoderPasses::run(StackImpl& stack, const EncoderBatch& batch, const PassCall& call) {
   const std::int64_t columns = batch.ids.size(1);

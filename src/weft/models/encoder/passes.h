@@ -7,25 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "weft/models/blueprint.h"
 #include "weft/models/encoder/batch.h"
 #include "weft/models/stack/stack.h"
 
 namespace weft::models {
-
-/// Settings of a model for the calls of its stack.
-struct PassSettings {
-  std::int64_t full_until = -1;  ///< tokens of the longest row that is computed with full attention; -1: none is
-  bool pad_like_hf = false;      ///< see EncoderOptions
-  std::string random = {};       ///< big_bird's plan, for computed()
-  std::int64_t block = 1;        ///< that pad_like_hf pads to
-  std::int64_t padding_id = 0;
-  std::int64_t position_rows = 0;  ///< of the position table
-  bool zeroes_padding = false;     ///< see EncoderFamily
-  std::string always_full = {};    ///< see EncoderFamily
-};
-
-/// Of a config that has been validated.
-PassSettings pass_settings(const EncoderConfig& config, const EncoderOptions& options);
 
 /// What one call asks of the stack beyond its batch.
 struct PassCall {

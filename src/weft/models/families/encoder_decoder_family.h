@@ -15,15 +15,9 @@
 #include "weft/layers/block_config.h"
 #include "weft/models/encoder/passes.h"
 #include "weft/models/encoder_decoder_config.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 
 namespace weft::models {
-
-/// A field of EncoderDecoderConfig and what config.json calls it.
-struct FieldName {
-  std::string_view weft;
-  std::string_view hugging_face;
-};
 
 // What families without a rule of their own do.
 void accept_all(const EncoderDecoderConfig& config, std::string_view where);

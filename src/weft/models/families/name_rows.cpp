@@ -72,12 +72,13 @@ std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::st
   return is_own ? std::vector<std::string>{concat(prefix, parameter)} : std::vector<std::string>{};
 }
 
-std::vector<std::int64_t> ones_by_rows(const std::vector<NameRow>& rows, std::string_view parameter,
-                                       std::optional<Head> head) {
+const NameRow* row_of(const std::vector<NameRow>& rows, std::string_view parameter, std::optional<Head> head) {
   const Numbered numbered = take_number(parameter);
   const auto found = std::find_if(rows.begin(), rows.end(),
                                   [&](const NameRow& row) { return rest_of(row, head, numbered.text).has_value(); });
-  return found == rows.end() ? std::vector<std::int64_t>() : found->ones;
+  return found == rows.end() ? nullptr : &*found;
 }
+
+std::string without_number(std::string_view name) { return take_number(name).text; }
 
 }  // namespace weft::models

@@ -21,6 +21,10 @@ struct NameRow {
   std::array<std::string_view, 3> parts;
   std::optional<Head> head = std::nullopt;
   std::vector<std::int64_t> ones = {};  ///< dimensions of size 1 that the file has and Weft has not
+  std::string_view other = {};          ///< a name that a lone part may have, too
+  /// The other name is read first and the first one written as a copy where the head's table is its own: transformers
+  /// adds that bias then, and keeps the other one without using it.
+  bool other_if_untied = false;
 };
 
 /// The parts of the first row that fits `parameter`, with its layer's number and `prefix` filled in; ".weight" and
@@ -28,8 +32,11 @@ struct NameRow {
 std::vector<std::string> names_by_rows(const std::vector<NameRow>& rows, std::string_view parameter,
                                        std::string_view prefix, std::optional<Head> head = std::nullopt);
 
-/// NameRow::ones of the row that fits `parameter`; empty where none does.
-std::vector<std::int64_t> ones_by_rows(const std::vector<NameRow>& rows, std::string_view parameter,
-                                       std::optional<Head> head = std::nullopt);
+/// The row that fits `parameter`; null where none does.
+const NameRow* row_of(const std::vector<NameRow>& rows, std::string_view parameter,
+                      std::optional<Head> head = std::nullopt);
+
+/// A name with its layer's number written as "#".
+std::string without_number(std::string_view name);
 
 }  // namespace weft::models

@@ -6,13 +6,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/max.h>
-#include <ATen/ops/relu.h>
 #include <ATen/ops/tanh.h>
 
 #include <limits>
 #include <tuple>
 
 #include "weft/core/error.h"
+#include "weft/layers/activation.h"
 #include "weft/layers/dropout.h"
 
 namespace weft::models {
@@ -44,6 +44,11 @@ std::int64_t projected_width(const EncoderConfig& config, Head head) {
   }
 }
 
+/// By an activation's name in a HeadPlan.
+at::Tensor activated(const at::Tensor& x, const std::string& name) {
+  return name == "tanh" ? at::tanh(x) : layers::activate(x, layers::parse_activation(name));
+}
+
 /// Half of the relay and the largest number of each column over the tokens of a row [B, D]; of a row without tokens
 /// half of the relay.
 at::Tensor relay_and_largest(const StackOutput& rows, const at::Tensor& keep) {
@@ -60,27 +65,22 @@ at::Tensor relay_and_largest(const StackOutput& rows, const at::Tensor& keep) {
 
 }  // namespace
 
-EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const at::TensorOptions& options)
-    : family_(find_family(config.model_type)),
-      head_(head),
-      dropout_(config.hidden_dropout_prob),
-      classifier_dropout_(family_.drops_by_classifier && config.classifier_dropout >= 0 ? config.classifier_dropout
-                                                                                        : config.hidden_dropout_prob),
-      activation_(layers::parse_activation(family_.hidden_act_in_heads ? config.hidden_act : "gelu")),
-      tanh_(!family_.hidden_act_in_heads) {
+EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const HeadPlan& plan,
+                                 const at::TensorOptions& options)
+    : head_(head), plan_(plan) {
   const std::int64_t width = config.hidden_size;
-  std::int64_t seen = config.output_size();  // columns of what the projection sees
+  std::int64_t seen = plan.width;  // columns of what the projection sees
   const auto linear = [&](const char* name, std::int64_t out) {
     return register_module(name, layers::Linear(seen, out, true, options));
   };
   const auto layer_norm = [&] {
     return register_module("norm", layers::Norm(width, layers::NormConfig{.epsilon = config.layer_norm_eps}, options));
   };
-  if (family_.has_pooler(head) && config.with_pooler) {
+  if (plan.has_pooler) {
     pooler = linear("pooler", width);
   }
   if (head == Head::kMaskedLanguageModel) {
-    if (family_.dense_vocabulary) {
+    if (plan.dense_vocabulary) {
       dense = linear("dense", width);
       norm = layer_norm();
     }
@@ -88,16 +88,15 @@ EncoderHeadImpl::EncoderHeadImpl(const EncoderConfig& config, Head head, const a
                                          : register_parameter("decoder", at::empty({config.vocab_size, seen}, options));
     bias = register_parameter("bias", at::empty({config.vocab_size}, options));
   }
-  if (head == Head::kSequenceClassification && family_.classifier == Classifier::kFirstToken) {
+  if (head == Head::kSequenceClassification && plan_.classifier == Classifier::kFirstToken) {
     dense = linear("dense", width);
     seen = width;
   }
-  if (family_.classifier == Classifier::kRelay && projected_width(config, head) > 0 &&
-      head != Head::kQuestionAnswering) {
+  if (plan_.classifier == Classifier::kRelay && projected_width(config, head) > 0 && head != Head::kQuestionAnswering) {
     dense = linear("dense", config.intermediate_size);
     seen = config.intermediate_size;
   }
-  if (head == Head::kQuestionAnswering && family_.deep_answers) {
+  if (head == Head::kQuestionAnswering && plan.answers == Answers::kFeedForward) {
     feed_forward = register_module("feed_forward", layers::FeedForward(answer_block(config), options));
     norm = layer_norm();
   }
@@ -112,37 +111,41 @@ at::Tensor EncoderHeadImpl::drop(const at::Tensor& x, double probability, std::u
 
 at::Tensor EncoderHeadImpl::pooled(const at::Tensor& hidden) {
   const at::Tensor first = pooler(hidden.select(1, 0));
-  return family_.relu_pooler ? at::relu(first) : at::tanh(first);
+  return activated(first, plan_.pooler_activation);
 }
 
 at::Tensor EncoderHeadImpl::deep_scores(const at::Tensor& x, std::uint64_t seed) {
-  return projection(drop(at::leaky_relu(dense(x)), classifier_dropout_, seed, 1));
+  return projection(drop(at::leaky_relu(dense(x)), plan_.class_dropout, seed, 1));
 }
 
 at::Tensor EncoderHeadImpl::classes(const StackOutput& rows, const at::Tensor& keep, std::uint64_t seed) {
   const at::Tensor& hidden = rows.hidden;
-  if (family_.classifier == Classifier::kRelay) {
+  if (plan_.classifier == Classifier::kRelay) {
     return deep_scores(relay_and_largest(rows, keep), seed);
   }
-  if (family_.classifier == Classifier::kPooled) {
-    return projection(drop(pooled(hidden), classifier_dropout_, seed, 1));
+  if (plan_.classifier == Classifier::kPooled) {
+    return projection(drop(pooled(hidden), plan_.class_dropout, seed, 1));
   }
-  const at::Tensor first = dense(drop(hidden.select(1, 0), classifier_dropout_, seed, 1));
-  const at::Tensor active = tanh_ ? at::tanh(first) : layers::activate(first, activation_);
-  return projection(drop(active, classifier_dropout_, seed, 2));
+  const at::Tensor first = dense(drop(hidden.select(1, 0), plan_.class_dropout, seed, 1));
+  return projection(drop(activated(first, plan_.class_activation), plan_.class_dropout, seed, 2));
 }
 
 at::Tensor EncoderHeadImpl::answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed) {
-  if (!family_.deep_answers) {
-    return projection(hidden);
+  const at::Tensor dropped = drop(hidden, plan_.answer_dropout, seed, 1);
+  if (plan_.answers == Answers::kProjection) {
+    return projection(dropped);
   }
-  const at::Tensor deep = drop(feed_forward(drop(hidden, dropout_, seed, 1)), dropout_, seed, 2);
+  const at::Tensor deep = drop(feed_forward(dropped), plan_.answer_dropout, seed, 2);
   const at::Tensor scores = projection(norm(deep + hidden));
   return question.defined() ? scores - question.to(scores.scalar_type()).mul(kHidden).unsqueeze(2) : scores;
 }
 
 VocabularyScorer EncoderHeadImpl::scorer(const at::Tensor& embedding) const {
-  return {dense, norm, activation_, {decoder.defined() ? decoder : embedding, bias}, 0};
+  return {dense,
+          norm,
+          layers::parse_activation(plan_.vocabulary_activation),
+          {decoder.defined() ? decoder : embedding, bias},
+          0};
 }
 
 EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBatch& batch, const at::Tensor& embedding,
@@ -162,8 +165,8 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
       output.logits = classes(rows, batch.keep, seed);
       break;
     case Head::kTokenClassification:
-      output.logits = family_.classifier == Classifier::kRelay ? deep_scores(hidden, seed)
-                                                               : projection(drop(hidden, classifier_dropout_, seed, 1));
+      output.logits = plan_.classifier == Classifier::kRelay ? deep_scores(hidden, seed)
+                                                             : projection(drop(hidden, plan_.tag_dropout, seed, 1));
       break;
     case Head::kQuestionAnswering: {
       const at::Tensor scores = answers(hidden, batch.question, seed);
@@ -172,14 +175,11 @@ EncoderOutput EncoderHeadImpl::forward(const StackOutput& rows, const EncoderBat
       break;
     }
     case Head::kMultipleChoice: {
-      if (family_.classifier == Classifier::kRelay) {
+      if (plan_.classifier == Classifier::kRelay) {
         output.logits = classes(rows, batch.keep, seed).view({-1, batch.choices});
         break;
       }
-      // BERT alone drops here by its classifier's rate.
-      const double own = family_.classifier == Classifier::kPooled ? classifier_dropout_ : dropout_;
-      const double rate = family_.relu_pooler ? 0.0 : own;
-      output.logits = projection(drop(pooled(hidden), rate, seed, 1)).view({-1, batch.choices});
+      output.logits = projection(drop(pooled(hidden), plan_.choice_dropout, seed, 1)).view({-1, batch.choices});
       break;
     }
   }

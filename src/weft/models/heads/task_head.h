@@ -6,12 +6,11 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
-#include "weft/layers/activation.h"
 #include "weft/layers/feed_forward.h"
 #include "weft/layers/linear.h"
 #include "weft/layers/norm.h"
+#include "weft/models/blueprint.h"
 #include "weft/models/encoder/batch.h"
-#include "weft/models/families/family.h"
 #include "weft/models/heads/vocabulary_head.h"
 #include "weft/models/stack/stack.h"
 
@@ -21,7 +20,7 @@ namespace weft::models {
 class EncoderHeadImpl : public torch::nn::Module {
  public:
   /// Storage only.
-  EncoderHeadImpl(const EncoderConfig& config, Head head, const at::TensorOptions& options);
+  EncoderHeadImpl(const EncoderConfig& config, Head head, const HeadPlan& plan, const at::TensorOptions& options);
 
   /// What the stack gives for `batch`, the token embedding [V, D], the call's dropout seed.
   EncoderOutput forward(const StackOutput& rows, const EncoderBatch& batch, const at::Tensor& embedding,
@@ -33,7 +32,7 @@ class EncoderHeadImpl : public torch::nn::Module {
   layers::Linear dense{nullptr};   ///< D -> hidden: before the vocabulary, or the classes (kFirstToken); D ->
                                    ///< intermediate before labels and choices (kRelay)
   layers::Norm norm{nullptr};      ///< behind dense before the vocabulary; behind feed_forward
-  layers::FeedForward feed_forward{nullptr};  ///< of deep answers
+  layers::FeedForward feed_forward{nullptr};  ///< of Answers::kFeedForward
   layers::Linear projection{nullptr};         ///< to labels, 1 (choices) or 2 (answers)
   at::Tensor decoder;                         ///< [V, D] unless tied
   at::Tensor bias;                            ///< [V]
@@ -46,12 +45,8 @@ class EncoderHeadImpl : public torch::nn::Module {
   at::Tensor answers(const at::Tensor& hidden, const at::Tensor& question, std::uint64_t seed);
   at::Tensor drop(const at::Tensor& x, double probability, std::uint64_t seed, std::int64_t site) const;
 
-  const EncoderFamily& family_;
   Head head_;
-  double dropout_;             ///< of hidden states on their way into a head
-  double classifier_dropout_;  ///< the same where the family has a rate of its own
-  layers::Activation activation_;
-  bool tanh_;  ///< classes pass through tanh instead of the activation
+  HeadPlan plan_;
 };
 TORCH_MODULE(EncoderHead);
 

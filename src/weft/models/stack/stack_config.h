@@ -13,7 +13,6 @@
 namespace weft::models {
 
 struct TransformerConfig;
-struct EncoderConfig;
 struct EncoderOptions;
 struct EncoderDecoderConfig;
 
@@ -44,7 +43,6 @@ void check_mechanisms(const StackConfig& config, std::string_view where);
 
 // Of a config that has been validated.
 StackConfig stack_config(const TransformerConfig& config);
-StackConfig stack_config(const EncoderConfig& config, const EncoderOptions& options);
 StackConfig encoder_stack(const EncoderDecoderConfig& config, const EncoderOptions& options);
 StackConfig decoder_stack(const EncoderDecoderConfig& config);
 

@@ -42,6 +42,15 @@ void read_hugging_face_field(const formats::Json& json, const std::string& where
   formats::read_value(several ? json.front() : json, where, value);
 }
 
+/// A field as it is written: null for -1 where that means none, one number for a window of all layers, of which
+/// transformers takes a list only when it has one for each.
+inline formats::Json hugging_face_value(std::string_view field, formats::Json value) {
+  if (may_be_null(field) && value < 0) {
+    return nullptr;
+  }
+  return field == "attention_window" && value.size() == 1 ? value.front() : value;
+}
+
 /// As config.json calls it: "float32", "bfloat16", "float16" or "float64".
 inline const char* dtype_text(at::ScalarType dtype) {
   switch (dtype) {

@@ -5,11 +5,12 @@
 #include <string_view>
 
 #include "weft/models/families/causal_family.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 #include "weft/models/families/name_rows.h"
 #include "weft/models/families/reformer/config_json.h"
 #include "weft/models/families/reformer/kind.h"
 #include "weft/models/families/reformer/like_transformers.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
@@ -22,7 +23,8 @@ bool is_surplus(std::string_view name) {
 WeightMap reformer_weights(const TransformerConfig&) {
   return {.names = [](const std::string& parameter) -> HuggingFaceNames {
             const std::string name = parameter.starts_with("head.") ? parameter : "encoder." + parameter;
-            return {.parts = names_by_rows(reformer_family().names, name, "reformer.", Head::kMaskedLanguageModel)};
+            return {.parts =
+                        names_by_rows(reformer_family().encoder->names, name, "reformer.", Head::kMaskedLanguageModel)};
           },
           .may_be_surplus = is_surplus,
           .takes_float64 = true};

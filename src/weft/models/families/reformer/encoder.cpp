@@ -1,14 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reformer (Kitaev et al. 2020) as an encoder with a head for a task: local and hashed layers between reversible
 // residual connections, whose two streams end beside each other. Its stack is that of Weft's own models.
-#include "weft/models/families/family.h"
+#include "weft/core/error.h"
+#include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/reformer/config.h"
+#include "weft/models/families/reformer/encoder_config_json.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
 
-bool reformer_has_pooler(Head) { return false; }
+const ReformerEncoderFields& own_of(const EncoderConfig& config) { return config.own.get<ReformerEncoderFields>(); }
 
-bool reformer_has_head(Head head) { return head != Head::kTokenClassification && head != Head::kMultipleChoice; }
+void check_reformer(const EncoderConfig& config, std::string_view where) { validate(reformer_body(config, {}), where); }
+
+StackConfig reformer_stack(const EncoderConfig& config, const EncoderOptions& options) {
+  return stack_config(reformer_body(config, options));
+}
+
+layers::EmbeddingsConfig reformer_embeddings(const EncoderConfig& config) {
+  return stack_config(own_of(config).body).embeddings;
+}
+
+HeadPlan reformer_head(const EncoderConfig& config) {
+  HeadPlan plan = first_token_head(config);
+  plan.width = own_of(config).body.output_size();
+  plan.dense_vocabulary = false;
+  plan.vocabulary_activation = "gelu";
+  plan.class_activation = "tanh";
+  return plan;
+}
+
+void refuse_reformer(const EncoderConfig& config) {
+  fail(ErrorKind::kUnsupported, "an encoder-decoder cannot start from a ", config.model_type,
+       ": its residual connections have two streams, and those of an encoder-decoder one");
+}
 
 // Of a decoder's head, too: there it is called head.weight.
 std::vector<NameRow> reformer_names() {
@@ -30,41 +56,50 @@ std::vector<NameRow> reformer_names() {
       {"encoder.norm", {"~encoder.layer_norm"}},
       {"head.decoder", {"lm_head.decoder.weight"}, Head::kMaskedLanguageModel},
       {"head.weight", {"lm_head.decoder.weight"}, Head::kMaskedLanguageModel},
-      {"head.bias", {"lm_head.bias"}, Head::kMaskedLanguageModel},
+      {.weft = "head.bias",
+       .parts = {"lm_head.bias"},
+       .head = Head::kMaskedLanguageModel,
+       .other = "lm_head.decoder.bias"},
       {"head.dense", {"classifier.dense"}, Head::kSequenceClassification},
       {"head.projection", {"classifier.out_proj"}, Head::kSequenceClassification},
       {"head.projection", {"qa_outputs"}, Head::kQuestionAnswering},
   };
 }
 
-EncoderFamily make_reformer() {
-  EncoderFamily family;
-  family.model_type = "reformer";
-  family.class_name = "Reformer";
-  family.base_prefix = "reformer";
-  family.names = reformer_names();
-  family.head_prefixes = {"lm_head.", "classifier.", "qa_outputs."};
-  family.own_fields = {"classifier_dropout"};
-  family.base.model_type = "reformer";
-  family.defaults = family.base;
-  family.hidden_act_in_heads = false;
-  family.dense_vocabulary = false;
-  family.classifier = Classifier::kFirstToken;
-  family.has_head = reformer_has_head;
-  family.has_pooler = reformer_has_pooler;
-  return family;
+EncoderRules reformer_rules() {
+  EncoderRules rules;
+  rules.class_name = "Reformer";
+  rules.base_prefix = "reformer";
+  rules.names = reformer_names();
+  rules.head_prefixes = {"lm_head.", "classifier.", "qa_outputs."};
+  rules.base.model_type = "reformer";
+  rules.base.own = OwnFields(ReformerEncoderFields{});
+  rules.defaults = rules.base;
+  rules.heads = {Head::kNone, Head::kMaskedLanguageModel, Head::kSequenceClassification, Head::kQuestionAnswering};
+  rules.check = check_reformer;
+  rules.embeddings = reformer_embeddings;
+  rules.stack = reformer_stack;
+  rules.head = reformer_head;
+  rules.check_start = refuse_reformer;
+  // Constants in old files.
+  rules.idle_names.push_back("encoder.layers.#.attention.self_attention.mask_value_float");
+  rules.idle_names.push_back("encoder.layers.#.attention.self_attention.self_mask_value_float");
+  rules.from_json = reformer_encoder_from_json;
+  rules.to_json = reformer_encoder_to_json;
+  return rules;
 }
 
 }  // namespace
 
-const EncoderFamily& reformer_family() {
-  static const EncoderFamily family = make_reformer();
+const Family& reformer_family() {
+  static const EncoderRules rules = reformer_rules();
+  static const Family family{.name = "reformer", .model_type = "reformer", .encoder = &rules};
   return family;
 }
 
 EncoderConfig reformer_config(const TransformerConfig& body) {
   EncoderConfig config;
-  config.model_type = reformer_family().model_type;
+  config.model_type = reformer_family().name;
   config.vocab_size = body.vocab_size;
   config.hidden_size = body.hidden_size;
   config.num_hidden_layers = body.num_hidden_layers;
@@ -79,8 +114,20 @@ EncoderConfig reformer_config(const TransformerConfig& body) {
   config.initializer_range = body.initializer_range;
   config.tie_word_embeddings = body.tie_word_embeddings;
   config.directory = body.directory;
-  config.body = body;
+  config.own = OwnFields(ReformerEncoderFields{body});
   return config;
+}
+
+TransformerConfig reformer_body(const EncoderConfig& config, const EncoderOptions& options) {
+  TransformerConfig body = own_of(config).body;
+  if (!options.attention.empty()) {
+    body.attention = {options.attention};
+    body.directory.clear();
+  } else if (!config.attention.empty()) {
+    body.attention = config.attention;
+    body.directory = config.directory;
+  }
+  return body;
 }
 
 }  // namespace weft::models

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "weft/core/error.h"
-#include "weft/models/families/family.h"
 #include "weft/models/families/json/hugging_face_fields.h"
 #include "weft/models/families/json/labels.h"
+#include "weft/models/families/reformer/config.h"
 #include "weft/models/families/reformer/config_json.h"
 
 namespace weft::models {
@@ -28,21 +28,20 @@ Json number_or_null(std::int64_t number) { return number < 0 ? Json() : Json(num
 
 }  // namespace
 
-EncoderConfig reformer_encoder_from_json(const Json& json, const std::filesystem::path& directory) {
-  const std::string where = (directory / "config.json").string();
+EncoderConfig reformer_encoder_from_json(const Json& json, std::string_view given,
+                                         const std::filesystem::path& directory) {
+  const std::string where(given);
   EncoderConfig config = reformer_config(reformer_from_json(json, directory));
   config.eos_token_id = 2;  // transformers' own where the text is silent
   read_field(json, where, "pad_token_id", config.pad_token_id);
   read_field(json, where, "bos_token_id", config.bos_token_id);
   read_field(json, where, "eos_token_id", config.eos_token_id);
   read_field(json, where, "classifier_dropout", config.classifier_dropout);
-  read_labels(config, json, where);
-  validate(config, where);
   return config;
 }
 
 Json reformer_encoder_to_json(const EncoderConfig& config, Head head) {
-  Json json = reformer_to_json(body_of(config, {}));
+  Json json = reformer_to_json(reformer_body(config, {}));
   json["architectures"] = {architecture_name(config.model_type, head)};
   for (const auto& [name, id] : {std::pair<const char*, std::int64_t>{"pad_token_id", config.pad_token_id},
                                  {"bos_token_id", config.bos_token_id},

@@ -10,7 +10,8 @@
 namespace weft::models {
 
 /// Errors: those of reformer_from_json(); kFormat or kArgument for labels.
-EncoderConfig reformer_encoder_from_json(const formats::Json& json, const std::filesystem::path& directory);
+EncoderConfig reformer_encoder_from_json(const formats::Json& json, std::string_view where,
+                                         const std::filesystem::path& directory);
 
 /// Of a config whose attention is settled. Errors: those of reformer_to_json().
 formats::Json reformer_encoder_to_json(const EncoderConfig& config, Head head);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RoBERTa (Liu et al. 2019): BERT whose positions pass over padding, with heads of its own.
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
-
-bool roberta_has_pooler(Head head) { return head == Head::kNone || head == Head::kMultipleChoice; }
 
 EncoderConfig roberta_base() {
   EncoderConfig config;
@@ -29,12 +28,29 @@ EncoderConfig roberta_defaults() {
   return config;
 }
 
+layers::EmbeddingsConfig roberta_embeddings(const EncoderConfig& config) {
+  layers::EmbeddingsConfig embeddings = bert_embeddings(config);
+  embeddings.skip_padding = true;
+  return embeddings;
+}
+
+HeadPlan roberta_head(const EncoderConfig& config) {
+  HeadPlan plan = first_token_head(config);
+  plan.vocabulary_activation = "gelu";
+  plan.class_activation = "tanh";
+  return plan;
+}
+
 std::vector<NameRow> roberta_names() {
   return with_encoder_names({
       {"head.pooler", {"~pooler.dense"}},
       {"head.dense", {"lm_head.dense"}, Head::kMaskedLanguageModel},
       {"head.norm", {"lm_head.layer_norm"}, Head::kMaskedLanguageModel},
-      {"head.bias", {"lm_head.bias"}, Head::kMaskedLanguageModel},
+      {.weft = "head.bias",
+       .parts = {"lm_head.bias"},
+       .head = Head::kMaskedLanguageModel,
+       .other = "lm_head.decoder.bias",
+       .other_if_untied = true},
       {"head.decoder", {"lm_head.decoder.weight"}, Head::kMaskedLanguageModel},
       {"head.dense", {"classifier.dense"}, Head::kSequenceClassification},
       {"head.projection", {"classifier.out_proj"}, Head::kSequenceClassification},
@@ -43,27 +59,25 @@ std::vector<NameRow> roberta_names() {
   });
 }
 
-EncoderFamily make_roberta() {
-  EncoderFamily family;
-  family.model_type = "roberta";
-  family.class_name = "Roberta";
-  family.base_prefix = "roberta";
-  family.base = roberta_base();
-  family.defaults = roberta_defaults();
-  family.skip_padding = true;
-  family.hidden_act_in_heads = false;
-  family.classifier = Classifier::kFirstToken;
-  family.names = roberta_names();
-  family.head_prefixes = {"lm_head.", "classifier.", "qa_outputs."};
-  family.own_fields = {"classifier_dropout"};
-  family.has_pooler = roberta_has_pooler;
-  return family;
+EncoderRules roberta_rules() {
+  EncoderRules rules;
+  rules.class_name = "Roberta";
+  rules.base_prefix = "roberta";
+  rules.base = roberta_base();
+  rules.defaults = roberta_defaults();
+  rules.embeddings = roberta_embeddings;
+  rules.head = roberta_head;
+  rules.names = roberta_names();
+  rules.head_prefixes = {"lm_head.", "classifier.", "qa_outputs."};
+  rules.pooled_heads = {Head::kNone, Head::kMultipleChoice};
+  return rules;
 }
 
 }  // namespace
 
-const EncoderFamily& roberta_family() {
-  static const EncoderFamily family = make_roberta();
+const Family& roberta_family() {
+  static const EncoderRules rules = roberta_rules();
+  static const Family family{.name = "roberta", .model_type = "roberta", .layers_of = "roberta", .encoder = &rules};
   return family;
 }
 

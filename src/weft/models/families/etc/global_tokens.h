@@ -10,10 +10,10 @@ namespace weft::models {
 /// Sentences and paragraphs of ids int64 [R, N] by the rule of `config`; keep bool [R, N], or undefined: all.
 layers::TextStructure structure_by_rule(const EncoderConfig& config, const at::Tensor& ids, const at::Tensor& keep);
 
-/// Fills in the companions of a batch whose ids and mask are there, for a family that has
-/// global tokens. Without given ones each sentence has one (layers::text_structure), and its text is looked at before
-/// it was masked. Errors: kArgument naming the tensor and what is wrong with it, and for any other family that is given
-/// global tokens.
-void add_global_tokens(EncoderBatch& batch, const EncoderConfig& config, const EncoderInput& input);
+/// Fills in the companions of a batch whose ids and mask are there (EncoderRules::complete).
+/// Without given ones each sentence has one (layers::text_structure), and its text is looked at before it was masked.
+/// Errors: kArgument naming the tensor and what is wrong with it.
+void add_global_tokens(EncoderBatch& batch, const EncoderConfig& config, Head head, const EncoderInput& input,
+                       const at::Tensor& places);
 
 }  // namespace weft::models

@@ -1,34 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call gives, checked one tensor after the other, or a walk over its ids.
-#include "weft/models/encoder/global_tokens.h"
+#include "weft/models/families/etc/global_tokens.h"
 
-#include <array>
 #include <memory>
 #include <utility>
 
 #include "weft/attention/mechanisms/etc/etc_structure.h"
 #include "weft/core/error.h"
 #include "weft/layers/etc/etc_companions.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/etc/config.h"
 #include "weft/models/stack/batch_rows.h"
 
 namespace weft::models {
 namespace {
 
 using attention::EtcStructure;
-
-using Named = std::pair<const char*, const at::Tensor*>;
-
-std::array<Named, 8> about_global_tokens(const GlobalInput& input) {
-  return {Named{"global_input_mask", &input.mask},
-          Named{"global_token_type_ids", &input.token_type_ids},
-          Named{"sentence_ids", &input.sentence},
-          Named{"paragraph_ids", &input.paragraph},
-          Named{"linked_ids", &input.linked},
-          Named{"segment_ids", &input.segment},
-          Named{"global_segment_ids", &input.global_segment},
-          Named{"sees_all", &input.sees_all}};
-}
 
 /// A given tensor of these sizes as int64 [R, columns]; undefined stays so.
 at::Tensor given_rows(const at::Tensor& tensor, at::IntArrayRef sizes, const char* name) {
@@ -61,7 +47,7 @@ void add_given(EncoderBatch& batch, const EncoderConfig& config, const EncoderIn
               ids.sizes().slice(0, ids.dim() - 1) == text.slice(0, text.size() - 1),
           "global_input_ids must be int64 with the rows of input_ids ", text, " and at least one token each, found ",
           ids.scalar_type(), ' ', ids.sizes());
-  check_range(ids, config.global_vocab_size, "global_input_ids", "global_vocab_size");
+  check_range(ids, config.own.get<EtcFields>().global_vocab_size, "global_input_ids", "global_vocab_size");
   const at::IntArrayRef globals = ids.sizes();
   const std::int64_t count = globals.back();
   auto companions = std::make_shared<layers::EtcCompanions>();
@@ -102,22 +88,17 @@ void add_by_rule(EncoderBatch& batch, const EncoderConfig& config, const Encoder
 }  // namespace
 
 layers::TextStructure structure_by_rule(const EncoderConfig& config, const at::Tensor& ids, const at::Tensor& keep) {
+  const auto& own = config.own.get<EtcFields>();
   return layers::text_structure(
       ids, keep,
-      {.ends = config.sentence_end_ids, .paragraph_ends = config.paragraph_end_ids, .room = config.max_global_tokens});
+      {.ends = own.sentence_end_ids, .paragraph_ends = own.paragraph_end_ids, .room = own.max_global_tokens});
 }
 
-void add_global_tokens(EncoderBatch& batch, const EncoderConfig& config, const EncoderInput& input) {
-  const bool has_them = find_family(config.model_type).has_global_tokens;
-  const bool given = input.globals.input_ids.defined();
-  require(has_them || !given, "global_input_ids are for models with global tokens (etc), but the model is ",
-          config.model_type);
-  for (const auto& [name, tensor] : about_global_tokens(input.globals)) {
-    require(given || !tensor->defined(), name, " is about global tokens: expected global_input_ids beside it");
-  }
-  if (has_them && given) {
+void add_global_tokens(EncoderBatch& batch, const EncoderConfig& config, Head, const EncoderInput& input,
+                       const at::Tensor&) {
+  if (input.globals.input_ids.defined()) {
     add_given(batch, config, input);
-  } else if (has_them) {
+  } else {
     add_by_rule(batch, config, input);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of the parameters of the source.
-#include "weft/checkpoint/etc/first_values.h"
+#include "weft/models/families/etc/first_values.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros_like.h>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
 
 using Copied = std::pair<std::string_view, std::string_view>;
@@ -24,7 +24,7 @@ constexpr std::array kCopies{
 
 }  // namespace
 
-at::Tensor first_value_of_etc(const std::string& name, const at::Tensor& target, const models::EncoderModel& source) {
+at::Tensor first_value_of_etc(const std::string& name, const at::Tensor& target, const EncoderModel& source) {
   const auto old = source->named_parameters();
   if (name.find(".attention.mechanism.") != std::string::npos) {
     return at::zeros_like(target);
@@ -41,4 +41,4 @@ at::Tensor first_value_of_etc(const std::string& name, const at::Tensor& target,
   return {};
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies and slices of the parameters of the source.
-#include "weft/checkpoint/littlebird/first_values.h"
+#include "weft/models/families/littlebird/first_values.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -9,16 +9,16 @@
 #include <array>
 #include <string_view>
 
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 namespace {
 
 using Parameters = torch::OrderedDict<std::string, at::Tensor>;
 
 /// [count, hidden].
-at::Tensor first_latents(const Parameters& old, const models::EncoderConfig& config, std::int64_t count) {
-  const std::int64_t padding = models::padding_rows(models::find_family(config.model_type), config);
+at::Tensor first_latents(const Parameters& old, const EncoderConfig& config, std::int64_t count) {
+  const std::int64_t padding = padding_rows(config);
   const at::Tensor numbers = at::arange(count, at::TensorOptions(at::kLong));
   const at::Tensor places = (numbers * config.maximum_length()).floor_divide(count) + padding;
   const at::Tensor rows = old["encoder.embeddings.positions"].index_select(0, places) +
@@ -44,8 +44,7 @@ constexpr std::array kOrigins{
 
 }  // namespace
 
-at::Tensor first_value_of_littlebird(const std::string& name, const at::Tensor& target,
-                                     const models::EncoderModel& source) {
+at::Tensor first_value_of_littlebird(const std::string& name, const at::Tensor& target, const EncoderModel& source) {
   const Parameters old = source->named_parameters();
   if (name == "encoder.latents") {
     return first_latents(old, source->config(), target.size(0));
@@ -62,4 +61,4 @@ at::Tensor first_value_of_littlebird(const std::string& name, const at::Tensor& 
   return {};
 }
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

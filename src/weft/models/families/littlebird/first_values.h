@@ -7,13 +7,12 @@
 
 #include "weft/models/encoder_model.h"
 
-namespace weft::checkpoint {
+namespace weft::models {
 
 /// The parameter `name` of a LittleBird made from `source`, a BERT or RoBERTa with `target` of its shape: the
 /// projections and the norm of packing are those with which the same layer of `source` attends; latent k of n is what
 /// the embeddings give for the mean token at position k P / n of the P that `source` has. Undefined for every other
 /// parameter. No more latents than positions.
-at::Tensor first_value_of_littlebird(const std::string& name, const at::Tensor& target,
-                                     const models::EncoderModel& source);
+at::Tensor first_value_of_littlebird(const std::string& name, const at::Tensor& target, const EncoderModel& source);
 
-}  // namespace weft::checkpoint
+}  // namespace weft::models

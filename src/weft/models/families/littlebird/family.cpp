@@ -3,7 +3,10 @@
 // window, with learned slopes for distances in place of position embeddings. No directory of it was published and
 // transformers does not have it: class and tensors have the names that one would expect, and Weft alone reads them.
 #include "weft/core/error.h"
-#include "weft/models/families/family.h"
+#include "weft/models/families/encoder_rules.h"
+#include "weft/models/families/littlebird/config.h"
+#include "weft/models/families/littlebird/first_values.h"
+#include "weft/models/families/rows.h"
 
 namespace weft::models {
 namespace {
@@ -13,11 +16,13 @@ EncoderConfig littlebird_base() {
   config.model_type = "littlebird";
   config.max_position_embeddings = 4096;  // a limit without a table
   config.position_embedding_type = "none";
+  config.own = OwnFields(LittleBirdFields{});
   return config;
 }
 
 std::string littlebird_attention(const EncoderConfig& config, const EncoderOptions&, std::int64_t) {
-  return concat("little_bird(block=", config.block_size, ", latents=", config.num_latents, ")");
+  const auto& own = config.own.get<LittleBirdFields>();
+  return concat("little_bird(block=", own.block_size, ", latents=", own.num_latents, ")");
 }
 
 std::vector<NameRow> littlebird_names() {
@@ -31,29 +36,30 @@ std::vector<NameRow> littlebird_names() {
       {"encoder.layers.#.attention.mechanism.beta", {"~encoder.layer.#.attention.self.beta"}},
       {"encoder.layers.#.attention.mechanism.gamma", {"~encoder.layer.#.attention.self.gamma"}},
   };
-  const std::vector<NameRow>& of_bert = bert_family().names;
+  const std::vector<NameRow>& of_bert = bert_family().encoder->names;
   names.insert(names.end(), of_bert.begin(), of_bert.end());
   return names;
 }
 
-EncoderFamily make_littlebird() {
-  EncoderFamily family = bert_family();
-  family.model_type = "littlebird";
-  family.class_name = "LittleBird";
-  family.base_prefix = "littlebird";
-  family.base = littlebird_base();
-  family.defaults = family.base;
-  family.names = littlebird_names();
-  family.own_fields = {"classifier_dropout", "position_embedding_type", "block_size", "num_latents"};
-  family.attention_fields = {"block_size", "num_latents"};
-  family.attention = littlebird_attention;
-  return family;
+EncoderRules littlebird_rules() {
+  EncoderRules rules = *bert_family().encoder;
+  rules.class_name = "LittleBird";
+  rules.base_prefix = "littlebird";
+  rules.base = littlebird_base();
+  rules.defaults = rules.base;
+  rules.names = littlebird_names();
+  rules.attention_fields = {"block_size", "num_latents"};
+  rules.adapt = adapt_nothing;
+  rules.attention = littlebird_attention;
+  rules.first_value = first_value_of_littlebird;
+  return rules;
 }
 
 }  // namespace
 
-const EncoderFamily& littlebird_family() {
-  static const EncoderFamily family = make_littlebird();
+const Family& littlebird_family() {
+  static const EncoderRules rules = littlebird_rules();
+  static const Family family{.name = "littlebird", .model_type = "littlebird", .encoder = &rules};
   return family;
 }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each family's own fields stand where its config.json has them.
+#include "weft/cli/new_models/encoder_fields.h"
+
+#include <algorithm>
+#include <string>
+
+#include "weft/core/joined.h"
+#include "weft/models/families/encoder_rules.h"
+
+namespace weft::cli {
+namespace {
+
+/// Calls visit(rule, value) for the fields that families have alone and write behind `shared`, each name once.
+template <typename Visitor>
+void each_own_field(std::string_view shared, const Visitor& visit) {
+  std::vector<std::string_view> seen;
+  for (const models::Family* family : models::encoder_families()) {
+    if (family->encoder->own_fields_after != shared) {
+      continue;
+    }
+    family->encoder->base.own.each([&](const FieldRule& rule, const auto& value) {
+      if (std::find(seen.begin(), seen.end(), rule.name) == seen.end()) {
+        seen.push_back(rule.name);
+        visit(rule, value);
+      }
+    });
+  }
+}
+
+}  // namespace
+
+void add_encoder_fields(CLI::App& app, const FlagGroup& group, formats::Json& given) {
+  models::EncoderConfig::fields([&](const auto& field) {
+    if (is_flag_in(group, field.name)) {
+      add_field(app, field, group, given);
+    }
+    each_own_field(field.name, [&](FieldRule rule, const auto& value) {
+      const std::string help = concat(rule.help, " (", joined(models::families_with(rule.name), ", "), ")");
+      rule.help = help;
+      add_flag(app, rule, value, group, given);
+    });
+  });
+}
+
+std::vector<std::string_view> encoder_field_names() {
+  std::vector<std::string_view> names;
+  models::EncoderConfig::fields([&](const auto& field) {
+    names.push_back(field.name);
+    each_own_field(field.name, [&](const FieldRule& rule, const auto&) { names.push_back(rule.name); });
+  });
+  return names;
+}
+
+}  // namespace weft::cli

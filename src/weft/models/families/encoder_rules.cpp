@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// What families share, and the plan of one.
+#include "weft/models/families/encoder_rules.h"
+
+#include <algorithm>
+
+#include "weft/core/error.h"
+#include "weft/core/joined.h"
+#include "weft/core/quote.h"
+
+namespace weft::models {
+namespace {
+
+/// Where the field is there with a value of that type.
+template <typename Value>
+void set_own(OwnFields& own, std::string_view name, const Value& given) {
+  own.each([&](const FieldRule& rule, auto& value) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Value>) {
+      if (rule.name == name) {
+        value = given;
+      }
+    }
+  });
+}
+
+layers::BlockConfig block_of(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
+  const EncoderRules& rules = encoder_rules(config);
+  const std::string given = replacing_attention(config, options, layer);
+  layers::BlockConfig block;
+  block.layer = layer;
+  block.hidden_size = config.hidden_size;
+  block.heads = config.num_attention_heads;
+  block.key_value_heads = config.num_attention_heads;
+  block.intermediate_size = config.intermediate_size;
+  block.maximum_length = config.max_position_embeddings;
+  block.attention = given.empty() ? rules.attention(config, options, layer) : given;
+  // What was asked for beside the config names files where it was asked.
+  block.directory = options.attention.empty() ? config.directory : std::filesystem::path();
+  block.self_attention = rules.self_attention(config, options, !given.empty());
+  block.activation = config.hidden_act;
+  block.norm_first = false;
+  block.norm.epsilon = config.layer_norm_eps;
+  block.dropout = config.hidden_dropout_prob;
+  block.attention_dropout = config.attention_probs_dropout_prob;
+  return block;
+}
+
+bool is_among(const std::vector<Head>& heads, Head head) {
+  return std::find(heads.begin(), heads.end(), head) != heads.end();
+}
+
+/// For messages, which keep a reference to it.
+std::string_view how_to_have_no_positions(const EncoderRules& rules) {
+  static const std::string others =
+      concat("as ", in_words(families_with("position_embedding_type"), " and "), " can be");
+  return rules.has_field("position_embedding_type") ? "position_embedding_type none" : std::string_view(others);
+}
+
+}  // namespace
+
+std::string_view EncoderRules::name_of(std::string_view field) const {
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const FieldName& named) { return named.weft == field; });
+  return found == fields.end() ? field : found->hugging_face;
+}
+
+bool EncoderRules::has_field(std::string_view field) const {
+  bool shared = false;
+  EncoderConfig::fields([&](const auto& known) { shared = shared || known.name == field; });
+  return shared ? !name_of(field).empty() : base.own.has(field);
+}
+
+bool EncoderRules::has_head(Head head) const { return is_among(heads, head); }
+bool EncoderRules::has_pooler(Head head) const { return is_among(pooled_heads, head); }
+
+std::vector<const Family*> encoder_families() {
+  std::vector<const Family*> found;
+  for (const std::string_view name : kEncoderTypes) {
+    found.push_back(find_family(name));
+  }
+  return found;
+}
+
+const EncoderRules& encoder_rules(std::string_view name) {
+  const Family* const family = find_family(name);
+  if (family == nullptr || family->encoder == nullptr) {
+    fail(ErrorKind::kArgument, "model_type must be one of ", encoder_types(", "), ", found ", quote(name));
+  }
+  return *family->encoder;
+}
+
+std::vector<std::string_view> families_with(std::string_view field) {
+  std::vector<std::string_view> names;
+  for (const Family* family : encoder_families()) {
+    if (family->encoder->has_field(field)) {
+      names.push_back(family->name);
+    }
+  }
+  return names;
+}
+
+std::vector<NameRow> with_encoder_names(std::vector<NameRow> own) {
+  std::vector<NameRow> names = {
+      {"encoder.embeddings.tokens", {"~embeddings.word_embeddings.weight"}},
+      {"encoder.embeddings.positions", {"~embeddings.position_embeddings.weight"}},
+      {"encoder.embeddings.token_types", {"~embeddings.token_type_embeddings.weight"}},
+      {"encoder.embeddings.norm", {"~embeddings.LayerNorm"}},
+      {"encoder.layers.#.attention.qkv",
+       {"~encoder.layer.#.attention.self.query", "~encoder.layer.#.attention.self.key",
+        "~encoder.layer.#.attention.self.value"}},
+      {"encoder.layers.#.attention.output", {"~encoder.layer.#.attention.output.dense"}},
+      {"encoder.layers.#.attention_norm", {"~encoder.layer.#.attention.output.LayerNorm"}},
+      {"encoder.layers.#.feed_forward.up", {"~encoder.layer.#.intermediate.dense"}},
+      {"encoder.layers.#.feed_forward.down", {"~encoder.layer.#.output.dense"}},
+      {"encoder.layers.#.feed_forward_norm", {"~encoder.layer.#.output.LayerNorm"}},
+  };
+  names.insert(names.end(), own.begin(), own.end());
+  return names;
+}
+
+void check_heads(const EncoderConfig& config, std::string_view where) {
+  require(config.hidden_size % config.num_attention_heads == 0, where, ": hidden_size ", config.hidden_size,
+          " is not divisible by num_attention_heads ", config.num_attention_heads);
+}
+
+layers::EmbeddingsConfig bert_embeddings(const EncoderConfig& config) {
+  layers::EmbeddingsConfig embeddings;
+  embeddings.vocab_size = config.vocab_size;
+  embeddings.hidden_size = config.hidden_size;
+  embeddings.maximum_length = config.max_position_embeddings;
+  embeddings.positions = config.has_position_table() ? layers::PositionKind::kLearned : layers::PositionKind::kNone;
+  embeddings.norm = layers::NormConfig{.epsilon = config.layer_norm_eps};
+  embeddings.dropout = config.hidden_dropout_prob;
+  embeddings.token_types = config.type_vocab_size;
+  embeddings.padding_id = config.pad_token_id;
+  return embeddings;
+}
+
+std::string full_attention(const EncoderConfig&, const EncoderOptions&, std::int64_t) { return "full"; }
+layers::SelfAttentionFactory plain_layer(const EncoderConfig&, const EncoderOptions&, bool) { return {}; }
+
+StackConfig transformer_stack(const EncoderConfig& config, const EncoderOptions& options) {
+  const EncoderRules& rules = encoder_rules(config);
+  StackConfig stack;
+  stack.embeddings = rules.embeddings(config);
+  stack.no_positions = how_to_have_no_positions(rules);
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    stack.blocks.push_back(block_of(config, options, layer));
+  }
+  return stack;
+}
+
+HeadPlan bert_head(const EncoderConfig& config) {
+  const bool own_rate = config.classifier_dropout >= 0 && encoder_rules(config).has_field("classifier_dropout");
+  HeadPlan plan;
+  plan.width = config.hidden_size;
+  plan.vocabulary_activation = config.hidden_act;
+  plan.class_activation = config.hidden_act;
+  plan.class_dropout = own_rate ? config.classifier_dropout : config.hidden_dropout_prob;
+  plan.tag_dropout = plan.class_dropout;
+  plan.choice_dropout = plan.class_dropout;
+  return plan;
+}
+
+HeadPlan first_token_head(const EncoderConfig& config) {
+  HeadPlan plan = bert_head(config);
+  plan.classifier = Classifier::kFirstToken;
+  plan.choice_dropout = config.hidden_dropout_prob;  // BERT alone drops there by its classifier's rate
+  return plan;
+}
+
+PassSettings one_pass(const EncoderConfig& config, const EncoderOptions& options) {
+  PassSettings settings;
+  settings.pad_like_hf = options.pad_like_hf;
+  settings.padding_id = config.pad_token_id;
+  settings.position_rows = config.max_position_embeddings;
+  return settings;
+}
+
+Costs transformer_costs(const EncoderConfig& config) {
+  const std::int64_t width = config.hidden_size;
+  const std::int64_t inner = config.intermediate_size;
+  return {inner, {{width, 3 * width}, {width, width}, {width, inner}, {inner, width}}};
+}
+
+void complete_nothing(EncoderBatch&, const EncoderConfig&, Head, const EncoderInput&, const at::Tensor&) {}
+void adapt_nothing(EncoderConfig&) {}
+at::Tensor no_first_value(const std::string&, const at::Tensor&, const EncoderModel&) { return {}; }
+void accept_as_start(const EncoderConfig&) {}
+
+Blueprint blueprint(const EncoderConfig& config, Head head, const EncoderOptions& options) {
+  const EncoderRules& rules = encoder_rules(config);
+  return {rules.stack(config, options), head_plan(config, head), rules.passes(config, options)};
+}
+
+HeadPlan head_plan(const EncoderConfig& config, Head head) {
+  const EncoderRules& rules = encoder_rules(config);
+  HeadPlan plan = rules.head(config);
+  plan.has_pooler = config.with_pooler && rules.has_pooler(head);
+  return plan;
+}
+
+std::int64_t padding_rows(const EncoderConfig& config) {
+  const layers::EmbeddingsConfig embeddings = encoder_rules(config).embeddings(config);
+  return embeddings.skip_padding ? embeddings.padding_id + 1 : 0;
+}
+
+std::string replacing_attention(const EncoderConfig& config, const EncoderOptions& options, std::int64_t layer) {
+  if (!options.attention.empty() || config.attention.empty()) {
+    return options.attention;
+  }
+  return config.attention.size() == 1 ? config.attention.front() : config.attention.at(static_cast<std::size_t>(layer));
+}
+
+EncoderConfig with_options(const EncoderConfig& config, const EncoderOptions& options) {
+  EncoderConfig asked = config;
+  if (!options.attention.empty()) {
+    asked.attention = {options.attention};
+  }
+  const bool asks = !options.attention_type.empty() || options.block_size > 0 || options.random_blocks >= 0;
+  require(!asks || encoder_rules(config).has_field("attention_type"),
+          "attention_type, block_size and random_blocks are for ", in_words(families_with("attention_type"), " and "),
+          ", but the model is ", config.model_type);
+  if (!options.attention_type.empty()) {
+    set_own(asked.own, "attention_type", options.attention_type);
+  }
+  if (options.block_size > 0) {
+    set_own(asked.own, "block_size", options.block_size);
+  }
+  if (options.random_blocks >= 0) {
+    set_own(asked.own, "num_random_blocks", options.random_blocks);
+  }
+  return asked;
+}
+
+bool reads_pooler(const HeadPlan& plan, Head head) {
+  return (head == Head::kMultipleChoice && plan.classifier != Classifier::kRelay) ||
+         (head == Head::kSequenceClassification && plan.classifier == Classifier::kPooled);
+}
+
+}  // namespace weft::models
