@@ -47,7 +47,8 @@ TEST_P(ConvertEncoder, ShortTextsGiveTheSameScores) {
 
 INSTANTIATE_TEST_SUITE_P(Pairs, ConvertEncoder,
                          ::testing::Values(std::pair{"bert", "longformer"}, std::pair{"bert", "big_bird"},
-                                           std::pair{"roberta", "longformer"}, std::pair{"roberta", "big_bird"}));
+                                           std::pair{"roberta", "longformer"}, std::pair{"roberta", "big_bird"},
+                                           std::pair{"xlm-roberta", "longformer"}, std::pair{"camembert", "big_bird"}));
 
 TEST(ConvertedTables, RepeatThePositionsAndKeepThoseOfPadding) {
   EncoderModel old = source("roberta");
@@ -61,6 +62,11 @@ TEST(ConvertedTables, RepeatThePositionsAndKeepThoseOfPadding) {
   const at::Tensor local = made->named_parameters()["encoder.layers.1.attention.qkv.weight"];
   EXPECT_TRUE(made->named_parameters()["encoder.layers.1.attention.global_qkv.weight"].equal(local));
   EXPECT_EQ(made->config().own.get<models::LongformerFields>().attention_window.size(), 2U);
+}
+
+TEST(ConvertedModels, AreMadeOfThoseWithTheLayersOfBertOrRoberta) {
+  test::expect_error(ErrorKind::kArgument, {"bert or roberta", "distilbert"},
+                     [] { convert_encoder(source("distilbert"), request("longformer", 64)); });
 }
 
 TEST(ConvertedHeads, GoAlongWhereTheirLayersAreTheSame) {

@@ -24,7 +24,7 @@ at::Tensor some_tokens(std::int64_t rows, std::int64_t length) {
 
 TEST(WarmStart, TheEncoderComputesWhatItComputedAndTheDecoderBeginsWithIt) {
   const at::NoGradGuard without_gradients;
-  for (const char* family : {"bert", "roberta", "big_bird"}) {
+  for (const char* family : {"bert", "roberta", "big_bird", "distilbert"}) {
     models::EncoderConfig config = test::small_encoder_config(family);
     models::EncoderModel encoder = test::small_encoder(config, models::Head::kNone);
     WarmStartOptions options;

@@ -140,8 +140,8 @@ TEST_F(EncoderDirectory, AnExpressionBesideTheConfigReadsTheWorkingDirectory) {
 }
 
 TEST_F(EncoderDirectory, KeepsEveryBitOfEveryFamily) {
-  for (const char* family :
-       {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc", "star_transformer"}) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc",
+                             "star_transformer", "xlm-roberta", "camembert", "distilbert"}) {
     save(family, Head::kTokenClassification);
     expect_loads();
     EXPECT_TRUE(open_model(directory_).can(Ability::kRead));

@@ -16,6 +16,8 @@ SMALL = ["--num-hidden-layers", "2", "--hidden-size", "32", "--num-attention-hea
 FAMILIES = {
     "bert": ("bert", ["--max-position-embeddings", "62"]),
     "roberta": ("roberta", ["--max-position-embeddings", "64"]),
+    "xlm-roberta": ("xlm_roberta", ["--max-position-embeddings", "64"]),
+    "distilbert": ("bert", ["--max-position-embeddings", "62"]),
     "longformer": ("roberta", ["--max-position-embeddings", "64", "--attention-window", "8"]),
     "littlebird": ("bert", ["--max-position-embeddings", "62", "--block-size", "4", "--num-latents", "3"]),
     "etc": ("bert", ["--max-position-embeddings", "62", "--local-radius", "6"]),

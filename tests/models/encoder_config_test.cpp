@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules between the fields of an EncoderConfig, heads by name, published sizes.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "models/small_encoder.h"
@@ -10,6 +12,7 @@
 #include "weft/models/families/littlebird/config.h"
 #include "weft/models/families/longformer/config.h"
 #include "weft/models/families/nystromformer/config.h"
+#include "weft/text/hugging_face/tokenizer_classes.h"
 
 namespace weft::models {
 namespace {
@@ -55,8 +58,8 @@ TEST(EncoderConfig, RefusesWhatDoesNotGoTogether) {
 }
 
 TEST(EncoderConfig, KnowsThePublishedSizes) {
-  for (const char* family :
-       {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc", "star_transformer"}) {
+  for (const char* family : {"bert", "roberta", "longformer", "big_bird", "nystromformer", "littlebird", "etc",
+                             "star_transformer", "xlm-roberta", "camembert", "distilbert"}) {
     EXPECT_NO_THROW(validate(base_config(family), family));
   }
   EXPECT_EQ(base_config("bert").maximum_length(), 512);
@@ -67,6 +70,8 @@ TEST(EncoderConfig, KnowsThePublishedSizes) {
   EXPECT_EQ(base_config("littlebird").maximum_length(), 4096);
   EXPECT_EQ(base_config("etc").maximum_length(), 4096);
   EXPECT_EQ(base_config("star_transformer").maximum_length(), 512);
+  EXPECT_EQ(base_config("xlm-roberta").maximum_length(), 512);
+  EXPECT_EQ(base_config("distilbert").maximum_length(), 512);
   test::expect_error(ErrorKind::kArgument, {"longformer", "'gpt2'"}, [] { base_config("gpt2"); });
 }
 
@@ -79,7 +84,17 @@ TEST(EncoderTypes, AreThoseOfTheFamilyTable) {
   }
   EXPECT_EQ(names, std::vector<std::string_view>(kEncoderTypes.begin(), kEncoderTypes.end()));
   EXPECT_EQ(encoder_types(" and "),
-            "bert, roberta, longformer, big_bird, nystromformer, littlebird, etc and star_transformer");
+            "bert, roberta, longformer, big_bird, nystromformer, littlebird, etc, star_transformer, xlm-roberta, "
+            "camembert and distilbert");
+}
+
+// The room of text has that table, and sees none of models.
+TEST(EncoderTypes, HaveTheTokeniserClassesThatNameThem) {
+  for (const text::TokenizerClass& row : text::tokenizer_classes()) {
+    EXPECT_TRUE(std::any_of(kFamilyNames.begin(), kFamilyNames.end(), [&](const FamilyName& family) {
+      return family.name == row.model_type;
+    })) << row.name;
+  }
 }
 
 TEST(EncoderHeads, AreNamedAsInArchitectures) {

@@ -3,13 +3,15 @@
 """Encoders of every family and head against the installed transformers.
 
 The fixtures of tests/fixtures/encoders are made anew and compared with the stored ones, which the tests hold Weft to. Then `weft forward` runs directories
-that transformers wrote, small ones and base sizes, in float32 and bfloat16; and transformers loads directories that `weft init` and `weft convert` wrote,
-without a warning.
+that transformers wrote, small ones and base sizes, in float32 and bfloat16, and small ones of random shape in the forms that files had over the years;
+and transformers loads directories that `weft init` and `weft convert` wrote, without a warning.
 """
 import argparse
+import json
 import logging
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -31,7 +33,8 @@ SAME_FIXTURE = 1e-5  # float32 copies of float64 results of several units; anoth
 SMALL, BASE = 2e-5, 1e-3  # what docs/models.md promises
 WORSE = 1.2  # root mean square distance of bfloat16 from float32, over that of transformers
 DRAWS = {"sequence-classification": 12, "multiple-choice": 12}  # models, each with other weights
-BASES = {"bert": 512, "roberta": 512, "longformer": 1500, "big_bird": 1500, "nystromformer": 512, "nystrom_landmarks": 1536}
+BASES = {"bert": 512, "roberta": 512, "xlm-roberta": 512, "camembert": 512, "distilbert": 512,
+         "longformer": 1500, "big_bird": 1500, "nystromformer": 512, "nystrom_landmarks": 1536}
 
 
 class Report:
@@ -165,6 +168,73 @@ def check_base(family, length):
         report(ours <= WORSE * theirs, f"base size, {family}, {length} tokens, bfloat16: {ours / theirs:.2f} of transformers' distance from float32")
 
 
+def random_config(source, family, head):
+    """Another shape each time; the class of the family and head."""
+    config = encoder_cases.make_config(family, head)
+    heads = source.choice([1, 2, 3])
+    shape = {"hidden_size": heads * source.choice([4, 6, 16]), "num_attention_heads": heads, "num_hidden_layers": source.randrange(4),
+             "vocab_size": source.randrange(20, 60), "max_position_embeddings": source.randrange(44, 90)}
+    shape |= {"activation" if family == "distilbert" else "hidden_act": source.choice(["gelu", "relu", "gelu_new", "silu"]),
+              "hidden_dim" if family == "distilbert" else "intermediate_size": source.randrange(1, 40)}
+    if family == "distilbert":
+        config = {name: value for name, value in config.items() if name not in ("dim", "n_heads", "n_layers")} | {"sinusoidal_pos_embds": source.random() < 0.5}
+    else:
+        shape |= {"layer_norm_eps": source.choice([1e-12, 1e-5, 1e-2]), "type_vocab_size": source.choice([1, 2, 3])}
+    if head == "masked-lm":
+        shape["tie_word_embeddings"] = source.random() < 0.7
+    return getattr(hf, encoder_cases.FAMILIES[family] + "Config")(**config | shape)
+
+
+def as_of_some_year(source, model, head, folder):
+    """Writes the model as one of the releases, or somebody's program, would have: what differs in names and forms changes no number."""
+    prefix, tensors = model.base_model_prefix + ".", model.state_dict()
+    decoder = {"distilbert": "vocab_projector"}.get(model.config.model_type, "cls.predictions.decoder" if prefix == "bert." else "lm_head.decoder")
+    if head != "masked-lm" or model.config.tie_word_embeddings and source.random() < 0.5:
+        tensors.pop(decoder + ".weight", None)
+    if decoder + ".bias" in tensors and model.config.model_type != "distilbert" and model.config.tie_word_embeddings:
+        tensors.pop(source.choice([decoder + ".bias", decoder[:-7] + "bias"]))
+    if source.random() < 0.5:
+        for name in [name for name in tensors if "LayerNorm." in name]:
+            tensors[name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")] = tensors.pop(name)
+    bare = head == "none" and source.random() < 0.5
+    beginning = "" if head == "none" and not bare else prefix
+    if bare:
+        tensors = {prefix + name: tensor for name, tensor in tensors.items()}
+    if source.random() < 0.5:
+        tensors[beginning + "embeddings.position_ids"] = torch.arange(model.config.max_position_embeddings)[None]
+    if model.config.model_type != "distilbert" and head in ("masked-lm", "token-classification", "question-answering") and source.random() < 0.5:
+        width = model.config.hidden_size
+        tensors |= {beginning + "pooler.dense.weight": torch.zeros(width, width), beginning + "pooler.dense.bias": torch.zeros(width)}
+    tensors = {name: tensor.detach().float().clone() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+    if source.random() < 0.5:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
+    else:
+        torch.save(tensors, folder / "pytorch_model.bin")
+    config = model.config.to_dict() | source.choice([{}, {"eos_token_id": [2, 3]}, {"eos_token_id": None, "bos_token_id": None}, {"classifier_dropout": None}])
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def check_random(source, family, head):
+    model = getattr(hf, encoder_cases.FAMILIES[family] + encoder_cases.HEADS[head])(random_config(source, family, head))
+    encoder_cases.common.randomise(model, source.randrange(10**6), scale=0.35)
+    model = model.double().eval()
+    largest = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        as_of_some_year(source, model, head, pathlib.Path(folder))
+        for case in encoder_cases.make_cases(family, head):
+            if case.inputs.get("token_type_ids", torch.zeros(1)).max() < getattr(model.config, "type_vocab_size", 1):
+                largest = max(largest, distance(weft_forward(folder, case.inputs), outputs_of(model, case.inputs), kept(case))[0])
+    return largest
+
+
+def check_older(seed):
+    """Families whose published files are of many releases."""
+    source = random.Random(seed)
+    for family in ("bert", "roberta", "xlm-roberta", "camembert", "distilbert"):
+        largest = max(check_random(source, family, head) for head in encoder_cases.HEADS for _ in range(3))
+        report(largest <= SMALL, f"files of some year and shape, {family}, seed {seed}: largest difference {largest:.1e}")
+
+
 class Warnings(logging.Handler):
     """Keeps what transformers says."""
 
@@ -203,7 +273,7 @@ def check_converted(source, target):
     with tempfile.TemporaryDirectory() as folder:
         short, made = pathlib.Path(folder) / "short", pathlib.Path(folder) / "made"
         sizes = ["--num-hidden-layers", "2", "--hidden-size", "32", "--num-attention-heads", "2", "--intermediate-size", "48",
-                 "--max-position-embeddings", "66", "--tokenizer", FIXTURES / "tokenizers" / source,
+                 "--max-position-embeddings", "66", "--tokenizer", FIXTURES / "tokenizers" / source.replace("-", "_"),
                  "--vocab-size", "512"]  # more than the tokens, so that BERT's separator, 102, is an id
         subprocess.run([WEFT, "init", "--family", source, "--head", "masked-lm", "--out", short, *sizes], check=True, stdout=subprocess.DEVNULL)
         shape = ["--attention-window", "8"] if target == "longformer" else ["--block-size", "4", "--random-blocks", "1"]
@@ -222,9 +292,11 @@ def check_converted(source, target):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--skip-base", action="store_true", help="leave out the base sizes, which take minutes")
+    parser.add_argument("--seed", type=int, help="of the files of some year and shape")
     options = parser.parse_args()
     hf.utils.logging.disable_progress_bar()
     check_fixtures()
+    check_older(random.randrange(10**6) if options.seed is None else options.seed)
     for family in encoder_cases.FAMILIES:
         for head in encoder_cases.HEADS:
             check_float32(family, head)
@@ -232,7 +304,7 @@ def main():
             check_written(family, head)
         if not options.skip_base:
             check_base(family, BASES[family])
-    for source in ("bert", "roberta"):
+    for source in ("bert", "roberta", "xlm-roberta"):
         for target in ("longformer", "big_bird"):
             check_converted(source, target)
     return 1 if report.failed else 0

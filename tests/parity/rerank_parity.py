@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`weft rerank` against CrossEncoder of sentence-transformers, on 40 random cross-encoders: BERT and RoBERTa, of odd sizes, saved by
+"""`weft rerank` against CrossEncoder of sentence-transformers, on 40 random cross-encoders of five families, of odd sizes, saved by
 the library or as older versions wrote them, with several activations and prompts; pairs of odd lengths, one token, none, and
 too long ones, which both cut. Scores agree to 1e-5.
 """
@@ -16,29 +16,32 @@ os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 warnings.filterwarnings("ignore")
 import torch  # noqa: E402
 from sentence_transformers import CrossEncoder  # noqa: E402
-from transformers import BertConfig, BertForSequenceClassification, BertTokenizer, RobertaConfig, RobertaForSequenceClassification, RobertaTokenizer  # noqa: E402
+import transformers  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEFT = os.environ.get("WEFT_BINARY", str(ROOT / "build/release/bin/weft"))
 TOLERANCE = 1e-5
 COUNT = 40
 ACTIVATIONS = [torch.nn.Sigmoid, torch.nn.Identity, torch.nn.Tanh, torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.ELU, torch.nn.Softplus, torch.nn.Softsign, torch.nn.LogSigmoid]
-TOKENIZERS = {"bert": BertTokenizer, "roberta": RobertaTokenizer}
+# The names of a family's classes begin with the first; the second is the fixture of its tokeniser.
+FAMILIES = {"bert": ("Bert", "bert"), "roberta": ("Roberta", "roberta"), "xlm-roberta": ("XLMRoberta", "xlm_roberta"),
+            "camembert": ("Camembert", "camembert"), "distilbert": ("DistilBert", "bert")}
 WORDS = "the loom thread hello world weaves said it she we see and well 12 é 中 , . ! ? : ; ' - ( ) Ünder looms' 😀 a b".split()
 
 
 def write_model(draw, folder, family):
     """A random directory of transformers, and how many tokens it takes."""
-    tokenizer = TOKENIZERS[family].from_pretrained(ROOT / "tests/fixtures/tokenizers" / family)
+    name, fixture = FAMILIES[family]
+    tokenizer = getattr(transformers, f"{name}Tokenizer").from_pretrained(ROOT / "tests/fixtures/tokenizers" / fixture)
     heads, length = draw.choice([1, 2, 3]), draw.choice([9, 17, 64, 130])
     shape = {"vocab_size": len(tokenizer), "hidden_size": 4 * heads * draw.randint(1, 5), "num_hidden_layers": draw.randint(1, 3), "num_attention_heads": heads,
              "intermediate_size": draw.randint(3, 40), "pad_token_id": tokenizer.pad_token_id, "num_labels": 1, "initializer_range": 0.4}
     torch.manual_seed(draw.randrange(1 << 30))
-    if family == "bert":
-        model = BertForSequenceClassification(BertConfig(max_position_embeddings=length, **shape))
-    else:
-        model = RobertaForSequenceClassification(RobertaConfig(max_position_embeddings=length + 2, **shape))
-    model.eval().save_pretrained(folder)
+    if family == "distilbert":
+        shape["hidden_dim"] = shape.pop("intermediate_size")
+    positions = length if fixture == "bert" else length + 2
+    config = getattr(transformers, f"{name}Config")(max_position_embeddings=positions, **shape)
+    getattr(transformers, f"{name}ForSequenceClassification")(config).eval().save_pretrained(folder)
     tokenizer.model_max_length = length
     tokenizer.save_pretrained(folder)
 
@@ -46,7 +49,7 @@ def write_model(draw, folder, family):
 def make_directory(draw, root, number):
     """A directory as some version of the library has it."""
     plain = root / f"plain{number}"
-    write_model(draw, plain, ["bert", "roberta"][number % 2])
+    write_model(draw, plain, list(FAMILIES)[number % len(FAMILIES)])
     activation = draw.choice(ACTIVATIONS)
     kind = draw.choice(["saved", "saved", "old", "newer config", "none"])
     if kind == "saved":

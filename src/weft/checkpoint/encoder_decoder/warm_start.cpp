@@ -98,8 +98,9 @@ EncoderDecoder warm_start(const EncoderModel& encoder, const WarmStartOptions& o
     const std::string name = source_name(parameter.key());
     at::Tensor& value = parameter.value();
     if (name == "encoder.embeddings.positions") {
-      const at::Tensor first_type = old["encoder.embeddings.token_types"][0];
-      value.copy_(old[name].narrow(0, idle, value.size(0)) + first_type);
+      const at::Tensor positions = old[name].narrow(0, idle, value.size(0));
+      const at::Tensor* const types = old.find("encoder.embeddings.token_types");
+      value.copy_(types == nullptr ? positions : positions + (*types)[0]);
     } else if (const at::Tensor* found = name.empty() ? nullptr : old.find(name)) {
       value.copy_(*found);
     }

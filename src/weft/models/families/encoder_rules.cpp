@@ -131,7 +131,7 @@ layers::EmbeddingsConfig bert_embeddings(const EncoderConfig& config) {
   embeddings.positions = config.has_position_table() ? layers::PositionKind::kLearned : layers::PositionKind::kNone;
   embeddings.norm = layers::NormConfig{.epsilon = config.layer_norm_eps};
   embeddings.dropout = config.hidden_dropout_prob;
-  embeddings.token_types = config.type_vocab_size;
+  embeddings.token_types = encoder_rules(config).has_field("type_vocab_size") ? config.type_vocab_size : 0;
   embeddings.padding_id = config.pad_token_id;
   return embeddings;
 }
