@@ -7,11 +7,13 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <vector>
 
 #include "attention/small_calls.h"
 #include "support/expect_error.h"
 #include "support/torch_gradcheck.h"
 #include "weft/attention/mechanism.h"
+#include "weft/attention/mechanisms/distance_biases.h"
 
 namespace weft::test {
 namespace {
@@ -301,6 +303,63 @@ TEST(LearnedSlopes, StepsGiveWhatTheWholeGives) {
       first += count;
     }
   }
+}
+
+/// The first distance of each bucket from `first` on, on the side of keys before the query.
+std::vector<std::int64_t> begins_of_buckets(bool causal, std::int64_t first) {
+  const at::Tensor buckets = attention::distance_buckets(at::arange(200), {.count = 32, .farthest = 128}, causal);
+  std::vector<std::int64_t> begins;
+  for (std::int64_t distance = 1; distance < 200; ++distance) {
+    const std::int64_t bucket = buckets[distance].item<std::int64_t>();
+    if (bucket >= first && bucket != buckets[distance - 1].item<std::int64_t>()) {
+      EXPECT_EQ(bucket, first + std::ssize(begins));
+      begins.push_back(distance);
+    }
+  }
+  return begins;
+}
+
+TEST(DistanceBiases, BucketsBeginAsReleasedWithT5) {
+  EXPECT_EQ(begins_of_buckets(false, 8), (std::vector<std::int64_t>{8, 12, 16, 23, 32, 46, 64, 91}));
+  EXPECT_EQ(begins_of_buckets(true, 16),
+            (std::vector<std::int64_t>{16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113}));
+  const at::Tensor behind = attention::distance_buckets(-at::arange(1, 200), {}, false);
+  EXPECT_TRUE(behind.equal(attention::distance_buckets(at::arange(1, 200), {}, false) + 16));
+  EXPECT_TRUE(attention::distance_buckets(-at::arange(200), {}, true).eq(0).all().item<bool>());
+}
+
+TEST(DistanceBiases, ATokenThatIsDecodedHasThoseOfTheText) {
+  at::manual_seed(2);
+  MechanismSite site = sloped_site(2, 4, true);
+  site.alibi = site.learned_slopes = false;
+  site.incremental = true;
+  site.buckets = attention::DistanceBuckets{8, 16};
+  const auto module = make_attention("window(left=40)", site, at::TensorOptions(at::kDouble));
+  const at::NoGradGuard without_gradients;
+  const Tensors text{at::randn({1, 2, 30, 4}, at::kDouble), at::randn({1, 2, 30, 4}, at::kDouble),
+                     at::randn({1, 2, 30, 4}, at::kDouble)};
+  at::Tensor before;
+  for (const int change : {0, 1}) {
+    at::Tensor biases = module->named_parameters()["distance_biases"];
+    biases.copy_(at::randn(biases.sizes(), at::kDouble));
+    const at::Tensor whole = run_sloped(*module, text);
+    EXPECT_TRUE(change == 0 || !whole.equal(before)) << "the table of the numbers before was kept";
+    before = whole;
+    const auto state = module->initial_state();
+    for (std::int64_t at = 0; at < 30; ++at) {
+      AttentionContext context;
+      context.query_offset = at;
+      const auto row = [&](const at::Tensor& rows) { return rows.narrow(2, at, 1); };
+      const at::Tensor token = module->step(row(text.query), row(text.key), row(text.value), context, *state);
+      EXPECT_LT((token - row(whole)).abs().max().item<double>(), 1e-12) << at;
+    }
+  }
+  site.layer = 1;
+  const auto second = make_attention("window(left=40)", site, at::TensorOptions(at::kDouble));
+  test::expect_error(ErrorKind::kArgument, {"layer 0", "nobody has shared"}, [&] { run_sloped(*second, text); });
+  second->share(*module);
+  EXPECT_TRUE(second->parameters().empty());
+  EXPECT_TRUE(run_sloped(*second, text).equal(before));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/randint.h>
@@ -15,8 +16,11 @@
 #include <ATen/ops/softmax.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,18 +46,19 @@ struct StackSettings {
   bool first_attention_has_norm = true;
   layers::Activation activation = layers::Activation::kSwiglu;
   std::string activation_name = "swiglu";
+  std::optional<attention::DistanceBuckets> buckets = {};
   std::vector<LayerSettings> layers;
 };
 
 const layers::NormConfig kNoBias{.bias = false};
 const layers::NormConfig kRootMeanSquare{.kind = layers::NormKind::kRms, .epsilon = 1e-6};
 
-/// As ModernBERT, NomicBERT, a Llama that looks both ways, and the encoder of T5 1.1 without its bias.
+/// As ModernBERT, NomicBERT, a Llama that looks both ways, and the encoder of T5 1.1.
 std::vector<StackSettings> every_style() {
-  return {{"modern", kNoBias, true, false, layers::Activation::kGeglu, "geglu", {{160000.0}, {10000.0, 2}}},
-          {"nomic", {}, false, true, layers::Activation::kSwiglu, "swiglu", {{1000.0}, {1000.0}}},
-          {"llama", kRootMeanSquare, true, true, layers::Activation::kSwiglu, "swiglu", {{500000.0}, {500000.0}}},
-          {"t5", kRootMeanSquare, true, true, layers::Activation::kGegluNew, "geglu_new", {{}, {}}}};
+  return {{"modern", kNoBias, true, false, layers::Activation::kGeglu, "geglu", {}, {{160000.0}, {10000.0, 2}}},
+          {"nomic", {}, false, true, layers::Activation::kSwiglu, "swiglu", {}, {{1000.0}, {1000.0}}},
+          {"llama", kRootMeanSquare, true, true, layers::Activation::kSwiglu, "swiglu", {}, {{500000.0}, {500000.0}}},
+          {"t5", kRootMeanSquare, true, true, layers::Activation::kGegluNew, "geglu_new", {{8, 16}}, {{}, {}}}};
 }
 
 StackConfig config_of(const StackSettings& style) {
@@ -76,6 +81,7 @@ StackConfig config_of(const StackSettings& style) {
       block.attention_norm = layers::NormConfig{.kind = layers::NormKind::kNone};
     }
     block.rope_theta = settings.theta;
+    block.distance_buckets = style.buckets;
     config.blocks.push_back(block);
   }
   if (style.norm_first) {
@@ -130,6 +136,9 @@ class SettingsEquations {
     const at::Tensor query = turned(heads(parts[0]), layer.theta);
     const at::Tensor key = turned(heads(parts[1]), layer.theta);
     at::Tensor scores = query.matmul(key.transpose(2, 3)) / std::sqrt(static_cast<double>(query.size(3)));
+    if (style_.buckets) {
+      scores = scores + biases(length);
+    }
     const at::Tensor places = at::arange(length);
     const at::Tensor far = (places.unsqueeze(0) - places.unsqueeze(1)).abs().gt(layer.reach);
     scores = scores.masked_fill(far, -std::numeric_limits<double>::infinity());
@@ -138,6 +147,20 @@ class SettingsEquations {
         .transpose(1, 2)
         .flatten(2)
         .matmul(parameters_[name + "output.weight"].t());
+  }
+  /// [H, length, length] from the table of layer 0, of 8 buckets: for each side two of one distance, then up to 16.
+  at::Tensor biases(std::int64_t length) const {
+    const at::Tensor table = parameters_["layers.0.attention.mechanism.distance_biases"];
+    at::Tensor places = at::empty({length, length}, at::kLong);
+    for (std::int64_t query = 0; query < length; ++query) {
+      for (std::int64_t key = 0; key < length; ++key) {
+        const std::int64_t away = std::abs(query - key);
+        const auto large =
+            static_cast<std::int64_t>(2 + std::log(static_cast<double>(away) / 2) / std::log(16.0 / 2) * 2);
+        places[query][key] = (away < 2 ? away : std::min<std::int64_t>(large, 3)) + (key > query ? 4 : 0);
+      }
+    }
+    return at::embedding(table, places).permute({2, 0, 1});
   }
   static at::Tensor turned(const at::Tensor& x, double theta) {
     if (theta == 0.0) {
@@ -168,6 +191,7 @@ TEST(BlockSettings, EqualTheirEquations) {
     }
     EXPECT_EQ(stack->named_parameters().contains("layers.0.attention_norm.weight"), style.first_attention_has_norm);
     EXPECT_FALSE(stack->named_parameters().contains("layers.0.feed_forward.up.bias"));
+    EXPECT_FALSE(stack->named_parameters().contains("layers.1.attention.mechanism.distance_biases"));
     const at::Tensor ids = at::randint(11, {2, 9}, at::kLong);
     const at::Tensor direction = at::randn({2, 9, kSettingsWidth}, at::kDouble);
     std::vector<std::vector<at::Tensor>> gradients;

@@ -16,6 +16,7 @@ attention::MechanismSite site_of(const BlockConfig& config) {
   site.position_dropout = config.position_dropout;
   site.alibi = config.alibi;
   site.learned_slopes = config.learned_slopes;
+  site.buckets = config.distance_buckets;
   site.directory = config.directory;
   return site;
 }
@@ -27,6 +28,7 @@ attention::MechanismSite cross_site_of(const BlockConfig& config) {
   site.incremental = false;
   site.cross = true;
   site.alibi = false;
+  site.buckets.reset();
   return site;
 }
 

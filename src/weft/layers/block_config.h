@@ -63,8 +63,9 @@ struct BlockConfig {
   double rope_theta = 0.0;      ///< base of the rotary frequencies; 0: positions are not rotary
   bool alibi = false;           ///< the distance of two positions takes from their score (Press et al. 2022)
   bool learned_slopes = false;  ///< each head learns how much it takes
-  bool norm_first = true;       ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
-  NormConfig norm = {};         ///< of every sublayer
+  std::optional<attention::DistanceBuckets> distance_buckets = {};  ///< distances have learned scores, of all layers
+  bool norm_first = true;  ///< pre-norm (Xiong et al. 2020); otherwise post-norm (Vaswani et al. 2017)
+  NormConfig norm = {};    ///< of every sublayer
   std::optional<NormConfig> attention_norm = {};      ///< of self-attention, where it is another
   double dropout = 0.0;                               ///< on the output of each sublayer
   double attention_dropout = 0.0;                     ///< on the attention probabilities

@@ -50,34 +50,35 @@ LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& 
 }
 
 PatternAttention::PatternAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options)
-    : AttentionImpl(with_learned_slopes(std::move(spec), site), site), slopes_(alibi_slopes_at(site, *this, options)) {}
+    : AttentionImpl(with_learned_distances(std::move(spec), site), site),
+      DistanceBiased(DistanceBiases(site, *this, options)) {}
 
-DistanceTable PatternAttention::alibi_for(const at::Tensor& query, const at::Tensor& key,
-                                          const AttentionContext& context) {
-  const std::int64_t reach = std::max(context.query_offset + query.size(2), key.size(2));
+DistanceTable PatternAttention::distances_for(const at::Tensor& query, const at::Tensor& key,
+                                              const AttentionContext& context) {
+  const std::int64_t reach = biases_.reach_for(std::max(context.query_offset + query.size(2), key.size(2)));
   const at::TensorOptions options = query.options().dtype(accumulation_type(query)).requires_grad(false);
-  if (!slopes_.can_be_kept()) {
-    return alibi_table(slopes_, reach, options);
+  if (!biases_.can_be_kept()) {
+    return biases_.table(reach, options);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool same_slopes = alibi_version_ == slopes_.version() && alibi_slopes_ == slopes_.before.const_data_ptr();
-  const bool fits = alibi_.scores.defined() && alibi_.zero >= reach && same_slopes &&
-                    alibi_.scores.device() == query.device() &&
-                    alibi_.scores.scalar_type() == options.dtype().toScalarType();
+  const bool same_scores = table_version_ == biases_.version() && table_place_ == biases_.place();
+  const bool fits = table_.scores.defined() && table_.zero >= reach && same_scores &&
+                    table_.scores.device() == query.device() &&
+                    table_.scores.scalar_type() == options.dtype().toScalarType();
   if (!fits) {
     const at::NoGradGuard no_gradient;
-    alibi_ =
-        alibi_table(slopes_, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(reach) + 1)), options);
-    alibi_version_ = slopes_.version();
-    alibi_slopes_ = slopes_.before.const_data_ptr();
+    const auto roomy = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(reach) + 1));
+    table_ = biases_.table(biases_.reach_for(roomy), options);
+    table_version_ = biases_.version();
+    table_place_ = biases_.place();
   }
-  return alibi_;
+  return table_;
 }
 
 std::shared_ptr<const StrideParts> PatternAttention::strides_for(const at::Tensor& query, const at::Tensor& key,
                                                                  const AttentionContext& context) {
   // Rows of several lengths have a layout each, and a distance table is one of the text.
-  if (context.query_offset != 0 || query.size(2) != key.size(2) || slopes_.defined() || !is_plain(query) ||
+  if (context.query_offset != 0 || query.size(2) != key.size(2) || biases_.defined() || !is_plain(query) ||
       std::any_of(context.rows.begin(), context.rows.end(), has_own_length)) {
     return nullptr;
   }
@@ -110,8 +111,8 @@ at::Tensor PatternAttention::forward(const at::Tensor& query, const at::Tensor& 
           key.sizes());
   AttentionOptions options;
   options.key_keep = context.key_keep;
-  if (slopes_.defined()) {
-    options.distances = alibi_for(query, key, context);
+  if (biases_.defined()) {
+    options.distances = distances_for(query, key, context);
   }
   if (is_training() && this->site().dropout > 0 && !context.without_dropout) {
     options.dropout = this->site().dropout;

@@ -8,7 +8,7 @@
 
 #include "weft/attention/attention.h"
 #include "weft/attention/mechanism.h"
-#include "weft/attention/mechanisms/alibi.h"
+#include "weft/attention/mechanisms/distance_biases.h"
 #include "weft/attention/permuted/stride_parts.h"
 
 namespace weft::attention {
@@ -18,7 +18,7 @@ namespace weft::attention {
 LayoutPtr layout_for_call(const pattern::Pattern& pattern, const MechanismSite& site, const at::Tensor& query,
                           const at::Tensor& key, const AttentionContext& context, bool rows_differ);
 
-class PatternAttention : public AttentionImpl {
+class PatternAttention : public AttentionImpl, public DistanceBiased {
  public:
   /// `spec` has a pattern.
   PatternAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options = {});
@@ -26,22 +26,24 @@ class PatternAttention : public AttentionImpl {
   at::Tensor forward(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const AttentionContext& context) override;
 
+  void share(AttentionImpl& first) override { share_distances(*this, first); }
+  std::vector<at::Tensor> shared_parameters() const override { return biases_.shared(); }
+
  private:
   /// What the call is with its strides in columns; null where it keeps the order of the text.
   std::shared_ptr<const StrideParts> strides_for(const at::Tensor& query, const at::Tensor& key,
                                                  const AttentionContext& context);
   at::Tensor in_columns(const StrideParts& strides, const at::Tensor& query, const at::Tensor& key,
                         const at::Tensor& value, const AttentionOptions& options) const;
-  DistanceTable alibi_for(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context);
+  DistanceTable distances_for(const at::Tensor& query, const at::Tensor& key, const AttentionContext& context);
 
-  AlibiSlopes slopes_;
   std::mutex mutex_;
   std::int64_t strides_length_ = -1;  // the last length that strides_for() was asked for, and its answer
   std::shared_ptr<const StrideParts> strides_;
-  DistanceTable
-      alibi_;  // of slopes_, for all distances so far: a decoded token costs its edges, not a table of all keys
-  std::int64_t alibi_version_ = -1;     // of the slopes that it is of,
-  const void* alibi_slopes_ = nullptr;  // and where these lie
+  // Of the biases, for all distances so far: a decoded token costs its edges, not a table of all keys.
+  DistanceTable table_;
+  std::int64_t table_version_ = -1;    // of the biases that it is of,
+  const void* table_place_ = nullptr;  // and where these are
 };
 
 }  // namespace weft::attention

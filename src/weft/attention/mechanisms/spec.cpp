@@ -79,7 +79,12 @@ MechanismSpec at_site(MechanismSpec spec, const MechanismSite& site) {
     fail(ErrorKind::kUnsupported, "cross-attention: `", spec.description,
          "` names `input`, but positions of the target and of the source are not the same");
   }
-  check_limit(spec, site.alibi, spec.limits.alibi, "be given ALiBi positions");
+  check_limit(spec, site.alibi, spec.limits.distances, "be given ALiBi positions");
+  check_limit(spec, site.buckets.has_value(), spec.limits.distances, "be given learned scores of distances");
+  require(!site.buckets || (site.buckets->count >= 4 && site.buckets->count % 4 == 0 &&
+                            site.buckets->farthest > site.buckets->count),
+          "attention: buckets of distances must be a multiple of 4, and fewer than the farthest distance, found ",
+          site.buckets ? site.buckets->count : 0, " and ", site.buckets ? site.buckets->farthest : 0);
   return spec.pattern ? pattern_at(*spec.pattern, site) : spec;
 }
 

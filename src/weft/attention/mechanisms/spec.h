@@ -14,6 +14,12 @@
 
 namespace weft::attention {
 
+/// Learned scores of distances, many distances a bucket (Raffel et al. 2020); see distance_biases.h.
+struct DistanceBuckets {
+  std::int64_t count = 32;      ///< of both sides together, where a key may be behind the query
+  std::int64_t farthest = 128;  ///< distance from which on all are in the last bucket
+};
+
 /// What is fixed when a layer is built.
 struct MechanismSite {
   std::int64_t heads = 1;
@@ -28,7 +34,8 @@ struct MechanismSite {
   double dropout = 0.0;                 ///< on the attention probabilities while training; nothing where there are none
   bool alibi = false;           ///< the distance of two positions lowers their score, with the slopes of alibi_slopes()
   bool learned_slopes = false;  ///< ... which are where learning begins, in place of constants
-  std::filesystem::path directory = {};  ///< of the config: files that the expression names lie below it
+  std::optional<DistanceBuckets> buckets = {};  ///< distances have learned scores, which all layers share
+  std::filesystem::path directory = {};         ///< of the config: files that the expression names lie below it
 };
 
 /// Why a mechanism cannot do something: a clause that ends "..., because <clause>". Empty where it can.
@@ -36,7 +43,7 @@ struct MechanismLimits {
   std::string causal = {};
   std::string incremental = {};
   std::string cross = {};
-  std::string alibi = {};
+  std::string distances = {};  ///< be given scores of distances that its site says
 };
 
 /// Which projections of its input a layer makes for the mechanism.

@@ -69,7 +69,7 @@ MechanismSpec parse_linear(const std::string& expression) {
   spec.description = &map == kMaps.data() ? "linear" : concat("linear(map=", map.name, ")");
   spec.has_probabilities = false;
   spec.ignores_query_positions = true;
-  spec.limits.alibi = "it computes no scores that the distance could lower";
+  spec.limits.distances = "it computes no scores that the distance could lower";
   spec.operations = [features = map.features](const MechanismSite& site, std::int64_t length) {
     return linear_operations(features, site, length);
   };

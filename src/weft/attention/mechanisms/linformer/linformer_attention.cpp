@@ -66,7 +66,7 @@ MechanismSpec parse_linformer(const std::string& expression) {
   spec.limits.causal = "each row that a query sees is a sum over the whole text, later tokens included";
   spec.limits.incremental = "its sums over positions change with every token";
   spec.limits.cross = "its sums are over the positions of one text";
-  spec.limits.alibi = "it computes no scores that the distance could lower";
+  spec.limits.distances = "it computes no scores that the distance could lower";
   // Two products [rank, N] x [N, D] and two of all queries with `rank` rows.
   spec.operations = [settings](const MechanismSite& site, std::int64_t length) {
     return 8 * static_cast<double>(length) * static_cast<double>(settings.rank) * static_cast<double>(site.head_dim);

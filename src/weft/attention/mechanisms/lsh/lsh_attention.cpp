@@ -236,7 +236,7 @@ MechanismSpec parse_lsh(const std::string& expression) {
   spec.description = lsh_description(settings);
   spec.projections = Projections::kSharedQueryKey;
   spec.limits.cross = "its queries and keys are one projection of one text";
-  spec.limits.alibi = "it sorts tokens by bucket, and neighbours of a bucket have no fixed distance";
+  spec.limits.distances = "it sorts tokens by bucket, and neighbours of a bucket have no fixed distance";
   if (settings.form == HashForm::kChunks) {
     spec.limits.causal =
         "later tokens move the borders of its chunks; `lsh(causal=rank)` sees the past alone, and "

@@ -145,7 +145,7 @@ MechanismSpec parse_nystrom(const std::string& expression) {
       has_landmarks ? "its landmarks move with every token" : "its convolution sees tokens that come later";
   spec.limits.cross =
       has_landmarks ? "its landmarks are stretches of one text" : "its convolution is over the tokens of one text";
-  spec.limits.alibi = "it computes no scores that the distance could lower";
+  spec.limits.distances = "it computes no scores that the distance could lower";
   spec.operations = [settings](const MechanismSite& site, std::int64_t length) {
     return nystrom_operations(settings, site, length);
   };

@@ -113,7 +113,7 @@ MechanismSpec parse_performer(const std::string& expression) {
   spec.has_probabilities = false;
   spec.ignores_query_positions = true;
   spec.parameters = {"projection"};
-  spec.limits.alibi = "it computes no scores that the distance could lower";
+  spec.limits.distances = "it computes no scores that the distance could lower";
   return spec;
 }
 

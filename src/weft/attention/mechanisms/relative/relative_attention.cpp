@@ -101,7 +101,7 @@ MechanismSpec parse_relative(const std::string& expression) {
   spec.keeps_memory = true;
   spec.parameters = {"distances", "content_bias", "distance_bias"};
   spec.limits.cross = "positions of two texts have no distance";
-  spec.limits.alibi = "its own scores know the distance";
+  spec.limits.distances = "its own scores know the distance";
   if (settings.reach >= 0) {
     spec.limits.causal = "reach is of keys on both sides; left is of keys before the query";
   }

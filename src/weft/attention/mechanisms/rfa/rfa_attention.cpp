@@ -98,7 +98,7 @@ MechanismSpec parse_rfa(const std::string& expression) {
     spec.parameters.insert(spec.parameters.end(), {"gate", "gate_level"});
     spec.limits.cross = "its gates forget in the order of one text";
   }
-  spec.limits.alibi = "it computes no scores that the distance could lower";
+  spec.limits.distances = "it computes no scores that the distance could lower";
   // The features of queries and keys, and two products [N, r] x [r, D + 1]; a decoder's chunks meet themselves, too.
   spec.operations = [settings](const MechanismSite& site, std::int64_t length) {
     const auto width = static_cast<double>(site.head_dim);

@@ -126,7 +126,7 @@ MechanismSpec parse_span(const std::string& expression) {
   if (settings.positions) {
     spec.brings_positions = true;
     spec.parameters.emplace_back("positions");
-    spec.limits.alibi = "its own scores know the distance";
+    spec.limits.distances = "its own scores know the distance";
   }
   spec.limits.cross = "positions of two texts have no distance";
   spec.operations = span_operations;
@@ -153,8 +153,8 @@ std::string window_of_heads(const std::vector<std::int64_t>& lefts, bool causal)
 }
 
 SpanAttention::SpanAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options)
-    : AttentionImpl(with_learned_slopes(std::move(spec), site), site),
-      slopes_(alibi_slopes_at(site, *this, options)),
+    : AttentionImpl(with_learned_distances(std::move(spec), site), site),
+      DistanceBiased(DistanceBiases(site, *this, options)),
       kept_(std::make_shared<Kept>()) {
   const SpanSettings settings = span_settings(this->spec().description);
   longest_ = settings.longest;
@@ -173,6 +173,7 @@ SpanAttention::SpanAttention(MechanismSpec spec, const MechanismSite& site, cons
 }
 
 void SpanAttention::share(AttentionImpl& first) {
+  share_distances(*this, first);
   if (!shares_ || site().layer == 0) {
     return;
   }
@@ -185,7 +186,7 @@ void SpanAttention::share(AttentionImpl& first) {
 }
 
 std::vector<at::Tensor> SpanAttention::shared_parameters() const {
-  return shares_ && site().layer > 0 ? std::vector<at::Tensor>{positions_} : std::vector<at::Tensor>();
+  return shares_ && site().layer > 0 ? std::vector<at::Tensor>{positions_} : biases_.shared();
 }
 
 at::Tensor SpanAttention::with_positions(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
@@ -287,9 +288,9 @@ SpanAttention::Kept SpanAttention::computed(std::int64_t length) const {
   if (!site().causal && count > 1) {
     scores = at::cat({scores.narrow(1, 1, count - 1).flip({1}), scores}, 1);
   }
-  if (slopes_.defined()) {
+  if (biases_.defined()) {
     const std::int64_t behind = site().causal ? 0 : count - 1;
-    const at::Tensor table = alibi_table(slopes_, count - 1, distances.options()).scores;  // of both sides
+    const at::Tensor table = biases_.table(count - 1, distances.options()).scores;  // of both sides
     scores = scores + table.narrow(1, count - 1 - behind, count + behind);
   }
   made.table = {scores, site().causal ? 0 : count - 1};
@@ -308,7 +309,7 @@ SpanAttention::Kept SpanAttention::kept_for(std::int64_t length) {
     }
     return *kept_;
   }
-  const std::int64_t version = static_cast<std::int64_t>(spans_._version()) + slopes_.version();
+  const std::int64_t version = static_cast<std::int64_t>(spans_._version()) + biases_.version();
   if (kept_->spans != spans_.const_data_ptr() || kept_->version != version || kept_->length < length) {
     // Room for the tokens that follow: n of them compute O(n) entries in total.
     *kept_ = computed(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length))));

@@ -11,7 +11,7 @@
 
 #include "weft/attention/attention.h"
 #include "weft/attention/mechanism.h"
-#include "weft/attention/mechanisms/alibi.h"
+#include "weft/attention/mechanisms/distance_biases.h"
 
 namespace weft::attention {
 
@@ -34,7 +34,7 @@ std::string window_of_heads(const std::vector<std::int64_t>& lefts, bool causal)
 /// gradient of z is that of m within the ramp, 0 < m < 1, and 0 at its ends. With positions=shared scores are q_i (k_j
 /// + p_d) / sqrt(D), and layer 0 learns `positions` p [L, D] for all heads of all layers, drawn from normal(0, 1) as
 /// released.
-class SpanAttention : public AttentionImpl {
+class SpanAttention : public AttentionImpl, public DistanceBiased {
  public:
   SpanAttention(MechanismSpec spec, const MechanismSite& site, const at::TensorOptions& options);
 
@@ -75,8 +75,7 @@ class SpanAttention : public AttentionImpl {
   bool shares_ = false;
   std::vector<std::int64_t> reaches_;  // of spans that are fixed
   at::Tensor spans_;                   // of those that are learned
-  AlibiSlopes slopes_;
-  at::Tensor positions_;  // of layer 0 in all layers; undefined without
+  at::Tensor positions_;               // of layer 0 in all layers; undefined without
   std::mutex mutex_;
   std::shared_ptr<Kept> kept_;  // of calls without gradients: a decoded token costs its edges and not a table
 };
